@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader, PluginSource};
+use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{Diagnostic, Policy, PolicySource};
 use leafgate_wasm::{CodeCache, CompileTime, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
 use serde::Serialize;
@@ -152,7 +153,7 @@ struct Checked<'a> {
 }
 
 pub(crate) fn check(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let loaded = load(&args.policy.source);
+    let loaded = load(&args.policy.source).and_then(|policy| with_sound_tests(policy, &args.policy.source));
     if args.json.json {
         printer.json(&checked(&loaded))?;
     } else if let Ok(policy) = &loaded {
@@ -175,6 +176,15 @@ pub(crate) fn check(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<
         Err(_) if args.json.json => Ok(Exit::Bad),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Reads the tests in the folder of a policy, and runs none of them: a gate that requires them would be
+/// the first to tell that they cannot be read.
+fn with_sound_tests(policy: Policy, source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
+    if let PolicySource::Folder(folder) = source {
+        RuleTests::read(&leafgate_folder::tests_of(folder), &policy)?;
+    }
+    Ok(policy)
 }
 
 /// What gates that serve this very policy have seen of it and nobody can see in its files. Where none

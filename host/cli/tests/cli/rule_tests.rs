@@ -97,3 +97,22 @@ fn a_policy_without_tests_is_told_so() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("a built-in policy has no tests"), "{}", ran.err);
 }
+
+#[test]
+fn check_reads_the_tests_and_runs_none() {
+    let bench = bench();
+    let sound = bench.run(&["check", "--policy", "policy"], "");
+    assert_eq!(sound.code, 0, "tests fail and can be read: {}", sound.shown());
+    bench.file("policy/tests/more.toml", "[[test]]\nname = \"a\"\ntext = \"b\"\nverdikt = \"pause\"\n");
+    bench.file("policy/tests/torn.toml", "[[test]]\nname = \n");
+    bench.file(
+        "policy/tests/lost.toml",
+        "[[test]]\nname = \"c\"\nfile = \"lost.json\"\nverdict = \"pause\"\n",
+    );
+    let wrong = bench.run(&["check", "--policy", "policy"], "");
+    assert_eq!(wrong.code, 2, "{}", wrong.shown());
+    insta::assert_snapshot!(wrong.shown());
+    let json: Value =
+        serde_json::from_str(&bench.run(&["check", "--policy", "policy", "--json"], "").out).unwrap();
+    assert_eq!((&json["ok"], json["diagnostics"].as_array().unwrap().len()), (&Value::Bool(false), 3));
+}
