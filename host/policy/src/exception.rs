@@ -125,6 +125,15 @@ impl Exception {
     pub(crate) fn is_about(&self, rule: RuleIndex) -> bool {
         self.rules.is_empty() || self.rules.contains(&rule)
     }
+
+    /// Whether it holds for whatever rules, wherever and as long as another one. It may be so and not be
+    /// seen.
+    pub(crate) fn holds_where(&self, other: &Exception) -> bool {
+        let is_about = |rule: &RuleIndex| self.is_about(*rule);
+        (self.rules.is_empty() || !other.rules.is_empty() && other.rules.iter().all(is_about))
+            && self.ends.is_none_or(|end| other.ends.is_some_and(|other| other <= end))
+            && self.selector.covers(&other.selector)
+    }
 }
 
 impl Allowed {
@@ -147,7 +156,7 @@ impl Allowed {
     }
 
     /// Whether a text is allowed for its shape, or for its place alone.
-    fn allows_text(&self, value: &str) -> bool {
+    pub(crate) fn allows_text(&self, value: &str) -> bool {
         self.is_anything() || self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(value))
     }
 }

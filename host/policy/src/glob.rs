@@ -18,17 +18,31 @@ impl Glob {
     }
 
     /// Returns true if and only if it matches the whole of a name.
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        self.takes(name, |_| true)
+    }
+
+    /// Returns true where it matches every name that another glob does: its own signs take those of the
+    /// other one, whose star stands for any text, which a star alone can take. It may be so and not be
+    /// seen: `?*` does not see that it covers `*a`.
+    pub(crate) fn covers(&self, other: &Glob) -> bool {
+        self.takes(&other.0, |found| found != '*')
+    }
+
+    /// Whether it takes the whole of a text, where a question mark takes such a character.
     ///
     /// A mismatch goes back to the last star alone: what an earlier one could take, that one can
     /// take too. So the work is at most the product of both lengths.
-    pub(crate) fn matches(&self, name: &str) -> bool {
-        let (mut glob, mut rest) = (self.0.chars(), name.chars());
+    fn takes(&self, text: &str, by_one: impl Fn(char) -> bool) -> bool {
+        let (mut glob, mut rest) = (self.0.chars(), text.chars());
         let mut star = None;
         loop {
             match (glob.next(), rest.clone().next()) {
                 (Some('*'), _) => star = Some((glob.clone(), rest.clone())),
                 (None, None) => return true,
-                (Some(wanted), Some(found)) if wanted == '?' || wanted == found => _ = rest.next(),
+                (Some(wanted), Some(found)) if wanted == found || wanted == '?' && by_one(found) => {
+                    _ = rest.next();
+                }
                 _ => {
                     let Some((after, from)) = &mut star else { return false };
                     if from.next().is_none() {
@@ -39,6 +53,12 @@ impl Glob {
             }
         }
     }
+}
+
+/// Whether some globs let through every name that others do; none at all let through everything.
+pub(crate) fn cover(these: &[Glob], others: &[Glob]) -> bool {
+    let covered = |other: &Glob| these.iter().any(|glob| glob.covers(other));
+    these.is_empty() || !others.is_empty() && others.iter().all(covered)
 }
 
 impl fmt::Display for Glob {
@@ -52,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
     use regex::Regex;
 
-    use super::Glob;
+    use super::*;
 
     #[test]
     fn stars_and_question_marks_are_all_that_is_special() {
@@ -71,7 +91,54 @@ mod tests {
         assert_eq!(Glob::new("run_?").name(), None);
     }
 
+    #[test]
+    fn a_wider_glob_covers_a_narrower_one() {
+        let globs = |words: &[&str]| words.iter().map(|word| Glob::new(word)).collect::<Vec<_>>();
+        for (wide, narrow) in [
+            (&["gpt-*"][..], &["gpt-4"][..]),
+            (&["gpt-*"], &["gpt-4*", "gpt-?"]),
+            (&["*"], &["*"]),
+            (&["*"], &[""]),
+            (&["*-mini*"], &["gpt-*-mini"]),
+            (&["claude-*", "gpt-4?"], &["gpt-4o"]),
+            (&[], &["gpt-4"]),
+        ] {
+            assert!(cover(&globs(wide), &globs(narrow)), "{wide:?} covers {narrow:?}");
+        }
+        for (narrow, wide) in [
+            (&["gpt-4"][..], &["gpt-*"][..]),
+            (&["gpt-?"], &["gpt-*"]),
+            (&["gpt-*"], &[]),
+            (&["gpt-*"], &["gpt-4", "o3"]),
+            (&["a*b"], &["a*"]),
+        ] {
+            assert!(!cover(&globs(narrow), &globs(wide)), "{narrow:?} does not cover {wide:?}");
+        }
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// Stars and question marks may stand in names, too.
+        #[test]
+        fn what_a_covered_glob_matches_its_cover_does(
+            wide in "[ab?*]{0,5}",
+            narrow in "[ab?*]{0,4}",
+            runs in proptest::collection::vec("[abc?*]{0,2}", 4),
+            ones in "[abc?*]{4}",
+        ) {
+            let (wide, narrow) = (Glob::new(&wide), Glob::new(&narrow));
+            // A name that the narrow one matches: each of its signs is filled in.
+            let name: String = narrow.to_string().chars().enumerate().map(|(at, sign)| match sign {
+                '*' => runs[at].clone(),
+                '?' => ones[at..=at].to_owned(),
+                sign => sign.to_string(),
+            }).collect();
+            prop_assert!(narrow.matches(&name), "{narrow} matches {name:?}");
+            prop_assert!(!wide.covers(&narrow) || wide.matches(&name), "{wide} covers {narrow}, and not {name:?}");
+            prop_assert!(wide.covers(&wide));
+        }
+
         #[test]
         fn a_glob_matches_what_its_regular_expression_does(glob in "[ab?*é]{0,8}", name in "[abé\n]{0,8}") {
             let body = regex::escape(&glob).replace(r"\*", ".*").replace(r"\?", ".");

@@ -26,6 +26,7 @@ use crate::file::own::OwnDetectors;
 use crate::file::plugins::Plugins;
 use crate::file::raw::{self, RawFile};
 use crate::file::requires;
+use crate::file::twice::{self, Written};
 use crate::file::useless::Shadows;
 use crate::index::RuleIndex;
 use crate::lookup::Lookup;
@@ -329,7 +330,7 @@ impl Loading {
 
     /// Those that are in force on the day of the load.
     fn exceptions(&mut self, rules: &[Rule]) -> Vec<Exception> {
-        let mut exceptions = Vec::new();
+        let mut written = Vec::new();
         let raws = self.files.iter().flat_map(|read| &read.raw.rules);
         let ids = raws.filter_map(|raw| raw.get_ref().id.as_ref());
         let declared: BTreeSet<&str> = ids.map(|id| id.get_ref().as_str()).collect();
@@ -338,10 +339,12 @@ impl Loading {
                 let complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
                 let mut compiler =
                     exceptions::Compiler { complaints, rules, declared: &declared, today: self.today };
-                exceptions.extend(compiler.exception(raw));
+                let exception = compiler.exception(raw);
+                written.extend(exception.map(|exception| Written { file: read.file, raw, exception }));
             }
         }
-        exceptions
+        twice::warn(&written, &mut self.diagnostics);
+        written.into_iter().map(|written| written.exception).collect()
     }
 
     /// What the files say together about values in arguments of tools.

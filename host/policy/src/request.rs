@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use leafgate_tree::{Document, Format, Segment};
 
 use crate::condition::RequestFacts;
-use crate::glob::Glob;
+use crate::glob::{self, Glob};
 use crate::outside::{Outside, Part};
 use crate::rule::Rule;
-use crate::selector::{Bits, covers_any, words_of};
+use crate::selector::{Bits, words_of};
 
 /// The fields of a selector that name no leaf. The default lets every request through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,14 +101,16 @@ impl OfRequest {
     /// seen.
     pub(crate) fn covers(&self, other: &OfRequest) -> bool {
         let truth = |this: Option<bool>, other: Option<bool>| this.is_none() || this == other;
-        let named = |these: &[Named], others: &[Named]| these.iter().all(|named| others.contains(named));
+        let named = |these: &[Named], others: &[Named]| {
+            these.iter().all(|named| others.iter().any(|other| named.covers(other)))
+        };
         self.formats.covers(other.formats)
-            && covers_any(&self.models, &other.models)
-            && covers_any(&self.agents, &other.agents)
-            && covers_any(&self.sessions, &other.sessions)
-            && covers_any(&self.upstreams, &other.upstreams)
-            && covers_any(&self.endpoints, &other.endpoints)
-            && covers_any(&self.projects, &other.projects)
+            && glob::cover(&self.models, &other.models)
+            && glob::cover(&self.agents, &other.agents)
+            && glob::cover(&self.sessions, &other.sessions)
+            && glob::cover(&self.upstreams, &other.upstreams)
+            && glob::cover(&self.endpoints, &other.endpoints)
+            && glob::cover(&self.projects, &other.projects)
             && truth(self.stream, other.stream)
             && truth(self.subagent, other.subagent)
             && named(&self.headers, &other.headers)
@@ -137,6 +139,12 @@ impl OfRequest {
 }
 
 impl Named {
+    /// Whether every value that fits another one fits it.
+    fn covers(&self, other: &Named) -> bool {
+        let covered = |wanted: &Glob| self.values.iter().any(|value| value.covers(wanted));
+        self.name == other.name && other.values.iter().all(covered)
+    }
+
     /// Whether any of the values under its name is one of those that it wants.
     fn fits(&self, said: &BTreeMap<String, Vec<String>>) -> bool {
         let values = said.get(&self.name).map(Vec::as_slice).unwrap_or_default();

@@ -19,7 +19,7 @@ use leafgate_tree::{
 
 use crate::condition::RequestFacts;
 use crate::evaluate::section_of;
-use crate::glob::Glob;
+use crate::glob::{self, Glob};
 use crate::index::RuleIndex;
 use crate::paths::{Paths, Ranges};
 use crate::pattern::PathPattern;
@@ -102,9 +102,9 @@ impl Selector {
     }
 
     /// Returns true where everything that another selector selects is selected by this one too. It may
-    /// be so and not be seen: globs and paths are compared as they are written.
+    /// be so and not be seen: paths are compared as they are written.
     pub(crate) fn covers(&self, other: &Selector) -> bool {
-        covers_any(&self.tools, &other.tools)
+        glob::cover(&self.tools, &other.tools)
             && covers_any(&self.paths, &other.paths)
             && self.kinds.covers(other.kinds)
             && self.roles.covers(other.roles)
@@ -408,7 +408,7 @@ impl fmt::Display for Selector {
 }
 
 /// Whether each of some words stands among others, of which none at all allow everything.
-pub(crate) fn covers_any<T: PartialEq>(these: &[T], others: &[T]) -> bool {
+fn covers_any<T: PartialEq>(these: &[T], others: &[T]) -> bool {
     these.is_empty() || !others.is_empty() && others.iter().all(|other| these.contains(other))
 }
 

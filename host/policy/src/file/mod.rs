@@ -32,6 +32,7 @@ mod replacement;
 pub(crate) mod requires;
 pub(crate) mod schema;
 pub(crate) mod tables;
+pub(crate) mod twice;
 pub(crate) mod useless;
 
 use std::ops::Range;

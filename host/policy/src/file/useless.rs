@@ -22,8 +22,9 @@ const SLOW_REGEX: usize = 1 << 18;
 /// Places of counted repetitions behind `.*`, at most: what people count by hand is far below.
 const MOST_COUNTED: usize = 200;
 
-/// Rules that a rule is compared with, at most: a policy of thousands loads as fast.
-const MAX_COMPARED: usize = 256;
+/// Rules that a rule is compared with, and exceptions that one is, at most: a policy of thousands loads as
+/// fast.
+pub(super) const MAX_COMPARED: usize = 256;
 
 /// The rules so far that may leave later ones nothing to do.
 #[derive(Default)]

@@ -258,3 +258,74 @@ fn a_rule_with_an_error_is_known_to_exceptions_all_the_same() {
     let said: Vec<&str> = error.diagnostics().iter().map(|diagnostic| diagnostic.message.as_str()).collect();
     assert_eq!(said, ["unknown detector `pii/no-such`", "no rule is called `mial`"]);
 }
+
+/// The places of the warnings of some exceptions after a rule, as lines of them alone.
+fn twice(exceptions: &str) -> Vec<(usize, String)> {
+    let policy =
+        load(&format!("{MAIL}{exceptions}"), Some(at(20_000))).unwrap_or_else(|error| panic!("{error}"));
+    let own = MAIL.lines().count();
+    let told = |warning: &leafgate_policy::Diagnostic| (warning.line - own, warning.message.clone());
+    policy.warnings().iter().map(told).collect()
+}
+
+#[test]
+fn what_two_exceptions_allow_is_warned_of_with_both_places() {
+    let token = "EMAIL_aaaaaaaaaaaaaaaa";
+    let (ever, year) = ("until='never'\n", "until=2030-01-01\n");
+    // What the first and the second allow, and which of them says what the other one does.
+    for (first, second, useless) in [
+        (format!("value='{EMAIL}'\n{SAID}{ever}"), format!("value='{EMAIL}'\n{SAID}{ever}"), Some(2)),
+        (format!("finding='{token}'\n{SAID}{ever}"), format!("finding='{token}'\n{SAID}{year}"), Some(2)),
+        (format!("finding='{token}'\n{SAID}{year}"), format!("finding='{token}'\n{SAID}{ever}"), Some(1)),
+        (
+            format!("value='{EMAIL}'\nrule='mail'\n{SAID}{ever}"),
+            format!("value='{EMAIL}'\n{SAID}{ever}"),
+            Some(1),
+        ),
+        (format!("value='{EMAIL}'\n{SAID}{ever}"), format!("value=['{EMAIL}', 'x']\n{SAID}{ever}"), Some(2)),
+        (format!("pattern='jane.*'\n{SAID}{ever}"), format!("value='{EMAIL}'\n{SAID}{ever}"), Some(2)),
+        (
+            format!("value='{EMAIL}'\nmatch={{model='gpt-4'}}\n{SAID}{ever}"),
+            format!("value='{EMAIL}'\nmatch={{model='gpt-*'}}\n{SAID}{ever}"),
+            Some(1),
+        ),
+        (
+            format!("match={{path='model'}}\n{SAID}{ever}"),
+            format!("match={{path='model'}}\n{SAID}{ever}"),
+            Some(2),
+        ),
+        // Each of two holds where the other one does not.
+        (
+            format!("value='{EMAIL}'\nmatch={{role='user'}}\n{SAID}{ever}"),
+            format!("value='{EMAIL}'\nmatch={{model='gpt-*'}}\n{SAID}{ever}"),
+            None,
+        ),
+        (
+            format!("value='{EMAIL}'\nmatch={{role='user'}}\n{SAID}{ever}"),
+            format!("value='{EMAIL}'\n{SAID}{year}"),
+            None,
+        ),
+        (format!("value='{EMAIL}'\n{SAID}{ever}"), format!("value='{OTHER}'\n{SAID}{ever}"), None),
+        (format!("value='{EMAIL}'\n{SAID}{ever}"), format!("finding='{token}'\n{SAID}{ever}"), None),
+        (
+            format!("value='{EMAIL}'\npattern='jane.*'\n{SAID}{ever}"),
+            format!("value='x'\n{SAID}{ever}"),
+            None,
+        ),
+    ] {
+        let text = format!("[[exception]]\n{first}[[exception]]\n{second}");
+        let second_at = first.lines().count() + 2;
+        let (own, others) = match useless {
+            Some(1) => (2, second_at),
+            Some(_) => (second_at + 1, 1),
+            None => {
+                assert_eq!(twice(&text), [], "{text}");
+                continue;
+            }
+        };
+        let warnings = twice(&text);
+        let [(line, message)] = &warnings[..] else { panic!("{text}\n{warnings:?}") };
+        let others = format!(":{} allows this", others + MAIL.lines().count());
+        assert!(*line == own && message.contains(&others), "{text}\n{warnings:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use leafgate_policy::Diagnostic;
 
-use super::support::{Fakes, folder, load_folder};
+use super::support::{Fakes, folder, load_folder, policy};
 
 const BLOCK: &str = "match = {}\nwhen = 'leaf.text.size() > 3'\naction = \"block\"";
 
@@ -121,6 +121,31 @@ fn a_wrong_type_in_a_plugin_or_in_a_row_of_restore_hides_no_other_error() {
     assert_eq!(lines, [2, 3, 4, 7, 8, 9, 10, 11], "{error}");
     let said = error.to_string();
     assert!(said.contains("the plugin `other` has no `file`") && !said.contains("struct Raw"), "{said}");
+}
+
+#[test]
+fn a_rule_behind_one_with_a_wider_glob_is_warned_of() {
+    let behind = |first: &str, second: &str| {
+        let rule = |id: &str, matches: &str| {
+            format!(
+                "[[rule]]\nid = '{id}'\nmatch = {{ {matches} }}\naction = 'block'\nwhen = 'leaf.text.contains(\"x\")'\n"
+            )
+        };
+        let policy = policy(&format!("{}{}", rule("a", first), rule("b", second)));
+        policy.warnings().iter().map(|warning| warning.message.clone()).collect::<Vec<_>>()
+    };
+    for (wide, narrow) in [
+        ("model = 'gpt-*'", "model = 'gpt-4'"),
+        ("tool = 'mcp__*'", "tool = ['mcp__a__run', 'mcp__b__?']"),
+        ("header = { x-team = '*-dev' }", "header = { x-team = 'tools-dev' }"),
+    ] {
+        assert_eq!(
+            behind(wide, narrow),
+            ["rule `b` can never act: rule `a` blocks all that it is about"],
+            "{wide} {narrow}"
+        );
+        assert_eq!(behind(narrow, wide), Vec::<String>::new(), "{narrow} {wide}");
+    }
 }
 
 #[test]
