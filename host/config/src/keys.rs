@@ -1,6 +1,6 @@
 //! What can be set.
 
-use crate::value::Kind;
+use crate::value::{Bounds, Kind, LONGEST};
 
 /// A setting.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,47 @@ const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
     Key { name, kind, about }
 }
 
-use Kind::{Command, Count, Path, Paths, Policy, Size, Switch, Text, Texts, Time, Url};
+use Kind::{Command, Path, Paths, Policy, Switch, Text, Texts, Url};
+
+const SIZE: Kind = Kind::Size(Bounds::ANY);
+
+/// Bytes of a body, of which fewer hold nothing.
+const BODY: Kind = Kind::Size(Bounds::from(1 << 10));
+
+/// Bytes of a document: places in it are numbers of 32 bits, so it stays below 4 GiB.
+const DOCUMENT: Kind = Kind::Size(Bounds::between(1 << 10, 4095 << 20));
+
+/// An empty log takes 80 KiB of it.
+const LOG: Kind = Kind::Size(Bounds::from(1 << 20));
+
+/// So many days are a century; more overflow clocks.
+const DAYS: Kind = Kind::Count(Bounds::between(1, 36_500));
+
+const PERCENT: Kind = Kind::Count(Bounds::between(1, 100));
+
+/// What nobody counts higher. Room for some of them is made at once.
+const COUNT: Kind = Kind::Count(Bounds::between(1, 1_000_000));
+
+/// Values of a body, or what follows from its bytes: as many as it likes.
+const MANY: Kind = Kind::Count(Bounds::between(1, 1_000_000_000));
+
+/// What is nested is walked by calls within calls.
+const DEPTH: Kind = Kind::Count(Bounds::between(1, 1_000));
+const EMBEDDED: Kind = Kind::Count(Bounds::between(1, 100));
+
+const TIME: Kind = Kind::Time(Bounds::between(1, LONGEST));
+
+/// How long a connection waits, or is silent: in less, nothing arrives from afar, and signs of life are
+/// most of what does.
+const WAIT: Kind = Kind::Time(Bounds::between(100, LONGEST));
+
+/// Pairs of settings of which the first must not be above the second: one thing has room in what all
+/// share.
+pub(crate) const ORDERED: [(&str, &str); 3] = [
+    ("limits.body", "limits.bodies"),
+    ("limits.body", "limits.turn-memory"),
+    ("limits.answer", "limits.answers"),
+];
 
 /// Levels of the log.
 const LEVELS: Kind = Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]);
@@ -66,8 +106,8 @@ pub const KEYS: &[Key] = &[
     ),
     key("store.enabled", Switch, "Whether requests and answers are logged, with all findings masked"),
     key("store.required", Switch, "Whether a request leaves only when it is in the log"),
-    key("store.size", Size, "Bytes of log beyond which the oldest requests are removed"),
-    key("store.days", Count, "Days after which requests are removed from the log"),
+    key("store.size", LOG, "Bytes of log beyond which the oldest requests are removed"),
+    key("store.days", DAYS, "Days after which requests are removed from the log"),
     key(
         "known.files",
         Texts,
@@ -81,45 +121,45 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "reload.shadow",
-        Count,
+        COUNT,
         "Live requests that a changed policy is tried on beside the one that serves, before it serves itself",
     ),
     key(
         "reload.rise",
-        Count,
+        PERCENT,
         "How many more of these may be held, or may rules fail at, than today, in percent",
     ),
     key("admin.enabled", Switch, "Whether there is an admin API"),
     key("admin.listen", Text, "The loopback address of the admin API"),
-    key("limits.body", Size, "Bytes of a request body, as it comes and decoded"),
-    key("limits.ratio", Count, "Decoded bytes per received byte"),
-    key("limits.bodies", Size, "Bytes of all request bodies in flight"),
-    key("limits.idle", Time, "For a header, for the next request, and for each 16 KB of a body"),
-    key("limits.body-time", Time, "For a whole body"),
-    key("limits.connections", Count, "Connections of clients"),
-    key("limits.admin-connections", Count, "Connections to the admin API"),
-    key("limits.connect", Time, "For name, TCP and TLS of an upstream together"),
-    key("limits.answer-head", Time, "From a request to the header of its answer"),
-    key("limits.answer-idle", Time, "How long an upstream may be silent within its answer"),
-    key("limits.answer", Size, "Bytes of an answer that is kept whole to restore tokens"),
-    key("limits.answers", Size, "Bytes of all such answers"),
-    key("limits.unread", Time, "How long a client may read nothing of its answer"),
-    key("limits.grace", Time, "For requests in flight when the gate stops"),
-    key("limits.sessions", Count, "Sessions whose tokens are remembered"),
-    key("limits.vaults", Size, "Bytes of the redacted values of all sessions"),
-    key("limits.judges", Count, "Bodies that are looked into at the same time"),
-    key("limits.silence", Time, "How long a paused client that asked for a stream hears nothing"),
-    key("limits.keepalive", Time, "How long a begun stream is silent before a sign of life"),
-    key("limits.command", Size, "Bytes of a call of the admin API"),
-    key("limits.events", Count, "Events that wait for a listener of the admin API"),
-    key("limits.turns", Count, "Requests that wait for a person"),
-    key("limits.queued", Count, "Requests that queue behind one of the same conversation"),
-    key("limits.turn-memory", Size, "Bytes of all requests that wait"),
-    key("limits.pause", Time, "How long a pause waits where its rule names no time"),
-    key("limits.linger", Time, "How long a request waits after its client is gone"),
-    key("limits.nodes", Count, "Values of a request body"),
-    key("limits.depth", Count, "Nested containers of a request body"),
-    key("limits.embedded", Count, "Documents in texts in documents"),
+    key("limits.body", DOCUMENT, "Bytes of a request body, as it comes and decoded"),
+    key("limits.ratio", MANY, "Decoded bytes per received byte"),
+    key("limits.bodies", BODY, "Bytes of all request bodies in flight"),
+    key("limits.idle", WAIT, "For a header, for the next request, and for each 16 KB of a body"),
+    key("limits.body-time", WAIT, "For a whole body"),
+    key("limits.connections", COUNT, "Connections of clients"),
+    key("limits.admin-connections", COUNT, "Connections to the admin API"),
+    key("limits.connect", WAIT, "For name, TCP and TLS of an upstream together"),
+    key("limits.answer-head", WAIT, "From a request to the header of its answer"),
+    key("limits.answer-idle", WAIT, "How long an upstream may be silent within its answer"),
+    key("limits.answer", SIZE, "Bytes of an answer that is kept whole to restore tokens"),
+    key("limits.answers", SIZE, "Bytes of all such answers"),
+    key("limits.unread", WAIT, "How long a client may read nothing of its answer"),
+    key("limits.grace", TIME, "For requests in flight when the gate stops"),
+    key("limits.sessions", COUNT, "Sessions whose tokens are remembered"),
+    key("limits.vaults", SIZE, "Bytes of the redacted values of all sessions"),
+    key("limits.judges", COUNT, "Bodies that are looked into at the same time"),
+    key("limits.silence", TIME, "How long a paused client that asked for a stream hears nothing"),
+    key("limits.keepalive", WAIT, "How long a begun stream is silent before a sign of life"),
+    key("limits.command", BODY, "Bytes of a call of the admin API"),
+    key("limits.events", COUNT, "Events that wait for a listener of the admin API"),
+    key("limits.turns", COUNT, "Requests that wait for a person"),
+    key("limits.queued", COUNT, "Requests that queue behind one of the same conversation"),
+    key("limits.turn-memory", BODY, "Bytes of all requests that wait"),
+    key("limits.pause", TIME, "How long a pause waits where its rule names no time"),
+    key("limits.linger", TIME, "How long a request waits after its client is gone"),
+    key("limits.nodes", MANY, "Values of a request body"),
+    key("limits.depth", DEPTH, "Nested containers of a request body"),
+    key("limits.embedded", EMBEDDED, "Documents in texts in documents"),
 ];
 
 /// Settings of a named upstream, `[upstreams.<name>]`. Those that are left out are as at the top.
@@ -187,6 +227,9 @@ mod tests {
         for key in UPSTREAM_KEYS.iter().filter(|key| key.name != "url") {
             let top = KEYS.iter().find(|top| top.name == key.name);
             assert_eq!(top.map(|top| top.kind), Some(key.kind), "{}", key.name);
+        }
+        for name in ORDERED.iter().flat_map(|(least, most)| [least, most]) {
+            assert!(names.contains(name), "{name}");
         }
     }
 }

@@ -20,4 +20,4 @@ mod value;
 pub use file::Layer;
 pub use keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS, is_setting, variable};
 pub use resolve::{Settings, Shown, Source, UpstreamSettings};
-pub use value::{Kind, Value, ValueError};
+pub use value::{Bounds, Kind, Value, ValueError};

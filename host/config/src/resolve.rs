@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::file::Layer;
-use crate::keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS};
+use crate::keys::{KEYS, Key, ORDERED, UPSTREAM_KEYS, UPSTREAMS};
 use crate::value::{Kind, Value};
 
 /// Where a value comes from.
@@ -124,6 +124,30 @@ impl Settings {
             Value::Time(time) => Some(*time),
             _ => None,
         }
+    }
+
+    /// Returns what is wrong with settings beside each other: one that is above another which must hold it.
+    /// Says of both where they come from, and what to do.
+    #[must_use]
+    pub fn disorder(&self) -> Vec<String> {
+        let number = |key: &str| match self.get(key)? {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        };
+        let said = |key: &str| {
+            let kind = KEYS.iter().find(|known| known.name == key).map(|known| known.kind);
+            let value = self.get(key).zip(kind).map(|(value, kind)| kind.show(value));
+            format!("`{key} = {}` ({})", value.unwrap_or_default(), self.source(key))
+        };
+        let wrong = ORDERED
+            .iter()
+            .filter(|(one, all)| number(one).zip(number(all)).is_some_and(|(one, all)| one > all));
+        wrong
+            .map(|(one, all)| {
+                let (said_one, said_all) = (said(one), said(all));
+                format!("{said_one} does not fit into {said_all}: lower `{one}`, or raise `{all}`")
+            })
+            .collect()
     }
 
     /// Returns the named upstreams, by name.
@@ -311,6 +335,29 @@ mod tests {
             (settings.number("limits.ratio"), settings.source("limits.ratio")),
             (Some(200), Source::Default)
         );
+    }
+
+    #[test]
+    fn a_setting_that_does_not_fit_into_another_is_told_with_both_places() {
+        let mut settings = Settings::of([file("c.toml", "[limits]\nbodies = '1 MiB'\nanswers = '1 GiB'\n")]);
+        assert_eq!(settings.disorder(), Vec::<String>::new(), "what is not known is not compared");
+        for key in ["limits.body", "limits.answer", "limits.turn-memory"] {
+            settings.default_to(key, (32 << 20).into());
+        }
+        assert_eq!(
+            settings.disorder(),
+            [
+                "`limits.body = \"32 MiB\"` (built in) does not fit into `limits.bodies = \"1 MiB\"` (c.toml:2): \
+              lower `limits.body`, or raise `limits.bodies`"
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_beyond_what_makes_sense_are_refused_with_their_bounds() {
+        let text = "[limits]\nbody = 512\nevents = 9223372036854775807\ndepth = 5000\nidle = '1ms'\n[reload]\nrise = 101\n\
+                    [store]\nsize = '1 KiB'\ndays = 9223372036854775807\n";
+        insta::assert_snapshot!(complaints(text));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS};
-use crate::value::Kind;
+use crate::value::{Bounds, Kind};
 
 /// Returns the schema.
 #[must_use]
@@ -39,7 +39,12 @@ fn table(properties: Map<String, Value>) -> Value {
 
 fn of_key(key: &Key) -> Value {
     let mut schema = of_kind(key.kind);
-    schema["description"] = key.about.into();
+    // What has a unit is a text, of which a schema knows no bounds.
+    let bounds = match key.kind {
+        Kind::Size(_) | Kind::Time(_) => format!(" ({})", key.kind.expected()),
+        _ => String::new(),
+    };
+    schema["description"] = format!("{}{bounds}", key.about).into();
     schema
 }
 
@@ -52,14 +57,22 @@ fn of_kind(kind: Kind) -> Value {
         Kind::Texts | Kind::Paths => {
             json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
         }
-        Kind::Size => json!({ "oneOf": [
-            { "type": "integer", "minimum": 1 },
+        Kind::Size(bounds) => json!({ "oneOf": [
+            integer(bounds),
             { "type": "string", "pattern": "^[0-9_]+ ?(B|KB|MB|GB|KiB|MiB|GiB)?$" },
         ]}),
-        Kind::Count => json!({ "type": "integer", "minimum": 1 }),
-        Kind::Time => json!({ "type": "string", "pattern": "^[0-9_]+ ?(ms|s|m|h)$" }),
+        Kind::Count(bounds) => integer(bounds),
+        Kind::Time(_) => json!({ "type": "string", "pattern": "^[0-9_]+ ?(ms|s|m|h)$" }),
         Kind::Word(words) => json!({ "enum": words }),
     }
+}
+
+fn integer(bounds: Bounds) -> Value {
+    let mut schema = json!({ "type": "integer", "minimum": bounds.least });
+    if bounds.most < u64::MAX {
+        schema["maximum"] = bounds.most.into();
+    }
+    schema
 }
 
 #[cfg(test)]
@@ -71,13 +84,21 @@ mod tests {
         let schema = schema();
         for key in KEYS {
             let pointer = format!("/properties/{}", key.name.replace('.', "/properties/"));
-            assert_eq!(
-                schema.pointer(&pointer).map(|key| &key["description"]),
-                Some(&key.about.into()),
-                "{pointer}"
-            );
+            let description = schema.pointer(&pointer).and_then(|key| key["description"].as_str());
+            assert!(description.is_some_and(|it| it.starts_with(key.about)), "{pointer}");
         }
         let upstream = &schema["properties"][UPSTREAMS]["additionalProperties"];
         assert_eq!(upstream["properties"].as_object().unwrap().len(), UPSTREAM_KEYS.len());
+    }
+
+    #[test]
+    fn the_schema_has_the_bounds_of_numbers() {
+        let schema = schema();
+        let of = |group: &str, key: &str| &schema["properties"][group]["properties"][key];
+        let bounds = |schema: &Value| (schema["minimum"].as_u64(), schema["maximum"].as_u64());
+        assert_eq!(bounds(of("reload", "rise")), (Some(1), Some(100)));
+        let size = of("store", "size");
+        assert_eq!(bounds(&size["oneOf"][0]), (Some(1 << 20), None));
+        assert!(size["description"].as_str().unwrap().contains("from 1 MiB on"), "{size}");
     }
 }

@@ -26,13 +26,47 @@ pub enum Kind {
     /// A folder of rules, `default` or `none`.
     Policy,
     /// Bytes: a number, or a text with a unit, `32 MiB`.
-    Size,
-    /// A number from one on.
-    Count,
-    /// A number and a unit, `500ms`, `30s`, `5m`, `8h`.
-    Time,
+    Size(Bounds),
+    /// A number.
+    Count(Bounds),
+    /// A number and a unit, `500ms`, `30s`, `5m`, `8h`; its bounds are milliseconds.
+    Time(Bounds),
     /// One of these words.
     Word(&'static [&'static str]),
+}
+
+/// The numbers that make sense, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The smallest.
+    pub least: u64,
+    /// The largest; `u64::MAX` for none.
+    pub most: u64,
+}
+
+impl Bounds {
+    /// From one on.
+    pub(crate) const ANY: Bounds = Bounds::from(1);
+
+    pub(crate) const fn from(least: u64) -> Bounds {
+        Bounds { least, most: u64::MAX }
+    }
+
+    pub(crate) const fn between(least: u64, most: u64) -> Bounds {
+        Bounds { least, most }
+    }
+
+    fn allow(self, number: u64) -> bool {
+        (self.least..=self.most).contains(&number)
+    }
+
+    /// Says them, each number as it is written there.
+    fn said(self, write: impl Fn(u64) -> String) -> String {
+        match self.most {
+            u64::MAX => format!("from {} on", write(self.least)),
+            most => format!("from {} to {}", write(self.least), write(most)),
+        }
+    }
 }
 
 /// A value.
@@ -92,8 +126,8 @@ const SIZES: [(&str, u64); 7] = [
 /// Units of times, each before those that it ends with.
 const TIMES: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
 
-/// Longest time. Nothing of a gate takes a week, and longer ones overflow clocks.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Longest time in milliseconds. Nothing of a gate takes a week, and longer ones overflow clocks.
+pub(crate) const LONGEST: u64 = 7 * 24 * 3600 * 1000;
 
 impl Kind {
     /// Reads a value of a TOML file.
@@ -110,11 +144,12 @@ impl Kind {
                 };
                 texts.iter().map(text).collect::<Result<_, _>>().map(Value::Texts)
             }
-            (Kind::Size | Kind::Count, DeValue::Integer(number)) => {
+            (Kind::Size(bounds) | Kind::Count(bounds), DeValue::Integer(number)) => {
                 let number = u64::from_str_radix(number.as_str(), number.radix());
-                number.ok().filter(|number| *number > 0).map(Value::Number).ok_or_else(|| self.error())
+                let number = number.ok().filter(|number| bounds.allow(*number));
+                number.map(Value::Number).ok_or_else(|| self.error())
             }
-            (Kind::Switch | Kind::Count, DeValue::String(_)) => Err(self.error()),
+            (Kind::Switch | Kind::Count(_), DeValue::String(_)) => Err(self.error()),
             (_, DeValue::String(text)) => self.parse(text),
             _ => Err(self.error()),
         }
@@ -138,11 +173,15 @@ impl Kind {
                 let texts = text.split(',').map(str::trim).filter(|text| !text.is_empty());
                 Some(Value::Texts(texts.map(str::to_owned).collect()))
             }
-            Kind::Size => in_units(text, &SIZES, 1).map(Value::Number),
-            Kind::Count => text.parse().ok().filter(|number| *number > 0).map(Value::Number),
-            Kind::Time => {
-                let time = in_units(text, &TIMES, 0).map(Duration::from_millis);
-                time.filter(|time| *time <= LONGEST).map(Value::Time)
+            Kind::Size(bounds) => {
+                in_units(text, &SIZES, 1).filter(|size| bounds.allow(*size)).map(Value::Number)
+            }
+            Kind::Count(bounds) => {
+                text.parse().ok().filter(|number| bounds.allow(*number)).map(Value::Number)
+            }
+            Kind::Time(bounds) => {
+                let millis = in_units(text, &TIMES, 0).filter(|millis| bounds.allow(*millis));
+                millis.map(|millis| Value::Time(Duration::from_millis(millis)))
             }
             Kind::Word(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
         };
@@ -165,11 +204,16 @@ impl Kind {
             Kind::Policy => "a folder of rule files, `default` or `none`".to_owned(),
             Kind::Texts => "a list of texts".to_owned(),
             Kind::Paths => "a list of paths".to_owned(),
-            Kind::Size => {
-                "bytes, as a number from 1 on or with a unit: `256 KiB`, `32 MiB`, `1 GiB`".to_owned()
+            Kind::Size(bounds) => {
+                let bounds =
+                    bounds.said(|size| in_unit(size, &SIZES[..3]).unwrap_or_else(|| size.to_string()));
+                format!("bytes {bounds}, as a number or with a unit: `256 KiB`, `32 MiB`, `1 GiB`")
             }
-            Kind::Count => "a number from 1 on".to_owned(),
-            Kind::Time => "a number and a unit, a week at most: `500ms`, `30s`, `5m`, `8h`".to_owned(),
+            Kind::Count(bounds) => format!("a number {}", bounds.said(|number| number.to_string())),
+            Kind::Time(bounds) => {
+                let bounds = bounds.said(shown_time);
+                format!("a number and a unit, {bounds}: `500ms`, `30s`, `5m`, `8h`")
+            }
             Kind::Word(words) => format!("one of {}", words.join(", ")),
         }
     }
@@ -184,19 +228,22 @@ impl Kind {
             (_, Value::Texts(texts)) => {
                 format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
             }
-            (Kind::Size, Value::Number(number)) => match in_unit(*number, &SIZES[..3]) {
+            (Kind::Size(_), Value::Number(number)) => match in_unit(*number, &SIZES[..3]) {
                 Some(size) => quoted(&size),
                 None => number.to_string(),
             },
             (_, Value::Number(number)) => number.to_string(),
             (_, Value::Switch(on)) => on.to_string(),
             (_, Value::Time(time)) => {
-                let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-                let units = [TIMES[3], TIMES[2], TIMES[1], TIMES[0]];
-                quoted(&in_unit(millis, &units).unwrap_or_default().replace(' ', ""))
+                quoted(&shown_time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
             }
         }
     }
+}
+
+fn shown_time(millis: u64) -> String {
+    let units = [TIMES[3], TIMES[2], TIMES[1], TIMES[0]];
+    in_unit(millis, &units).unwrap_or_default().replace(' ', "")
 }
 
 fn quoted(text: &str) -> String {
@@ -227,6 +274,10 @@ fn in_unit(number: u64, units: &[(&str, u64)]) -> Option<String> {
 mod tests {
     use super::*;
 
+    const SIZE: Kind = Kind::Size(Bounds::ANY);
+    const COUNT: Kind = Kind::Count(Bounds::ANY);
+    const TIME: Kind = Kind::Time(Bounds::between(1, LONGEST));
+
     #[test]
     fn sizes_and_times_are_read_with_their_units() {
         for (text, bytes) in [
@@ -236,29 +287,45 @@ mod tests {
             ("1_000 KB", 1_000_000),
             ("2GiB", 2 << 30),
         ] {
-            assert_eq!(Kind::Size.parse(text), Ok(Value::Number(bytes)), "{text}");
+            assert_eq!(SIZE.parse(text), Ok(Value::Number(bytes)), "{text}");
         }
         for (text, millis) in [("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("8 h", 28_800_000)] {
-            assert_eq!(Kind::Time.parse(text), Ok(Value::Time(Duration::from_millis(millis))), "{text}");
+            assert_eq!(TIME.parse(text), Ok(Value::Time(Duration::from_millis(millis))), "{text}");
         }
         for text in ["", "0", "-1", "1.5 MiB", "MiB", "99999999999999 GiB", "1 mib"] {
-            assert!(Kind::Size.parse(text).is_err(), "{text}");
+            assert!(SIZE.parse(text).is_err(), "{text}");
         }
         for text in ["30", "0s", "8 days", "200h", "s"] {
-            assert!(Kind::Time.parse(text).is_err(), "{text}");
+            assert!(TIME.parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_number_beyond_its_bounds_is_refused_and_they_are_said() {
+        for (kind, good, bad, expected) in [
+            (Kind::Size(Bounds::from(1 << 20)), "1 MiB", "1048575", "bytes from 1 MiB on"),
+            (Kind::Count(Bounds::between(1, 100)), "100", "101", "a number from 1 to 100"),
+            (TIME, "168h", "169h", "from 1ms to 168h:"),
+        ] {
+            assert!(kind.parse(good).is_ok(), "{good}");
+            let said = kind.parse(bad).unwrap_err().to_string();
+            assert!(said.contains(expected), "{said}");
+        }
+        let table = toml::de::DeTable::parse("v = 101").unwrap();
+        let value = table.get_ref().values().next().unwrap().get_ref();
+        assert!(Kind::Count(Bounds::between(1, 100)).read(value).is_err());
     }
 
     #[test]
     fn what_is_shown_is_read_again() {
         for (kind, text) in [
-            (Kind::Size, "33554432"),
-            (Kind::Size, "1000"),
-            (Kind::Time, "90s"),
-            (Kind::Time, "1500ms"),
-            (Kind::Time, "2h"),
+            (SIZE, "33554432"),
+            (SIZE, "1000"),
+            (TIME, "90s"),
+            (TIME, "1500ms"),
+            (TIME, "2h"),
             (Kind::Switch, "false"),
-            (Kind::Count, "7"),
+            (COUNT, "7"),
             (Kind::Texts, "a,b \"c\""),
             (Kind::Text, "é\n\u{202e}"),
         ] {
@@ -269,8 +336,8 @@ mod tests {
             let read = kind.read(table.get_ref().values().next().unwrap().get_ref());
             assert_eq!(read, Ok(value), "{written}");
         }
-        assert_eq!(Kind::Size.show(&Value::Number(32 << 20)), "\"32 MiB\"");
-        assert_eq!(Kind::Time.show(&Value::Time(Duration::from_secs(90))), "\"90s\"");
+        assert_eq!(SIZE.show(&Value::Number(32 << 20)), "\"32 MiB\"");
+        assert_eq!(TIME.show(&Value::Time(Duration::from_secs(90))), "\"90s\"");
     }
 
     #[test]

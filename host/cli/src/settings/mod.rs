@@ -198,7 +198,8 @@ fn problems_before(settings: &Settings) -> Vec<anyhow::Error> {
         traces(settings).err(),
         crate::log::store_config(settings).err(),
     ]);
-    problems.into_iter().flatten().collect()
+    let disorder = settings.disorder().into_iter().map(anyhow::Error::msg);
+    problems.into_iter().flatten().chain(disorder).collect()
 }
 
 /// One error is that error; several stand below each other.
@@ -317,6 +318,14 @@ mod tests {
     fn setup_error(text: &str) -> String {
         let error = settings(text).and_then(|settings| setup(&settings)).err().unwrap();
         format!("{error:#}")
+    }
+
+    #[test]
+    fn what_one_thing_may_take_fits_into_what_all_share() {
+        let said = setup_error("upstream = 'echo:'\n[limits]\nbody = '2 MiB'\nbodies = '1 MiB'\n");
+        assert!(said.contains("config.toml:3") && said.contains("config.toml:4"), "{said}");
+        let said = setup_error("upstream = 'echo:'\n[limits]\nturn-memory = '1 MiB'\n");
+        assert!(said.contains("`limits.body = \"32 MiB\"` (built in)"), "{said}");
     }
 
     #[test]
