@@ -24,6 +24,11 @@ impl Object {
         self.0.iter().filter(|(name, _)| name == key).count() > 1
     }
 
+    /// The texts of all members of a name, `None` for each that is no string.
+    pub(crate) fn all(&self, key: &str) -> impl Iterator<Item = Option<String>> {
+        self.0.iter().filter(move |(name, _)| name == key).map(|(_, value)| text(value))
+    }
+
     /// Sets a member where it stands, or at the end.
     pub(crate) fn set(&mut self, key: &str, value: Raw) {
         match self.0.iter_mut().find(|(name, _)| name == key) {

@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 
 use crate::error::AssembleError;
 use crate::files::part_matches;
-use crate::json::{Object, raw};
+use crate::json::{Object, Raw, raw};
+use crate::mcp::{SERVERS, ToolServer};
 use crate::profile::Profile;
 use crate::step::{Did, Step};
 use crate::wire::Wire;
@@ -25,7 +26,7 @@ const ABOUT_TOOLS: [&str; 8] = [
 ];
 
 /// Members of a request that give tools of their own, or are for those that the provider runs.
-const OF_TOOLS: [&str; 2] = ["mcp_servers", "container"];
+const OF_TOOLS: [&str; 2] = [SERVERS, "container"];
 
 /// Filters and normalises the tools of a request, and returns whether any are left. Without agent
 /// mode none are.
@@ -46,16 +47,24 @@ pub(crate) fn send(
     };
     let names = |tools: &[Object]| tools.iter().flat_map(|tool| wire.tool_names(tool)).collect::<Vec<_>>();
     let before = names(&offered).len();
-    let mut tools: Vec<Object> =
-        offered.into_iter().filter_map(|tool| wire.with_tools(tool, &allowed)).collect();
+    let toolsets: Vec<ToolServer> = offered.iter().filter_map(ToolServer::of_element).collect();
+    let wanted = |tool: Object| match ToolServer::of_element(&tool) {
+        Some(server) => server.passes(allowed, |_| false).then_some(tool),
+        None => wire.with_tools(tool, &allowed),
+    };
+    let mut tools: Vec<Object> = offered.into_iter().filter_map(wanted).collect();
     let left = names(&tools);
-    steps.extend(Step::count(Did::LeftOutTools, "request", before - left.len()));
+    let has_any = agent && profile.tools.allow.is_none();
+    let servers = match has_any {
+        true => 0,
+        false => filter_servers(body, |server| server.stays(&toolsets, allowed, |_| false)),
+    };
+    steps.extend(Step::count(Did::LeftOutTools, "request", before - left.len() + servers));
     if tools.is_empty() {
         // Servers name tools that no list of a request does.
-        if agent && profile.tools.allow.is_none() {
-            body.drop(&ABOUT_TOOLS.map(str::to_owned));
-        } else {
-            drop_all(body);
+        match has_any || body.get(SERVERS).is_some() {
+            true => _ = body.drop(&ABOUT_TOOLS.map(str::to_owned)),
+            false => drop_all(body),
         }
         return Ok(false);
     }
@@ -71,6 +80,25 @@ pub(crate) fn send(
         body.set(TOOLS, raw(&tools));
     }
     Ok(true)
+}
+
+/// Leaves out servers of tools that are not wanted, and returns how many. What is no list of them is left
+/// out whole: nobody knows how it is read.
+fn filter_servers(body: &mut Object, is_wanted: impl Fn(&ToolServer) -> bool) -> usize {
+    let Some(held) = body.get(SERVERS).filter(|held| held.get() != "null") else { return 0 };
+    let held: Option<Vec<Raw>> = serde_json::from_str(held.get()).ok().filter(|_| !body.is_twice(SERVERS));
+    let Some(mut servers) = held else {
+        body.drop(&[SERVERS.to_owned()]);
+        return 1;
+    };
+    let before = servers.len();
+    servers.retain(|server| is_wanted(&ToolServer::of_server(server.get())));
+    match servers.len() {
+        0 => _ = body.remove(SERVERS),
+        left if left < before => body.set(SERVERS, raw(&servers)),
+        _ => {}
+    }
+    before - servers.len()
 }
 
 /// Leaves out all tools, and what means nothing without them.

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::*;
-use leafgate_assemble::{AgentMode, Api, Continuation, Profile, assemble};
+use leafgate_assemble::{AgentMode, Api, Continuation, Profile, ToolsOf, assemble};
 use leafgate_harness::recordings;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -455,6 +455,87 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Names of tools of which a profile allows some.
+const NAMES: [&str; 4] = ["a", "b", "mcp", "mcp_toolset"];
+
+fn any_names() -> impl Strategy<Value = Vec<&'static str>> {
+    prop::sample::subsequence(NAMES.to_vec(), 0..=NAMES.len())
+}
+
+/// A tool, or a server of tools that says or does not say what it offers.
+fn any_tool(api: Api) -> impl Strategy<Value = Value> {
+    let function = move |name: &str| match api {
+        Api::Chat => json!({ "type": "function", "function": { "name": name } }),
+        Api::Responses => json!({ "type": "function", "name": name }),
+        Api::Messages => json!({ "name": name, "input_schema": {} }),
+        Api::Gemini => json!({ "functionDeclarations": [{ "name": name }] }),
+    };
+    prop_oneof![
+        prop::sample::select(vec!["a", "b"]).prop_map(function),
+        prop::option::of(any_names()).prop_map(
+            |names| json!({ "type": "mcp", "name": "a", "server_label": "a", "allowed_tools": names })
+        ),
+        (prop::option::of(any_names()), 0..2u8).prop_map(|(names, server)| {
+            let configs: serde_json::Map<_, _> = NAMES
+                .iter()
+                .map(|name| {
+                    ((*name).to_owned(), json!({ "enabled": names.iter().flatten().any(|on| on == name) }))
+                })
+                .collect();
+            json!({ "type": "mcp_toolset", "name": "a", "mcp_server_name": server.to_string(),
+                    "default_config": { "enabled": names.is_none() }, "configs": configs })
+        }),
+    ]
+}
+
+fn any_server() -> impl Strategy<Value = Value> {
+    let settings = prop::option::of(any_names());
+    (0..3u8, settings).prop_map(|(name, names)| {
+        json!({ "type": "url", "name": name.to_string(), "tool_configuration": names.map(|names| json!({ "allowed_tools": names })) })
+    })
+}
+
+/// What an element of a list of tools may offer; nothing where it may be anything.
+fn offers(tool: &Value) -> Vec<String> {
+    let texts = |list: &Value| {
+        let list = list.as_array().into_iter().flatten();
+        list.map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    match tool["type"].as_str() {
+        Some("mcp") => texts(&tool["allowed_tools"]),
+        Some("mcp_toolset") if tool["default_config"]["enabled"] == false => {
+            let on =
+                tool["configs"].as_object().unwrap().iter().filter(|(_, config)| config["enabled"] == true);
+            on.map(|(name, _)| name.clone()).collect()
+        }
+        Some("mcp_toolset") => Vec::new(),
+        Some("url") => texts(&tool["tool_configuration"]["allowed_tools"]),
+        _ => {
+            let function =
+                [&tool["function"]["name"], &tool["functionDeclarations"][0]["name"], &tool["name"]];
+            function.iter().find_map(|name| name.as_str()).map(str::to_owned).into_iter().collect()
+        }
+    }
+}
+
+/// A list of allowed tools is a bound on all that is offered, whoever runs it.
+fn nothing_is_offered_that_is_not_allowed(body: &Value, allowed: &[&str]) {
+    let all_allowed = |tool: &Value, kind: &str| {
+        let offers = offers(tool);
+        let named = !offers.is_empty() && offers.iter().all(|name| allowed.contains(&name.as_str()));
+        named || allowed.contains(&kind)
+    };
+    let tools: Vec<&Value> = body["tools"].as_array().into_iter().flatten().collect();
+    for tool in &tools {
+        let kind = tool["type"].as_str().filter(|kind| kind.starts_with("mcp"));
+        assert!(all_allowed(tool, kind.unwrap_or("")), "{tool} beside {allowed:?}");
+    }
+    for server in body["mcp_servers"].as_array().into_iter().flatten() {
+        let has_set = tools.iter().any(|tool| tool["mcp_server_name"] == server["name"]);
+        assert!(has_set || all_allowed(server, "mcp"), "{server} beside {allowed:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
 
@@ -463,6 +544,30 @@ proptest! {
         for api in Api::ALL {
             check(api, "a conversation at random", &request(api, &said));
         }
+    }
+
+    #[test]
+    fn a_list_of_allowed_tools_bounds_what_servers_offer(
+        (api, tools) in prop::sample::select(Api::ALL.to_vec())
+            .prop_flat_map(|api| (Just(api), prop::collection::vec(any_tool(api), 0..4))),
+        servers in prop::collection::vec(any_server(), 0..3),
+        allowed in any_names(),
+    ) {
+        let allow = allowed.iter().map(|&name| name.to_owned()).collect();
+        let profile = Profile { tools: ToolsOf { normalise: false, allow: Some(allow) }, ..bare() };
+        let said = match api {
+            Api::Gemini => json!([{ "role": "user", "parts": [{ "text": "u" }] }]),
+            Api::Chat | Api::Responses | Api::Messages => json!([{ "role": "user", "content": "u" }]),
+        };
+        let body = json!({ "model": "m", list_of(api): said, "tools": tools, "mcp_servers": servers }).to_string();
+        let once = run(api, &body, &profile);
+        nothing_is_offered_that_is_not_allowed(&value(&once), &allowed);
+        prop_assert_eq!(text(&run(api, &text(&once), &profile)), text(&once));
+        // What offers nothing but what is allowed stays.
+        let everything = Profile { tools: ToolsOf { normalise: false, allow: Some(vec!["*".to_owned()]) }, ..bare() };
+        let left = value(&run(api, &body, &everything));
+        prop_assert!(tools.is_empty() || left["tools"].as_array().map(Vec::len) == Some(tools.len()), "{left}");
+        prop_assert!(servers.is_empty() || left["mcp_servers"] == json!(servers), "{left}");
     }
 
     #[test]

@@ -438,8 +438,15 @@ pub(crate) struct FilterTools {
 impl FilterTools {
     /// Whether a tool of this name stays.
     pub(crate) fn passes(&self, name: &str) -> bool {
-        let named = |globs: &[Glob]| globs.iter().any(|glob| glob.matches(name));
-        (self.keep.is_empty() || named(&self.keep)) && !named(&self.drop)
+        self.keeps(name) && !self.drops(name)
+    }
+
+    pub(crate) fn keeps(&self, name: &str) -> bool {
+        self.keep.is_empty() || self.keep.iter().any(|glob| glob.matches(name))
+    }
+
+    pub(crate) fn drops(&self, name: &str) -> bool {
+        self.drop.iter().any(|glob| glob.matches(name))
     }
 }
 

@@ -385,14 +385,12 @@ impl Driver {
     fn ask(&mut self, request: RequestId, frame: FrameId) {
         let Some(frame) = self.run.frame(frame) else { return };
         let case = Arc::clone(&self.case);
-        let system_as = self.run.team().settings().system_as;
+        let team = Arc::clone(self.run.team());
         let (opening, model) = (Arc::clone(&case.began.opening), self.run.model().map(str::to_owned));
         let (wire, own) = (case.wire, frame.clone());
         // A conversation has megabytes, and spelling it is work for elsewhere.
         let spell = move || {
-            Bytes::from(
-                Value::Object(wire::body(wire, &opening, &own, model.as_deref(), system_as)).to_string(),
-            )
+            Bytes::from(Value::Object(wire::body(wire, &opening, &own, &team, model.as_deref())).to_string())
         };
         let chain: Vec<&str> = frame.chain().iter().map(leafgate_agents::AgentName::as_str).collect();
         let agent = agent_name(frame);

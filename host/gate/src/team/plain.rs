@@ -79,7 +79,7 @@ impl RunCase {
     /// counts it. What other agents would say nobody knows.
     pub(super) async fn count(&self, run: &Run) -> Result<Response<Content>, Refusal> {
         let entry = run.frames().first().ok_or_else(|| Refusal::internal("a run has no entry"))?;
-        let body = wire::body(self.wire, &self.body, entry, run.model(), run.team().settings().system_as);
+        let body = wire::body(self.wire, &self.body, entry, run.team(), run.model());
         let body = serde_json::Value::Object(body).to_string();
         let case = self.case(body.into(), agent_name(entry))?;
         self.pass(Case {

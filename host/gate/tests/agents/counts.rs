@@ -201,3 +201,36 @@ async fn what_belongs_to_a_providers_tools_is_the_entrys_alone() {
     let members = [reader.get("mcp_servers"), reader.get("container")];
     assert!(members == [None, None] && !reader["tools"].to_string().contains("mcp_toolset"), "{reader}");
 }
+
+/// A provider asks a server by itself: its tools count as the client's own do.
+#[tokio::test]
+async fn an_entry_has_the_servers_all_of_whose_tools_it_may_call() {
+    for (permission, servers) in [
+        (json!({ "type": "all" }), &["docs", "shell"][..]),
+        (json!({ "type": "specific", "tools": ["find"] }), &["docs"]),
+        (json!({ "type": "specific", "tools": ["read_file"] }), &[]),
+        (json!({ "type": "none" }), &[]),
+    ] {
+        let mut lead = agent("lead");
+        lead["toolPermissions"] = permission.clone();
+        let stage = Stage::new(&team(&[lead]), [("lead", vec![says("Done.")])].into()).await;
+        let mut client = Conversation::new(leafgate_answer::Api::Messages, false, "Go.");
+        client.body["mcp_servers"] = json!([
+            { "type": "url", "url": "https://docs.example", "name": "docs" },
+            { "type": "url", "url": "https://shell.example", "name": "shell" },
+        ]);
+        let sets = [
+            json!({ "type": "mcp_toolset", "mcp_server_name": "docs", "default_config": { "enabled": false }, "configs": { "find": { "enabled": true } } }),
+            json!({ "type": "mcp_toolset", "mcp_server_name": "shell" }),
+        ];
+        client.body["tools"].as_array_mut().unwrap().extend(sets);
+        assert_eq!(client.finish(&stage).await.content.expose(), "Done.");
+        let body = &stage.bodies_of("lead")[0];
+        let named = |list: &Value, key: &str| {
+            let list = list.as_array().into_iter().flatten();
+            list.filter_map(|it| it[key].as_str().map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&body["mcp_servers"], "name"), servers, "{permission}: {body}");
+        assert_eq!(named(&body["tools"], "mcp_server_name"), servers, "{permission}: {body}");
+    }
+}

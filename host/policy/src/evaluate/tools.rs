@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use leafgate_assemble::{SERVERS, ToolServer};
 use leafgate_tree::{
     Access, Document, EditError, LeafKind, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
     Segment, ValueType,
@@ -14,6 +15,7 @@ use leafgate_tree::{
 use serde_json::{Map, Value};
 
 use super::{Run, author};
+use crate::glob::Glob;
 use crate::index::RuleIndex;
 use crate::rule::{FilterTools, Rule};
 
@@ -27,7 +29,11 @@ impl Run<'_> {
             let tools = document.tools();
             for &tool in &tools {
                 let node = document.section(tool).node;
-                let stays = run.draft.is_deleted(node) || filter.passes(&name_of(document, tool));
+                let stays = run.draft.is_deleted(node)
+                    || server_of(document, tool).map_or_else(
+                        || filter.passes(&name_of(document, tool)),
+                        |server| server.passes(|name| filter.keeps(name), |name| filter.drops(name)),
+                    );
                 if !stays {
                     made += run.leave_out(index, rule, tool)?;
                 }
@@ -44,8 +50,48 @@ impl Run<'_> {
             if let Some(list) = document.tool_list().filter(|_| made > 0 && run.holds_no_tool(&tools, None)) {
                 made += run.leave_out(index, rule, list)?;
             }
-            Ok(made)
+            Ok(made + run.filter_servers(index, rule, filter, &tools)?)
         });
+    }
+
+    /// Leaves out the servers of tools that stand beside the list of tools and do not pass.
+    fn filter_servers(
+        &mut self,
+        index: RuleIndex,
+        rule: &Rule,
+        filter: &FilterTools,
+        tools: &[SectionId],
+    ) -> Result<usize, EditError> {
+        let document = self.document;
+        let is_servers = |member: &NodeId| {
+            matches!(document.segment(*member), Some(Segment::Key(key)) if key == SERVERS)
+                && !self.draft.is_deleted(*member)
+        };
+        let received = document.children(document.root()).filter(is_servers).count();
+        if received == 0 {
+            return Ok(0);
+        }
+        let toolsets: Vec<ToolServer> = tools.iter().filter_map(|&tool| server_of(document, tool)).collect();
+        let stays = |server: &Value| {
+            let server = ToolServer::of_server(&server.to_string());
+            server.stays(&toolsets, |name| filter.keeps(name), |name| filter.drops(name))
+        };
+        // As they would leave: what was redacted in them stays so.
+        let sent: Value = serde_json::from_slice(&self.draft.render()).map_err(|_| EditError::NotALeaf)?;
+        let (servers, is_list) = match sent.get(SERVERS) {
+            // A key that stands twice says one thing to one parser, and another to the next.
+            Some(Value::Array(servers)) => (servers.as_slice(), received == 1),
+            Some(Value::Null) | None => return Ok(0),
+            Some(_) => (&[][..], false),
+        };
+        let left: Vec<&Value> = servers.iter().filter(|server| is_list && stays(server)).collect();
+        if is_list && left.len() == servers.len() {
+            return Ok(0);
+        }
+        match self.draft.put_option(SERVERS, &serde_json::json!(left), &author(rule)) {
+            Ok(done) => Ok(usize::from(done.is_some())),
+            Err(error) => self.skip(index, None, error).map(|()| 0),
+        }
     }
 
     /// Whether every tool, of a group or of all, is left out.
@@ -79,7 +125,9 @@ impl Run<'_> {
                     made += run.leave_out(index, rule, section)?;
                 }
             }
-            Ok(made)
+            // Where no list is left out that takes them along.
+            let all = FilterTools { keep: Vec::new(), drop: vec![Glob::new("*")] };
+            Ok(made + run.filter_servers(index, rule, &all, &[])?)
         });
     }
 
@@ -261,6 +309,12 @@ fn require_own(schema: &mut Map<String, Value>) -> bool {
     }
     schema.insert("required".to_owned(), names.into());
     true
+}
+
+/// The server of tools that an element of the list of tools stands for.
+fn server_of(document: &Document, tool: SectionId) -> Option<ToolServer> {
+    let spelled = &document.source()[document.body_span(document.section(tool).node)];
+    ToolServer::of_tool(std::str::from_utf8(spelled).ok()?)
 }
 
 /// The name by which rules know a tool: its own, or the type of one that the provider runs.

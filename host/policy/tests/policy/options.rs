@@ -85,6 +85,66 @@ fn a_tool_without_a_name_is_known_by_its_type() {
     assert_eq!(names(&evaluation).unwrap(), ["web_search", "f"]);
 }
 
+/// What a server offers stands in no request, unless the request says which of it may be called.
+#[test]
+fn a_filter_reaches_the_tools_of_servers() {
+    let left = |body: &Value, format, filter: &str| {
+        let policy = rule(&format!("action = 'filter-tools'\n{filter}"));
+        let evaluation = policy.evaluate(parse(&body.to_string(), format), &Context::default(), &vault());
+        assert_forward(&evaluation);
+        sent(&evaluation)
+    };
+    let toolset = |server: &str, tools: &[&str]| {
+        let configs: serde_json::Map<_, _> =
+            tools.iter().map(|tool| ((*tool).to_owned(), json!({ "enabled": true }))).collect();
+        json!({ "type": "mcp_toolset", "mcp_server_name": server, "default_config": { "enabled": tools.is_empty() }, "configs": configs })
+    };
+    let server = |name: &str| json!({ "type": "url", "url": "https://tools.example/sse", "name": name });
+    let body = json!({
+        "model": "claude-x", "max_tokens": 9, "messages": [{ "role": "user", "content": "hello" }],
+        "tools": [{ "name": "Read", "input_schema": { "type": "object" } }, toolset("docs", &["find"]), toolset("shell", &[])],
+        "mcp_servers": [server("docs"), server("shell")],
+    });
+    let names = |body: &Value| {
+        let servers = body["mcp_servers"].as_array().unwrap();
+        servers.iter().map(|server| server["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (filter, servers, tools) in [
+        ("keep = 'Read'", &[][..], 1),
+        ("keep = ['Read', 'find']", &["docs"], 2),
+        ("keep = ['Read', 'mcp_toolset']", &["docs", "shell"], 3),
+        ("drop = 'find'", &["shell"], 2),
+        ("drop = 'Write'", &["docs", "shell"], 3),
+    ] {
+        let sent = left(&body, Format::AnthropicMessages, filter);
+        assert_eq!(
+            (names(&sent), sent["tools"].as_array().unwrap().len()),
+            (servers.iter().map(|&it| it.to_owned()).collect(), tools),
+            "{filter}"
+        );
+    }
+    let mut earlier = body.clone();
+    earlier["tools"] = json!([{ "name": "Read", "input_schema": { "type": "object" } }]);
+    earlier["mcp_servers"][0]["tool_configuration"] = json!({ "allowed_tools": ["find"] });
+    assert_eq!(names(&left(&earlier, Format::AnthropicMessages, "keep = ['Read', 'find']")), ["docs"]);
+    let mut alone = earlier.clone();
+    alone.as_object_mut().unwrap().remove("tools");
+    assert_eq!(names(&left(&alone, Format::AnthropicMessages, "keep = 'find'")), ["docs"]);
+    let policy = rule("action = 'strip-tools'");
+    let stripped =
+        policy.evaluate(parse(&alone.to_string(), Format::AnthropicMessages), &Context::default(), &vault());
+    assert_eq!(sent(&stripped)["mcp_servers"], json!([]));
+    earlier["mcp_servers"] = json!({ "docs": {} });
+    assert_eq!(left(&earlier, Format::AnthropicMessages, "keep = 'Read'")["mcp_servers"], json!([]));
+    let responses = json!({ "input": "hello", "tools": [
+        { "type": "function", "name": "Read", "parameters": {} },
+        { "type": "mcp", "name": "Read", "server_label": "Read", "server_url": "https://tools.example" },
+        { "type": "mcp", "server_label": "docs", "allowed_tools": ["find"] },
+    ] });
+    let sent = left(&responses, Format::OpenaiResponses, "keep = ['Read', 'find']");
+    assert_eq!(sent["tools"], json!([responses["tools"][0], responses["tools"][2]]));
+}
+
 #[test]
 fn a_group_whose_tools_are_all_gone_goes_too() {
     let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "x" }] }], "tools": [

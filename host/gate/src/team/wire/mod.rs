@@ -9,8 +9,10 @@ mod messages;
 mod responses;
 
 use leafgate_agents::{
-    ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, ToolNames, delegate_work, report_out,
+    ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, Team, ToolNames, delegate_work,
+    report_out,
 };
+use leafgate_assemble::{SERVERS, ToolServer};
 use leafgate_tree::Format;
 use serde_json::{Map, Value};
 
@@ -105,13 +107,8 @@ pub(super) fn tool_names(wire: &dyn Wire, body: &Body) -> ToolNames {
 }
 
 /// Returns the body of a frame's next request.
-pub(super) fn body(
-    wire: &dyn Wire,
-    opening: &Body,
-    frame: &Frame,
-    model: Option<&str>,
-    system_as: SystemAs,
-) -> Body {
+pub(super) fn body(wire: &dyn Wire, opening: &Body, frame: &Frame, team: &Team, model: Option<&str>) -> Body {
+    let system_as = team.settings().system_as;
     let mut body = opening.clone();
     let is_entry = frame.parent().is_none();
     if !is_entry {
@@ -132,7 +129,7 @@ pub(super) fn body(
     if system_as == SystemAs::System {
         wire.set_system(&mut body, frame.prompt());
     }
-    set_tools(wire, &mut body, frame);
+    set_tools(wire, &mut body, frame, team);
     if let Some(model) = model {
         body.insert("model".to_owned(), model.into());
     }
@@ -140,14 +137,32 @@ pub(super) fn body(
 }
 
 /// The client's tools that the agent has, and the gate's own.
-fn set_tools(wire: &dyn Wire, body: &mut Body, frame: &Frame) {
-    let allowed = |tool: &Value| match wire.tool_name(tool) {
-        Some(name) => frame.tools().iter().any(|allowed| &**allowed == name),
-        // What the provider runs is no tool of the client's; only the entry has what it asked for.
-        None => frame.parent().is_none(),
-    };
+fn set_tools(wire: &dyn Wire, body: &mut Body, frame: &Frame, team: &Team) {
     let offered = body.get("tools").and_then(Value::as_array).cloned().unwrap_or_default();
+    let server = |tool: &Value| ToolServer::of_tool(&tool.to_string());
+    let toolsets: Vec<ToolServer> = offered.iter().filter_map(server).collect();
+    let is_entry = frame.parent().is_none();
+    let agent = team.agent(frame.agent().as_str());
+    let has = |name: &str| agent.is_some_and(|agent| agent.tools.allows(name));
+    let allowed = |tool: &Value| match (server(tool), wire.tool_name(tool)) {
+        // What the provider runs is no tool of the client's; only the entry has what it asked for.
+        (Some(server), _) => is_entry && server.passes(has, |_| false),
+        (None, Some(name)) => frame.tools().iter().any(|allowed| &**allowed == name),
+        (None, None) => is_entry,
+    };
     let mut tools: Vec<Value> = offered.into_iter().filter(allowed).collect();
+    let stays = |server: &Value| ToolServer::of_server(&server.to_string()).stays(&toolsets, has, |_| false);
+    let is_over = match body.get_mut(SERVERS) {
+        Some(Value::Array(servers)) => {
+            leave_out(Some(&mut *servers), |server| !stays(server)) && servers.is_empty()
+        }
+        // What is no list of servers may name any.
+        Some(servers) => !stays(servers),
+        None => false,
+    };
+    if is_over {
+        body.remove(SERVERS);
+    }
     if !frame.targets().is_empty() {
         let (description, schema) = delegate_work(frame.targets());
         tools.push(wire.tool(DELEGATE_WORK, description, schema));
