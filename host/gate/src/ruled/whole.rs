@@ -1,5 +1,6 @@
 //! An answer that is there as a whole: what it becomes, after a person decided where one must.
 
+use std::io;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -90,7 +91,7 @@ impl Shared {
         told: SoFar,
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Ruled, Refusal> {
-        let small = whole.to_string().len() <= INLINE_BODY && !ruling.policy.has_plugins();
+        let small = !ruling.policy.has_plugins() && is_spelled_within(&whole, INLINE_BODY);
         let whole = Arc::new(whole);
         let SoFar { mut tally, changed: changed_before } = told;
         let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), Arc::clone(&whole));
@@ -169,6 +170,28 @@ impl Shared {
     }
 }
 
+/// Whether a value as JSON takes no more bytes than this. Nothing of it is kept, and a larger one is spelled
+/// no further.
+fn is_spelled_within(value: &Value, most: usize) -> bool {
+    serde_json::to_writer(Room { left: most }, value).is_ok()
+}
+
+/// Room for so many bytes, of which none is kept.
+struct Room {
+    left: usize,
+}
+
+impl io::Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// What a person made of calls.
 enum Decided {
     /// It leaves with what was made of it.
@@ -244,4 +267,33 @@ pub(super) fn too_large(most: usize) -> Refusal {
 
 pub(super) fn unreadable(error: &leafgate_answer::ReadError) -> Refusal {
     Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_measured_as_it_is_spelled() {
+        for value in [
+            json!(null),
+            json!([]),
+            json!({ "a\n\"é": [1.5, "\u{1}\u{2028}", { "b": -7 }], "c": "x".repeat(9000) }),
+        ] {
+            let bytes = value.to_string().len();
+            assert!(is_spelled_within(&value, bytes), "{bytes}");
+            assert!(!is_spelled_within(&value, bytes - 1), "{bytes}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_spelled_no_further() {
+        let mut room = Room { left: 4 };
+        assert!(room.write_all(b"abc").is_ok());
+        assert_eq!(room.write_all(b"de").unwrap_err().kind(), io::ErrorKind::WriteZero);
+    }
 }
