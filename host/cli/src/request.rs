@@ -241,7 +241,8 @@ pub(crate) fn body(path: Option<&Path>) -> anyhow::Result<Bytes> {
         Some(path) => File::open(path).and_then(bounded),
         None => bounded(io::stdin().lock()),
     };
-    Ok(body.with_context(|| format!("cannot read {}", name(path)))?.into())
+    let cannot = || format!("cannot read {} (give a file with the body of one request)", name(path));
+    Ok(body.with_context(cannot)?.into())
 }
 
 /// Reads a body as a format, or as the one whose shape it has. A body that is no JSON is one raw

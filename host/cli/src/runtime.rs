@@ -4,8 +4,6 @@
 //! folder. A gate keeps its file locked while it runs and removes it at the end. An unlocked file
 //! was left by a gate that was killed: unlike a process id, a lock never belongs to another
 //! process. The file holds the token of the admin API, so a file that others may read is refused.
-//! id, is never anybody else's. The file holds the token of the admin API, so one that others may
-//! read is refused.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Write};
@@ -147,7 +145,9 @@ pub(crate) fn find(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Run
         Some(GateName::Port(port)) => {
             let path = folder.join(format!("gate-{port}.json"));
             if !path.exists() {
-                bail!("no gate runs on port {port}: {} is not there{}", path.display(), others(folder));
+                let others = others(folder);
+                let start = if others.is_empty() { "; start one with `leafgate run`" } else { "" };
+                bail!("no gate runs on port {port}: {} is not there{others}{start}", path.display());
             }
             read(&path)
         }
@@ -180,6 +180,11 @@ pub(crate) fn find_if_any(folder: &Path, name: Option<&GateName>) -> anyhow::Res
 
 fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
     let shown = path.display();
+    if !path.exists() {
+        bail!(
+            "there is no runtime file {shown}: give --gate the port of a gate that runs, or start one with `leafgate run`"
+        );
+    }
     match Entry::read(path).with_context(|| format!("the runtime file {shown} cannot be used"))? {
         Entry::Live(gate) => Ok(gate),
         Entry::Stale(_) => bail!("the gate of {shown} has ended: start one with `leafgate run`"),
@@ -226,7 +231,10 @@ fn running(folder: &Path) -> anyhow::Result<Vec<RuntimeFile>> {
 }
 
 fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let unreadable = || format!("the runtime folder {} cannot be read", folder.display());
+    let unreadable = || {
+        let folder = folder.display();
+        format!("the runtime folder {folder} cannot be read (LEAFGATE_RUNTIME_DIR names another)")
+    };
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.with_context(unreadable)?,
@@ -254,9 +262,17 @@ enum Entry {
 impl Entry {
     fn read(path: &Path) -> anyhow::Result<Entry> {
         let file = File::open(path)?;
-        let mode = file.metadata()?.permissions().mode();
+        let found = file.metadata()?;
+        if !found.is_file() {
+            bail!("it is no file: name the one that a gate wrote, or its port");
+        }
+        let mode = found.permissions().mode();
         if mode & 0o077 != 0 {
-            bail!("others may read it (mode {:03o}): stop its gate and remove it", mode & 0o777);
+            bail!(
+                "others may read it (mode {:03o}): where a gate wrote it, stop that gate and remove it; else \
+                 name the file that one wrote, or its port",
+                mode & 0o777
+            );
         }
         match file.try_lock_shared() {
             Ok(()) => Ok(Entry::Stale(file)),

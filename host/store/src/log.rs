@@ -25,6 +25,17 @@ pub enum LogError {
         /// Where it would be.
         path: PathBuf,
     },
+    /// What stands there is none that this user can read.
+    #[error(
+        "the log {} cannot be read: {why}; LEAFGATE_DATA_DIR names the folder of the gate that wrote it, whose user reads it",
+        path.display()
+    )]
+    Unreadable {
+        /// Where it would be.
+        path: PathBuf,
+        /// Why not.
+        why: std::io::Error,
+    },
     /// It was written by another version of the program.
     #[error(
         "the log has version {found}, and this program reads {expected}: start its gate once with this program"
@@ -36,7 +47,9 @@ pub enum LogError {
         expected: i64,
     },
     /// A request is not there.
-    #[error("request {id} is not in the log: it may have been removed for its age")]
+    #[error(
+        "request {id} is not in the log, where it may have been removed for its age: `leafgate log list` shows those that are"
+    )]
     NoRequest {
         /// Which.
         id: i64,
@@ -59,7 +72,7 @@ pub enum LogError {
     #[error("nothing to search for: give a word, or several")]
     NoWords,
     /// What is read is damaged.
-    #[error("the log is damaged at request {id}")]
+    #[error("the log is damaged at request {id}: move it away, and the next gate begins a new one")]
     Damaged {
         /// Which.
         id: i64,
@@ -292,8 +305,13 @@ impl Log {
     /// When there is none, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Log, LogError> {
         let path = folder.join(FILE);
-        if !path.exists() {
-            return Err(LogError::None { path });
+        match std::fs::metadata(&path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Err(LogError::Unreadable { path, why: std::io::Error::other("it is no file") }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(LogError::None { path });
+            }
+            Err(why) => return Err(LogError::Unreadable { path, why }),
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let database = Connection::open_with_flags(&path, flags)?;

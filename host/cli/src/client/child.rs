@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 
 use anyhow::Context;
@@ -98,7 +99,15 @@ fn not_started(program: &str, error: &io::Error) -> NotStarted {
             exit: Exit::Program(NOT_FOUND),
         },
         _ => {
-            NotStarted { why: format!("{program} cannot be started: {error}"), exit: Exit::Program(NOT_RUN) }
+            // A folder looks to the system like a file that may not be run.
+            let what_to_do = match Path::new(program).is_dir() {
+                true => "it is a folder: name a program",
+                false => "`chmod +x` lets it be run, where it is a program",
+            };
+            NotStarted {
+                why: format!("{program} cannot be started: {error}; {what_to_do}"),
+                exit: Exit::Program(NOT_RUN),
+            }
         }
     }
 }

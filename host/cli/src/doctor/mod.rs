@@ -169,7 +169,11 @@ fn client(known: Known, was_named: bool, runtime: &Runtime) -> anyhow::Result<Ve
     let name = known.name();
     let Some(version) = known.version() else {
         let state = if was_named { State::Problem } else { State::Note };
-        return Ok(vec![Finding::new(name, state, "it is not installed")]);
+        let finding = Finding::new(name, state, "it is not installed");
+        return Ok(vec![match was_named {
+            true => finding.hint(format!("install `{name}`, or put it on the PATH")),
+            false => finding,
+        }]);
     };
     let run = |question| runtime.block_on(trial::run(known, question));
     let trials = [run(trial::QUESTIONS[0])?, run(trial::QUESTIONS[1])?];

@@ -33,7 +33,9 @@ pub(crate) fn run(args: &CacheArgs, printer: &mut Printer) -> anyhow::Result<Exi
         printer.json(&lines)?;
     } else {
         if lines.is_empty() {
-            printer.error_line("no turn in the log has one before it that it could be compared with");
+            let of =
+                if args.session.is_some() { "no turn of this conversation" } else { "no turn in the log" };
+            printer.error_line(&format!("{of} has one before it that it could be compared with: `leafgate log list` shows what there is"));
         }
         lines.iter().try_for_each(|line| print(line, printer))?;
     }

@@ -8,13 +8,18 @@ use crate::print::{Printer, Style};
 /// Digits of a conversation's key that tell it from others of a day.
 const KEY: usize = 8;
 
-/// Prints a page, or says that there is nothing.
-pub(super) fn print(lines: &[RequestLine], json: bool, printer: &mut Printer) -> anyhow::Result<()> {
+/// Prints a page, or says why there is nothing.
+pub(super) fn print(
+    lines: &[RequestLine],
+    json: bool,
+    why_none: &str,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
     if json {
         return Ok(printer.json(&lines)?);
     }
     if lines.is_empty() {
-        printer.error_line("no request in the log is meant by that");
+        printer.error_line(why_none);
     }
     lines.iter().try_for_each(|request| line(request, printer))
 }

@@ -104,7 +104,8 @@ pub(crate) fn store_config(settings: &Settings) -> anyhow::Result<Option<StoreCo
 
 /// Opens the log that a gate writes.
 pub(crate) fn open_store(config: StoreConfig) -> anyhow::Result<Arc<Store>> {
-    let store = Store::open(config, keys()?).context("run without a log by --no-log, or mend this")?;
+    let store = Store::open(config, keys()?)
+        .context("mend this, or go without a log by `--set store.enabled=false`")?;
     Ok(Arc::new(store))
 }
 
@@ -287,7 +288,7 @@ pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         None => summary(&log, &args.which, printer)?,
         Some(LogCommand::List(args)) => {
             let lines = log.list(&args.which.filter(), args.page.before, args.page.most())?;
-            list::print(&lines, args.which.json, printer)?;
+            list::print(&lines, args.which.json, "no request in the log is meant by that", printer)?;
         }
         Some(LogCommand::Show(args)) => show::show(&log, args, printer)?,
         Some(LogCommand::Diff(args)) => show::diff(&log, args, printer)?,
@@ -297,7 +298,7 @@ pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         Some(LogCommand::Tail(args)) => tail::run(&log, args, printer)?,
         Some(LogCommand::Search(args)) => {
             let lines = log.search(&args.words.join(" "), args.page.before, args.page.most())?;
-            list::print(&lines, args.json, printer)?;
+            list::print(&lines, args.json, "no request in the log says these words, and no answer", printer)?;
         }
     }
     printer.flush()?;

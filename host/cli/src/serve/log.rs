@@ -43,5 +43,7 @@ fn file() -> anyhow::Result<File> {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         OpenOptions::new().append(true).create(true).mode(0o600).open(&path)
     };
-    open().with_context(|| format!("cannot write the log {}", path.display()))
+    open().with_context(|| {
+        format!("cannot write the log {} (LEAFGATE_DATA_DIR names another folder)", path.display())
+    })
 }

@@ -103,7 +103,7 @@ fn files(config: Option<&Path>) -> anyhow::Result<Vec<Layer>> {
 }
 
 fn unreadable(file: &Path) -> String {
-    format!("the configuration {} cannot be read", file.display())
+    format!("the configuration {} cannot be read (`--config none` goes without)", file.display())
 }
 
 /// Returns where the user's file is, whether it is there or not.

@@ -16,6 +16,7 @@ mod known;
 mod live;
 mod live_plugins;
 mod log;
+mod mistakes;
 mod plan;
 mod plugin;
 mod redact;
