@@ -37,6 +37,8 @@ pub(crate) enum Check {
     NoSentence,
     /// `basic`: base64 of `user:password`.
     Basic,
+    /// `macaroon`: behind `pypi-`, a macaroon that was not cut before its signature.
+    Macaroon,
     /// `sasl-plain`: base64 of a user and a password, each behind a zero byte.
     SaslPlain,
     /// `encoded`: a word of base64 in it spells six bytes or more.
@@ -90,6 +92,7 @@ impl FromStr for Check {
             "jwt" => Self::Jwt,
             "no-sentence" => Self::NoSentence,
             "basic" => Self::Basic,
+            "macaroon" => Self::Macaroon,
             "sasl-plain" => Self::SaslPlain,
             "encoded" => Self::Encoded,
             "user-password" => Self::UserPassword,
@@ -130,6 +133,7 @@ impl Check {
             Self::Jwt => is_jwt(text),
             Self::NoSentence => !spells_sentence(text),
             Self::Basic => is_basic(text),
+            Self::Macaroon => has_signature(text),
             Self::SaslPlain => is_sasl_plain(text),
             Self::Encoded => is_encoded(text),
             Self::UserPassword => value::could_be_user_password(text),
@@ -212,6 +216,20 @@ fn is_basic(text: &str) -> bool {
         // Cut or altered: then it is at least as random as what was encoded.
         _ => text.len() >= 32 && is_random(text, true),
     }
+}
+
+/// PyPI's tokens are macaroons of version 2: a location, an identifier of 36 bytes, caveats, and a
+/// signature of 32 bytes. What has another identifier is not judged.
+fn has_signature(text: &str) -> bool {
+    const VERSION_AND_LOCATION: usize = 3;
+    const IDENTIFIER: &[u8] = &[2, 36];
+    /// The identifier and its end, no caveat but its end, and the signature with its header.
+    const LEAST_BEHIND: usize = IDENTIFIER.len() + 36 + 1 + 1 + 2 + 32;
+    let token = text.split_once('-').map_or(text, |(_, token)| token);
+    let decoded = base64_prefix(token.as_bytes(), 256);
+    let Some(&length) = decoded.get(VERSION_AND_LOCATION - 1) else { return true };
+    let behind = decoded.get(VERSION_AND_LOCATION + usize::from(length)..).unwrap_or_default();
+    !behind.starts_with(IDENTIFIER) || behind.len() >= LEAST_BEHIND
 }
 
 /// RFC 4616: `[authzid] NUL authcid NUL passwd`.

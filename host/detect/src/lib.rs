@@ -26,6 +26,7 @@ mod checksums;
 mod cost;
 mod cues;
 mod decode;
+mod documented;
 mod engine;
 mod explain;
 mod finding;

@@ -76,13 +76,13 @@ pub(crate) fn opens_nothing(name: &str) -> bool {
 }
 
 /// The words of a name, from its end.
-struct Words<'a> {
+pub(crate) struct Words<'a> {
     words: [&'a str; MAX_WORDS],
     len: usize,
 }
 
 impl<'a> Words<'a> {
-    fn of(name: &'a str) -> Self {
+    pub(crate) fn of(name: &'a str) -> Self {
         let mut all = Self { words: [""; MAX_WORDS], len: 0 };
         let mut end = name.len();
         while all.len < MAX_WORDS {
@@ -98,6 +98,11 @@ impl<'a> Words<'a> {
             }
         }
         all
+    }
+
+    /// Returns true if and only if a test holds for each word, and there is one.
+    pub(crate) fn all(&self, test: impl Fn(&str) -> bool) -> bool {
+        self.len > 0 && self.words[..self.len].iter().all(|word| test(word))
     }
 
     fn last(&self, back: usize) -> Option<&'a str> {

@@ -67,6 +67,15 @@ pub(crate) fn is_made_up(value: &str) -> bool {
         && Counted::of(value).throughout(value)
 }
 
+/// `abc123def456ghi789`: most of a value counts, if only in threes. Of 32 hexadecimal digits at random
+/// a tenth does.
+pub(crate) fn counts_throughout(value: &str) -> bool {
+    const LEAST: usize = 3;
+    let words = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::as_bytes);
+    let counted: usize = words.flat_map(counting_runs).filter(|run| *run >= LEAST).sum();
+    counted * 5 >= value.len() * 3
+}
+
 /// `abcd-1234…`: what stands before the sign counts too, so it is no service's.
 fn counts_alone(word: &str) -> bool {
     word.len() >= Counted::SHORT && counting_runs(word.as_bytes()).any(|run| run == word.len())
@@ -167,8 +176,12 @@ fn template(value: &str) -> bool {
 fn masked(value: &str) -> bool {
     /// Shorter runs stand in random text too.
     const LONG: usize = 6;
+    /// Three numbers of one digit each are nobody's: `xoxc-888888888888-…`. Encoded bytes hold more
+    /// than numbers.
+    const NUMBERS: (usize, usize, usize) = (3, 9, 256);
     let bytes = value.as_bytes();
     let (mut run, mut longest, mut in_runs, mut before) = (0usize, 0usize, 0usize, None);
+    let mut numbers = 0;
     for &byte in bytes {
         run = if before == Some(byte) { run + 1 } else { 1 };
         if byte.is_ascii_alphanumeric() || matches!(byte, b'*' | b'.' | b'#') {
@@ -178,12 +191,14 @@ fn masked(value: &str) -> bool {
                 _ => usize::from(run > LONG),
             };
         }
+        numbers += usize::from(byte.is_ascii_digit() && run == NUMBERS.1);
         before = Some(byte);
     }
     // A long token may count in some of its parts: `xoxa-2-31111111111-e039d0…`.
     (longest >= 8 && longest * 5 >= bytes.len())
         || (longest >= LONG && longest * 2 >= bytes.len())
         || in_runs * 5 >= bytes.len() * 3
+        || (numbers >= NUMBERS.0 && bytes.len() < NUMBERS.2)
 }
 
 fn stands_for(value: &str) -> bool {

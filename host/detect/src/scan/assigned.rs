@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{LONGEST_JUDGED, Scan};
 use crate::beside;
 use crate::checks::Check;
+use crate::documented::{self, Named};
 use crate::keyed::{self, Assignment, Join};
 use crate::names::{NameRule, opens_nothing};
 use crate::publishable::is_publishable_place;
@@ -39,7 +40,14 @@ impl Scan<'_> {
         if value.len() == keyed::MAX_BARE {
             value.end = self.word_end(value.end);
         }
-        self.value(index, value, judged, sure);
+        let before = before_in_line(self.text, found.name.start);
+        let hits = self.hits.len();
+        self.value(index, (before, name), value, judged, sure);
+        if found.join == Join::Attached {
+            // The sign between them is of base64 too, and may be the value's own.
+            let from = found.value.start - 1;
+            self.hits[hits..].iter_mut().for_each(|hit| hit.range.start = hit.range.start.min(from));
+        }
     }
 
     /// In prose and in argument lists, what stands beside a name may be any word.
@@ -75,9 +83,27 @@ impl Scan<'_> {
         value.iter().all(u8::is_ascii_alphabetic) && matches!(quoted, [b'"' | b'\'', b',', ..])
     }
 
-    /// The value of a name that the row takes: its regex, where it has one, must take the whole of
-    /// it.
-    pub(super) fn value(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
+    /// The value of a name that the row takes, but for what no service that the name speaks of has
+    /// issued.
+    pub(super) fn value(
+        &mut self,
+        index: usize,
+        (before, name): (&str, &str),
+        range: Range<usize>,
+        judged: usize,
+        sure: bool,
+    ) {
+        let hits = self.hits.len();
+        self.judge_value(index, range, judged, sure);
+        let Some(hit) = self.hits.get(hits).filter(|hit| !hit.published) else { return };
+        let token = self.engine.rows[index].asks_for_token();
+        if documented::excludes(&Named { name, before, value: &self.text[hit.range.clone()], token }) {
+            self.hits.truncate(hits);
+        }
+    }
+
+    /// The row's regex, where it has one, must take the whole of the value.
+    fn judge_value(&mut self, index: usize, range: Range<usize>, judged: usize, sure: bool) {
         let row = &*self.engine.rows[index];
         if !row.has_regex() {
             return self.accept(index, range, judged, sure);
@@ -90,6 +116,16 @@ impl Scan<'_> {
             self.accept(index, secret.clone(), secret.len(), sure);
         }
     }
+}
+
+/// Gives what stands before a name in its line, or as much of it as tells. A line may be a string of
+/// JSON, or begin in one.
+fn before_in_line(text: &str, at: usize) -> &str {
+    const MUCH: usize = 64;
+    const BEGINNINGS: [&str; 4] = ["\n", "\\n", ":\"", ": \""];
+    let before = &text[text.ceil_char_boundary(at.saturating_sub(MUCH))..at];
+    let begins = BEGINNINGS.iter().filter_map(|sign| before.rfind(sign).map(|place| place + sign.len()));
+    &before[begins.max().unwrap_or(0)..]
 }
 
 /// Whether a name begins where no name does, as in a line of an encoded block.

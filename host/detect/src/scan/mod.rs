@@ -121,7 +121,7 @@ impl<'a> Scan<'a> {
                 && names.takes(key)
                 && !opens_nothing(key)
             {
-                scan.value(index, range.clone(), range.len().min(LONGEST_JUDGED), true);
+                scan.value(index, ("", key), range.clone(), range.len().min(LONGEST_JUDGED), true);
             }
         });
     }
@@ -394,10 +394,25 @@ impl<'a> Scan<'a> {
         let (engine, text) = (self.engine, self.text);
         let by_place = |hit: &&Match| matches!(engine.rows[hit.row].shape, Shape::Assigned { .. });
         let live = self.hits.iter().filter(by_place).filter(|hit| !hit.published);
-        let values = live.map(|hit| (&text[hit.range.clone()], hit.row));
+        // What stood between a name and its value may not stand elsewhere.
+        let own = |value: &'a str| value.strip_prefix(['-', '_']).unwrap_or(value);
+        let values = live.map(|hit| (own(&text[hit.range.clone()]), hit.row));
         let values: Vec<_> = values.filter(|(value, _)| recur::is_worth(value)).collect();
         if !values.is_empty() {
             recur::each(text, values, |row, range| self.hits.push(Match { row, range, published: false }));
+        }
+    }
+
+    /// A part of a published example (`my_key-26785a09-…`, read as a name and its value) is as published
+    /// as the whole.
+    fn drop_parts_of_published(&mut self) {
+        let whole: Vec<_> =
+            self.hits.iter().filter(|hit| hit.published).map(|hit| hit.range.clone()).collect();
+        if !whole.is_empty() {
+            let is_part = |hit: &Match| {
+                whole.iter().any(|whole| whole.start <= hit.range.start && hit.range.end <= whole.end)
+            };
+            self.hits.retain(|hit| hit.published || !is_part(hit));
         }
     }
 
@@ -410,6 +425,7 @@ impl<'a> Scan<'a> {
         if !self.prefix_only {
             self.recur();
         }
+        self.drop_parts_of_published();
         let first = out.len();
         self.hits.sort_by_key(|hit| (hit.row, hit.range.start));
         self.hits.dedup();
