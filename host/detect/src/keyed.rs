@@ -188,6 +188,8 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
         b',' if is_constant(bytes, hit, name_end) => Some((Join::Call, at + 1)),
         b'(' => Some((Join::Call, at + 1)),
         b'>' | b'&' => tag_end(bytes, at),
+        // What East Asian text writes for a colon or an equals sign.
+        0xef if matches!(&bytes[at..], [0xef, 0xbc, 0x9a | 0x9d, ..]) => Some((Join::Operator, at + 3)),
         _ if at == closed => None,
         b'i' | b'l' if let Some(length) = is_word(&bytes[at..]) => Some((Join::Is, at + length)),
         _ if was_closed => None,

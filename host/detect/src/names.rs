@@ -110,9 +110,14 @@ impl<'a> Words<'a> {
     }
 }
 
+/// Bytes beyond ASCII are parts of letters: `пароль`.
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || !byte.is_ascii()
+}
+
 /// Where the last word before `end` starts and stops.
 fn last_word(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
-    let stop = bytes[..end].iter().rposition(|b| b.is_ascii_alphanumeric())? + 1;
+    let stop = bytes[..end].iter().rposition(|b| b.is_ascii_alphanumeric() || !b.is_ascii())? + 1;
     let digits = bytes[stop - 1].is_ascii_digit();
     let mut start = stop - 1;
     while start > 0 {
@@ -120,7 +125,7 @@ fn last_word(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
         let joined = if digits {
             before.is_ascii_digit()
         } else {
-            before.is_ascii_alphabetic() && !(before.is_ascii_lowercase() && here.is_ascii_uppercase())
+            is_letter(before) && !(before.is_ascii_lowercase() && here.is_ascii_uppercase())
         };
         // `APIKey`: the last capital belongs to the word that it begins.
         let begins = !digits

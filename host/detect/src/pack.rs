@@ -347,8 +347,8 @@ impl Row {
         if needs_keywords && raw.keywords.is_empty() {
             return Err(wrong("its shape needs `keywords`".to_owned()));
         }
-        if let Some(short) = raw.keywords.iter().find(|word| word.len() < 2 || !word.is_ascii()) {
-            return Err(wrong(format!("keyword {short:?} must be two or more ASCII characters")));
+        if let Some(short) = raw.keywords.iter().find(|word| word.len() < 2) {
+            return Err(wrong(format!("keyword {short:?} must have two or more bytes")));
         }
         // What is known is somebody's own, so no example of it could stand here.
         if raw.examples.is_empty() && !matches!(raw.shape, RawShape::Known) {
