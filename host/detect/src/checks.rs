@@ -8,6 +8,7 @@ use std::str::FromStr;
 use crate::checksums::{iban_length, is_card, is_issued_ssn, is_luhn};
 use crate::identity::Issuer;
 use crate::score::{LIKELY, score};
+use crate::seed_phrase::phrase_length;
 use crate::value::{self, Look};
 
 /// A check as a pack names it.
@@ -52,6 +53,8 @@ pub(crate) enum Check {
     Luhn,
     /// `iban`: country, length and mod 97; shortens the match to the account's own length.
     Iban,
+    /// `seed-phrase`: words of a wallet with a checksum; shortens the match to them.
+    SeedPhrase,
     /// `ssn`: a social security number that can have been issued.
     Ssn,
     /// `nif`, `codice-fiscale`, `nir`, `steuer-id`, `cpf`, `portuguese-nif`, `base58-address`,
@@ -99,6 +102,7 @@ impl FromStr for Check {
             "card" => Self::Card,
             "luhn" => Self::Luhn,
             "iban" => Self::Iban,
+            "seed-phrase" => Self::SeedPhrase,
             "ssn" => Self::Ssn,
             "private-ip" => Self::PrivateIp,
             "mac" => Self::Mac,
@@ -140,6 +144,7 @@ impl Check {
             Self::Card => is_card(text),
             Self::Luhn => is_luhn(text),
             Self::Iban => return iban_length(text),
+            Self::SeedPhrase => return phrase_length(text),
             Self::Ssn => is_issued_ssn(text),
             Self::Issued(issuer) => issuer.holds(text),
             Self::PrivateIp => is_private_ip(text),

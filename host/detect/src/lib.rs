@@ -53,6 +53,7 @@ mod registry;
 mod runs;
 mod scan;
 mod score;
+mod seed_phrase;
 mod settings;
 mod value;
 mod work;

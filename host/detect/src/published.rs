@@ -19,8 +19,9 @@ const DIGESTS: [u64; 16] = [
 /// As long as the longest key on the list; longer texts are not hashed.
 const LONGEST: usize = 64;
 
-/// Keys of documentation: of AWS, of Stripe, of GC Notify, and the token of jwt.io.
-const EXAMPLES: [[&str; 2]; 10] = [
+/// Keys of documentation: of AWS, of Stripe, of GC Notify, the token of jwt.io, and seed
+/// phrases of BIP-39 and of chains for tests.
+const EXAMPLES: [[&str; 2]; 13] = [
     ["AKIA", "IOSFODNN7EXAMPLE"],
     ["ASIA", "IOSFODNN7EXAMPLE"],
     ["AKIA", "I44QH8DHBEXAMPLE"],
@@ -29,6 +30,9 @@ const EXAMPLES: [[&str; 2]; 10] = [
     ["je7MtGbClwBF", "/2Zp9Utk/h3yCo8nvbEXAMPLEKEY"],
     ["sk_test_", "4eC39HqLyjWDarjtT1zdp7dc"],
     ["sk_test_", "BQokikJOvBiI2HlWgH4olfQ2"],
+    ["abandon abandon abandon abandon abandon abandon ", "abandon abandon abandon abandon abandon about"],
+    ["legal winner thank year wave sausage ", "worth useful legal winner thank yellow"],
+    ["test test test test test test ", "test test test test test junk"],
     ["gcntfy-my_test_key", "-26785a09-ab16-4eb0-8407-a37497a57506-3d844edf-8d35-48ac-975b-e847b4f122b0"],
     [
         "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ",
@@ -60,7 +64,9 @@ pub(crate) fn is_example(text: &str) -> bool {
         [b'0'..=b'9', ..] => {
             digits(text).is_some_and(|digits| NUMBERS.iter().any(|number| is(number, &digits)))
         }
-        [b'A' | b'w' | b'j' | b's' | b'e' | b'g', ..] => EXAMPLES.iter().any(|example| is(example, text)),
+        [b'A' | b'w' | b'j' | b's' | b'e' | b'g' | b'a' | b'l' | b't', ..] => {
+            EXAMPLES.iter().any(|example| is(example, text))
+        }
         _ => false,
     }
 }
