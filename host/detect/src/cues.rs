@@ -20,6 +20,8 @@ pub(crate) enum Cue {
     Phone,
     /// Payment cards.
     Card,
+    /// What a PIN opens.
+    Lock,
     /// Numbers by which a state knows people: identity, tax, insurance.
     Person,
 }
@@ -50,6 +52,14 @@ const PERSON: &[&str] = &[
     "cidadão", "cartão", "bsn", "burgerservicenummer",
 ];
 
+#[rustfmt::skip]
+const LOCK: &[&str] = &[
+    "card", "creditcard", "debitcard", "visa", "mastercard", "sim card", "sim-card", "atm", "login", "log in", "sign in", "unlock", "lock",
+    "account", "banking", "wallet", "voicemail", "alarm", "door", "passcode", "password",
+    "karte", "kreditkarte", "bankkarte", "konto", "onlinebanking", "anmeld", "entsperr", "passwort", "carte", "compte",
+    "tarjeta", "cuenta", "carta di", "conto", "cartão", "cartao", "conta",
+];
+
 impl FromStr for Cue {
     type Err = String;
 
@@ -57,8 +67,11 @@ impl FromStr for Cue {
         match name {
             "phone" => Ok(Self::Phone),
             "card" => Ok(Self::Card),
+            "lock" => Ok(Self::Lock),
             "person" => Ok(Self::Person),
-            _ => Err(format!("there are no words for {name:?}; there are `phone`, `card` and `person`")),
+            _ => Err(format!(
+                "there are no words for {name:?}; there are `phone`, `card`, `lock` and `person`"
+            )),
         }
     }
 }
@@ -75,10 +88,12 @@ impl Cue {
     fn words(self) -> &'static AhoCorasick {
         static PHONES: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PHONE));
         static CARDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(CARD));
+        static LOCKS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(LOCK));
         static PERSONS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PERSON));
         match self {
             Self::Phone => &PHONES,
             Self::Card => &CARDS,
+            Self::Lock => &LOCKS,
             Self::Person => &PERSONS,
         }
     }

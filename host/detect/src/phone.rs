@@ -27,11 +27,30 @@ const MOST_GROUPS: usize = 7;
 /// Reads the telephone number that is all of a number in groups, as [`crate::numbers::Numbers`]
 /// gives it.
 pub(crate) fn read(bytes: &[u8], number: &Range<usize>) -> Option<Phone> {
+    let number = with_area(bytes, number);
     let groups = Groups::of(&bytes[number.clone()])?;
     let needs_word = groups.kind()? == Kind::Plain;
     let end = extension_end(bytes, number.end).unwrap_or(number.end);
     let alone = Bounds::Strict.begins(bytes, number.start) && Bounds::Word.ends(bytes, end);
     alone.then_some(Phone { range: number.start..end, needs_word })
+}
+
+/// `089 / 636-48018`: German letters put the area before a slash with blanks. Two numbers stand like
+/// that too, so the first must be an area alone.
+fn with_area(bytes: &[u8], number: &Range<usize>) -> Range<usize> {
+    const AREA: RangeInclusive<usize> = 3..=5;
+    let before = bytes[..number.start].strip_suffix(b" / ").unwrap_or_default();
+    let digits = before.iter().rev().take(*AREA.end() + 1).take_while(|byte| byte.is_ascii_digit()).count();
+    let (rest, area) = before.split_at(before.len() - digits);
+    let alone = !matches!(rest, [.., byte] if byte.is_ascii_alphanumeric() || b"./-+_)".contains(byte))
+        && !matches!(rest, [.., byte, b' '] if byte.is_ascii_digit() || *byte == b'/');
+    let is_area = AREA.contains(&digits) && matches!(area, [b'0', b'1'..=b'9', ..]) && alone;
+    let start = if is_area && bytes[number.start].is_ascii_digit() && bytes[number.start] != b'0' {
+        rest.len()
+    } else {
+        number.start
+    };
+    start..number.end
 }
 
 /// `x44208`, ` ext. 12` behind a number: where it ends.
@@ -222,6 +241,7 @@ mod tests {
             ["030/90", " 18 20 44"],
             ["079 4650", " 2145"],
             ["0 532 123", " 45 67"],
+            ["089 / 636", "-48018"],
             ["(415) 555", "-0132"],
             ["415.555", ".0132"],
             ["1-415-555", "-0132 ext. 12"],
@@ -234,6 +254,10 @@ mod tests {
         }
         for number in ["467 33 95", "699 956 915", "50-98-28-96"] {
             assert_eq!(seen(&format!("at {number}, or")), Some((number, true)), "{number}");
+        }
+        // Not an area: a number, a part of one, a word's end, a count.
+        for before in ["089 1234 / ", "1/089 / ", "x089 / ", "890 / ", "001 / ", "089123 / "] {
+            assert_eq!(seen(&format!("{before}636-48018")).map(|(text, _)| text.contains('/')), Some(false));
         }
     }
 
