@@ -13,7 +13,7 @@ use crate::scan::Scan;
 
 /// Changes whenever the code that judges matches does: memoised answers of another version are
 /// void.
-const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
+const ENGINE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
 
 /// A set of detectors, compiled and immutable.
 #[derive(Debug)]

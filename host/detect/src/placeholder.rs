@@ -55,9 +55,9 @@ pub(crate) fn is_written_over(value: &str) -> bool {
 /// and a service that has a row of its own is asked there.
 pub(crate) fn is_made_up(value: &str) -> bool {
     #[rustfmt::skip]
-    const ANYBODYS: [&str; 18] = [
+    const ANYBODYS: [&str; 19] = [
         "key", "token", "live", "test", "prod", "dev", "api", "apikey", "pk", "secret", "access", "client",
-        "server", "user", "auth", "web", "app", "pass",
+        "server", "user", "auth", "web", "app", "pass", "sk",
     ];
     has_prefix(value)
         && value

@@ -28,9 +28,9 @@ const ALTERATIONS: [Alteration; 7] = [
     Alteration { name: "as JSON in JSON", piece: |text, _| escaped(&escaped(text)), around: ALONE, lost: 6 },
     Alteration { name: "in a tool's argument", piece: |text, _| escaped(text), around: IN_ARGUMENT, lost: 9 },
     Alteration { name: "with CRLF", piece: |text, _| text.replace('\n', "\r\n"), around: ALONE, lost: 1 },
-    Alteration { name: "with `cat -n`", piece: |text, line| numbered(text, line, 6, "\t"), around: ALONE, lost: 3 },
-    Alteration { name: "with `grep -n`", piece: |text, line| numbered(text, line, 0, ":"), around: ALONE, lost: 3 },
-    Alteration { name: "with arrows", piece: |text, line| numbered(text, line, 6, "\u{2192}"), around: ALONE, lost: 3 },
+    Alteration { name: "with `cat -n`", piece: |text, line| numbered(text, line, 6, "\t"), around: ALONE, lost: 1 },
+    Alteration { name: "with `grep -n`", piece: |text, line| numbered(text, line, 0, ":"), around: ALONE, lost: 1 },
+    Alteration { name: "with arrows", piece: |text, line| numbered(text, line, 6, "\u{2192}"), around: ALONE, lost: 1 },
 ];
 
 pub(crate) fn escaped(text: &str) -> String {

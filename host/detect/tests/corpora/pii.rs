@@ -67,5 +67,5 @@ fn personal_data_raises_few_alarms_where_there_is_none() {
     let alarms = rows.iter().filter(|row| !engine.scan(&Input::new(&row.text)).is_empty()).count();
     println!("{alarms} alarms of {} rows", rows.len());
     // Most are another kind of personal data than the row is about.
-    assert!(alarms <= 12, "{alarms} alarms");
+    assert!(alarms <= 11, "{alarms} alarms");
 }

@@ -61,9 +61,9 @@ fn secrets_are_found_and_little_else_is() {
         println!("  {family:28} {missed} of {of}");
     }
     assert!(all.recall() > 0.931, "recall {:.3}", all.recall());
-    assert!(all.precision() > 0.987, "precision {:.3}", all.precision());
-    assert!(all.masked() >= 0.92, "masked {:.3}", all.masked());
-    assert!(all.benign_alarms <= 36, "benign alarms {}", all.benign_alarms);
+    assert!(all.precision() > 0.994, "precision {:.3}", all.precision());
+    assert!(all.masked() > 0.922, "masked {:.3}", all.masked());
+    assert!(all.benign_alarms <= 13, "benign alarms {}", all.benign_alarms);
 }
 
 /// What the packs by confidence give together, the surest first, and what they cost.
@@ -72,7 +72,7 @@ fn the_surer_a_pack_the_fewer_its_alarms() {
     let Some(sources) = sources() else { return };
     let mut selectors: Vec<&str> = Vec::new();
     for (pack, recall, precision) in
-        [("secrets", 0.48, 0.99), ("secrets/likely", 0.885, 0.987), ("secrets/possible", 0.931, 0.987)]
+        [("secrets", 0.48, 0.995), ("secrets/likely", 0.885, 0.994), ("secrets/possible", 0.931, 0.994)]
     {
         let of_pack = all_detectors().iter().filter(|detector| detector.pack() == pack);
         selectors.extend(of_pack.map(|detector| detector.id.as_str()));
