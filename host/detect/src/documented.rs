@@ -4,7 +4,7 @@
 //! one form for all that it issues, a value that cannot have it is no credential of it: it is
 //! shorter than any, begins like one and goes on differently, or counts throughout (`abcdef1234…`)
 //! and has another form. A value that is longer or otherwise new stays a finding, for services change
-//! their forms. Services that let people choose secrets have no least length here.
+//! their forms. What people choose, passwords and secrets of webhooks and cookies, may have any form.
 //!
 //! A name may also say of nobody whose its value is: `API_KEY`. What counts throughout under such a
 //! name stands in documentation and tests.
@@ -45,15 +45,15 @@ const CODECOV: &str = "[a-f0-9]{8}-[a-f0-9]{4}-4[a-f0-9]{3}-[89ab][a-f0-9]{3}-[a
 #[rustfmt::skip]
 const ISSUED: [Issued; 92] = [
     of("abuseipdb", 80, "", "[a-f0-9]{80}"),
-    of("airtable", 0, "", r"pat[a-z0-9]{14}\.[a-f0-9]{64}|key[a-z0-9]{14}|[a-z0-9]{16}\.v1\..*|[a-z0-9]{48,}"),
+    of("airtable", 17, "", r"pat[a-z0-9]{14}\.[a-f0-9]{64}|key[a-z0-9]{14}|[a-z0-9]{16}\.v1\..*|[a-z0-9]{48,}"),
     of("algolia", 32, "", "[a-f0-9]{32}|[a-z0-9+/=]{60,}"),
     of("alphavantage", 16, "", "[a-z0-9]{16}"),
     of("anthropic", 0, "", "sk-ant-.*"),
     // A name of the service in base64, also where it was read as the end of the name.
     of("bedrock", 0, "(?:(?:bedrock-api-)?key-)?YmVkcm9jay", "(?:(?:bedrock-api-)?key-)?YmVkcm9jay5hbWF6b25hd3MuY29t.*"),
     of("bugsnag", 32, "", WORD32),
-    of("circleci", 0, "", "CCIP[A-Z]{2,3}_.*|[a-z0-9]{40}"),
-    of("clickup", 0, "", "pk_[0-9]+_[a-z0-9]{32}|[a-z0-9]{64}"),
+    of("circleci", 40, "", "CCIP[A-Z]{2,3}_.*|[a-z0-9]{40}"),
+    of("clickup", 37, "", "pk_[0-9]+_[a-z0-9]{32}|[a-z0-9]{64}"),
     of("clockify", 48, "", "[a-z0-9]{48}"),
     of("cloudinary", 15, "", "[0-9]{15}|[a-z0-9_-]{27}"),
     of("codecov", 32, UUID, CODECOV),
@@ -62,7 +62,7 @@ const ISSUED: [Issued; 92] = [
     of("databricks", 36, "dapi", "dapi[a-f0-9]{32}(?:-[0-9])?|dose[a-f0-9]{32}"),
     of("datadog", 32, "", "(?:pub)?[a-f0-9]{32}|[a-f0-9]{40}"),
     of("deepseek", 0, "", "sk-[a-z0-9]{32,}"),
-    of("dropbox", 0, "", r"[a-z0-9]{15}|sl\..*|[a-z0-9_-]{64}"),
+    of("dropbox", 15, "", r"[a-z0-9]{15}|sl\..*|[a-z0-9_-]{64}"),
     of("elevenlabs", 32, "[a-z]{2}_", "sk_[a-f0-9]{48}|[a-f0-9]{32}"),
     of("etherscan", 34, "", "[a-z0-9]{34}"),
     of("exoscale", 27, "", "EXO[a-z0-9]{24,32}|[a-z0-9_-]{43}"),
@@ -71,11 +71,11 @@ const ISSUED: [Issued; 92] = [
     of("finnhub", 20, "", "[a-z0-9]{20}|[a-z0-9]{40}"),
     of("giphy", 32, "", WORD32),
     of("gitlab", 0, "", "gl[a-z]+-.*|[a-z0-9_-]{20}|[a-f0-9]{64}|GR1348941.*"),
-    of("groq", 0, "", "gsk_[a-z0-9]{52}"),
+    of("groq", 56, "", "gsk_[a-z0-9]{52}"),
     of("heroku", 36, "", "(?:HRKU-)?[a-z0-9]{8}(?:-[a-z0-9]{4}){3}-[a-z0-9]{12}|HRKU-.*"),
     of("hetzner", 64, "", WORD64),
-    of("hubspot", 0, "", "[a-z0-9]{8}(?:-[a-z0-9]{4}){3}-[a-z0-9]{12}|pat-.*"),
-    of("huggingface", 0, "", "(?:hf_|api_org_)[a-z0-9]{34,}"),
+    of("hubspot", 36, "", "[a-z0-9]{8}(?:-[a-z0-9]{4}){3}-[a-z0-9]{12}|pat-.*"),
+    of("huggingface", 37, "", "(?:hf_|api_org_)[a-z0-9]{34,}"),
     of("ibm", 0, "", "[a-z0-9_-]{44}|[a-f0-9]{32}|[a-f0-9]{48}|[a-f0-9]{64}"),
     of("infura", 32, "", WORD32),
     of("intercom", 0, "", "[a-z0-9=_-]{60}"),
@@ -83,13 +83,13 @@ const ISSUED: [Issued; 92] = [
     of("ipinfo", 14, "", "[a-f0-9]{14}"),
     of("ipstack", 32, "", WORD32),
     of("klaviyo", 0, "", "pk_[a-z0-9]{34}|[a-z0-9]{6}"),
-    of("lastfm", 0, "", WORD32),
+    of("lastfm", 32, "", WORD32),
     of("linode", 64, "", WORD64),
     of("loggly", 36, "", UUID),
     of("mailchimp", 25, "", "[a-f0-9]{32}(?:-us[0-9]{1,2})?|md-[a-z0-9_-]{22}"),
     of("mailjet", 32, "", WORD32),
     of("messagebird", 25, "", "[a-z0-9]{25}|[a-z0-9]{8}(?:-[a-z0-9]{4}){3}-[a-z0-9]{12}"),
-    of("mistral", 0, "", WORD32),
+    of("mistral", 32, "", WORD32),
     of("netlify", 40, "", "nf[a-z]_[a-z0-9]{36,}|[a-z0-9_-]{40,64}"),
     of("newsapi", 32, "", WORD32),
     of("notion", 0, "", "secret_[a-z0-9]{43}|ntn_.*"),
@@ -97,13 +97,13 @@ const ISSUED: [Issued; 92] = [
     of("openai", 0, "", "(?:sk|sess)-.*|[a-f0-9]{32}|[a-z0-9]{84}"),
     of("opencage", 32, "", WORD32),
     of("openweather", 32, "", WORD32),
-    of("pagerduty", 0, "", "[a-z0-9_+-]{20}|[a-z0-9]{32}"),
+    of("pagerduty", 20, "", "[a-z0-9_+-]{20}|[a-z0-9]{32}"),
     of("perplexity", 0, "", "pplx-.*"),
     of("pexels", 56, "", "[a-z0-9]{56}"),
     of("plivo", 20, "", "(?:MA|SA)[a-z0-9]{18}|[a-z0-9+/=]{40}"),
     of("postmark", 36, "", UUID),
     of("rapidapi", 50, "", "[a-z0-9]{50}"),
-    of("replicate", 0, "", "r8_[a-z0-9]{37}"),
+    of("replicate", 40, "", "r8_[a-z0-9]{37}"),
     of("rollbar", 32, "", "[a-f0-9]{32}|[a-f0-9]{100,}"),
     // The two parts behind the prefix, which may be read as a name.
     of("sbsecret", 31, "", "[a-z0-9_-]{22}_[a-z0-9_-]{8}"),
@@ -117,13 +117,13 @@ const ISSUED: [Issued; 92] = [
     of("snyk", 36, "", "[a-z0-9]{8}(?:-[a-z0-9]{4}){3}-[a-z0-9]{12}|snyk_.*"),
     of("sonar", 0, "", "sq[a-z]_[a-z0-9]{40}|[a-z0-9]{40}"),
     of("sparkpost", 40, "", WORD40),
-    of("spotify", 0, "", "[a-z0-9]{32}|BQ.*|AQ.*"),
+    of("spotify", 32, "", "[a-z0-9]{32}|BQ.*|AQ.*"),
     of("stripe", 0, "", "[a-z]{2,5}_(?:live|test)_.*|whsec_.*"),
     of("supabase", 0, "sb_[a-z]+_", "sb_[a-z]+_[a-z0-9_-]{22}_[a-z0-9_-]{8}"),
     // An identifier of at most 52 bits, and 35 signs.
     of("telegram", 0, "[0-9]+:", "[0-9]{5,16}:[a-z0-9_-]{35}"),
     of("tmdb", 32, "", "[a-f0-9]{32}|eyJ.*"),
-    of("tomtom", 0, "", WORD32),
+    of("tomtom", 32, "", WORD32),
     of("travisci", 20, "", "[a-z0-9_-]{20,22}"),
     of("trello", 32, "", "[a-f0-9]{32}|[a-f0-9]{64}|ATTA[a-z0-9]{72}"),
     of("tskey", 0, "[a-z]+-", "[a-z]+-[a-z0-9]+-[a-z0-9]{20,}"),
@@ -155,16 +155,19 @@ pub(crate) struct Named<'a> {
 ///
 /// Asked for values that all else takes for secrets.
 pub(crate) fn excludes(named: &Named<'_>) -> bool {
-    let Named { name, value, .. } = named;
-    let counts = counts_throughout(value);
-    let mut excluded = counts && named.token && named.is_nobodys();
+    /// People choose shorter passwords that count.
+    const LONG: usize = 20;
+    let Named { name, value, token, .. } = *named;
+    let counts = counts_throughout(value) && (token || value.len() >= LONG);
+    let mut excluded = counts && token && named.is_nobodys();
     for index in services(name) {
         let judge = Judge::of(index);
         if judge.form.is_match(value.as_bytes()) {
             return false;
         }
         let opens = judge.opening.as_ref().is_some_and(|opening| opening.is_match(value.as_bytes()));
-        excluded |= value.len() < ISSUED[index].least || opens || counts;
+        let issued = token && !named.is_chosen();
+        excluded |= counts || (issued && (value.len() < ISSUED[index].least || opens));
     }
     excluded
 }
@@ -226,7 +229,19 @@ const DECLARES: [&str; 12] = [
     "const", "env", "export", "final", "let", "private", "public", "set", "static", "str", "string", "var",
 ];
 
+/// Words of names whose values people choose, whatever service they are for.
+#[rustfmt::skip]
+const CHOSEN: [&str; 15] = [
+    "basic", "cookie", "cookies", "encryption", "hmac", "hook", "jwt", "pass", "salt", "session", "shared", "signing",
+    "user", "verify", "webhook",
+];
+
 impl Named<'_> {
+    /// Returns true if and only if the name says that no service issued its value: `HEROKU_COOKIE_SECRET`.
+    fn is_chosen(&self) -> bool {
+        !Words::of(self.name).all(|word| !CHOSEN.iter().any(|known| word.eq_ignore_ascii_case(known)))
+    }
+
     /// Returns true if and only if nothing says whose the value is: `API_KEY=…`, `const oauthToken = …`.
     fn is_nobodys(&self) -> bool {
         let is = |word: &str, list: &[&str]| list.iter().any(|known| word.eq_ignore_ascii_case(known));
@@ -275,6 +290,7 @@ mod tests {
             ("DATABRICKS_TOKEN", "q7Zk29fLmXw84TbVxPq3q7Zk29fLmXw84TbVxPq3"),
             // Chosen by a person.
             ("TELEGRAM_WEBHOOK_SECRET", "q7k2x9m4w8"),
+            ("HEROKU_COOKIE_SECRET", "q7k2x9m4w8"),
             ("ACME_TOKEN", "q7k2x9m4w8"),
         ] {
             assert!(!is_excluded(name, value), "{name} {value}");
@@ -301,7 +317,9 @@ mod tests {
         assert!(!named("", "API_KEY", "8f2c71b09e4d65a3b17c20b9d84e5f6a", true));
         // The form of a store of objects.
         assert!(!named("", "secret_access_key", "1234567890abcdef1234567890abcdef1234567890abcdef", true));
-        // People choose passwords that count.
-        assert!(!named("", "user_auth", value, false));
+        // People choose passwords, and those may be short and count.
+        assert!(!named("", "password", value, false));
+        assert!(!named("", "HEROKU_PASSWORD", "abcdef123456", false));
+        assert!(!named("", "HEROKU_PASSWORD", "q7k2x9m4w8", false));
     }
 }
