@@ -189,6 +189,17 @@ mod tests {
     }
 
     #[test]
+    fn a_key_in_any_script_names_a_password() {
+        let engine = Engine::new(&["secrets"]).unwrap();
+        for key in ["пароль", "Пароль", "密码", "contraseña", "비밀번호"] {
+            let value = ["q7Zk29", "fL"].concat();
+            let found = engine.scan(&Input::new(&value).with_key(key));
+            assert_eq!(found.first().map(|finding| finding.range.clone()), Some(0..value.len()), "{key}");
+            assert!(engine.scan(&Input::new("getPassword()").with_key(key)).is_empty(), "{key}");
+        }
+    }
+
+    #[test]
     fn every_example_is_found_by_its_own_detector_and_no_counterexample_is() {
         let mut wrong = Vec::new();
         for detector in all_detectors() {

@@ -202,6 +202,13 @@ mod tests {
         ] {
             assert!(!secret.takes(name), "{name}");
         }
+        let password = rule(&["*пароль", "*密码"], &[], &[]);
+        assert!(
+            ["пароль", "db_пароль", "мойпароль", "пароль2", "用户密码"]
+                .into_iter()
+                .all(|name| password.takes(name))
+        );
+        assert!(["пароли", "пароль_hint", "密码箱"].into_iter().all(|name| !password.takes(name)));
         let key = rule(&["key"], &["api", "secret"], &[]);
         assert!(key.takes("ApiKey") && key.takes("SECRET_KEY") && key.takes("APIKey"));
         assert!(!key.takes("primaryKey") && !key.takes("key") && !key.takes("monkey"));
