@@ -28,7 +28,8 @@ const COMMON: &str = "the and that this with from have not for are was were will
     split standard start state statement static status step stop store stream string struct style super \
     support switch system table target task template test text thread throw timeout title total trace \
     transform tree true tuple type undefined union unit update upload url usage util valid value variable \
-    vector version view virtual void volume warning width window wrap write yield";
+    vector version view virtual void volume warning width window wrap write yield \
+    api auth email key keys login password secret secrets token tokens";
 
 /// How often three bytes stand side by side.
 pub(crate) struct Frequencies {
@@ -40,21 +41,28 @@ impl Frequencies {
     /// Counts the words that texts repeat.
     pub(crate) fn new() -> Self {
         let mut common = HashMap::new();
-        for three in COMMON.as_bytes().windows(3) {
-            *common.entry([three[0], three[1], three[2]]).or_default() += 1;
+        for word in COMMON.split_ascii_whitespace() {
+            for three in format!(" {word} ").as_bytes().windows(3) {
+                *common.entry([three[0], three[1], three[2]]).or_default() += 1;
+            }
         }
         Self { common }
     }
 
     /// About how often three bytes in lower case stand side by side, in no unit.
     pub(crate) fn of(&self, three: [u8; 3]) -> u64 {
-        /// How much rarer a pair of letters is that few words have, or one of a letter and a sign.
+        /// How much rarer a pair of letters is that few words have.
         const SELDOM: u64 = 8;
-        /// How much more often letters stand side by side in a word that texts repeat.
+        /// How much more often letters stand side by side in a word that texts repeat, or a blank
+        /// beside its ends.
         const OFTEN: u64 = 64;
-        let pair = |two: &&[u8]| !often_follows(two[0], two[1]);
+        /// The same of a sign beside its ends: what ends a word in code is one of many.
+        const OFTEN_IN_CODE: u64 = 16;
+        let pair = |two: &&[u8]| two.iter().all(u8::is_ascii_alphabetic) && !often_follows(two[0], two[1]);
         let seldom = three.windows(2).filter(pair).map(|_| SELDOM).product::<u64>();
-        let often = 1 + OFTEN * self.common.get(&three).copied().unwrap_or_default();
+        let words = three.map(|byte| if byte.is_ascii_alphanumeric() { byte } else { b' ' });
+        let factor = if words == three { OFTEN } else { OFTEN_IN_CODE };
+        let often = 1 + factor * self.common.get(&words).copied().unwrap_or_default();
         three.iter().map(|byte| u64::from(per_mille(*byte))).product::<u64>() * 1000 * often / seldom
     }
 }
@@ -66,8 +74,8 @@ fn per_mille(byte: u8) -> u8 {
     match byte.to_ascii_lowercase() {
         letter @ b'a'..=b'z' => LETTERS[usize::from(letter - b'a')],
         b' ' => 150,
-        b'_' | b'.' | b'"' => 20,
-        b'-' | b'/' | b':' | b'=' | b',' => 14,
+        b'_' | b'.' | b'"' | b'\n' => 20,
+        b'-' | b'/' | b':' | b'=' | b',' | b'(' | b')' => 14,
         b'0'..=b'9' => 6,
         _ => 3,
     }
