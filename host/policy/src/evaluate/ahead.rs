@@ -5,11 +5,12 @@
 //! found, so nothing hangs on how far it came, or on whether there was one. No text is searched by
 //! both: where the first thread reaches what the second one took, it waits for the end of that text.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::thread::{Builder, ScopedJoinHandle};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use leafgate_tree::{Leaf, NodeId};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::Run;
 use super::scanner::Scanner;
@@ -19,9 +20,11 @@ use crate::Policy;
 use crate::index::EngineIndex;
 use crate::selector::Selection;
 
-/// So many bytes of new text are worth a thread. At 100 KB starting one, on a core that slept, takes
-/// what it saves.
-const WORTH: usize = 256 << 10;
+/// So many bytes of new text are worth to wake a thread for.
+const WORTH: usize = 48 << 10;
+
+/// So many bytes are worth it where nothing says what else the machine does.
+const WORTH_A_GUESS: usize = 256 << 10;
 
 /// Threads that search large requests at this moment. Where each core has one, a further one would
 /// only take turns with them.
@@ -33,14 +36,22 @@ static CORES: LazyLock<usize> = LazyLock::new(|| match cfg!(test) {
     false => std::thread::available_parallelism().map_or(1, usize::from),
 });
 
+/// The second threads, asleep until a request needs one: to start a thread takes what it saves at
+/// 100 KB. None where the system gives no threads: then searches take longer, and that is all.
+static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    let threads = CORES.saturating_sub(1);
+    let pool = || ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| "leafgate-search".to_owned());
+    (threads > 0).then(|| pool().build().ok()).flatten()
+});
+
 /// A share of [`SEARCHING`].
 struct Share(usize);
 
 impl Share {
     /// Counts a search, and a second thread for it where a core is idle.
-    fn take() -> Share {
+    fn take(bytes: usize) -> Share {
         let others = SEARCHING.fetch_add(1, Ordering::Relaxed);
-        let second = usize::from(others + 1 < *CORES);
+        let second = usize::from(others + 1 < *CORES && has_idle_core(bytes));
         SEARCHING.fetch_add(second, Ordering::Relaxed);
         Share(1 + second)
     }
@@ -71,23 +82,52 @@ pub(super) fn with<'d>(
         true => texts(run, new),
         false => Vec::new(),
     };
-    if texts.iter().map(Text::len).sum::<usize>() < WORTH || texts.len() < 2 {
+    let bytes = texts.iter().map(Text::len).sum::<usize>();
+    if bytes < WORTH || texts.len() < 2 {
         return search(&mut Ahead::default());
     }
-    let share = Share::take();
-    if !share.has_second() {
+    let share = Share::take(bytes);
+    let (true, Some(pool)) = (share.has_second(), &*POOL) else {
         return search(&mut Ahead::default());
-    }
+    };
     let (policy, meeting) = (run.policy, Meeting::new(texts));
-    std::thread::scope(|scope| {
-        let thread = Builder::new().name("leafgate-search".to_owned());
-        let thread = thread.spawn_scoped(scope, || fill(policy, &engines, &meeting));
-        // Without a thread the search takes longer, and that is all.
-        let mut ahead = Ahead { meeting: Some(&meeting), thread: thread.ok() };
-        search(&mut ahead);
-        meeting.end();
-        ahead.wait();
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            // Where it panics, the search asks the same engine about the same text itself.
+            let _ = catch_unwind(AssertUnwindSafe(|| fill(policy, &engines, &meeting)));
+            meeting.second_ends();
+        });
+        search(&mut Ahead { meeting: Some(&meeting) });
+        meeting.first_ends();
     });
+}
+
+/// Returns false where every core has something else to run: then a second thread makes this
+/// request faster at the cost of all others.
+fn has_idle_core(bytes: usize) -> bool {
+    running().map_or(bytes >= WORTH_A_GUESS, |running| running <= *CORES)
+}
+
+/// Returns how many threads of the whole machine run or could run, this one included (proc(5),
+/// `/proc/loadavg`, fourth field).
+#[cfg(target_os = "linux")]
+fn running() -> Option<usize> {
+    use std::fs::File;
+    use std::os::unix::fs::FileExt as _;
+
+    /// Three averages and the count.
+    const MOST_READ: usize = 64;
+    static LOAD: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/loadavg").ok());
+    let mut text = [0; MOST_READ];
+    let length = LOAD.as_ref()?.read_at(&mut text, 0).ok()?;
+    let fields = std::str::from_utf8(&text[..length]).ok()?;
+    fields.split(' ').nth(3)?.split('/').next()?.parse().ok()
+}
+
+/// No other system says it this cheaply.
+#[cfg(not(target_os = "linux"))]
+fn running() -> Option<usize> {
+    None
 }
 
 /// A new text, and what the draft says of it.
@@ -126,7 +166,10 @@ fn fill(policy: &Policy, engines: &[(&Selection<'_>, EngineIndex)], meeting: &Me
 }
 
 /// Where the two threads are.
-struct Meeting<'d>(Mutex<Between<'d>>);
+struct Meeting<'d> {
+    between: Mutex<Between<'d>>,
+    second_ended: Condvar,
+}
 
 struct Between<'d> {
     /// What the second thread has not taken, in body order.
@@ -135,33 +178,54 @@ struct Between<'d> {
     first: Option<NodeId>,
     /// What the second thread took last.
     second: Option<NodeId>,
+    /// The second thread takes nothing more, and all that it took is in the memo.
+    second_ended: bool,
+}
+
+impl Between<'_> {
+    /// Returns true if and only if the second thread was at a leaf before the first one.
+    fn is_taken(&self, node: NodeId) -> bool {
+        self.second.is_some_and(|second| second <= node)
+    }
 }
 
 impl<'d> Meeting<'d> {
     fn new(texts: Vec<Text<'d>>) -> Self {
-        Meeting(Mutex::new(Between { texts, first: None, second: None }))
+        let between = Between { texts, first: None, second: None, second_ended: false };
+        Meeting { between: Mutex::new(between), second_ended: Condvar::new() }
     }
 
     /// Takes the last text, unless the first thread has reached it.
     fn last(&self) -> Option<Text<'d>> {
-        let mut between = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut between = self.lock();
         let first = between.first;
         let text = between.texts.pop_if(|text| first.is_none_or(|first| first < text.leaf.id()))?;
         between.second = Some(text.leaf.id());
         Some(text)
     }
 
-    /// Records what the first thread has reached, and returns whether the second one was there
-    /// before it.
-    fn reach(&self, node: NodeId) -> bool {
-        let mut between = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Records what the first thread has reached. Where the second one was there before it, waits
+    /// until all that it took is in the memo.
+    fn reach(&self, node: NodeId) {
+        let mut between = self.lock();
         between.first = between.first.max(Some(node));
-        between.second.is_some_and(|second| second <= node)
+        while between.is_taken(node) && !between.second_ended {
+            between = self.second_ended.wait(between).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Leaves the second thread nothing to take.
-    fn end(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).texts.clear();
+    fn first_ends(&self) {
+        self.lock().texts.clear();
+    }
+
+    fn second_ends(&self) {
+        self.lock().second_ended = true;
+        self.second_ended.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Between<'d>> {
+        self.between.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -169,23 +233,14 @@ impl<'d> Meeting<'d> {
 #[derive(Default)]
 pub(super) struct Ahead<'a, 'd> {
     meeting: Option<&'a Meeting<'d>>,
-    thread: Option<ScopedJoinHandle<'a, ()>>,
 }
 
 impl Ahead<'_, '_> {
     /// Says that the search has come to a leaf. Where that was taken, waits until all that was
     /// taken is in the memo.
     pub(super) fn reach(&mut self, node: NodeId) {
-        if self.meeting.is_some_and(|meeting| meeting.reach(node)) {
-            self.wait();
-        }
-    }
-
-    /// Waits for the end of the second thread.
-    fn wait(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            // Where it panicked, the search asks the same engine about the same text itself.
-            let _ = thread.join();
+        if let Some(meeting) = self.meeting {
+            meeting.reach(node);
         }
     }
 }
@@ -218,21 +273,46 @@ mod tests {
         let (meeting, nodes) = meeting(&document);
         let last = || meeting.last().map(|text| text.leaf.id());
         let end = nodes.len();
-        assert!(!meeting.reach(nodes[0]));
+        meeting.reach(nodes[0]);
         assert_eq!(last(), Some(nodes[end - 1]));
         assert_eq!(last(), Some(nodes[end - 2]));
         for &node in &nodes[1..end - 2] {
-            assert!(!meeting.reach(node), "{node:?} was not taken");
+            assert!(!meeting.lock().is_taken(node), "{node:?} was not taken");
+            meeting.reach(node);
         }
         assert_eq!(last(), None, "the first thread has been there");
-        assert!(meeting.reach(nodes[end - 2]), "it was taken");
+        assert!(meeting.lock().is_taken(nodes[end - 2]), "it was taken");
+    }
+
+    #[test]
+    fn the_first_thread_goes_on_once_the_second_one_has_ended() {
+        let document = document(5);
+        let (meeting, nodes) = meeting(&document);
+        let taken = meeting.last().map(|text| text.leaf.id()).unwrap();
+        let ended = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while meeting.last().is_some() {}
+                ended.store(1, Ordering::Relaxed);
+                meeting.second_ends();
+            });
+            meeting.reach(taken);
+            assert_eq!(ended.load(Ordering::Relaxed), 1);
+        });
+        assert!(nodes.contains(&taken));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_system_says_that_this_thread_runs() {
+        assert!(running().is_some_and(|running| running >= 1), "{:?}", running());
     }
 
     #[test]
     fn a_search_that_ends_leaves_nothing_to_take() {
         let document = document(5);
         let (meeting, _) = meeting(&document);
-        meeting.end();
+        meeting.first_ends();
         assert!(meeting.last().is_none());
     }
 }
