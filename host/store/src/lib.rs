@@ -35,6 +35,7 @@ mod mask;
 mod names;
 mod pieces;
 mod presence;
+mod queue;
 pub mod receipt;
 mod reveals;
 mod schema;

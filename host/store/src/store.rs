@@ -3,8 +3,7 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{self, SyncSender, TrySendError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -16,14 +15,12 @@ use tokio::sync::oneshot;
 
 use crate::keys::StoreKeys;
 use crate::presence::Presence;
+use crate::queue::{Entrance, Left, Message, queue};
 use crate::schema::{self, SchemaError};
 use crate::writer::Writer;
 
 /// The file of the database in its folder.
 pub(crate) const FILE: &str = "log.db";
-
-/// Messages that wait for the writer: parts of streams are small and many.
-const MESSAGES: usize = 8192;
 
 /// How long the writer waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(2);
@@ -99,8 +96,6 @@ pub(crate) struct State {
     pub(crate) input: AtomicU64,
     pub(crate) cached: AtomicU64,
     pub(crate) output: AtomicU64,
-    /// Bytes of bodies that wait.
-    pub(crate) queued: AtomicUsize,
     failing: Mutex<Option<String>>,
 }
 
@@ -122,38 +117,10 @@ impl State {
     }
 }
 
-/// What waits for the writer.
-pub(crate) enum Message {
-    /// A request, and who waits for it to be on disk.
-    Request(Box<RequestRecord>, Option<oneshot::Sender<()>>),
-    Answer(RecordId, AnswerPart),
-    /// Somebody asks for a value, and waits for that to be on disk.
-    Reveal(RevealRecord, oneshot::Sender<()>),
-    Stop,
-}
-
-impl Message {
-    /// Bytes that it keeps in memory.
-    pub(crate) fn weight(&self) -> usize {
-        match self {
-            Message::Request(record, _) => {
-                // One buffer may be all three.
-                let mut bodies = vec![&record.received, &record.source];
-                bodies.extend(&record.sent);
-                bodies.sort_by_key(|body| body.as_ptr());
-                bodies.dedup_by_key(|body| body.as_ptr());
-                bodies.into_iter().map(|body| body.len()).sum()
-            }
-            Message::Answer(_, AnswerPart::Bytes(bytes)) => bytes.len(),
-            Message::Answer(..) | Message::Reveal(..) | Message::Stop => 0,
-        }
-    }
-}
-
 /// The log of a gate, which writes it.
 #[derive(Debug)]
 pub struct Store {
-    sender: SyncSender<Message>,
+    entrance: Entrance,
     state: Arc<State>,
     path: PathBuf,
     config: StoreConfig,
@@ -178,9 +145,9 @@ impl Store {
                     "the folder of the log takes no lock: where this process is killed, its last requests stay open"
                 );
             }
-            let (sender, receiver) = mpsc::sync_channel(MESSAGES);
+            let (entrance, exit) = queue(config.queue);
             let state = Arc::new(State::default());
-            let writer = Writer::new(database, presence.ok(), keys, &config, receiver, Arc::clone(&state))?;
+            let writer = Writer::new(database, presence.ok(), keys, &config, exit, Arc::clone(&state))?;
             let thread = std::thread::Builder::new().name("leafgate-store".to_owned());
             let required = config.required;
             let run = move || {
@@ -191,7 +158,7 @@ impl Store {
                 writer.run();
             };
             let writer = Mutex::new(Some(thread.spawn(run)?));
-            Ok(Store { sender, state, path: path.clone(), config: config.clone(), writer })
+            Ok(Store { entrance, state, path: path.clone(), config: config.clone(), writer })
         };
         open().map_err(|why| StoreError { path: path.clone(), why })
     }
@@ -200,35 +167,21 @@ impl Store {
     pub fn close(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
-            // An error means that the thread has ended.
-            let _ = self.sender.send(Message::Stop);
+            self.entrance.stop();
             let _ = writer.join();
         }
     }
 
     /// Hands a message over, if there is room; gives whether there was.
     fn offer(&self, message: Message) -> bool {
-        let weight = message.weight();
-        let queued = self.state.queued.fetch_add(weight, Relaxed);
-        // One message always fits, however large.
-        let fits = queued == 0 || queued + weight <= self.config.queue;
-        let sent = fits
-            && match self.sender.try_send(message) {
-                Ok(()) => true,
-                Err(TrySendError::Full(_)) => false,
-                Err(TrySendError::Disconnected(_)) => {
-                    if self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
-                        self.state
-                            .fails(Some("the thread that writes it has ended: restart the gate".to_owned()));
-                    }
-                    false
-                }
-            };
-        if !sent {
-            self.state.queued.fetch_sub(weight, Relaxed);
+        let taken = self.entrance.offer(message);
+        if taken.is_err() {
             self.state.missed.fetch_add(1, Relaxed);
         }
-        sent
+        if taken == Err(Left::Ended) && self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            self.state.fails(Some("the thread that writes it has ended: restart the gate".to_owned()));
+        }
+        taken.is_ok()
     }
 }
 
@@ -252,7 +205,7 @@ impl Recorder for Store {
     /// It must be on disk, whether requests must be or not.
     fn reveal(&self, reveal: RevealRecord) -> Recorded {
         let (sender, receiver) = oneshot::channel();
-        match self.offer(Message::Reveal(reveal, sender)) {
+        match self.offer(Message::Reveal(reveal, Some(sender))) {
             true => Recorded::Awaited(receiver),
             false => Recorded::Refused,
         }

@@ -5,7 +5,6 @@ use leafgate_gate::record::{AnswerOutcome, RecordId, RequestRecord};
 use lru::LruCache;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
-use tokio::sync::oneshot;
 use zstd::bulk::Compressor;
 
 use crate::keys::StoreKeys;
@@ -49,7 +48,6 @@ pub(crate) struct Known {
 #[derive(Default)]
 pub(crate) struct Done {
     pub(crate) written: u64,
-    pub(crate) acknowledge: Vec<oneshot::Sender<()>>,
     pub(crate) mismatches: u64,
     /// Answers that began here: they have no row where it fails.
     pub(crate) begun: Vec<RecordId>,

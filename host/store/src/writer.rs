@@ -5,7 +5,6 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use leafgate_gate::record::{AnswerPart, RecordId};
@@ -19,13 +18,11 @@ use crate::live::Live;
 use crate::mask::Masker;
 use crate::names::{PieceName, PieceNames};
 use crate::presence::Presence;
+use crate::queue::{Batch, Exit, Message};
 use crate::reveals;
 use crate::schema::EPOCH;
-use crate::store::{Message, State, StoreConfig};
+use crate::store::{State, StoreConfig};
 use crate::work::{Done, Known, Work};
-
-/// Messages of one transaction.
-const BATCH: usize = 512;
 
 /// Pieces whose ids are remembered: a megabyte each of conversations that go on.
 const PIECES: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0");
@@ -49,7 +46,7 @@ pub(crate) struct Writer {
     presence: Option<Presence>,
     keys: StoreKeys,
     masker: Masker,
-    receiver: Receiver<Message>,
+    exit: Exit,
     state: Arc<State>,
     limit: u64,
     age: Duration,
@@ -72,7 +69,7 @@ impl Writer {
         presence: Option<Presence>,
         keys: StoreKeys,
         config: &StoreConfig,
-        receiver: Receiver<Message>,
+        exit: Exit,
         state: Arc<State>,
     ) -> io::Result<Self> {
         Ok(Writer {
@@ -80,7 +77,7 @@ impl Writer {
             database,
             presence,
             keys,
-            receiver,
+            exit,
             state,
             limit: config.limit,
             age: config.age,
@@ -98,11 +95,13 @@ impl Writer {
     pub(crate) fn run(mut self) {
         self.tidy();
         loop {
-            let (batch, stop) = self.gather();
-            if batch.is_empty() && !stop && self.state.failing().is_some() {
+            let mut batch = self.gather();
+            if batch.messages.is_empty() && !batch.is_last && self.state.failing().is_some() {
                 self.try_again();
             }
-            self.write(batch);
+            self.write(&mut batch.messages);
+            let stop = batch.is_last;
+            self.exit.done(batch);
             if self.since_tidied >= EPOCH || self.tidied.elapsed() >= TIDY {
                 self.tidy();
             }
@@ -115,31 +114,19 @@ impl Writer {
     /// Nothing more is told: what has not ended breaks off, and nobody waits any more for a person.
     fn end(mut self) {
         let broken = |id: &RecordId| Message::Answer(*id, AnswerPart::End { complete: false });
-        self.write(self.live.keys().map(broken).collect());
+        let mut broken: Vec<_> = self.live.keys().map(broken).collect();
+        self.write(&mut broken);
         if let Some(Err(error)) = self.presence.take().map(|presence| presence.end(&self.database)) {
             self.state.fails(Some(told(&error)));
         }
     }
 
     /// Waits for something to do, and takes what is there.
-    fn gather(&mut self) -> (Vec<Message>, bool) {
+    fn gather(&self) -> Batch {
         let now = Instant::now();
         let due = self.live.values().filter_map(|live| live.due(now)).min();
-        let mut batch = Vec::new();
         let patience = if self.state.failing().is_some() { RETRY } else { TIDY };
-        match self.receiver.recv_timeout(due.unwrap_or(patience).min(patience)) {
-            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return (batch, true),
-            Ok(message) => batch.push(message),
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-        while batch.len() < BATCH {
-            match self.receiver.try_recv() {
-                Ok(Message::Stop) => return (batch, true),
-                Ok(message) => batch.push(message),
-                Err(_) => break,
-            }
-        }
-        (batch, false)
+        self.exit.take(due.unwrap_or(patience).min(patience))
     }
 
     /// Looks whether the log can be written again, so that nobody is told otherwise until the next
@@ -154,17 +141,15 @@ impl Writer {
         self.state.fails(written.err().map(|error| told(&error)));
     }
 
-    fn write(&mut self, batch: Vec<Message>) {
+    fn write(&mut self, batch: &mut [Message]) {
         let now = Instant::now();
         if batch.is_empty() && !self.live.values().any(|live| live.due(now) == Some(Duration::ZERO)) {
             return;
         }
-        let (weight, count) = (batch.iter().map(Message::weight).sum(), batch.len() as u64);
+        // Who waits hears of a failure once the status says it.
+        let waits: Vec<_> = batch.iter_mut().filter_map(Message::take_waits).collect();
         let mut done = Done::default();
-        // What is not done outlives the transaction: who waits hears of a failure once the status says it.
-        let mut batch = batch.into_iter();
-        let written = self.transact(&mut batch, now, &mut done);
-        self.state.queued.fetch_sub(weight, Relaxed);
+        let written = self.transact(batch, now, &mut done);
         let ended: Vec<Live> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
         match written {
             Ok(()) => {
@@ -185,7 +170,7 @@ impl Writer {
                     self.state.cached.fetch_add(usage.cached, Relaxed);
                     self.state.output.fetch_add(usage.output, Relaxed);
                 }
-                for waits in done.acknowledge {
+                for waits in waits {
                     // Nobody waits any more where the client has gone.
                     let _ = waits.send(());
                 }
@@ -197,18 +182,13 @@ impl Writer {
                     self.rows.pop(id);
                 }
                 self.known.clear();
-                self.state.missed.fetch_add(count, Relaxed);
+                self.state.missed.fetch_add(batch.len() as u64, Relaxed);
                 self.state.fails(Some(told(&error)));
             }
         }
     }
 
-    fn transact(
-        &mut self,
-        batch: &mut std::vec::IntoIter<Message>,
-        now: Instant,
-        done: &mut Done,
-    ) -> rusqlite::Result<()> {
+    fn transact(&mut self, batch: &[Message], now: Instant, done: &mut Done) -> rusqlite::Result<()> {
         let version = self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if std::mem::replace(&mut self.data_version, version) != version {
             self.known.clear();
@@ -226,9 +206,8 @@ impl Writer {
         };
         for message in batch {
             match message {
-                Message::Request(record, waits) => {
-                    done.acknowledge.extend(waits);
-                    let row = work.request(&record, done)?;
+                Message::Request(record, _) => {
+                    let row = work.request(record, done)?;
                     done.written += 1;
                     if record.sent.is_some() {
                         self.live.insert(record.id, Live::new(row, record.answer_api()));
@@ -237,21 +216,18 @@ impl Writer {
                     }
                 }
                 Message::Answer(id, AnswerPart::Ruled { outcome, rules }) => {
-                    if let Some(row) = self.rows.get(&id) {
-                        work.ruled(*row, outcome, &rules)?;
+                    if let Some(row) = self.rows.get(id) {
+                        work.ruled(*row, *outcome, rules)?;
                     }
                 }
-                Message::Reveal(reveal, waits) => {
-                    done.acknowledge.push(waits);
-                    reveals::write(work.transaction, work.masker, &reveal)?;
-                }
+                Message::Reveal(reveal, _) => reveals::write(work.transaction, work.masker, reveal)?,
                 Message::Answer(id, part) => {
                     // A request that was missed has no answer here.
-                    if let Some(live) = self.live.get_mut(&id)
-                        && live.take(&part)
+                    if let Some(live) = self.live.get_mut(id)
+                        && live.take(part)
                     {
                         work.answer(live, true)?;
-                        done.ended.push(id);
+                        done.ended.push(*id);
                     }
                 }
                 Message::Stop => {}
