@@ -25,6 +25,7 @@
 //! It knows no rules and changes no request.
 
 mod bounds;
+mod cuts;
 mod export;
 mod keys;
 mod ledger;

@@ -34,7 +34,7 @@ impl PieceNames {
         self.of_parts(piece, body, &policy.digest())
     }
 
-    fn of_parts(&self, piece: &Piece, body: &[u8], policy: &[u8; 32]) -> PieceName {
+    pub(crate) fn of_parts(&self, piece: &Piece, body: &[u8], policy: &[u8; 32]) -> PieceName {
         let within: &[u8] = match &piece.within {
             Within::Start => b"start",
             Within::Object => b"object",

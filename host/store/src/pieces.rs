@@ -30,53 +30,124 @@ pub(crate) enum Within {
     List(Range<usize>),
 }
 
-/// Cuts a body.
-pub(crate) fn cut(body: &[u8]) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    let (mut start, mut within) = (0, Within::Start);
-    let first = body.iter().position(|byte| !byte.is_ascii_whitespace());
-    if first.is_some_and(|first| body[first] == b'{') {
-        let mut depth = 0_usize;
-        let mut in_list = false;
-        let (mut string, mut key) = (0..0, 0..0);
-        let mut at = 0;
-        while let Some(byte) = body.get(at) {
-            let is_between = match byte {
-                b',' => depth == 1 || (depth == 2 && in_list),
-                // The last element is cut off from what follows: in the next turn it is not the last.
-                b']' => depth == 2 && in_list,
-                _ => false,
-            };
-            if is_between && at - start >= LEAST {
-                let next = if depth == 1 { Within::Object } else { Within::List(key.clone()) };
-                pieces.push(Piece { range: start..at, within: std::mem::replace(&mut within, next) });
-                start = at;
-            }
-            match byte {
-                b'"' => {
-                    let end = string_end(body, at);
-                    string = at..end;
-                    at = end;
-                    continue;
-                }
-                b':' if depth == 1 => key = string.clone(),
-                b'{' | b'[' => {
-                    in_list |= depth == 1 && *byte == b'[';
-                    depth += 1;
-                }
-                b'}' | b']' => {
-                    depth = depth.saturating_sub(1);
-                    in_list &= depth > 1;
-                }
-                _ => {}
-            }
-            at += 1;
+/// Cuts a body, piece by piece.
+pub(crate) struct Cutter<'b> {
+    body: &'b [u8],
+    is_object: bool,
+    at: usize,
+    /// Where the piece begins that comes next.
+    start: usize,
+    within: Within,
+    open: Open,
+}
+
+/// What is open where a cutter stands, as far as cutting depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Open {
+    depth: usize,
+    /// Whether a list is open that is a member of the outermost object.
+    in_list: bool,
+    /// The last string.
+    string: Range<usize>,
+    /// The last key of the outermost object.
+    key: Range<usize>,
+}
+
+/// A place where a body was cut: all that cutting on from there depends on, but for the bytes behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    at: usize,
+    /// The sign before which was cut.
+    sign: u8,
+    within: Within,
+    open: Open,
+}
+
+impl<'b> Cutter<'b> {
+    pub(crate) fn new(body: &'b [u8]) -> Self {
+        let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+        Cutter {
+            body,
+            is_object: first == Some(&b'{'),
+            at: 0,
+            start: 0,
+            within: Within::Start,
+            open: Open::default(),
         }
     }
-    if start < body.len() {
-        pieces.push(Piece { range: start..body.len(), within });
+
+    /// Returns the place where it stands; `None` behind the last piece.
+    pub(crate) fn place(&self) -> Option<Place> {
+        let sign = *self.body.get(self.start)?;
+        Some(Place { at: self.at, sign, within: self.within.clone(), open: self.open.clone() })
     }
-    pieces
+
+    /// Returns the piece up to a place of another body, if this one has the same sign there.
+    pub(crate) fn up_to(&self, place: &Place) -> Option<Piece> {
+        (self.body.get(place.at) == Some(&place.sign))
+            .then(|| Piece { range: self.start..place.at, within: self.within.clone() })
+    }
+
+    /// Goes on from a place of a body that begins as this one does.
+    pub(crate) fn go_on(&mut self, place: &Place) {
+        (self.at, self.start) = (place.at, place.at);
+        (self.within, self.open) = (place.within.clone(), place.open.clone());
+    }
+
+    fn is_between(&self, byte: u8) -> bool {
+        match byte {
+            b',' => self.open.depth == 1 || (self.open.depth == 2 && self.open.in_list),
+            // The last element is cut off from what follows: in the next turn it is not the last.
+            b']' => self.open.depth == 2 && self.open.in_list,
+            _ => false,
+        }
+    }
+
+    fn step(&mut self, byte: u8) {
+        let open = &mut self.open;
+        match byte {
+            b'"' => {
+                let end = string_end(self.body, self.at);
+                open.string = self.at..end;
+                self.at = end;
+                return;
+            }
+            b':' if open.depth == 1 => open.key = open.string.clone(),
+            b'{' | b'[' => {
+                open.in_list |= open.depth == 1 && byte == b'[';
+                open.depth += 1;
+            }
+            b'}' | b']' => {
+                open.depth = open.depth.saturating_sub(1);
+                open.in_list &= open.depth > 1;
+            }
+            _ => {}
+        }
+        self.at += 1;
+    }
+}
+
+impl Iterator for Cutter<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        while self.is_object
+            && let Some(&byte) = self.body.get(self.at)
+        {
+            if self.at - self.start >= LEAST && self.is_between(byte) {
+                let next =
+                    if self.open.depth == 1 { Within::Object } else { Within::List(self.open.key.clone()) };
+                let within = std::mem::replace(&mut self.within, next);
+                let range = self.start..self.at;
+                self.start = self.at;
+                return Some(Piece { range, within });
+            }
+            self.step(byte);
+        }
+        let range = self.start..self.body.len();
+        self.start = self.body.len();
+        (!range.is_empty()).then(|| Piece { range, within: std::mem::take(&mut self.within) })
+    }
 }
 
 /// Returns where the string that begins here has ended, its quotes included.
@@ -142,7 +213,7 @@ mod tests {
     }
 
     fn texts(body: &str) -> Vec<&str> {
-        cut(body.as_bytes()).into_iter().map(|piece| &body[piece.range]).collect()
+        Cutter::new(body.as_bytes()).map(|piece| &body[piece.range]).collect()
     }
 
     #[test]
@@ -161,8 +232,7 @@ mod tests {
     fn a_piece_of_a_list_knows_the_key_of_the_list() {
         let long = "x".repeat(LEAST);
         let body = json!({ "a": [long, long], "b": long, "c": { "d": [long, long] } }).to_string();
-        let within: Vec<_> = cut(body.as_bytes())
-            .into_iter()
+        let within: Vec<_> = Cutter::new(body.as_bytes())
             .map(|piece| match piece.within {
                 Within::Start => "start".to_owned(),
                 Within::Object => "object".to_owned(),
@@ -176,7 +246,7 @@ mod tests {
         #[test]
         fn pieces_are_the_body(body in prop::collection::vec(any::<u8>(), 0..4000)) {
             let mut at = 0;
-            for piece in cut(&body) {
+            for piece in Cutter::new(&body) {
                 prop_assert_eq!(piece.range.start, at);
                 prop_assert!(!piece.range.is_empty());
                 at = piece.range.end;

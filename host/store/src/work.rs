@@ -1,5 +1,7 @@
 //! What one transaction writes: requests with their pieces and receipts, and answers.
 
+use std::sync::Arc;
+
 use leafgate_desk::Digest;
 use leafgate_gate::record::{AnswerOutcome, RecordId, RequestRecord};
 use lru::LruCache;
@@ -7,11 +9,12 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
 
+use crate::cuts::Cuts;
 use crate::keys::StoreKeys;
 use crate::live::{Live, SavedCall, finish_name, settled};
 use crate::mask::{Masked, Masker, Start};
 use crate::names::{PieceName, PieceNames};
-use crate::pieces::{Within, cut, write_ids};
+use crate::pieces::{Within, write_ids};
 use crate::receipt::{self, Receipt, sha256};
 use crate::schema::{EPOCH, words_of};
 use crate::writer::whole_millis;
@@ -64,6 +67,7 @@ pub(crate) struct Work<'t, 'd> {
     /// What rows name this process by, where they can.
     pub(crate) writer: Option<i64>,
     pub(crate) names: &'t PieceNames,
+    pub(crate) cuts: &'t mut Cuts,
     pub(crate) known: &'t mut LruCache<PieceName, Known>,
     /// One for all pieces: to make one takes longer than to compress a piece.
     pub(crate) compressor: &'t mut Compressor<'static>,
@@ -186,13 +190,18 @@ impl Work<'_, '_> {
         let epoch = row / EPOCH;
         let is_json = body.iter().find(|byte| !byte.is_ascii_whitespace());
         let is_json = is_json.is_some_and(|byte| matches!(byte, b'{' | b'['));
-        let mut ids = Vec::new();
-        for piece in cut(body) {
-            let text = &body[piece.range.clone()];
-            let name = self.names.of(&piece, body, &record.policy);
+        let conversation = (Arc::clone(&record.session), record.class);
+        let pieces = self.cuts.of(self.names, conversation, &record.policy, body);
+        let mut ids = Vec::with_capacity(pieces.len());
+        for (piece, name) in pieces {
             let known = match self.known.get(&name).copied() {
+                Some(known) if known.epoch == epoch => {
+                    ids.push(known.id);
+                    continue;
+                }
                 Some(known) => known,
                 None => {
+                    let text = &body[piece.range.clone()];
                     let policy = Some(&*record.policy);
                     let masked = match &piece.within {
                         _ if !is_json => self.masker.plain(policy, text),

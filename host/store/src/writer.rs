@@ -13,6 +13,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use zstd::bulk::Compressor;
 
 use crate::bounds;
+use crate::cuts::Cuts;
 use crate::keys::StoreKeys;
 use crate::live::Live;
 use crate::mask::Masker;
@@ -54,6 +55,7 @@ pub(crate) struct Writer {
     /// The rows of the requests that left.
     rows: LruCache<RecordId, i64>,
     names: PieceNames,
+    cuts: Cuts,
     /// The pieces that are in the database, by their names.
     known: LruCache<PieceName, Known>,
     compressor: Compressor<'static>,
@@ -84,6 +86,7 @@ impl Writer {
             live: HashMap::new(),
             rows: LruCache::new(DECIDED),
             names: PieceNames::new(),
+            cuts: Cuts::new(),
             known: LruCache::new(PIECES),
             compressor: Compressor::new(FASTEST)?,
             data_version: 0,
@@ -200,6 +203,7 @@ impl Writer {
             masker: &self.masker,
             writer: self.presence.as_ref().map(Presence::writer),
             names: &self.names,
+            cuts: &mut self.cuts,
             known: &mut self.known,
             compressor: &mut self.compressor,
             last: None,
