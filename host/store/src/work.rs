@@ -50,6 +50,8 @@ pub(crate) struct Known {
 /// What one transaction does, for what follows from its end.
 #[derive(Default)]
 pub(crate) struct Done {
+    /// The messages that it took.
+    pub(crate) taken: usize,
     pub(crate) written: u64,
     pub(crate) mismatches: u64,
     /// Answers that began here: they have no row where it fails.

@@ -34,6 +34,10 @@ const FASTEST: i32 = 1;
 /// Requests whose answers may still be decided about, long after their ends.
 const DECIDED: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0");
 
+/// How long a transaction goes on with further messages. Others who write the log wait for two seconds,
+/// and a writer to whom requests leave little time would need as long for one full batch.
+const HELD: Duration = Duration::from_millis(100);
+
 /// How often the bounds are looked at, beside every [`EPOCH`] requests.
 const TIDY: Duration = Duration::from_secs(60);
 
@@ -144,15 +148,29 @@ impl Writer {
         self.state.fails(written.err().map(|error| told(&error)));
     }
 
-    fn write(&mut self, batch: &mut [Message]) {
+    /// Writes messages and what is due, in as many transactions as that takes.
+    fn write(&mut self, messages: &mut [Message]) {
         let now = Instant::now();
-        if batch.is_empty() && !self.live.values().any(|live| live.due(now) == Some(Duration::ZERO)) {
+        if messages.is_empty() && !self.live.values().any(|live| live.due(now) == Some(Duration::ZERO)) {
             return;
         }
-        // Who waits hears of a failure once the status says it.
-        let waits: Vec<_> = batch.iter_mut().filter_map(Message::take_waits).collect();
+        let taken = self.write_some(messages);
+        let mut rest = &mut messages[taken..];
+        while !rest.is_empty() {
+            let taken = self.write_some(rest);
+            rest = &mut rest[taken..];
+        }
+    }
+
+    /// Writes the first of some messages, and what is due, in one transaction; gives how many of them
+    /// were written, or cannot be.
+    fn write_some(&mut self, messages: &mut [Message]) -> usize {
+        let now = Instant::now();
         let mut done = Done::default();
-        let written = self.transact(batch, now, &mut done);
+        let written = self.transact(messages, now, &mut done);
+        let taken = if written.is_ok() { done.taken } else { messages.len() };
+        // Who waits hears of a failure once the status says it.
+        let waits: Vec<_> = messages[..taken].iter_mut().filter_map(Message::take_waits).collect();
         let ended: Vec<Live> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
         match written {
             Ok(()) => {
@@ -185,13 +203,15 @@ impl Writer {
                     self.rows.pop(id);
                 }
                 self.known.clear();
-                self.state.missed.fetch_add(batch.len() as u64, Relaxed);
+                self.state.missed.fetch_add(taken as u64, Relaxed);
                 self.state.fails(Some(told(&error)));
             }
         }
+        taken
     }
 
-    fn transact(&mut self, batch: &[Message], now: Instant, done: &mut Done) -> rusqlite::Result<()> {
+    /// One transaction: the first message in any case, and others as long as there is time.
+    fn transact(&mut self, messages: &[Message], now: Instant, done: &mut Done) -> rusqlite::Result<()> {
         let version = self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if std::mem::replace(&mut self.data_version, version) != version {
             self.known.clear();
@@ -208,7 +228,11 @@ impl Writer {
             compressor: &mut self.compressor,
             last: None,
         };
-        for message in batch {
+        for message in messages {
+            if done.taken > 0 && now.elapsed() >= HELD {
+                break;
+            }
+            done.taken += 1;
             match message {
                 Message::Request(record, _) => {
                     let row = work.request(record, done)?;
