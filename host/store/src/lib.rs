@@ -34,6 +34,7 @@ mod log;
 mod marks;
 mod mask;
 mod names;
+mod pace;
 mod pieces;
 mod presence;
 mod queue;

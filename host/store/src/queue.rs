@@ -100,9 +100,9 @@ struct Shared {
     bytes: AtomicUsize,
     /// Messages that wait.
     messages: AtomicUsize,
-    /// Whether the writer is not to let more gather.
-    hurry: AtomicBool,
-    /// Whether it does.
+    /// Messages that wait and for which somebody waits: the writer is not to let more gather.
+    awaited: AtomicUsize,
+    /// Whether the writer lets more gather.
     gathers: AtomicBool,
     writer: OnceLock<Thread>,
     /// What was written.
@@ -116,10 +116,12 @@ struct Shared {
 }
 
 impl Shared {
-    fn is_pressed(&self) -> bool {
-        self.hurry.load(SeqCst)
-            || self.bytes.load(SeqCst) >= self.enough
-            || self.messages.load(SeqCst) >= BATCH
+    fn is_awaited(&self) -> bool {
+        self.awaited.load(SeqCst) > 0
+    }
+
+    fn is_enough(&self) -> bool {
+        self.bytes.load(SeqCst) >= self.enough || self.messages.load(SeqCst) >= BATCH
     }
 
     fn drop_written(&self) {
@@ -148,6 +150,8 @@ pub(crate) struct Batch {
     pub(crate) messages: Vec<Message>,
     /// Whether it is the last one.
     pub(crate) is_last: bool,
+    /// Whether somebody waits for one of them.
+    is_awaited: bool,
     bytes: usize,
 }
 
@@ -168,7 +172,7 @@ fn gathering(limit: usize, gather: Duration) -> (Entrance, Exit) {
     let shared = Arc::new(Shared {
         bytes: AtomicUsize::new(0),
         messages: AtomicUsize::new(0),
-        hurry: AtomicBool::new(false),
+        awaited: AtomicUsize::new(0),
         gathers: AtomicBool::new(false),
         writer: OnceLock::new(),
         written: Mutex::default(),
@@ -193,6 +197,7 @@ impl Entrance {
         let (weight, is_awaited) = (message.weight(), message.is_awaited());
         let before = shared.bytes.fetch_add(weight, SeqCst);
         shared.messages.fetch_add(1, SeqCst);
+        shared.awaited.fetch_add(usize::from(is_awaited), SeqCst);
         // One message always fits, however large.
         let fits = before == 0 || before + weight <= shared.limit;
         let taken = match fits {
@@ -203,10 +208,11 @@ impl Entrance {
             false => Err(Left::Full),
         };
         match taken {
-            Ok(()) => self.press(is_awaited),
+            Ok(()) => self.press(),
             Err(_) => {
                 shared.bytes.fetch_sub(weight, SeqCst);
                 shared.messages.fetch_sub(1, SeqCst);
+                shared.awaited.fetch_sub(usize::from(is_awaited), SeqCst);
             }
         }
         taken
@@ -215,19 +221,17 @@ impl Entrance {
     /// Says that nothing more comes; waits for room.
     pub(crate) fn stop(&self) {
         self.shared.messages.fetch_add(1, SeqCst);
+        self.shared.awaited.fetch_add(1, SeqCst);
         // An error means that the writer has ended.
         let _ = self.sender.send(Message::Stop);
-        self.press(true);
+        self.press();
     }
 
     /// Ends the writer's waiting for more where it must.
-    fn press(&self, is_awaited: bool) {
-        if is_awaited {
-            self.shared.hurry.store(true, SeqCst);
-        }
-        if self.shared.gathers.load(SeqCst)
-            && self.shared.is_pressed()
-            && let Some(writer) = self.shared.writer.get()
+    fn press(&self) {
+        let shared = &*self.shared;
+        if (shared.is_awaited() || (shared.gathers.load(SeqCst) && shared.is_enough()))
+            && let Some(writer) = shared.writer.get()
         {
             writer.unpark();
         }
@@ -235,14 +239,17 @@ impl Entrance {
 }
 
 impl Exit {
-    /// Waits for messages, so long at most, and takes what has gathered.
-    pub(crate) fn take(&self, patience: Duration) -> Batch {
-        let mut batch = Batch { messages: Vec::new(), is_last: false, bytes: 0 };
+    /// Waits for messages, so long at most, and takes what has gathered. Before the end of a rest it
+    /// takes only what somebody waits for, and what came before that.
+    pub(crate) fn take(&self, patience: Duration, rest: Duration) -> Batch {
+        let rested = Instant::now() + rest;
+        let mut batch = Batch { messages: Vec::new(), is_last: false, is_awaited: false, bytes: 0 };
         match self.first(patience) {
             Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => batch.is_last = true,
             Ok(message) => {
-                batch.push(message);
-                self.let_gather();
+                self.add(&mut batch, message);
+                self.rest_until(rested, &batch);
+                self.let_gather(&batch);
                 self.fill(&mut batch);
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -263,20 +270,28 @@ impl Exit {
         }
     }
 
+    /// Lets other threads have the processor.
+    fn rest_until(&self, end: Instant, batch: &Batch) {
+        self.wait_until(end, || batch.is_awaited || self.shared.is_awaited());
+    }
+
     /// Lets messages come without a wake for each.
-    fn let_gather(&self) {
+    fn let_gather(&self, batch: &Batch) {
         let shared = &*self.shared;
-        shared.writer.get_or_init(std::thread::current);
-        let deadline = Instant::now() + shared.gather;
         shared.gathers.store(true, SeqCst);
-        while !shared.is_pressed()
-            && let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+        self.wait_until(Instant::now() + shared.gather, || {
+            batch.is_awaited || shared.is_awaited() || shared.is_enough()
+        });
+        shared.gathers.store(false, SeqCst);
+    }
+
+    fn wait_until(&self, end: Instant, is_over: impl Fn() -> bool) {
+        self.shared.writer.get_or_init(std::thread::current);
+        while !is_over()
+            && let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
         {
             std::thread::park_timeout(left);
         }
-        shared.gathers.store(false, SeqCst);
-        // Before what waits is taken: a message that comes from now on says so again.
-        shared.hurry.store(false, SeqCst);
     }
 
     fn fill(&self, batch: &mut Batch) {
@@ -286,12 +301,18 @@ impl Exit {
                     batch.is_last = true;
                     return;
                 }
-                Ok(message) => batch.push(message),
+                Ok(message) => self.add(batch, message),
                 Err(_) => return,
             }
         }
-        // Somebody may wait for one of those that are left.
-        self.shared.hurry.store(true, SeqCst);
+    }
+
+    /// Adds a message that was taken.
+    fn add(&self, batch: &mut Batch, message: Message) {
+        let is_awaited = message.is_awaited();
+        self.shared.awaited.fetch_sub(usize::from(is_awaited), SeqCst);
+        batch.is_awaited |= is_awaited;
+        batch.push(message);
     }
 
     /// Gives back what was taken, written or not: it waits no more, and can be dropped.
@@ -341,7 +362,7 @@ mod tests {
     fn taken(limit: usize, messages: impl IntoIterator<Item = Message>) -> Batch {
         let (entrance, exit) = gathering(limit, EVER);
         std::thread::scope(|scope| {
-            let writer = scope.spawn(move || exit.take(EVER));
+            let writer = scope.spawn(move || exit.take(EVER, Duration::ZERO));
             messages.into_iter().for_each(|message| entrance.offer(message).unwrap());
             writer.join().unwrap()
         })
@@ -362,11 +383,29 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_ends_a_rest_and_much_does_not() {
+        let (entrance, exit) = gathering(1 << 20, Duration::ZERO);
+        let (taken, takes) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                exit.take(EVER, EVER);
+                taken.send(()).unwrap();
+            });
+            let small = Bytes::from_static(b"a");
+            (0..BATCH).for_each(|_| entrance.offer(part(&small)).unwrap());
+            assert!(takes.try_recv().is_err(), "it rests");
+            let (waits, _receiver) = awaited();
+            entrance.offer(waits).unwrap();
+            takes.recv().unwrap();
+        });
+    }
+
+    #[test]
     fn the_end_is_waited_for_by_nobody() {
         let (entrance, exit) = gathering(1 << 20, EVER);
         entrance.offer(part(&Bytes::from_static(b"a"))).unwrap();
         let batch = std::thread::scope(|scope| {
-            let writer = scope.spawn(move || exit.take(EVER));
+            let writer = scope.spawn(move || exit.take(EVER, Duration::ZERO));
             entrance.stop();
             writer.join().unwrap()
         });
@@ -380,10 +419,10 @@ mod tests {
         (0..BATCH).for_each(|_| entrance.offer(part(&small)).unwrap());
         let (waits, _receiver) = awaited();
         entrance.offer(waits).unwrap();
-        let first = exit.take(EVER);
+        let first = exit.take(EVER, Duration::ZERO);
         assert_eq!(first.messages.len(), BATCH);
         exit.done(first);
-        assert_eq!(exit.take(EVER).messages.len(), 1);
+        assert_eq!(exit.take(EVER, Duration::ZERO).messages.len(), 1);
     }
 
     #[test]
@@ -393,7 +432,7 @@ mod tests {
         let owned = Bytes::from_owner(Arc::clone(&text));
         (0..3).for_each(|_| entrance.offer(part(&owned)).unwrap());
         drop(owned);
-        let batch = exit.take(EVER);
+        let batch = exit.take(EVER, Duration::ZERO);
         assert_eq!(batch.messages.len(), 3);
         exit.done(batch);
         assert_eq!(Arc::strong_count(&text), 2, "the writer keeps it");
@@ -408,10 +447,10 @@ mod tests {
         let (entrance, exit) = gathering(1 << 20, Duration::ZERO);
         let text: Arc<[u8]> = (*b"text").into();
         entrance.offer(part(&Bytes::from_owner(Arc::clone(&text)))).unwrap();
-        let batch = exit.take(EVER);
+        let batch = exit.take(EVER, Duration::ZERO);
         exit.done(batch);
         assert_eq!(Arc::strong_count(&text), 2);
-        assert!(exit.take(Duration::ZERO).messages.is_empty());
+        assert!(exit.take(Duration::ZERO, Duration::ZERO).messages.is_empty());
         assert_eq!(Arc::strong_count(&text), 1);
     }
 
@@ -421,10 +460,10 @@ mod tests {
         let long = Bytes::from(vec![b'a'; 100]);
         entrance.offer(part(&long)).unwrap();
         assert_eq!(entrance.offer(part(&long)), Err(Left::Full));
-        let batch = exit.take(EVER);
+        let batch = exit.take(EVER, Duration::ZERO);
         exit.done(batch);
         entrance.offer(part(&long)).unwrap();
-        let batch = exit.take(EVER);
+        let batch = exit.take(EVER, Duration::ZERO);
         exit.done(batch);
         drop(exit);
         assert_eq!(entrance.offer(part(&Bytes::new())), Err(Left::Ended));

@@ -18,6 +18,7 @@ use crate::keys::StoreKeys;
 use crate::live::Live;
 use crate::mask::Masker;
 use crate::names::{PieceName, PieceNames};
+use crate::pace::Pace;
 use crate::presence::Presence;
 use crate::queue::{Batch, Exit, Message};
 use crate::reveals;
@@ -101,14 +102,16 @@ impl Writer {
 
     pub(crate) fn run(mut self) {
         self.tidy();
+        let (mut pace, mut rest) = (Pace::new(), Duration::ZERO);
         loop {
-            let mut batch = self.gather();
+            let mut batch = self.gather(rest);
             if batch.messages.is_empty() && !batch.is_last && self.state.failing().is_some() {
                 self.try_again();
             }
             self.write(&mut batch.messages);
             let stop = batch.is_last;
             self.exit.done(batch);
+            rest = pace.rest();
             if self.since_tidied >= EPOCH || self.tidied.elapsed() >= TIDY {
                 self.tidy();
             }
@@ -128,12 +131,12 @@ impl Writer {
         }
     }
 
-    /// Waits for something to do, and takes what is there.
-    fn gather(&self) -> Batch {
+    /// Waits for something to do, and takes what is there after a rest.
+    fn gather(&self, rest: Duration) -> Batch {
         let now = Instant::now();
         let due = self.live.values().filter_map(|live| live.due(now)).min();
         let patience = if self.state.failing().is_some() { RETRY } else { TIDY };
-        self.exit.take(due.unwrap_or(patience).min(patience))
+        self.exit.take(due.unwrap_or(patience).min(patience), rest)
     }
 
     /// Looks whether the log can be written again, so that nobody is told otherwise until the next
