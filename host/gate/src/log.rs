@@ -155,8 +155,15 @@ impl RequestLogProgress {
     /// Tells the recorder, where there is one, that these bytes leave under a number of their own. A
     /// request that an upstream refuses may leave again in another form.
     pub(crate) fn tell(&self, id: impl FnOnce() -> RecordId, body: &Bytes) -> Option<(Told, Recorded)> {
-        let (told, recorded) = self.lock().as_mut()?.sent(id(), body.clone());
-        *lock(&self.told) = Some(told.whom());
+        let mut recording = self.lock();
+        let (told, recorded) = recording.as_mut()?.sent(id(), body.clone());
+        match recorded {
+            // Whatever form it leaves in, nobody keeps it: what came is needed no more.
+            Recorded::Missed => *recording = None,
+            Recorded::Taken | Recorded::Awaited(_) | Recorded::Refused => {
+                *lock(&self.told) = Some(told.whom());
+            }
+        }
         Some((told, recorded))
     }
 

@@ -50,8 +50,12 @@ pub struct Both<A, B>(pub A, pub B);
 
 impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
     fn request(&self, request: Box<RequestRecord>) -> Recorded {
-        let _ = self.1.request(request.clone());
-        self.0.request(request)
+        let second = self.1.request(request.clone());
+        match (self.0.request(request), second) {
+            // The second one hears of the answer.
+            (Recorded::Missed, Recorded::Taken | Recorded::Awaited(_)) => Recorded::Taken,
+            (first, _) => first,
+        }
     }
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
@@ -98,8 +102,10 @@ impl<R: Recorder + ?Sized> Recorder for Arc<R> {
 /// What a recorder says about a request that it was told of.
 #[derive(Debug)]
 pub enum Recorded {
-    /// The request goes on at once, whether it is kept or not.
+    /// The request goes on at once, and is kept if nothing fails.
     Taken,
+    /// The request goes on at once. It is not kept, so nothing of its answer is wanted.
+    Missed,
     /// The request goes on when this says that it is kept, and is refused where it is not.
     Awaited(oneshot::Receiver<()>),
     /// The request must not go on: it cannot be kept.
@@ -144,7 +150,7 @@ pub struct RequestRecord {
     /// What held it, for an operator. No text of a leaf.
     pub held: Option<String>,
     /// What was changed.
-    pub edits: Vec<RecordedEdit>,
+    pub edits: Arc<[RecordedEdit]>,
     /// The body as it came.
     pub received: Bytes,
     /// The same without its codings.
@@ -319,7 +325,7 @@ impl Recording {
     /// A person has decided about it, and let go what `edits` made of it.
     pub(crate) fn approved(&mut self, approval: Approval, edits: Vec<RecordedEdit>) {
         self.record.approved = Some(approval);
-        self.record.edits = edits;
+        self.record.edits = edits.into();
     }
 
     /// Tells that it leaves, as these bytes.
@@ -327,8 +333,9 @@ impl Recording {
         self.told = true;
         let waiting = self.waits.map(|since| since.elapsed());
         let record = RequestRecord { id, sent: Some(body), waiting, ..(*self.record).clone() };
-        let told = Told { recorder: Arc::clone(&self.recorder), id, over: false };
-        (told, self.recorder.request(Box::new(record)))
+        let recorded = self.recorder.request(Box::new(record));
+        let over = matches!(recorded, Recorded::Missed);
+        (Told { recorder: Arc::clone(&self.recorder), id, over }, recorded)
     }
 
     /// Tells that it never leaves, and why.

@@ -1,7 +1,7 @@
 //! How much of a processor the writer takes where others want it.
 //!
 //! Of the lowest niceness a thread still gets some time beside busy ones, and each of its slices makes
-//! a request wait. Where the writer had to wait for a processor longer than it had one, it rests so
+//! a request wait. Where the writer had to wait for a processor half as long as it had one, it rests so
 //! long that it has a twentieth of one. That is enough for some hundred turns each second; what comes
 //! beyond that is left out, and counted.
 
@@ -47,7 +47,7 @@ impl Pace {
 
 /// Waiting for a processor is rest already.
 fn rest_of(Times { ran, waited }: Times) -> Duration {
-    match waited > ran {
+    match waited * 2 > ran {
         true => (ran * (PARTS - 1)).saturating_sub(waited).min(MOST),
         false => Duration::ZERO,
     }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn who_waits_for_a_processor_has_a_twentieth_of_one() {
         assert_eq!(rest_of(millis(10, 0)), Duration::ZERO);
-        assert_eq!(rest_of(millis(10, 10)), Duration::ZERO, "as a thread does that others let be");
+        assert_eq!(rest_of(millis(10, 5)), Duration::ZERO, "as a thread does that others let be");
         assert_eq!(rest_of(millis(10, 40)), Duration::from_millis(150));
         assert_eq!(rest_of(millis(10, 500)), Duration::ZERO, "it waited longer than it is to rest");
         assert_eq!(rest_of(millis(1000, 1001)), MOST);

@@ -188,8 +188,10 @@ impl Store {
 impl Recorder for Store {
     fn request(&self, request: Box<RequestRecord>) -> Recorded {
         if !self.config.required {
-            self.offer(Message::Request(request, None));
-            return Recorded::Taken;
+            return match self.offer(Message::Request(request, None)) {
+                true => Recorded::Taken,
+                false => Recorded::Missed,
+            };
         }
         let (sender, receiver) = oneshot::channel();
         match self.offer(Message::Request(request, Some(sender))) {

@@ -44,7 +44,8 @@ fn request(id: u64, change: impl FnOnce(&mut RequestRecord)) -> Box<RequestRecor
             label: Some("GITHUB".into()),
             detector: None,
             length: Some(40),
-        }],
+        }]
+        .into(),
         received: CANARY.into(),
         source: CANARY.into(),
         sent: Some(CANARY.into()),

@@ -54,7 +54,7 @@ pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Result<Response<Co
         by: by.clone(),
     };
     let kept = match gate.recorder().map(|recorder| recorder.reveal(record)) {
-        None | Some(Recorded::Taken) => true,
+        None | Some(Recorded::Taken | Recorded::Missed) => true,
         Some(Recorded::Awaited(kept)) => kept.await.is_ok(),
         Some(Recorded::Refused) => false,
     };

@@ -220,7 +220,7 @@ impl Shared {
                 verdict: "forwarded",
                 rules: tally.rules.clone(),
                 held: tally.held.clone(),
-                edits: seen.edits,
+                edits: seen.edits.into(),
                 received,
                 source: seen.source,
                 sent: None,

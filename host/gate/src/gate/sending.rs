@@ -85,6 +85,7 @@ impl Shared {
         let Some((told, recorded)) = progress.tell(id, body) else { return Ok(None) };
         let kept = match recorded {
             Recorded::Taken => true,
+            Recorded::Missed => return Ok(None),
             Recorded::Awaited(kept) => kept.await.is_ok(),
             Recorded::Refused => false,
         };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use leafgate_admin::StoreStatus;
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
+use leafgate_gate::record::{AnswerPart, Both, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
 use tokio::sync::oneshot;
 
@@ -16,6 +16,7 @@ use crate::support::{
 enum Says {
     #[default]
     Taken,
+    Missed,
     Refused,
     /// It waits, and then has lost the request.
     Lost,
@@ -34,6 +35,7 @@ impl Kept {
     fn said(&self) -> Recorded {
         match self.says {
             Says::Taken => Recorded::Taken,
+            Says::Missed => Recorded::Missed,
             Says::Refused => Recorded::Refused,
             Says::Lost => Recorded::Awaited(oneshot::channel().1),
         }
@@ -90,6 +92,31 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
     );
     assert!(matches!(answered[2], AnswerPart::End { complete: true }));
     assert_eq!(upstream.only().headers["accept-encoding"], "identity");
+}
+
+#[tokio::test]
+async fn of_a_request_that_was_missed_no_answer_is_told() {
+    let upstream = Upstream::start(|_| async { json_answer("{}".to_owned()) }).await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let kept = Arc::new(Kept { says: Says::Missed, ..Kept::default() });
+    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let answer = once(&gate, chat(says("hello"))).await;
+    assert_eq!((answer.status.as_u16(), &answer.body[..]), (200, &b"{}"[..]));
+    assert_eq!(kept.requests.lock().unwrap().len(), 1);
+    assert!(kept.answers.lock().unwrap().is_empty());
+    // Who does not keep it need not be able to read it.
+    assert!(!upstream.only().headers.contains_key("accept-encoding"));
+}
+
+#[tokio::test]
+async fn an_answer_is_told_while_one_of_two_recorders_keeps_it() {
+    let upstream = Upstream::start(|_| async { json_answer("{}".to_owned()) }).await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let missed = Arc::new(Kept { says: Says::Missed, ..Kept::default() });
+    let kept = Arc::new(Kept::default());
+    gate.gate.record(Arc::new(Both(missed, Arc::clone(&kept))));
+    once(&gate, chat(says("hello"))).await;
+    assert!(!kept.answers.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -69,7 +69,8 @@ pub(crate) fn request(id: u64, body: &Bytes) -> Box<RequestRecord> {
             label: Some("GITHUB".into()),
             detector: Some("secrets/github".to_owned()),
             length: Some(40),
-        }],
+        }]
+        .into(),
         received: body.clone(),
         source: body.clone(),
         sent: Some(body.clone()),

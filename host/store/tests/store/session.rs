@@ -233,11 +233,12 @@ fn logged(folder: &Path) -> Log {
         assert_eq!(evaluation.verdict, Verdict::Forward);
         let number = number as u64;
         let (came, left) = (body.to_string().into(), evaluation.draft.render());
-        let raw = RequestRecord { session: "raw".into(), edits: Vec::new(), ..*request(2 * number, &came) };
+        let raw =
+            RequestRecord { session: "raw".into(), edits: Vec::new().into(), ..*request(2 * number, &came) };
         let sent = RequestRecord {
             session: "sent".into(),
             policy: Arc::clone(&judges),
-            edits: told(&evaluation.draft),
+            edits: told(&evaluation.draft).into(),
             ..*request(2 * number + 1, &left)
         };
         taken(store.request(Box::new(raw)));
