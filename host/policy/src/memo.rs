@@ -179,6 +179,16 @@ impl Memo {
         self.question(0, &[b"block", rules, description], spelling)
     }
 
+    /// What all built-in detectors of some rules are asked about texts that requests repeat.
+    pub(crate) fn texts<'t>(&self, rules: &[u8], texts: impl Iterator<Item = &'t str>) -> Question {
+        let mut spelled = Vec::new();
+        for text in texts {
+            spelled.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            spelled.extend_from_slice(text.as_bytes());
+        }
+        self.question(0, &[b"texts", rules], &spelled)
+    }
+
     fn question(&self, asked: usize, parts: &[&[u8]], text: &[u8]) -> Question {
         work::hashed(text.len());
         let mut hasher = HighwayHasher::new(Key(self.secret));
@@ -395,6 +405,11 @@ mod tests {
             Some(memo.block(b"rules", b"description", TEXT.as_bytes())),
             Some(memo.block(b"rule", b"sdescription", TEXT.as_bytes())),
             Some(memo.block(b"rules", b"descriptio", format!("n{TEXT}").as_bytes())),
+            Some(memo.texts(b"rules", [TEXT].into_iter())),
+            Some(memo.texts(b"rule", [TEXT].into_iter())),
+            Some(memo.texts(b"rules", [TEXT, ""].into_iter())),
+            Some(memo.texts(b"rules", ["", TEXT].into_iter())),
+            Some(memo.texts(b"rules", [&TEXT[..1], &TEXT[1..]].into_iter())),
         ];
         for (place, question) in questions.iter().enumerate() {
             assert!(question.is_some(), "question {place}");

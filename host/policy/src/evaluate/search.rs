@@ -59,6 +59,31 @@ impl<'s, 'p> Search<'s, 'p> {
         self.text(applying.as_ref().unwrap_or(rules), subject);
     }
 
+    /// Searches texts that requests repeat, unless built-in detectors are known to find nothing in
+    /// any of them. Plugins are asked each time.
+    pub(super) fn unless_quiet<'t, T: Iterator<Item = &'t str>>(
+        &mut self,
+        rules: &Rules<'p>,
+        texts: impl FnOnce() -> T,
+        search: impl FnOnce(&mut Self),
+    ) {
+        let memo = &self.run.policy.memo;
+        if !memo.remembers() || rules.iter().any(|(_, redact)| !redact.plugins.is_empty()) {
+            return search(self);
+        }
+        let numbers: Vec<u8> =
+            rules.iter().flat_map(|(index, _)| (index.get() as u64).to_le_bytes()).collect();
+        let question = memo.texts(&numbers, texts());
+        if memo.recall_block(question).is_some() {
+            return;
+        }
+        let noisy = self.found.noisy.len();
+        search(self);
+        if self.found.noisy.len() == noisy && !self.found.too_much {
+            memo.keep_block(question, &[]);
+        }
+    }
+
     /// Searches a text on behalf of all the rules that are given.
     pub(super) fn text(&mut self, rules: &[(RuleIndex, &'p Redact)], mut subject: Subject<'s>) {
         if rules.is_empty() || self.found.too_much {

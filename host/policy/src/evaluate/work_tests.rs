@@ -7,7 +7,7 @@ use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::hits::work;
 use crate::plugin::NoPlugins;
-use crate::{Context, Policy, PolicySource, Verdict};
+use crate::{Context, Outside, Part, Policy, PolicySource, Verdict};
 
 const RULES: &str = r#"
     [[rule]]
@@ -168,6 +168,38 @@ fn costs_what_is_new(policy: &Policy, replaced: impl Fn(usize) -> usize) {
     assert!(next.scanned <= 4 * new, "{next:?} for a message of {new} bytes");
     assert!(next.decoded <= replaced(length) + 2 * new, "{next:?} after {first:?}");
     assert!(next.hashed <= length + length / 3 + 4 * new, "{next:?} of {length} bytes");
+}
+
+/// What is scanned for a request with a text of its own, under a header, below a key.
+fn scanned_beside(policy: &Policy, text: &str, key: &str, header: &str) -> (usize, Verdict) {
+    let body = format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}],"metadata":{{"{key}":1}}}}"#);
+    let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+    let outside = [Outside { part: Part::Header { name: "x-client" }, text: header }];
+    let context = Context { outside: &outside, ..Context::default() };
+    crate::work::take();
+    let verdict = policy.evaluate(Arc::new(document), &context, &vault()).verdict;
+    (crate::work::take().scanned, verdict)
+}
+
+#[test]
+fn keys_and_headers_that_requests_repeat_are_scanned_once() {
+    let policy = policy();
+    let text = |number: usize| format!("turn {number}: ").repeat(20);
+    let (header, key) = ("one client of a thousand ".repeat(40), "purpose");
+    let (first, verdict) = scanned_beside(&policy, &text(1), key, &header);
+    assert_eq!(verdict, Verdict::Forward);
+    let (next, _) = scanned_beside(&policy, &text(2), key, &header);
+    // Two rules look at each text, and at the role.
+    assert!(next <= 2 * text(2).len() + 64, "{next} bytes, {first} at first");
+    assert!(first >= next + 2 * header.len(), "{next} bytes, {first} at first");
+    let (other, _) = scanned_beside(&policy, &text(3), key, &format!("{header}."));
+    assert!(other > header.len(), "a header that was not seen before");
+    for _ in 0..2 {
+        for (key, header) in [("a@example.org", &*header), (key, "a@example.org")] {
+            let (_, verdict) = scanned_beside(&policy, &text(4), key, header);
+            assert!(matches!(verdict, Verdict::Block(_)), "{verdict:?}: what is found is found each time");
+        }
+    }
 }
 
 /// Steps for so many recorded edits, each of another part of one message, and as many messages that
