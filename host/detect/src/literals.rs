@@ -30,10 +30,9 @@ const PARTS: usize = 4;
 pub(crate) struct Literals {
     /// For each two bytes a bit for each third one, of which six bits count.
     thirds: Box<[u64; PAIRS]>,
-    /// For each two bytes the group of the lowest of these bits; those of the others follow it.
-    groups: Box<[u32; PAIRS]>,
-    /// Where the anchors of each group begin; those of the next one follow them.
-    starts: Vec<u32>,
+    /// For each two bytes the anchor of the lowest of these bits; those of the others follow it.
+    firsts: Box<[u16; PAIRS]>,
+    /// One for each bit, and behind these whatever else has the same bit.
     anchors: Vec<Anchor>,
     /// In lower case.
     words: Vec<Box<[u8]>>,
@@ -46,6 +45,8 @@ struct Anchor {
     /// Where in the keyword they stand.
     offset: u16,
     length: u16,
+    /// The next anchor of the same bit; zero where there is none.
+    next: u16,
     start: Start,
 }
 
@@ -105,20 +106,28 @@ impl Literals {
         }
         anchors.sort_by_key(|(bit, anchor)| (bit.pair, bit.third, anchor.word));
         anchors.dedup_by_key(|(bit, anchor)| (bit.pair, bit.third, anchor.word));
-        let (mut thirds, mut groups) = (Box::new([0; PAIRS]), Box::new([0; PAIRS]));
-        let mut starts = Vec::new();
-        for (at, (bit, _)) in anchors.iter().enumerate() {
+        let (mut thirds, mut firsts) = (Box::new([0; PAIRS]), Box::new([0; PAIRS]));
+        let (mut of_bits, mut more): (Vec<Anchor>, Vec<(usize, Anchor)>) = Default::default();
+        for (bit, anchor) in anchors {
+            if thirds[bit.pair] >> bit.third & 1 != 0 {
+                more.push((of_bits.len() - 1, anchor));
+                continue;
+            }
             if thirds[bit.pair] == 0 {
-                groups[bit.pair] = place(starts.len());
+                firsts[bit.pair] = short(of_bits.len());
             }
-            if thirds[bit.pair] >> bit.third & 1 == 0 {
-                thirds[bit.pair] |= 1 << bit.third;
-                starts.push(place(at));
-            }
+            thirds[bit.pair] |= 1 << bit.third;
+            of_bits.push(anchor);
         }
-        starts.push(place(anchors.len()));
-        let anchors = anchors.into_iter().map(|(_, anchor)| anchor).collect();
-        Self { thirds, groups, starts, anchors, words }
+        let mut anchors = of_bits;
+        for (mut before, anchor) in more {
+            while anchors[before].next != 0 {
+                before = usize::from(anchors[before].next);
+            }
+            anchors[before].next = short(anchors.len());
+            anchors.push(anchor);
+        }
+        Self { thirds, firsts, anchors, words }
     }
 
     /// Calls `f` with each place of each keyword that `is_wanted`, in the order of their ends, and of
@@ -150,10 +159,11 @@ impl Literals {
     }
 
     /// Returns the keywords that these three bytes may be of. The bit must be set.
-    fn anchors_of(&self, bit: Bit) -> &[Anchor] {
+    fn anchors_of(&self, bit: Bit) -> impl Iterator<Item = &Anchor> {
         let below = self.thirds[bit.pair] & ((1 << bit.third) - 1);
-        let group = (self.groups[bit.pair] + below.count_ones()) as usize;
-        &self.anchors[self.starts[group] as usize..self.starts[group + 1] as usize]
+        let first = usize::from(self.firsts[bit.pair]) + below.count_ones() as usize;
+        let next = |anchor: &&Anchor| (anchor.next != 0).then(|| &self.anchors[usize::from(anchor.next)]);
+        std::iter::successors(Some(&self.anchors[first]), next)
     }
 
     #[inline(always)]
@@ -234,7 +244,7 @@ fn pairs(bytes: &[u8]) -> [u16; BLOCK / 2] {
 impl Anchor {
     fn new(keyword: &[u8], word: usize, offset: usize) -> Self {
         let (word, offset, length) = (short(word), short(offset), short(keyword.len()));
-        Self { word, offset, length, start: Start::of(keyword) }
+        Self { word, offset, length, next: 0, start: Start::of(keyword) }
     }
 }
 
@@ -263,12 +273,7 @@ impl Bit {
     }
 }
 
-/// Packs hold some hundred keywords, each of which a few groups have.
-fn place(number: usize) -> u32 {
-    u32::try_from(number).expect("packs hold some hundred keywords")
-}
-
-/// Packs hold some hundred keywords.
+/// Packs hold some hundred keywords, each of which a few bits have.
 fn short(number: usize) -> u16 {
     u16::try_from(number).expect("packs hold some hundred keywords")
 }
