@@ -13,6 +13,7 @@
 mod agents;
 pub mod answers;
 mod assembly;
+mod background;
 mod changes;
 mod condition;
 mod diagnostic;
@@ -61,6 +62,7 @@ pub use assembly::{
     ASKED, Approval, Assembly, AssemblyExplanation, Downgrade, FolderFiles, NotAssembled, Otherwise,
     ReadOnce, Rest, api as assembly_api,
 };
+pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};
 pub use diagnostic::{Diagnostic, LoadError, Severity};
 

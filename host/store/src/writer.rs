@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use leafgate_gate::record::{AnswerPart, RecordId};
+use leafgate_policy::Background;
 use lru::LruCache;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use zstd::bulk::Compressor;
@@ -108,7 +109,9 @@ impl Writer {
             if batch.messages.is_empty() && !batch.is_last && self.state.failing().is_some() {
                 self.try_again();
             }
+            let background = Background::begin();
             self.write(&mut batch.messages);
+            drop(background);
             let stop = batch.is_last;
             self.exit.done(batch);
             rest = pace.rest();

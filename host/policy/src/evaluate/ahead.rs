@@ -17,6 +17,7 @@ use super::scanner::Scanner;
 use super::search::Rules;
 use super::subject::Subject;
 use crate::Policy;
+use crate::background;
 use crate::index::EngineIndex;
 use crate::selector::Selection;
 
@@ -102,10 +103,11 @@ pub(super) fn with<'d>(
     });
 }
 
-/// Returns false where every core has something else to run: then a second thread makes this
-/// request faster at the cost of all others.
+/// Returns false where every core has something else to run that does not give way: then a second
+/// thread makes this request faster at the cost of all others.
 fn has_idle_core(bytes: usize) -> bool {
-    running().map_or(bytes >= WORTH_A_GUESS, |running| running <= *CORES)
+    running()
+        .map_or(bytes >= WORTH_A_GUESS, |running| running.saturating_sub(background::at_work()) <= *CORES)
 }
 
 /// Returns how many threads of the whole machine run or could run, this one included (proc(5),
