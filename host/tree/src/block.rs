@@ -48,10 +48,10 @@ impl Document {
     /// body that is no JSON has none.
     #[must_use]
     pub fn blocks(&self) -> Vec<Block> {
-        let mut blocks: Vec<Block> = Vec::new();
         if self.is_raw() {
-            return blocks;
+            return Vec::new();
         }
+        let mut blocks: Vec<Block> = Vec::with_capacity(self.sections().len());
         for (at, section) in self.sections().iter().enumerate() {
             match blocks.last_mut() {
                 Some(last) if last.nodes.contains(&section.node.index()) && last.sections.end == at => {

@@ -92,9 +92,11 @@ impl<'p> Known<'p> {
         let asked_always =
             rules.iter().filter(|(index, _)| run.steady_selection(*index).is_none()).copied().collect();
         let selections = Selections::of(run, rules);
-        let (mut stretches, mut at) = (Vec::new(), 0);
+        let blocks = run.document.blocks();
+        // Each block, and what lies before it and behind the last one.
+        let (mut stretches, mut at) = (Vec::with_capacity(2 * blocks.len() + 1), 0);
         let mut description = Vec::new();
-        for block in run.document.blocks() {
+        for block in blocks {
             let nodes = block.nodes();
             stretches.push(Stretch { nodes: at..nodes.start, question: None, places: None });
             at = nodes.end;

@@ -80,10 +80,12 @@ pub(crate) struct Projector<'i> {
 impl<'i> Projector<'i> {
     /// Starts with a body of which nothing is said yet.
     pub(crate) fn new(body: &'i Index, content_key: &'static str) -> Self {
+        /// Sections for which there is room at once. A message is one, and has a few values.
+        const SECTIONS: usize = 256;
         let mark = Mark { section: NO_SECTION, kind: LeafKind::Other, access: Access::Open };
         let marks = vec![mark; body.node_count()];
         let projection = Projection {
-            sections: Vec::new(),
+            sections: Vec::with_capacity((body.node_count() / 4).min(SECTIONS)),
             messages: Vec::new(),
             exchanges: ExchangeGroups::default(),
             marks,
