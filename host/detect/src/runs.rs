@@ -4,7 +4,7 @@
 //! is bits side by side. Most texts hold no long row of digits or of base64, and cost one pass of
 //! this and nothing else.
 
-use std::ops::Range;
+use std::ops::{BitAnd, Range, Shr};
 
 pub(crate) use wide::u8x16;
 
@@ -81,7 +81,7 @@ pub(crate) fn each_run<const LEAST: usize>(
 ) {
     let mut done = 0;
     each_block(bytes, LEAST - 1, |at, block| {
-        let mut begins = in_a_row::<LEAST>(bits(block, &is));
+        let mut begins = in_a_row::<LEAST, _>(bits(block, &is));
         while begins != 0 {
             let start = at + begins.trailing_zeros() as usize;
             begins &= begins - 1;
@@ -120,11 +120,14 @@ fn filled_up(rest: &[u8]) -> [u8; BLOCK] {
 
 /// Where `COUNT` bits in a row begin.
 #[inline(always)]
-fn in_a_row<const COUNT: usize>(mut bits: u64) -> u64 {
+pub(crate) fn in_a_row<const COUNT: usize, B>(mut bits: B) -> B
+where
+    B: Copy + BitAnd<Output = B> + Shr<usize, Output = B>,
+{
     let mut have = 1;
     while have < COUNT {
         let more = have.min(COUNT - have);
-        bits &= bits >> more;
+        bits = bits & bits >> more;
         have += more;
     }
     bits

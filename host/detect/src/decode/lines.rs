@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
+use super::marks::Marks;
 use super::runs::{self, LEAST};
 use super::source::hex_byte;
 use super::text::{LEAST_AMONG_PAIRS, each_among_bytes, is_base64, is_hex};
 use super::{Block, Encoding};
-use crate::runs as rows;
 use crate::work::spend;
 
 /// Narrower lines hold words.
@@ -20,39 +20,78 @@ const LEAST_LINES: usize = 3;
 const DUMP_WIDTH: usize = 16;
 
 /// Calls `f` with each text that lines spell together.
-pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
-    let bytes = text.as_bytes();
-    let (mut narrow, mut dump) = (Narrow::default(), Dump::default());
-    let mut start = 0;
-    let mut ends_at = |end: usize| {
-        spend(end - start);
-        let line = without_indentation(bytes, start..end);
-        // Nothing begins with most lines, and nothing that they could go on with has begun.
-        let goes_on = narrow.lines > 0 || !dump.bytes.is_empty();
-        if goes_on || may_begin(&bytes[line.clone()]) {
-            let line = trimmed(bytes, line);
-            if !narrow.takes(bytes, &line) {
-                narrow.finish(f);
-                narrow.takes(bytes, &line);
-            }
-            if !dump.takes(bytes, &line) {
-                dump.finish(f);
-            }
-        }
-        start = end + 1;
-    };
-    rows::each_place(bytes, |bytes| rows::equal(bytes, b'\n'), &mut ends_at);
-    ends_at(bytes.len());
-    narrow.finish(f);
-    dump.finish(f);
+pub(super) fn each(text: &str, marks: &Marks, f: &mut impl FnMut(Block)) {
+    let mut found = Vec::new();
+    each_narrow(text.as_bytes(), marks, |end, block| found.push((end, block)));
+    each_dump(text.as_bytes(), marks, |end, block| found.push((end, block)));
+    // In the order of the lines that ended them.
+    found.sort_by_key(|(end, _)| *end);
+    found.into_iter().for_each(|(_, block)| f(block));
 }
 
-/// Returns false only for a line that neither narrow lines nor a hexdump begin with.
-fn may_begin(line: &[u8]) -> bool {
-    let [first, second, third, fourth, ..] = *line else { return false };
-    let in_base64 = |byte: u8| is_base64(byte) || byte == b'=';
-    let ends = line.len() < LEAST || line.last().is_some_and(|&byte| is_blank(byte));
-    (ends && in_base64(first) && in_base64(second)) || [first, second, third, fourth].into_iter().all(is_hex)
+/// Calls `f` with each text that narrow lines spell, and with the end of the line that is none of
+/// them any more.
+fn each_narrow(bytes: &[u8], marks: &Marks, mut f: impl FnMut(usize, Block)) {
+    let mut done = 0;
+    marks.each_narrow_end(|marked| {
+        if marked < done {
+            return;
+        }
+        let (mut narrow, mut start) = (Narrow::default(), start_of_lines(bytes, done, marked));
+        while start <= bytes.len() && (start <= marked || narrow.lines > 0) {
+            let line = line(bytes, start);
+            let text = trimmed(bytes, without_indentation(bytes, line.clone()));
+            if !narrow.takes(bytes, &text) {
+                narrow.finish(&mut |block| f(line.end, block));
+                narrow.takes(bytes, &text);
+            }
+            start = line.end + 1;
+        }
+        narrow.finish(&mut |block| f(start, block));
+        done = start;
+    });
+}
+
+/// Where the first of [`LEAST_LINES`] lines begins that end at `end`, none before `floor`.
+fn start_of_lines(bytes: &[u8], floor: usize, end: usize) -> usize {
+    let mut start = end + 1;
+    for _ in 0..LEAST_LINES {
+        if start <= floor {
+            return floor;
+        }
+        start = memchr::memrchr(b'\n', &bytes[floor..start - 1]).map_or(floor, |n| floor + n + 1);
+    }
+    start
+}
+
+/// Calls `f` with each text that lines of a hexdump spell, and with the end of the line that is none
+/// of them any more.
+fn each_dump(bytes: &[u8], marks: &Marks, mut f: impl FnMut(usize, Block)) {
+    let mut done = 0;
+    marks.each_dump(|first| {
+        let is_begin = || {
+            let four = bytes.get(first..first + 4);
+            let before = bytes[..first].iter().rev().find(|&&byte| !is_blank(byte));
+            four.is_some_and(|four| four.iter().all(|&byte| is_hex(byte)))
+                && before.is_none_or(|&byte| byte == b'\n')
+        };
+        if first < done || !is_begin() {
+            return;
+        }
+        let (mut dump, mut text) = (Dump::default(), first..line(bytes, first).end);
+        while dump.takes(bytes, &trimmed(bytes, text.clone())) && text.end < bytes.len() {
+            text = without_indentation(bytes, line(bytes, text.end + 1));
+        }
+        dump.finish(&mut |block| f(text.end, block));
+        done = text.end;
+    });
+}
+
+/// The line that begins at `start`.
+fn line(bytes: &[u8], start: usize) -> Range<usize> {
+    let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
+    spend(end - start);
+    start..end
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -191,4 +230,48 @@ fn group(rest: &[u8], out: &mut Vec<u8>) -> bool {
     }
     out.extend(rest[..digits].chunks(2).filter_map(|pair| hex_byte(pair[0], pair[1])));
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The long way: both looks at every line.
+    fn each_slowly(text: &str, f: &mut impl FnMut(Block)) {
+        let bytes = text.as_bytes();
+        let (mut narrow, mut dump, mut start) = (Narrow::default(), Dump::default(), 0);
+        while start <= bytes.len() {
+            let whole = line(bytes, start);
+            let line = trimmed(bytes, without_indentation(bytes, whole.clone()));
+            if !narrow.takes(bytes, &line) {
+                narrow.finish(f);
+                narrow.takes(bytes, &line);
+            }
+            if !dump.takes(bytes, &line) {
+                dump.finish(f);
+            }
+            start = whole.end + 1;
+        }
+        narrow.finish(f);
+        dump.finish(f);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_without_a_mark_spell_nothing(
+            text in "((YWFh|YmJiYmJi|[A-Za-z0-9+/]{1,21})={0,2}|0000: 6161 6161 6161 6161|[0-9a-f]{4,9}:?( 61 62 63 64 65 66 67 68)?|dead be ef|[a-z(]{0,3}|[a-z ]{20,70}|([ \t\r\u{b}]{0,2}\r?\n[ \t]{0,3}){1,2}|\n|\n|\nYWFhYWFh\nYWFhYWFh\nYWFh){0,40}"
+        ) {
+            let seen = |each: &dyn Fn(&mut dyn FnMut(Block))| {
+                let mut all = Vec::new();
+                each(&mut |block: Block| all.push((block.encoding, block.range, block.text)));
+                all
+            };
+            let marks = Marks::of(text.as_bytes());
+            let short = seen(&|mut f| each(&text, &marks, &mut f));
+            let long = seen(&|mut f| each_slowly(&text, &mut f));
+            prop_assert_eq!(short, long);
+        }
+    }
 }

@@ -23,6 +23,7 @@ mod escape;
 mod invisible;
 mod lines;
 mod map;
+mod marks;
 mod number;
 mod percent;
 mod respell;
@@ -40,6 +41,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use map::Map;
+use marks::Marks;
 pub use percent::percent_decoded;
 
 /// Encodings inside one another that are undone: a token in JSON in base64 in a query.
@@ -257,7 +259,8 @@ fn add_views(text: &str, outer: Option<&Arc<Layer>>, layers: usize, all: &mut Ve
     respell::each_window(text, |view, encodings, units| {
         all.push(View::new(view, encodings, Map::Units(units), outer));
     });
-    number::each(text, |view, units| {
+    let marks = Marks::of(text.as_bytes());
+    number::each(text, &marks, |view, units| {
         all.push(View::new(view, Encoding::Digits, Map::Units(units), outer));
     });
     // What no unit touches stands in the text around the view too, and was decoded there.
@@ -265,7 +268,7 @@ fn add_views(text: &str, outer: Option<&Arc<Layer>>, layers: usize, all: &mut Ve
         Some(Map::Units(units)) => units.touch(range),
         Some(Map::Block(_)) | None => true,
     };
-    each_block(text, |block| {
+    each_block(text, &marks, |block| {
         if is_new(&block.range) {
             all.push(View::new(block.text, block.encoding, Map::Block(block.range), outer));
         }
@@ -282,10 +285,10 @@ fn add_views_of(at: usize, layers: usize, all: &mut Vec<View>) {
     all[at].text = text;
 }
 
-fn each_block(text: &str, mut f: impl FnMut(Block)) {
+fn each_block(text: &str, marks: &Marks, mut f: impl FnMut(Block)) {
     let urls = url::data_urls(text);
-    runs::each(text, &urls, &mut f);
+    runs::each(text, marks, &urls, &mut f);
     urls.into_iter().for_each(&mut f);
-    spaced::each(text, &mut f);
-    lines::each(text, &mut f);
+    spaced::each(text, marks, &mut f);
+    lines::each(text, marks, &mut f);
 }

@@ -6,7 +6,7 @@
 
 use super::invisible;
 use super::map::Units;
-use crate::numbers::each_digit_run;
+use super::marks::Marks;
 use crate::work::spend;
 
 /// The groups in which cards are printed.
@@ -22,10 +22,10 @@ const MOST_SIGNS: usize = 12;
 const LEAST_DIGITS: usize = 12;
 
 /// Calls `f` with the view of each such number.
-pub(super) fn each(text: &str, mut f: impl FnMut(String, Units)) {
+pub(super) fn each(text: &str, marks: &Marks, mut f: impl FnMut(String, Units)) {
     let bytes = text.as_bytes();
     let mut done = 0;
-    each_digit_run(bytes, |run| {
+    marks.each_digit_run(|run| {
         if run.start < done {
             return;
         }
@@ -144,7 +144,7 @@ mod tests {
 
     fn seen(text: &str) -> Vec<String> {
         let mut all = Vec::new();
-        each(text, |view, _| all.push(view));
+        each(text, &Marks::of(text.as_bytes()), |view, _| all.push(view));
         all
     }
 

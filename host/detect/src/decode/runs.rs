@@ -9,10 +9,10 @@
 
 use std::ops::Range;
 
+use super::marks::Marks;
 use super::source::{self, Grouping};
-use super::text::{LEAST_AMONG_BYTES, each_among_bytes, is_sign};
+use super::text::{LEAST_AMONG_BYTES, each_among_bytes, is_hex, is_sign};
 use super::{Block, Encoding, url};
-use crate::runs as rows;
 
 /// Shorter runs of the alphabet are words. A key of twenty characters is 27 in base64, a card
 /// number 22.
@@ -25,10 +25,11 @@ pub(super) const LEAST_TEXT: usize = 12;
 const LEAST_WHOLE: usize = 24;
 
 /// Calls `f` with each encoded stretch, but for those inside data URLs.
-pub(super) fn each(text: &str, urls: &[Block], f: &mut impl FnMut(Block)) {
+pub(super) fn each(text: &str, marks: &Marks, urls: &[Block], f: &mut impl FnMut(Block)) {
     let mut urls = urls.iter().map(|url| url.range.clone()).peekable();
     let mut done = Done::default();
-    each_run(text.as_bytes(), |run| {
+    marks.each_run(|run| {
+        let run = behind_escape(text.as_bytes(), run.start)..run.end;
         while urls.next_if(|url| url.end <= run.start).is_some() {}
         let inside_url = urls.peek().is_some_and(|url| url.start <= run.start);
         let from = run.start.max(done.stretches);
@@ -55,17 +56,6 @@ pub(super) fn whole(text: &str) -> Option<Block> {
         true => url::whole(text, start),
         false => source::base64(text.as_bytes(), start, LEAST_TEXT).map(|found| found.stretch),
     }
-}
-
-/// Calls `f` with each run of [`LEAST`] or more characters of the alphabet.
-fn each_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
-    let in_alphabet = |bytes: rows::u8x16| {
-        let letters = rows::between(rows::small(bytes), b'a', b'z');
-        let digits_and_slash = rows::between(bytes, b'/', b'9');
-        let signs = rows::equal(bytes, b'+') | rows::equal(bytes, b'-') | rows::equal(bytes, b'_');
-        letters | digits_and_slash | signs
-    };
-    rows::each_run::<LEAST>(bytes, in_alphabet, |run| f(behind_escape(bytes, run.start)..run.end));
 }
 
 /// Texts quote texts: the letter of `\n` and the digits of `%2F` or `\u0026` belong to the escape.
@@ -100,8 +90,14 @@ pub(super) fn stretches(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mu
 /// Adds the texts among the bytes that a run spells, however its characters are grouped: from its
 /// beginning, or from behind the first sign that its path ends with.
 fn among_bytes(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mut impl FnMut(Block)) {
-    let starts = (run.start..run.end.saturating_sub(LEAST_WHOLE - 1))
-        .filter(|&at| at == run.start || is_sign(bytes[at - 1]));
+    if run.len() < LEAST_WHOLE {
+        return;
+    }
+    // Most runs are words in small letters, of which nothing but hexadecimal digits is asked.
+    let capitals = source::holds_capitals(&bytes[run.clone()]);
+    let starts = (run.start..run.end + 1 - LEAST_WHOLE)
+        .filter(|&at| at == run.start || is_sign(bytes[at - 1]))
+        .filter(|&at| capitals || is_hex(bytes[at]));
     let found = starts.filter_map(|at| Some((at, Grouping::of(&bytes[at..run.end])?))).next();
     let Some((from, grouping)) = found else { return };
     let (values, end) = source::values(bytes, from, grouping);

@@ -113,13 +113,44 @@ impl Prefix {
 
 /// An alphabet of characters that stand for some bits each.
 struct Alphabet {
-    value: fn(u8) -> Option<u8>,
+    /// What each byte stands for, [`NONE`] for those of no alphabet.
+    values: [u8; 256],
     bits: u32,
 }
 
-static HEX: Alphabet = Alphabet { value: hex_digit, bits: 4 };
-static BASE32: Alphabet = Alphabet { value: quintet, bits: 5 };
-static BASE64: Alphabet = Alphabet { value: sextet, bits: 6 };
+/// More than any character's value, and a bit of its own.
+const NONE: u8 = 0x80;
+
+static HEX: Alphabet = Alphabet { values: values_of(&[(b"09", 0), (b"af", 10), (b"AF", 10)]), bits: 4 };
+static BASE32: Alphabet = Alphabet { values: values_of(&[(b"AZ", 0), (b"az", 0), (b"27", 26)]), bits: 5 };
+static BASE64: Alphabet = Alphabet {
+    values: values_of(&[
+        (b"AZ", 0),
+        (b"az", 26),
+        (b"09", 52),
+        (b"++", 62),
+        (b"--", 62),
+        (b"//", 63),
+        (b"__", 63),
+    ]),
+    bits: 6,
+};
+
+/// Makes the table of some ranges of characters, each given with its first one's value.
+const fn values_of(ranges: &[(&[u8; 2], u8)]) -> [u8; 256] {
+    let mut values = [NONE; 256];
+    let mut range = 0;
+    while range < ranges.len() {
+        let (&[first, last], value) = ranges[range];
+        let mut byte = first;
+        while byte <= last {
+            values[byte as usize] = value + (byte - first);
+            byte += 1;
+        }
+        range += 1;
+    }
+    values
+}
 
 /// Characters of an alphabet, over line breaks.
 struct Characters<'a> {
@@ -144,22 +175,22 @@ impl<'a> Characters<'a> {
         let Some(head) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<HEAD>()) else {
             return false;
         };
-        let (mut out, mut length, mut bits, mut held) = ([0; HEAD], 0, 0u32, 0u32);
-        for &character in head {
-            let Some(value) = (self.alphabet.value)(character) else { return false };
-            bits = bits << self.alphabet.bits | u32::from(value);
-            held += self.alphabet.bits;
-            if held >= 8 {
-                held -= 8;
-                out[length] = (bits >> held) as u8;
-                length += 1;
-            }
-            // No character begins with such a byte, so nothing further needs to be decoded.
-            if length == 1 && matches!(out[0], 0x80..0xc2 | 0xf5..) {
-                return true;
-            }
+        let bits = self.alphabet.bits;
+        let value = |at: usize| u128::from(self.alphabet.values[usize::from(head[at])]);
+        // No character begins with such a byte, so nothing further needs to be decoded.
+        if value(0) | value(1) < u128::from(NONE)
+            && matches!((value(0) << bits | value(1)) >> (2 * bits - 8), 0x80..0xc2 | 0xf5..)
+        {
+            return true;
+        }
+        let values: [u128; HEAD] = std::array::from_fn(value);
+        if values.iter().fold(0, |all, value| all | value) >= u128::from(NONE) {
+            return false;
         }
         spend(HEAD);
+        let length = HEAD * bits as usize / 8;
+        let all = values.iter().fold(0, |all, value| all << bits | value);
+        let out = (all << (u128::BITS - HEAD as u32 * bits)).to_be_bytes();
         !Prefix::default().extend(&out[..length])
     }
 
@@ -185,7 +216,10 @@ impl<'a> Characters<'a> {
         if matches!(self.bytes.get(at), Some(b'\r' | b'\n')) {
             at = self.next_line()?;
         }
-        let value = (self.alphabet.value)(*self.bytes.get(at)?)?;
+        let value = self.alphabet.values[usize::from(*self.bytes.get(at)?)];
+        if value == NONE {
+            return None;
+        }
         if at != self.at {
             self.line = at;
         }
@@ -230,6 +264,10 @@ impl Grouping {
         if head.iter().all(|&byte| is_hex(byte)) {
             return Some(Grouping::Hex);
         }
+        // Most are words in small letters.
+        if !holds_capitals(head) {
+            return None;
+        }
         let count = |is: fn(&u8) -> bool| head.iter().filter(|byte| is(byte)).count();
         let mixed = count(u8::is_ascii_uppercase) >= LEAST_OF_A_CASE
             && count(u8::is_ascii_lowercase) >= LEAST_OF_A_CASE
@@ -251,6 +289,11 @@ impl Grouping {
             Grouping::Base64 => &BASE64,
         }
     }
+}
+
+/// Returns false for a run that has no place from which on [`Grouping::of`] says [`Grouping::Base64`].
+pub(super) fn holds_capitals(run: &[u8]) -> bool {
+    run.iter().fold(false, |any, byte| any | byte.is_ascii_uppercase())
 }
 
 /// Reads the values of a run's characters, over line breaks; returns where it ends, too.
@@ -282,35 +325,37 @@ pub(super) fn bytes_of(values: &[u8], grouping: Grouping) -> Vec<u8> {
     }
 }
 
-fn sextet(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
-}
-
-fn quintet(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a',
-        b'2'..=b'7' => byte - b'2' + 26,
-        _ => return None,
-    })
-}
-
-fn hex_digit(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'0'..=b'9' => byte - b'0',
-        b'a'..=b'f' => byte - b'a' + 10,
-        b'A'..=b'F' => byte - b'A' + 10,
-        _ => return None,
-    })
-}
-
 pub(super) fn hex_byte(high: u8, low: u8) -> Option<u8> {
-    Some(hex_digit(high)? << 4 | hex_digit(low)?)
+    let value = |digit: u8| Some(HEX.values[usize::from(digit)]).filter(|&value| value != NONE);
+    Some(value(high)? << 4 | value(low)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_begins_with_no_text_spells_none(head in "([A-Za-z0-9+/_-]{16,40}|[a-f0-9]{16,40}|[A-Z2-7]{16,40}|A{16,20}|YWFh[a-z(\n]{0,40})") {
+            for alphabet in [&HEX, &BASE32, &BASE64] {
+                let source = || Characters::new(head.as_bytes(), 0, alphabet);
+                let (mut out, mut text) = (Vec::new(), Prefix::default());
+                let whole = source().block(HEAD, &mut out);
+                let is_text = text.extend(&out);
+                if source().begins_with_no_text() {
+                    prop_assert!(!is_text || matches!(out[0], 0x80..0xc2 | 0xf5..));
+                } else {
+                    prop_assert!(!whole || is_text);
+                }
+            }
+        }
+
+        #[test]
+        fn bytes_without_capitals_begin_with_hexadecimal_digits(run in "[a-z0-9+/_-]{24,40}|[a-f0-9]{24,40}|[A-Za-z0-9]{24,40}") {
+            let begins = holds_capitals(run.as_bytes()) || is_hex(run.as_bytes()[0]);
+            prop_assert!(begins || Grouping::of(run.as_bytes()).is_none());
+        }
+    }
 }

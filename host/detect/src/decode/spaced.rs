@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
+use super::marks::Marks;
 use super::source::hex_byte;
 use super::text::{LEAST_AMONG_PAIRS, each_among_bytes, is_hex};
 use super::{Block, Encoding};
-use crate::runs as rows;
 use crate::work::spend;
 
 /// Fewer pairs than this spell no secret.
@@ -18,33 +18,26 @@ const LEAST_PAIRS: usize = LEAST_AMONG_PAIRS;
 const MOST_BETWEEN: usize = 24;
 
 /// Calls `f` with each text that such pairs spell.
-pub(super) fn each(text: &str, f: &mut impl FnMut(Block)) {
-    pairs(text.as_bytes(), f);
+pub(super) fn each(text: &str, marks: &Marks, f: &mut impl FnMut(Block)) {
+    pairs(text.as_bytes(), marks, f);
     listed(text.as_bytes(), f);
 }
 
-fn pairs(bytes: &[u8], f: &mut impl FnMut(Block)) {
-    /// A stretch worth decoding has 23 bytes, so that one of two blocks has this many pairs of it.
-    const OVERLAP: usize = 16;
+fn pairs(bytes: &[u8], marks: &Marks, f: &mut impl FnMut(Block)) {
     let mut done = 0;
-    rows::each_block(bytes, OVERLAP, |at, block| {
-        let digits =
-            rows::bits(block, |bytes| rows::digits(bytes) | rows::between(rows::small(bytes), b'a', b'f'));
-        let signs = rows::bits(block, |bytes| {
-            rows::equal(bytes, b':') | rows::equal(bytes, b'-') | rows::equal(bytes, b' ')
-        });
-        let pairs = digits & digits >> 1 & signs >> 2;
-        let two = pairs & pairs >> 3;
-        let mut first = two & two >> 6;
-        while first != 0 {
-            let place = at + first.trailing_zeros() as usize;
-            first &= first - 1;
-            if place >= done {
-                done = stretch(bytes, place, f);
-            }
+    // A stretch worth decoding has more than four pairs.
+    marks.each_four_pairs(|place| {
+        let is_pair = |pair: &[u8; 3]| is_hex(pair[0]) && is_hex(pair[1]) && is_sign(pair[2]);
+        let four = bytes[place..].as_chunks().0;
+        if place >= done && four.len() >= 4 && four[..4].iter().all(is_pair) {
+            done = stretch(bytes, place, f);
         }
-        done
     });
+}
+
+/// What may stand between two pairs.
+fn is_sign(byte: u8) -> bool {
+    matches!(byte, b':' | b'-' | b' ')
 }
 
 /// Reads the stretch of pairs and signs around a pair; gives where it ends.
@@ -71,9 +64,7 @@ fn stretch(bytes: &[u8], first: usize, f: &mut impl FnMut(Block)) -> usize {
 /// The sign behind the pair at `at`, if another pair and the same sign follow.
 fn sign_behind(bytes: &[u8], at: usize) -> Option<u8> {
     match bytes.get(at..at + 5)? {
-        [a, b, sign @ (b':' | b'-' | b' '), c, d] if [a, b, c, d].iter().all(|&&digit| is_hex(digit)) => {
-            Some(*sign)
-        }
+        &[a, b, sign, c, d] if is_sign(sign) && [a, b, c, d].into_iter().all(is_hex) => Some(sign),
         _ => None,
     }
 }
@@ -116,4 +107,30 @@ fn spelled(decoded: &[u8], range: std::ops::Range<usize>, f: &mut impl FnMut(Blo
     each_among_bytes(decoded, LEAST_AMONG_PAIRS, |stretch| {
         f(Block { encoding: Encoding::Hex, range: range.clone(), text: stretch.text });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn pairs_without_a_mark_spell_nothing(
+            text in "(6[1-9]:(6[1-9]:){0,12}|6[1-9]-(6[1-9]-){6,9}|(7[1-9] ){1,12}|[a-z]{0,3}|[:. -]|[0-9a-f]{1,40}|[a-z ]{30,70}){0,30}"
+        ) {
+            let bytes = text.as_bytes();
+            let (mut short, mut long, mut done) = (Vec::new(), Vec::new(), 0);
+            pairs(bytes, &Marks::of(bytes), &mut |block| short.push((block.range, block.text)));
+            for place in 0..bytes.len() {
+                let four = bytes[place..].as_chunks::<3>().0;
+                let is_pair = |pair: &[u8; 3]| is_hex(pair[0]) && is_hex(pair[1]) && is_sign(pair[2]);
+                if place >= done && four.len() >= 4 && four[..4].iter().all(is_pair) {
+                    done = stretch(bytes, place, &mut |block| long.push((block.range, block.text)));
+                }
+            }
+            prop_assert_eq!(short, long);
+        }
+    }
 }
