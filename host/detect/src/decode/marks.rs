@@ -117,11 +117,17 @@ impl Marks {
 /// What the bytes before a block leave to it.
 struct Pass {
     before: Kinds,
-    /// Ends of two bytes of hexadecimal digits.
+    line_begins: Carry<1>,
+    not_blank: Carry<1>,
+    hex: Carry<1>,
+    /// Ends of two bytes of hexadecimal digits, of which another two stand right before, or before
+    /// one byte between them.
     two_hex: u64,
+    side_by_side: Carry<2>,
+    apart: Carry<3>,
     /// A line has begun, and all of it so far may be a narrow one; or so behind one such line, or two.
     narrow: [u64; 3],
-    narrow_ends: [u64; 2],
+    behind_narrow: [Carry<1>; 2],
 }
 
 /// The bytes of a block by kinds that are known by a comparison or two; which byte really is of an
@@ -140,8 +146,17 @@ struct Kinds {
 impl Default for Pass {
     fn default() -> Self {
         // A text begins as if a line had ended before it.
-        let before = Kinds { line_end: u64::MAX, blank: u64::MAX, ..Kinds::default() };
-        Pass { before, two_hex: 0, narrow: [0; 3], narrow_ends: [0; 2] }
+        Pass {
+            before: Kinds { line_end: u64::MAX, blank: u64::MAX, ..Kinds::default() },
+            line_begins: Carry(1),
+            not_blank: Carry(0),
+            hex: Carry(0),
+            two_hex: 0,
+            side_by_side: Carry(0),
+            apart: Carry(0),
+            narrow: [0; 3],
+            behind_narrow: [Carry(0); 2],
+        }
     }
 }
 
@@ -150,13 +165,13 @@ impl Pass {
     fn block(&mut self, bytes: &[u8], at: usize, block: &[u8; BLOCK]) -> Option<Marked> {
         let now = Kinds::of(block);
         let before = std::mem::replace(&mut self.before, now);
-        let two_hex = now.hex & back(now.hex, before.hex, 1);
+        let two_hex = now.hex & self.hex.back(now.hex);
         let two_hex_before = std::mem::replace(&mut self.two_hex, two_hex);
+        let four_hex = two_hex & self.side_by_side.back(two_hex);
+        let two_pairs = two_hex & self.apart.back(two_hex);
         let two_hex_back = |count| back(two_hex, two_hex_before, count);
-        let four_hex = two_hex & two_hex_back(2);
-        let two_pairs = two_hex & two_hex_back(3);
         let pairs = if two_pairs == 0 { 0 } else { two_pairs & two_hex_back(6) & two_hex_back(9) };
-        let narrow = self.narrow(&now, &before);
+        let narrow = self.narrow(&now);
         let base64 = has_row_end(now.word, before.word);
         if !base64 && four_hex | pairs | narrow == 0 {
             return None;
@@ -167,7 +182,7 @@ impl Pass {
             digits: if four_hex == 0 { 0 } else { row_ends::<LEAST_DIGITS>(bytes, at, block, rows::digits) },
             pairs,
             narrow,
-            dump: four_hex & back(now.blank, before.blank, 4),
+            dump: if four_hex == 0 { 0 } else { four_hex & back(now.blank, before.blank, 4) },
         };
         let any = marked.base64 | marked.digits | marked.pairs | marked.narrow | marked.dump;
         (any != 0).then_some(marked)
@@ -175,18 +190,29 @@ impl Pass {
 
     /// Ends of lines that stand behind two others and are, like those, one word and blanks around it.
     #[inline(always)]
-    fn narrow(&mut self, now: &Kinds, before: &Kinds) -> u64 {
+    fn narrow(&mut self, now: &Kinds) -> u64 {
         let blank = now.blank & !now.line_end;
-        let parts_words = blank & back(!now.blank, !before.blank, 1) & (!now.blank >> 1);
+        let parts_words = blank & self.not_blank.back(!now.blank) & (!now.blank >> 1);
         let may = (now.word | blank) & !parts_words;
-        let begins = back(now.line_end, before.line_end, 1);
+        let begins = self.line_begins.back(now.line_end);
         let one = ends(may, now.line_end, begins, &mut self.narrow[0]);
-        let behind_one = back(one, self.narrow_ends[0], 1);
-        self.narrow_ends[0] = one;
+        let behind_one = self.behind_narrow[0].back(one);
         let two = ends(may, now.line_end, behind_one, &mut self.narrow[1]);
-        let behind_two = back(two, self.narrow_ends[1], 1);
-        self.narrow_ends[1] = two;
+        let behind_two = self.behind_narrow[1].back(two);
         ends(may, now.line_end, behind_two, &mut self.narrow[2])
+    }
+}
+
+/// Moves bits to a byte behind, from one block to the next.
+#[derive(Clone, Copy)]
+struct Carry<const COUNT: u32>(u64);
+
+impl<const COUNT: u32> Carry<COUNT> {
+    #[inline(always)]
+    fn back(&mut self, now: u64) -> u64 {
+        let moved = now << COUNT | self.0;
+        self.0 = now >> (u64::BITS - COUNT);
+        moved
     }
 }
 

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::marks::Marks;
-use super::source::{self, Grouping};
+use super::source::{self, Grouping, LEAST_BASE32};
 use super::text::{LEAST_AMONG_BYTES, each_among_bytes, is_hex, is_sign};
 use super::{Block, Encoding, url};
 
@@ -73,15 +73,19 @@ pub(super) fn stretches(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mu
     let (mut from, mut read) = (run.start, run.start);
     while from + LEAST <= run.end {
         let mut behind = from + 1;
-        let decoded = source::hex(bytes, from)
-            .or_else(|| source::base32(bytes, from))
-            .or_else(|| source::base64(bytes, from, LEAST_TEXT));
+        let sign = (from..run.end).find(|&at| is_sign(bytes[at])).unwrap_or(run.end);
+        // In most runs signs part words.
+        let in_few_characters = match sign - from >= LEAST_BASE32 {
+            true => source::hex(bytes, from).or_else(|| source::base32(bytes, from)),
+            false => None,
+        };
+        let decoded = in_few_characters.or_else(|| source::base64(bytes, from, LEAST_TEXT));
         if let Some(decoded) = decoded {
             behind = behind.max(decoded.resume);
             read = read.max(decoded.resume);
             f(decoded.stretch);
         }
-        from = (behind..run.end).find(|&at| is_sign(bytes[at - 1])).unwrap_or(behind.max(run.end));
+        from = (sign.max(behind - 1)..run.end).find(|&at| is_sign(bytes[at])).map_or(behind.max(run.end), |sign| sign + 1);
     }
     done.stretches = from;
     among_bytes(bytes, read.max(done.bytes)..run.end, done, f);

@@ -10,7 +10,7 @@ use crate::work::spend;
 const LEAST_HEX: usize = 32;
 
 /// Characters of base32 that fifteen characters of text need.
-const LEAST_BASE32: usize = 24;
+pub(super) const LEAST_BASE32: usize = 24;
 
 /// Characters that are looked at before anything is decoded: twelve bytes are text by chance once
 /// in thirty thousand times.
@@ -53,10 +53,12 @@ pub(super) fn base64(bytes: &[u8], from: usize, least: usize) -> Option<Decoded>
 }
 
 /// Decodes as long as text comes out, if at least `least` bytes of it do.
-fn decode(mut source: Characters<'_>, encoding: Encoding, least: usize) -> Option<Decoded> {
-    if source.begins_with_no_text() {
-        return None;
-    }
+#[inline(always)]
+fn decode(source: Characters<'_>, encoding: Encoding, least: usize) -> Option<Decoded> {
+    if source.begins_with_no_text() { None } else { decode_on(source, encoding, least) }
+}
+
+fn decode_on(mut source: Characters<'_>, encoding: Encoding, least: usize) -> Option<Decoded> {
     let start = source.at;
     let mut out = Vec::with_capacity(BLOCK);
     let mut text = Prefix::default();
@@ -171,6 +173,7 @@ impl<'a> Characters<'a> {
 
     /// Returns true if and only if [`HEAD`] characters stand side by side here and spell what is no
     /// text: most runs are words and identifiers, and end with this.
+    #[inline(always)]
     fn begins_with_no_text(&self) -> bool {
         let Some(head) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<HEAD>()) else {
             return false;
