@@ -23,68 +23,108 @@ pub(crate) fn room(bytes: usize) -> usize {
 
 /// Decodes the spelling of a string's content. A lone surrogate becomes U+FFFD.
 ///
-/// Text is copied a block at a time, of which what stands behind a backslash is taken back: in code an escape stands in each line, and to
+/// Where the backslashes of a block stand is known before any of it is copied, so that no look waits for the escape before it. Text is
+/// copied a whole block at a time, of which what stands behind the next escape is taken back: in code an escape stands in each line, and to
 /// copy just what stands before it costs more than the whole block.
 pub(crate) fn unescape(raw: &str) -> String {
-    const BLOCK: usize = 32;
+    let bytes = raw.as_bytes();
     let mut text = Vec::with_capacity(room(raw.len() + BLOCK));
-    let mut at = 0;
-    while let Some(block) = raw.as_bytes()[at..].first_chunk::<BLOCK>() {
-        let end = text.len();
-        text.extend_from_slice(block);
-        let plain = first_backslash(block);
-        at += plain;
-        if plain < BLOCK {
-            text.truncate(end + plain);
-            at += unescape_at(raw, at, &mut text);
+    let mut done = 0;
+    for (block, at) in bytes.as_chunks().0.iter().zip((0..).step_by(BLOCK)) {
+        let mut escapes = behind(backslashes(block), done.max(at) - at);
+        while escapes != 0 {
+            let place = at + escapes.trailing_zeros() as usize;
+            copy(&bytes[done..], place - done, &mut text);
+            done = place + unescape_at(raw, place, &mut text);
+            escapes = behind(escapes, done - at);
+        }
+        if done < at + BLOCK {
+            copy(&bytes[done..], at + BLOCK - done, &mut text);
+            done = at + BLOCK;
         }
     }
-    while let Some(plain) = memchr::memchr(b'\\', &raw.as_bytes()[at..]) {
-        text.extend_from_slice(&raw.as_bytes()[at..at + plain]);
-        at += plain;
-        at += unescape_at(raw, at, &mut text);
+    while let Some(plain) = memchr::memchr(b'\\', &bytes[done..]) {
+        text.extend_from_slice(&bytes[done..done + plain]);
+        done += plain;
+        done += unescape_at(raw, done, &mut text);
     }
-    text.extend_from_slice(&raw.as_bytes()[at..]);
+    text.extend_from_slice(&bytes[done..]);
     String::from_utf8(text).expect("whole characters were copied, and whole ones put in")
 }
 
-/// Returns where the first backslash stands, and where there is none the length of the block.
+/// Bytes that are looked at together.
+const BLOCK: usize = 64;
+
+/// A bit for each backslash.
 #[inline(always)]
-fn first_backslash<const BLOCK: usize>(block: &[u8; BLOCK]) -> usize {
+fn backslashes(block: &[u8; BLOCK]) -> u64 {
     const LANES: usize = 16;
     let lanes = block.as_chunks::<LANES>().0.iter().zip((0..).step_by(LANES));
     let is_backslash = |lanes: &[u8; LANES]| u8x16::new(*lanes).simd_eq(u8x16::splat(b'\\')).to_bitmask();
-    let found = lanes.fold(0, |found, (lanes, place)| found | u64::from(is_backslash(lanes)) << place);
-    BLOCK.min(found.trailing_zeros() as usize)
+    lanes.fold(0, |found, (lanes, place)| found | u64::from(is_backslash(lanes)) << place)
+}
+
+/// The bits from a place on.
+#[inline(always)]
+fn behind(bits: u64, place: usize) -> u64 {
+    if place < BLOCK { bits & u64::MAX << place } else { 0 }
+}
+
+/// Appends the first `length` bytes, no more than a block.
+#[inline(always)]
+fn copy(bytes: &[u8], length: usize, text: &mut Vec<u8>) {
+    match bytes.first_chunk::<BLOCK>() {
+        Some(block) => {
+            let end = text.len() + length;
+            text.extend_from_slice(block);
+            text.truncate(end);
+        }
+        None => text.extend_from_slice(&bytes[..length]),
+    }
 }
 
 /// Appends the character of the escape sequence at a place, and returns the sequence's length.
 #[inline(always)]
 fn unescape_at(raw: &str, at: usize, text: &mut Vec<u8>) -> usize {
-    let (character, length) = decode_escape(&raw[at..]);
-    match u8::try_from(character) {
-        Ok(byte) if byte.is_ascii() => text.push(byte),
-        _ => text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+    let simple = raw.as_bytes().get(at + 1).map_or(0, |&byte| SIMPLE[usize::from(byte)]);
+    if simple != 0 {
+        text.push(simple);
+        return 2;
     }
+    let (character, length) = decode_escape(&raw[at..]);
+    text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     length
 }
+
+/// What each byte behind a backslash means, zero where the byte alone does not decide.
+static SIMPLE: [u8; 256] = {
+    let mut simple = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        simple[byte as usize] = match byte {
+            b'n' => b'\n',
+            b't' => b'\t',
+            b'r' => b'\r',
+            b'b' => 0x8,
+            b'f' => 0xc,
+            b'u' => 0,
+            itself => itself,
+        };
+        byte += 1;
+    }
+    simple
+};
 
 /// Decodes the escape sequence that a text starts with; gives the character and the sequence's length in bytes.
 ///
 /// The scanner has checked the grammar; what it would have refused decodes to U+FFFD.
 fn decode_escape(raw: &str) -> (char, usize) {
     let bytes = raw.as_bytes();
-    let simple = match bytes.get(1) {
-        Some(b'n') => '\n',
-        Some(b't') => '\t',
-        Some(b'r') => '\r',
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'u') => return decode_unicode(bytes),
-        Some(&byte) if byte.is_ascii() => byte as char,
-        _ => return (char::REPLACEMENT_CHARACTER, 1),
-    };
-    (simple, 2)
+    match bytes.get(1) {
+        Some(b'u') => decode_unicode(bytes),
+        Some(&byte) if byte.is_ascii() => (char::from(SIMPLE[usize::from(byte)]), 2),
+        _ => (char::REPLACEMENT_CHARACTER, 1),
+    }
 }
 
 fn decode_unicode(bytes: &[u8]) -> (char, usize) {
@@ -225,6 +265,21 @@ mod tests {
             let pieces: Vec<&str> = pieces.into_iter().flat_map(|piece| [piece, "-"]).collect();
             let apart: String = pieces.iter().map(|piece| unescape(piece)).collect();
             prop_assert_eq!(unescape(&pieces.concat()), apart);
+        }
+    }
+
+    proptest! {
+        /// An escape and a byte at a time, whatever stands where: rows of backslashes, and what the scanner refuses.
+        #[test]
+        fn a_text_is_decoded_as_it_is_slowly(raw in "([a-z]{1,70}|[\u{e9}\u{20ac}\u{1f600}]|\\\\[nrtbf/\"\\\\u\u{0}]|\\\\{1,70}|\\\\u[0-9a-f]{4}|\\\\ud83d\\\\ude00|n|u){0,60}") {
+            let (mut slowly, mut rest) = (String::new(), &*raw);
+            while let Some(character) = rest.chars().next() {
+                let (means, length) =
+                    if character == '\\' { decode_escape(rest) } else { (character, character.len_utf8()) };
+                slowly.push(means);
+                rest = &rest[length..];
+            }
+            prop_assert_eq!(unescape(&raw), slowly);
         }
     }
 

@@ -85,7 +85,9 @@ pub(super) fn stretches(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mu
             read = read.max(decoded.resume);
             f(decoded.stretch);
         }
-        from = (sign.max(behind - 1)..run.end).find(|&at| is_sign(bytes[at])).map_or(behind.max(run.end), |sign| sign + 1);
+        from = (sign.max(behind - 1)..run.end)
+            .find(|&at| is_sign(bytes[at]))
+            .map_or(behind.max(run.end), |sign| sign + 1);
     }
     done.stretches = from;
     among_bytes(bytes, read.max(done.bytes)..run.end, done, f);
