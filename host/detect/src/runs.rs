@@ -59,19 +59,6 @@ pub(crate) fn each_block(bytes: &[u8], overlap: usize, mut f: impl FnMut(usize, 
     }
 }
 
-/// Calls `f` with the place of each byte of a kind, which zero is not of.
-#[inline(always)]
-pub(crate) fn each_place(bytes: &[u8], is: impl Fn(u8x16) -> u8x16, mut f: impl FnMut(usize)) {
-    each_block(bytes, 0, |at, block| {
-        let mut bits = bits(block, &is);
-        while bits != 0 {
-            f(at + bits.trailing_zeros() as usize);
-            bits &= bits - 1;
-        }
-        at
-    });
-}
-
 /// Calls `f` with each row of `LEAST` or more bytes of a kind, which zero is not of.
 #[inline(always)]
 pub(crate) fn each_run<const LEAST: usize>(
