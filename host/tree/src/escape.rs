@@ -30,7 +30,7 @@ pub(crate) fn unescape(raw: &str) -> String {
     let bytes = raw.as_bytes();
     let mut text = Vec::with_capacity(room(raw.len() + BLOCK));
     let mut done = 0;
-    for (block, at) in bytes.as_chunks().0.iter().zip((0..).step_by(BLOCK)) {
+    for (block, at) in bytes.as_chunks::<BLOCK>().0.iter().zip((0..).step_by(BLOCK)) {
         let mut escapes = behind(backslashes(block), done.max(at) - at);
         while escapes != 0 {
             let place = at + escapes.trailing_zeros() as usize;
@@ -41,6 +41,16 @@ pub(crate) fn unescape(raw: &str) -> String {
         if done < at + BLOCK {
             copy(&bytes[done..], at + BLOCK - done, &mut text);
             done = at + BLOCK;
+        }
+    }
+    // Less than a block is left: short strings are this alone.
+    while let Some(block) = bytes[done..].first_chunk::<HALF>() {
+        let (end, plain) = (text.len(), HALF.min(backslashes(block).trailing_zeros() as usize));
+        text.extend_from_slice(block);
+        done += plain;
+        if plain < HALF {
+            text.truncate(end + plain);
+            done += unescape_at(raw, done, &mut text);
         }
     }
     while let Some(plain) = memchr::memchr(b'\\', &bytes[done..]) {
@@ -54,10 +64,11 @@ pub(crate) fn unescape(raw: &str) -> String {
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 64;
+const HALF: usize = BLOCK / 2;
 
-/// A bit for each backslash.
+/// A bit for each backslash of a block or a half.
 #[inline(always)]
-fn backslashes(block: &[u8; BLOCK]) -> u64 {
+fn backslashes<const BYTES: usize>(block: &[u8; BYTES]) -> u64 {
     const LANES: usize = 16;
     let lanes = block.as_chunks::<LANES>().0.iter().zip((0..).step_by(LANES));
     let is_backslash = |lanes: &[u8; LANES]| u8x16::new(*lanes).simd_eq(u8x16::splat(b'\\')).to_bitmask();
