@@ -156,8 +156,13 @@ impl Memo {
         self.question(engine.get(), &parts, &text.0.to_le_bytes())
     }
 
-    /// What a detector plugin is asked about a leaf.
-    pub(crate) fn plugin(&self, plugin: PluginIndex, leaf: &DetectLeaf<'_>) -> Question {
+    /// What a detector plugin is asked about a leaf, whose text may be digested already.
+    pub(crate) fn plugin(
+        &self,
+        plugin: PluginIndex,
+        leaf: &DetectLeaf<'_>,
+        text: Option<Digest>,
+    ) -> Question {
         let tool = leaf.tool.unwrap_or_default().as_bytes();
         let has_tool = [u8::from(leaf.tool.is_some())];
         let (kind, value, role) = (leaf.kind.name(), leaf.value.name(), leaf.role.name());
@@ -169,8 +174,12 @@ impl Memo {
             role.as_bytes(),
             &has_tool,
             tool,
+            &[u8::from(text.is_some())],
         ];
-        self.question(plugin.get(), &parts, leaf.text.as_bytes())
+        match text {
+            Some(Digest(digest)) => self.question(plugin.get(), &parts, &digest.to_le_bytes()),
+            None => self.question(plugin.get(), &parts, leaf.text.as_bytes()),
+        }
     }
 
     /// What all detectors of some rules are asked about a block, by how it is spelled and by all
@@ -393,15 +402,19 @@ mod tests {
             engine(0, "", false, plain),
             engine(0, "", true, escaped),
             engine(0, "", true, Spelling::plain(&longer)),
-            Some(memo.plugin(PluginIndex::new(0), &leaf)),
-            Some(memo.plugin(PluginIndex::new(1), &leaf)),
-            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { kind: LeafKind::Other, ..leaf })),
-            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { value: ValueType::Number, ..leaf })),
-            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { role: Role::Tool, ..leaf })),
-            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some(""), ..leaf })),
-            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some("f"), ..leaf })),
-            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { key: "f", ..leaf })),
-            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { text: &longer, ..leaf })),
+            Some(memo.plugin(PluginIndex::new(0), &leaf, None)),
+            Some(memo.plugin(PluginIndex::new(1), &leaf, None)),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { kind: LeafKind::Other, ..leaf }, None)),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { value: ValueType::Number, ..leaf }, None)),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { role: Role::Tool, ..leaf }, None)),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some(""), ..leaf }, None)),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { tool: Some("f"), ..leaf }, None)),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { key: "f", ..leaf }, None)),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { text: &longer, ..leaf }, None)),
+            Some(memo.plugin(PluginIndex::new(0), &leaf, memo.digest(plain))),
+            Some(memo.plugin(PluginIndex::new(0), &leaf, memo.digest(escaped))),
+            Some(memo.plugin(PluginIndex::new(1), &leaf, memo.digest(plain))),
+            Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { key: "f", ..leaf }, memo.digest(plain))),
             Some(memo.block(b"rules", b"description", TEXT.as_bytes())),
             Some(memo.block(b"rule", b"sdescription", TEXT.as_bytes())),
             Some(memo.block(b"rules", b"descriptio", format!("n{TEXT}").as_bytes())),

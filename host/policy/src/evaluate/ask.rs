@@ -1,5 +1,6 @@
 //! Detector plugins, each asked once for a search about every text that any rule wants it to see.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use leafgate_detect::{Confidence, Finding};
+use leafgate_tree::NodeId;
 
 use super::Run;
 use super::beneath::Beneath;
@@ -15,7 +17,7 @@ use super::search::Search;
 use super::site::Site;
 use super::subject::Subject;
 use crate::index::{PluginIndex, RuleIndex};
-use crate::memo::Answer;
+use crate::memo::{Answer, Digest, Memo, Question};
 use crate::plugin::{DetectLeaf, Fault};
 
 /// One text that a detector plugin is to see on behalf of a rule: a subject's own, or one of those
@@ -27,6 +29,21 @@ pub(super) struct Candidate<'s> {
 }
 
 impl Candidate<'_> {
+    /// Returns what the memo knows the text by, where it is digested as it came.
+    fn digest(&self, memo: &Memo) -> Option<Digest> {
+        if self.view.is_none() { self.subject.digest(memo) } else { None }
+    }
+
+    /// Returns the decoded text of a leaf that is spelled with escapes and stands as it came, unless
+    /// others are to see it too.
+    fn into_decoded(self) -> Option<(NodeId, String)> {
+        let subject = Rc::into_inner(self.subject)?;
+        match subject.decoded.into_inner()? {
+            Cow::Owned(text) => subject.leaf.map(|leaf| (leaf.id(), text)),
+            Cow::Borrowed(_) => None,
+        }
+    }
+
     fn place(&self) -> (Site, Option<usize>) {
         (self.subject.site, self.view)
     }
@@ -94,6 +111,10 @@ impl<'s> Search<'s, '_> {
                 self.ask(PluginIndex::new(index), &candidates);
                 self.found.took(candidates[0].rule, since);
             }
+            if self.run.has_transformers() {
+                let decoded = candidates.into_iter().filter_map(Candidate::into_decoded);
+                self.found.decoded.extend(decoded);
+            }
         }
         self.found
     }
@@ -103,7 +124,12 @@ impl<'s> Search<'s, '_> {
     fn ask(&mut self, plugin: PluginIndex, candidates: &[Candidate<'s>]) {
         let groups: Vec<&[Candidate<'_>]> = candidates.chunk_by(|a, b| a.place() == b.place()).collect();
         let shown: Vec<DetectLeaf<'_>> = groups.iter().map(|group| group[0].as_leaf()).collect();
-        match self.answers(plugin, &shown) {
+        let memo = &self.run.policy.memo;
+        let question = |(group, leaf): (&&[Candidate<'_>], &DetectLeaf<'_>)| {
+            memo.plugin(plugin, leaf, group[0].digest(memo))
+        };
+        let questions: Vec<Question> = groups.iter().zip(&shown).map(question).collect();
+        match self.answers(plugin, &shown, &questions) {
             Ok(answers) => {
                 let mut plain: BTreeMap<(Site, RuleIndex), Range<usize>> = BTreeMap::new();
                 for (group, answer) in groups.iter().zip(&answers) {
@@ -151,9 +177,13 @@ impl<'s> Search<'s, '_> {
 
     /// Returns what a plugin finds in each text: what it said before, and for the rest what it says
     /// now.
-    fn answers(&self, plugin: PluginIndex, shown: &[DetectLeaf<'_>]) -> Result<Vec<Answer>, Fault> {
+    fn answers(
+        &self,
+        plugin: PluginIndex,
+        shown: &[DetectLeaf<'_>],
+        questions: &[Question],
+    ) -> Result<Vec<Answer>, Fault> {
         let policy = self.run.policy;
-        let questions: Vec<_> = shown.iter().map(|leaf| policy.memo.plugin(plugin, leaf)).collect();
         let mut answers: Vec<Option<Answer>> =
             questions.iter().map(|&question| policy.memo.recall(question)).collect();
         let open: Vec<usize> = (0..shown.len()).filter(|&at| answers[at].is_none()).collect();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leafgate_detect::{Finding, Label};
+use leafgate_tree::NodeId;
 
 use super::Run;
 use super::beneath::{Beneath, Lies, Under};
@@ -44,6 +45,8 @@ pub(super) struct Found {
     pub(super) too_much: bool,
     /// Where any detector found anything, whatever becomes of it: tokens of ours and examples too.
     pub(super) noisy: Vec<Site>,
+    /// Texts of leaves as they came that were decoded, where transformers may want to see them too.
+    pub(super) decoded: Vec<(NodeId, String)>,
 }
 
 /// A hit beneath a text. No `Debug`: it holds what was found.

@@ -30,6 +30,8 @@ mod known;
 mod options;
 mod outgoing;
 mod outside;
+#[cfg(test)]
+mod plugin_work_tests;
 mod project;
 mod recall;
 mod redact;
@@ -55,7 +57,7 @@ mod words;
 mod work_tests;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -184,6 +186,8 @@ struct Run<'p> {
     excepted: OnceCell<Vec<Option<Selection<'p>>>>,
     /// What tools are called with, once something was found.
     arguments: OnceCell<BTreeMap<SectionId, NodeId>>,
+    /// Texts of leaves as they came, decoded once for all plugins.
+    decoded: HashMap<NodeId, String>,
     /// What was found, for `leaf.findings`.
     findings: BTreeMap<FactsOf, Vec<FindingFact>>,
     /// Parts outside the body whose name holds a finding.
@@ -290,6 +294,7 @@ impl<'p> Run<'p> {
             outside: context.outside,
             excepted: OnceCell::new(),
             arguments: OnceCell::new(),
+            decoded: HashMap::new(),
             findings: BTreeMap::new(),
             tainted_names: BTreeSet::new(),
             held: BTreeSet::new(),

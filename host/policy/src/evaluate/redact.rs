@@ -102,6 +102,7 @@ impl<'p> Run<'p> {
         if found.too_much {
             return self.too_much(rules);
         }
+        self.decoded.extend(found.decoded);
         for (index, error) in found.failed {
             self.rule_failed(index, error.to_string());
         }

@@ -4,6 +4,7 @@
 //! what it was. An edit of a pinned or protected leaf is no fault; it is skipped and counted.
 
 use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, Label};
@@ -23,8 +24,9 @@ use crate::plugin::{
     Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
     TransformSection,
 };
-use crate::rule::{Sees, Transform};
+use crate::rule::{Action as RuleAction, Edit, Phase, Sees, Transform};
 use crate::verdict::Cause;
+use crate::work;
 
 /// What a transformer was shown, so that its answer can be read back.
 struct Shown {
@@ -73,6 +75,7 @@ impl<'p> Run<'p> {
         let loaded = &self.policy.plugins[transform.plugin];
         let (before, made) = (self.draft.checkpoint(), self.draft.edits().count());
         let skipped = self.report.rules[index].skipped.clone();
+        self.decode(&selected, transform.sees);
         let answer = self.call(transform, &selected).map_err(Dropped::Fault);
         let outcome = answer.and_then(|edits| {
             let shown = self.shown(&selected, &edits, transform.sees);
@@ -94,13 +97,37 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Returns the text of a leaf as a transformer is shown it.
-    fn text_for(&self, leaf: &Leaf<'_>, sees: Sees) -> Cow<'_, str> {
-        match sees {
-            Sees::Redacted => self.draft.text(leaf.id()).into_cow(),
-            Sees::Raw => {
-                self.document.leaf(leaf.id()).map_or(Cow::Borrowed(""), |leaf| leaf.text().into_cow())
+    /// Whether a transformer may look at this request.
+    pub(super) fn has_transformers(&self) -> bool {
+        let rules = self.policy.lookup.of_phase(Phase::Rewrite).iter();
+        rules
+            .filter(|index| self.active[index.get()].is_some())
+            .any(|&index| matches!(self.policy.rules[index].action, RuleAction::Edit(Edit::Transform(_))))
+    }
+
+    /// Decodes what a transformer is to see as it came. Other plugins may have seen it before.
+    fn decode(&mut self, selected: &[NodeId], sees: Sees) {
+        for leaf in selected.iter().filter_map(|&node| self.document.leaf(node)) {
+            let received = sees == Sees::Raw || self.draft.is_as_received(leaf.id());
+            if received
+                && leaf.spelling().1
+                && let Entry::Vacant(vacant) = self.decoded.entry(leaf.id())
+            {
+                let text = leaf.text().into_cow().into_owned();
+                work::decoded(text.len());
+                vacant.insert(text);
             }
+        }
+    }
+
+    /// Returns the text of a leaf as a transformer is shown it.
+    fn text_for<'l>(&'l self, leaf: &Leaf<'l>, sees: Sees) -> Cow<'l, str> {
+        if sees == Sees::Redacted && !self.draft.is_as_received(leaf.id()) {
+            return self.draft.text(leaf.id()).into_cow();
+        }
+        match self.decoded.get(&leaf.id()) {
+            Some(text) => Cow::Borrowed(text),
+            None => leaf.text().into_cow(),
         }
     }
 
