@@ -162,7 +162,7 @@ pub struct GateLimits {
     /// Bytes of redacted values that all sessions remember together, with what remembering them takes. Beyond it the sessions that were
     /// used least recently are forgotten, and their tokens stay tokens.
     pub vaults: usize,
-    /// Bodies that are looked into at the same time on the blocking pool; others wait, so that a burst costs time and not memory.
+    /// Bodies that are looked into at the same time on the blocking pool, or by plugins; others wait, so that a burst costs time and not memory.
     pub judges: usize,
     /// Values, nesting and documents in documents of a body.
     pub document: Limits,

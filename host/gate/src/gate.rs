@@ -20,6 +20,7 @@ use leafgate_vault::TokenKeys;
 use tokio::sync::Semaphore;
 
 pub(crate) use self::judging::{Came, INLINE_BODY, Walked};
+use self::pool::LastSlow;
 use crate::admin::{self, AdminToken};
 use crate::apis::Api;
 use crate::assembly::Assembler;
@@ -83,6 +84,7 @@ pub(crate) struct Shared {
     pub(crate) answer_cancelled: bool,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
+    slow: LastSlow,
     /// See [`GateConfig::metadata_fields`].
     pub(crate) metadata_fields: Vec<MetadataField>,
     /// Counts tokens for people, one request at a time and in no judge's place.
@@ -134,6 +136,7 @@ impl Gate {
             counters,
             metrics: Metrics::default(),
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
+            slow: LastSlow::default(),
             metadata_fields: config.metadata_fields,
             counter: Arc::new(Counter::new(config.models)),
             counts: Arc::new(Semaphore::new(1)),

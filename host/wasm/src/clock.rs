@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use wasmtime::Engine;
 
+use crate::aside::waited_while;
+
 /// One tick. Deadlines are multiples of it, rounded up.
-const TICK: Duration = Duration::from_millis(1);
+pub(crate) const TICK: Duration = Duration::from_millis(1);
 
 /// Ticks without a running call until the ticker sleeps: the calls of one request, and of those
 /// that follow closely, find it awake.
@@ -69,8 +71,7 @@ impl Clock {
         let full = |state: &mut State| state.running >= limit.max(1);
         if full(&mut state) {
             state.waiting += 1;
-            let waited = self.shared.freed.wait_timeout_while(state, patience, full);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = waited_while(&self.shared.state, state, &self.shared.freed, patience, full);
             state.waiting -= 1;
         }
         if full(&mut state) {

@@ -13,9 +13,10 @@ use wasmtime::component::{
 };
 use wasmtime::{Store, Trap};
 
+use crate::aside::{TicksLeft, ran_on};
 use crate::bindings::{detect, lifecycle, transform};
 use crate::budget::Budget;
-use crate::clock::{CallPermit, Clock};
+use crate::clock::CallPermit;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::runtime::Runtime;
@@ -145,7 +146,8 @@ impl<'a> Running<'a> {
         let mut store = Store::new(&runtime.engine, CallState::new(limits, log));
         store.limiter(|state| state);
         store.set_hostcall_fuel(limits.description_bytes);
-        store.set_epoch_deadline(Clock::ticks(armed.deadline));
+        store.epoch_deadline_callback(|mut store| Ok(ran_on(&mut store.data_mut().ticks)));
+        set_deadline(&mut store, armed);
         match compiled.instance.instantiate(&mut store) {
             Ok(instance) => {
                 Ok(Running { store, instance, compiled, limits, armed, _permit: permit, _slot: slot })
@@ -229,7 +231,7 @@ impl<'a> Running<'a> {
 
     fn arm(&mut self, deadline: Duration, budget: &Budget<'_>) {
         self.armed = Armed::within(deadline, budget);
-        self.store.set_epoch_deadline(Clock::ticks(self.armed.deadline));
+        set_deadline(&mut self.store, self.armed);
         self.store.set_hostcall_fuel(budget.answer_bytes_left());
     }
 
@@ -242,6 +244,12 @@ impl<'a> Running<'a> {
                 .unwrap_or(Fault::Invalid(InvalidAnswer::Unreadable { limit: self.store.hostcall_fuel() }))
         })
     }
+}
+
+fn set_deadline(store: &mut Store<CallState>, armed: Armed) {
+    let (ticks, first) = TicksLeft::of(armed.deadline);
+    store.data_mut().ticks = ticks;
+    store.set_epoch_deadline(first);
 }
 
 /// Returns the guest's fault, if the guest caused the error. A trap that follows denied memory is a

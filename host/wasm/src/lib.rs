@@ -28,6 +28,7 @@
 //! that is no harm.
 
 mod answer;
+mod aside;
 mod bindings;
 mod blame;
 mod budget;

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::aside::waited_while;
+
 /// Hands out slots.
 #[derive(Debug)]
 pub(crate) struct CallSlots {
@@ -52,8 +54,7 @@ impl CallSlots {
         let number = line.next;
         line.next += 1;
         line.waiting.push_back(number);
-        let waited = self.moved.wait_timeout_while(line, patience, |line| !line.is_turn_of(number));
-        (line, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        line = waited_while(&self.line, line, &self.moved, patience, |line| !line.is_turn_of(number));
         let served = line.is_turn_of(number);
         line.waiting.retain(|waiting| *waiting != number);
         line.free -= usize::from(served);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::ResourceLimiter;
 
+use crate::aside::TicksLeft;
 use crate::limits::Limits;
 use crate::runtime::{LogLevel, LogSink};
 
@@ -13,6 +14,8 @@ pub(crate) struct CallState {
     table: Budget,
     log: Option<(LogSink, Arc<str>)>,
     log_bytes_left: usize,
+    /// What is left of the deadline under which the guest runs.
+    pub(crate) ticks: TicksLeft,
 }
 
 /// A limit over several memories or tables.
@@ -30,6 +33,7 @@ impl CallState {
             table: Budget::new(limits.table_elements),
             log,
             log_bytes_left: limits.log_bytes,
+            ticks: TicksLeft::default(),
         }
     }
 

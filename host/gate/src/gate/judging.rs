@@ -1,5 +1,5 @@
 //! How a request comes to be judged: its body is read, what is known beside it is put together, and
-//! the work is done here or on the blocking pool.
+//! the work is done here or on the blocking pool (`pool`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -74,7 +74,7 @@ impl Shared {
             vault: self.unnamed_vault(),
         };
         let (judged, tally) = match elsewhere {
-            true => self.on_blocking_pool(move || bodyless.judge()).await?,
+            true => self.on_worker(move || bodyless.judge()).await?,
             false => bodyless.judge(),
         };
         self.counters.judged(&tally);
@@ -92,7 +92,7 @@ impl Shared {
             return policy.masked_target(&path, &vault);
         }
         let policy = Arc::clone(policy);
-        let masked = self.on_blocking_pool(move || policy.masked_target(&path, &vault)).await;
+        let masked = self.on_worker(move || policy.masked_target(&path, &vault)).await;
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 
@@ -251,11 +251,14 @@ impl Shared {
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
     pub(crate) async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
-        let waits = case.policy.has_plugins() || !case.policy.assemblies().is_empty();
-        if case.body.len() <= INLINE_BODY && case.codings.is_empty() && !waits {
-            return Ok(case.judge());
+        let large = case.body.len() > INLINE_BODY || !case.codings.is_empty();
+        if large || !case.policy.assemblies().is_empty() {
+            return self.on_blocking_pool(move || case.judge()).await;
         }
-        self.on_blocking_pool(move || case.judge()).await
+        match case.policy.has_plugins() {
+            true => self.on_worker(move || case.judge()).await,
+            false => Ok(case.judge()),
+        }
     }
 
     /// Returns whether a mode may pause requests of this path.

@@ -1,14 +1,63 @@
-//! Work on the blocking pool, as much at a time as may be.
+//! Work that takes its time: on the blocking pool, or on the thread that has it as long as that is
+//! quick, and as much at a time as may be.
 
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use leafgate_policy::plugin::making_way;
 use leafgate_tokenize::Counter;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
 use super::Shared;
 use crate::refusal::Refusal;
 
+/// So long after work was slow, work goes to the blocking pool without being tried.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// When work was last slow that a worker tried.
+#[derive(Debug, Default)]
+pub(super) struct LastSlow(Mutex<Option<Instant>>);
+
+impl LastSlow {
+    fn is_lately(&self, now: Instant) -> bool {
+        self.lock().is_some_and(|last| now.saturating_duration_since(last) < SLOW)
+    }
+
+    fn is(&self, now: Instant) {
+        *self.lock() = Some(now);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Shared {
+    /// Does work that is mostly quick, and where it is not makes way for others by itself
+    /// ([`leafgate_policy::plugin::aside`]): on this worker, which another thread takes over then.
+    /// To wake one for each request costs as much as the work.
+    pub(crate) async fn on_worker<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        // Only there is another thread to take over.
+        let has_others = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+        let turn = match has_others && !self.slow.is_lately(Instant::now()) {
+            true => Arc::clone(&self.judges).try_acquire_owned().ok(),
+            false => None,
+        };
+        let Some(_turn) = turn else { return self.on_blocking_pool(work).await };
+        let done =
+            catch_unwind(AssertUnwindSafe(|| making_way(|wait| tokio::task::block_in_place(wait), work)));
+        let (result, made_way) = done.map_err(|_| failed())?;
+        if made_way {
+            self.slow.is(Instant::now());
+        }
+        Ok(result)
+    }
+
     /// Does work on the blocking pool, as much at a time as the limits say.
     pub(crate) async fn on_blocking_pool<R: Send + 'static>(
         &self,
@@ -38,28 +87,97 @@ async fn in_turn<R: Send + 'static>(
         drop(turn);
         result
     });
-    // What panicked there says so by itself.
-    done.await.map_err(|_| Refusal::internal("the gate failed at this request, so it did not leave"))
+    done.await.map_err(|_| failed())
+}
+
+/// What panicked says so by itself.
+fn failed() -> Refusal {
+    Refusal::internal("the gate failed at this request, so it did not leave")
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
 
-    use leafgate_policy::plugin::NoPlugins;
+    use leafgate_policy::plugin::{NoPlugins, aside, is_needed};
     use leafgate_policy::{Policy, PolicySource};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 
     use super::*;
     use crate::{Gate, GateConfig, UpstreamTarget};
 
-    #[tokio::test]
-    async fn a_count_takes_no_place_from_requests() {
+    fn gate(judges: usize) -> Gate {
         let keys = TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("test"));
         let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
         let mut config = GateConfig::new(UpstreamTarget::Echo);
-        config.limits.judges = 1;
-        let gate = Gate::new(config, keys, policy).unwrap();
+        config.limits.judges = judges;
+        Gate::new(config, keys, policy).unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn work_that_is_slow_makes_way_for_the_other_tasks_of_its_worker() {
+        let gate = gate(1);
+        let (release, released) = mpsc::channel();
+        let (begins, begun) = tokio::sync::oneshot::channel();
+        let shared = Arc::clone(&gate.0);
+        let work = move || {
+            begins.send(std::thread::current().id()).unwrap();
+            let mut got = None;
+            aside(&mut || got = released.recv_timeout(Duration::from_secs(60)).ok());
+            got
+        };
+        let slow = tokio::spawn(async move { shared.on_worker(work).await.ok().flatten() });
+        // The only worker has the work: this task runs since another thread took over.
+        let other = tokio::spawn(async move {
+            let worker = begun.await.unwrap();
+            release.send(()).unwrap();
+            worker
+        });
+        let worker = other.await.unwrap();
+        assert_eq!(slow.await.unwrap(), Some(()), "somebody released it");
+        assert!(gate.0.slow.is_lately(Instant::now()));
+        let shared = Arc::clone(&gate.0);
+        let next = tokio::spawn(async move { shared.on_worker(is_needed).await.ok() }).await.unwrap();
+        assert_eq!(next, Some(false), "the next work is done by {worker:?} no more, but on the pool");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn quick_work_is_done_by_the_worker_and_slow_work_is_tried_again() {
+        let gate = gate(1);
+        let before = Instant::now().checked_sub(SLOW).unwrap();
+        for _ in 0..2 {
+            let shared = Arc::clone(&gate.0);
+            let task = tokio::spawn(async move {
+                let worker = std::thread::current().id();
+                shared.on_worker(move || is_needed() && std::thread::current().id() == worker).await.ok()
+            });
+            assert_eq!(task.await.unwrap(), Some(true));
+            gate.0.slow.is(before);
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn work_that_panics_is_refused_and_leaves_its_turn_to_the_next() {
+        let gate = gate(1);
+        for _ in 0..2 {
+            let done = gate.0.on_worker(|| -> u8 { panic!("a test of panics") }).await;
+            assert_eq!(
+                done.map_err(|refusal| refusal.status()),
+                Err(http::StatusCode::INTERNAL_SERVER_ERROR)
+            );
+        }
+        assert!(gate.0.on_worker(|| ()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn work_is_done_on_the_pool_where_no_thread_could_take_over() {
+        let done = gate(1).0.on_worker(is_needed).await;
+        assert!(matches!(done, Ok(false)));
+    }
+
+    #[tokio::test]
+    async fn a_count_takes_no_place_from_requests() {
+        let gate = gate(1);
         let (release, released) = mpsc::channel::<()>();
         let (begins, begun) = tokio::sync::oneshot::channel();
         let counting = Arc::clone(&gate.0);

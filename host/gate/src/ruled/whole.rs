@@ -91,7 +91,7 @@ impl Shared {
         told: SoFar,
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Ruled, Refusal> {
-        let small = !ruling.policy.has_plugins() && is_spelled_within(&whole, INLINE_BODY);
+        let (small, plugins) = (is_spelled_within(&whole, INLINE_BODY), ruling.policy.has_plugins());
         let whole = Arc::new(whole);
         let SoFar { mut tally, changed: changed_before } = told;
         let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), Arc::clone(&whole));
@@ -99,7 +99,11 @@ impl Shared {
             let judged = judging.judge(&shared, &read, &texts, &mut tally);
             (judged, tally)
         };
-        let (judged, tally) = if small { judge() } else { self.on_blocking_pool(judge).await? };
+        let (judged, tally) = match (small, plugins) {
+            (true, false) => judge(),
+            (true, true) => self.on_worker(judge).await?,
+            (false, _) => self.on_blocking_pool(judge).await?,
+        };
         self.rules_ran(ruling, &tally);
         let told = |outcome| self.answer_is(outcome, &tally, progress);
         let Judged { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;

@@ -7,6 +7,7 @@
 //! action fits its target. Anything else is a [`Fault`], and the whole answer is gone.
 
 mod answer;
+mod aside;
 mod config;
 mod fault;
 mod health;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use answer::{CheckedEdits, CheckedFindings};
+pub use aside::{Way, aside, is_needed, making_way};
 pub use config::{ConfigFinding, config_json};
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
 pub use health::{Health, Quarantine};
@@ -125,6 +127,9 @@ pub struct Description {
 }
 
 /// A loaded, configured plugin.
+///
+/// The thread that calls it may have others to serve. What takes milliseconds makes way for them: see
+/// [`aside`].
 pub trait Plugin: Send + Sync + fmt::Debug {
     /// What it says about itself.
     fn description(&self) -> &Description;
