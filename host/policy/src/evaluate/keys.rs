@@ -31,22 +31,18 @@ impl<'p> Search<'_, 'p> {
                 selected[rule].as_ref().is_some_and(|keys| keys.contain(run.document, key.node))
             });
         }
-        let keys: Vec<Cow<'_, str>> = distinct.keys.iter().map(|(_, text)| text.clone()).collect();
-        self.unless_quiet(
-            rules,
-            || keys.iter().map(|key| &**key),
-            |search| {
-                for (number, (node, text)) in distinct.keys.into_iter().enumerate() {
-                    let mut with_plugins = 0..;
-                    let asks = |(_, redact): &&(RuleIndex, &Redact)| {
-                        redact.plugins.is_empty()
-                            || with_plugins.next().is_some_and(|rule| asking.asks(number, rule))
-                    };
-                    let asking: Rules<'p> = rules.iter().filter(asks).copied().collect();
-                    search.text(&asking, Subject::new(Site::Key(node), text));
-                }
-            },
-        );
+        let texts = || distinct.keys.iter().map(|(_, text)| &**text);
+        self.unless_quiet(rules, texts, |search| {
+            for (number, (node, text)) in distinct.keys.iter().enumerate() {
+                let mut with_plugins = 0..;
+                let asks = |(_, redact): &&(RuleIndex, &Redact)| {
+                    redact.plugins.is_empty()
+                        || with_plugins.next().is_some_and(|rule| asking.asks(number, rule))
+                };
+                let asking: Rules<'p> = rules.iter().filter(asks).copied().collect();
+                search.text(&asking, Subject::new(Site::Key(*node), text.clone()));
+            }
+        });
     }
 }
 
