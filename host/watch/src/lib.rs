@@ -16,7 +16,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 pub use busy::Busy;
 pub use snapshot::Snapshot;
@@ -154,24 +154,24 @@ fn subscribe(
     Ok(watcher)
 }
 
-/// Subscribes to the folder that is now at the path. After a removal this happens when the folder
-/// is back.
-fn follow(watcher: &mut RecommendedWatcher, folder: &Path) {
+/// Subscribes to the folder that is now at the path, whether or not it is the one of before. What
+/// happens in it meanwhile has no event: a look must come after.
+fn follow(watcher: &mut impl Watcher, folder: &Path) {
     let _ = watcher.unwatch(folder);
     let _ = watcher.watch(folder, RecursiveMode::Recursive);
 }
 
 /// The state of the thread.
-struct WatchLoop {
+struct WatchLoop<W> {
     folder: PathBuf,
     timing: Timing,
     seen: Snapshot,
     received: Receiver<Signal>,
-    watcher: Option<RecommendedWatcher>,
+    watcher: Option<W>,
     looking: Busy,
 }
 
-impl WatchLoop {
+impl<W: Watcher> WatchLoop<W> {
     fn run(mut self, mut on_change: impl FnMut(Snapshot)) {
         // A change between the caller's look and the subscription had no event.
         self.report_change(&mut on_change);
@@ -190,11 +190,13 @@ impl WatchLoop {
         self.looking.run(|| self.seen.looks_the_same(&self.folder))
     }
 
+    /// Looks, and reports what has changed. The events of the folder that is at the path now are
+    /// asked for first, also where it holds the same as the one before it.
     fn report_change(&mut self, on_change: &mut impl FnMut(Snapshot)) {
-        let Some(changed) = self.looking.run(|| self.stable_change()) else { return };
         if let Some(watcher) = &mut self.watcher {
             follow(watcher, &self.folder);
         }
+        let Some(changed) = self.looking.run(|| self.stable_change()) else { return };
         self.seen = changed.clone();
         on_change(changed);
     }
@@ -225,5 +227,79 @@ impl WatchLoop {
             first = second;
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Gives no events. What it is told to do happens while the folder is not subscribed to.
+    #[derive(Debug)]
+    struct Unsubscribed(fn(&Path));
+
+    impl Watcher for Unsubscribed {
+        fn new<F: notify::EventHandler>(_: F, _: notify::Config) -> notify::Result<Self> {
+            Ok(Unsubscribed(|_| ()))
+        }
+
+        fn watch(&mut self, _: &Path, _: RecursiveMode) -> notify::Result<()> {
+            Ok(())
+        }
+
+        fn unwatch(&mut self, folder: &Path) -> notify::Result<()> {
+            (self.0)(folder);
+            Ok(())
+        }
+
+        fn kind() -> notify::WatcherKind {
+            notify::WatcherKind::NullWatcher
+        }
+    }
+
+    /// Returns the changes that one look reports, in a folder with a rule file that was emptied, where
+    /// `meanwhile` happens between the two subscriptions.
+    fn reported(loaded: &str, meanwhile: fn(&Path)) -> Vec<Snapshot> {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = folder.path().join("rules.toml");
+        fs::write(&rules, loaded).unwrap();
+        let seen = Snapshot::take(folder.path());
+        fs::write(&rules, "").unwrap();
+        let (_signals, received) = mpsc::channel();
+        let mut watching = WatchLoop {
+            folder: folder.path().to_owned(),
+            timing: Timing::default(),
+            seen,
+            received,
+            watcher: Some(Unsubscribed(meanwhile)),
+            looking: Busy::default(),
+        };
+        let mut reported = Vec::new();
+        watching.report_change(&mut |snapshot| reported.push(snapshot));
+        assert!(reported.iter().all(|snapshot| *snapshot == Snapshot::take(folder.path())));
+        reported
+    }
+
+    #[test]
+    fn a_write_without_an_event_while_the_folder_is_subscribed_to_again_is_seen() {
+        let write = |folder: &Path| fs::write(folder.join("rules.toml"), "two").unwrap();
+        assert_eq!(reported("one", write).len(), 1);
+        assert_eq!(reported("two", write).len(), 0, "what is loaded is there again");
+    }
+
+    #[test]
+    fn a_folder_that_holds_the_same_is_subscribed_to_all_the_same() {
+        // The one that was watched is gone, and its events with it.
+        static SUBSCRIBED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+        let replaced = |folder: &Path| {
+            fs::remove_dir_all(folder).unwrap();
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("rules.toml"), "").unwrap();
+            SUBSCRIBED.store(true, std::sync::atomic::Ordering::Relaxed);
+        };
+        assert_eq!(reported("", replaced).len(), 0);
+        assert!(SUBSCRIBED.load(std::sync::atomic::Ordering::Relaxed));
     }
 }

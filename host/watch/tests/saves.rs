@@ -148,7 +148,7 @@ fn a_symlink_swapped_behind_the_files() {
 fn a_file_saved_unchanged_is_no_change() {
     let fixture = watched(EVENTS_ALONE);
     rename_over(&fixture.rules(), "one");
-    fs::write(fixture.folder.join("notes.txt"), "no rule file").unwrap();
+    fs::write(fixture.folder.join("notes.md"), "nothing that is loaded").unwrap();
     fs::write(fixture.folder.join(".rules.toml.swp"), "an editor's own").unwrap();
     rename_over(&fixture.rules(), "two");
     let (_, first) = fixture.changes.recv_timeout(FOREVER).unwrap();
