@@ -43,6 +43,7 @@ mod gate;
 mod guard;
 mod headers;
 mod hold;
+mod in_place;
 mod judge;
 mod listener;
 mod log;

@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::connections::{Busy, CLOSING, Connections, Slot};
 use crate::content::{self, Content};
+use crate::in_place::InPlace;
 use crate::listener::Listener;
 use crate::stall::WithoutStall;
 use crate::throttle::Throttle;
@@ -67,7 +68,8 @@ pub(crate) async fn serve<A, F>(
             () = &mut shutdown => break,
         };
         let Some((stream, slot)) = accepted else { continue };
-        tokio::spawn(serve_connection(stream, slot, local, timeouts, answer.clone(), stopping.clone()));
+        let served = serve_connection(stream, slot, local, timeouts, answer.clone(), stopping.clone());
+        tokio::spawn(InPlace::new(Box::pin(served)));
     }
     drop(listener);
     let _ = stop.send(true);
