@@ -93,6 +93,8 @@ struct RawRow {
     #[serde(default)]
     before: Option<usize>,
     #[serde(default)]
+    behind: Option<String>,
+    #[serde(default)]
     bounds: Bounds,
     #[serde(default)]
     names: Option<NameRule>,
@@ -201,6 +203,8 @@ pub(crate) struct Row {
     pub(crate) pattern: String,
     regex: OnceLock<Regex>,
     lead: OnceLock<Lead>,
+    /// What must follow a keyword for it to call a row that lies around it.
+    pub(crate) behind: Lead,
     lengths: OnceLock<Lengths>,
 }
 
@@ -364,8 +368,11 @@ impl Row {
         let parsed: Result<Vec<Check>, _> = raw.checks.iter().map(|name| Check::from_str(name)).collect();
         let checks = parsed.map_err(|error| wrong(error.to_string()))?;
         let beside = raw.beside.as_deref().map(Cue::from_str).transpose().map_err(wrong)?;
+        let behind = raw.behind.as_deref().map(|behind| Lead::of(behind, raw.ignore_case)).transpose();
+        let behind =
+            behind.map_err(|error| wrong(format!("`behind` is no pattern: {error}")))?.unwrap_or_default();
         let fingerprint = format!(
-            "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{beside:?}|{}|{}|{:?}",
+            "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{beside:?}|{}|{}|{:?}|{:?}",
             raw.label,
             raw.confidence(),
             raw.keywords,
@@ -374,7 +381,8 @@ impl Row {
             raw.bounds,
             raw.checksum,
             raw.placeholders,
-            raw.window
+            raw.window,
+            raw.behind
         );
         Ok(Self {
             label: Label::new(&raw.label).map_err(|error| wrong(error.to_string()))?,
@@ -398,6 +406,7 @@ impl Row {
             pattern,
             regex: OnceLock::new(),
             lead: OnceLock::new(),
+            behind,
             lengths: OnceLock::new(),
         })
     }
@@ -417,6 +426,9 @@ fn shape(raw: &RawRow) -> Result<Shape, String> {
     let is_near = matches!(raw.shape, RawShape::Near);
     if raw.before.is_some() != is_near {
         return Err("`before` belongs to shape \"near\", and must stand there".to_owned());
+    }
+    if raw.behind.is_some() && !is_near {
+        return Err("`behind` belongs to shape \"near\"".to_owned());
     }
     if raw.names.is_some() && !matches!(raw.shape, RawShape::Assigned) {
         return Err("`names` belongs to shape \"assigned\"".to_owned());

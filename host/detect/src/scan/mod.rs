@@ -214,6 +214,9 @@ impl<'a> Scan<'a> {
 
     fn near(&mut self, index: usize, hit: Range<usize>, before: usize) {
         let row = &*self.engine.rows[index];
+        if !row.behind.fits(&self.bytes()[hit.end..], 0) {
+            return;
+        }
         let start = hit.start.saturating_sub(before);
         let mut end = start + before + row.window;
         if row.lengths().most.is_none() {
