@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use leafgate_desk::Digest;
 use leafgate_gate::record::{AnswerOutcome, RecordId, RequestRecord};
+use leafgate_policy::Background;
 use lru::LruCache;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
@@ -203,6 +204,7 @@ impl Work<'_, '_> {
                 }
                 Some(known) => known,
                 None => {
+                    Background::give_way();
                     let text = &body[piece.range.clone()];
                     let policy = Some(&*record.policy);
                     let masked = match &piece.within {

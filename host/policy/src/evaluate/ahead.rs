@@ -17,7 +17,7 @@ use super::scanner::Scanner;
 use super::search::Rules;
 use super::subject::Subject;
 use crate::Policy;
-use crate::background;
+use crate::background::{self, SharedSearch};
 use crate::index::EngineIndex;
 use crate::selector::Selection;
 
@@ -92,6 +92,7 @@ pub(super) fn with<'d>(
         return search(&mut Ahead::default());
     };
     let (policy, meeting) = (run.policy, Meeting::new(texts));
+    let _shared = SharedSearch::begin();
     pool.in_place_scope(|scope| {
         scope.spawn(|_| {
             // Where it panics, the search asks the same engine about the same text itself.
