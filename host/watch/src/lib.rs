@@ -193,10 +193,13 @@ impl<W: Watcher> WatchLoop<W> {
     /// Looks, and reports what has changed. The events of the folder that is at the path now are
     /// asked for first, also where it holds the same as the one before it.
     fn report_change(&mut self, on_change: &mut impl FnMut(Snapshot)) {
-        if let Some(watcher) = &mut self.watcher {
-            follow(watcher, &self.folder);
-        }
-        let Some(changed) = self.looking.run(|| self.stable_change()) else { return };
+        let changed = self.looking.clone().run(|| {
+            if let Some(watcher) = &mut self.watcher {
+                follow(watcher, &self.folder);
+            }
+            self.stable_change()
+        });
+        let Some(changed) = changed else { return };
         self.seen = changed.clone();
         on_change(changed);
     }
