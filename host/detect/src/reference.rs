@@ -54,20 +54,25 @@ pub(crate) fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
     }
 }
 
-fn slowly(engine: &Engine, input: &Input<'_>) -> Vec<Finding> {
+fn slowly(engine: &Engine, input: &Input<'_>, unfollowed: bool) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut scan = Scan::new(engine, input);
-    scan.slowly = true;
+    (scan.slowly, scan.unfollowed) = (true, unfollowed);
     scan.run(input.key, &mut found);
     found
 }
 
-/// Looks at a text both ways; returns how many findings there are.
+/// Looks at a text both ways; returns how many findings there are. The slow way asks every row whatever
+/// follows its keyword.
 fn compare(engine: &Engine, text: &str, key: &str) -> usize {
+    compare_with(engine, text, key, true)
+}
+
+fn compare_with(engine: &Engine, text: &str, key: &str, unfollowed: bool) -> usize {
     let input = Input::new(text).with_key(key);
     let mut count = 0;
     for input in [input, input.prefix_only()] {
-        let (fast, slow) = (engine.scan(&input), slowly(engine, &input));
+        let (fast, slow) = (engine.scan(&input), slowly(engine, &input, unfollowed));
         assert_eq!(fast, slow, "{} bytes under {key:?}: {:?}", text.len(), text.get(..200));
         count += fast.len();
     }
@@ -154,7 +159,8 @@ proptest! {
     #[test]
     fn nothing_is_hidden_by_the_first_look(text in texts(), key in "[a-z_]{0,8}") {
         static ENGINE: std::sync::LazyLock<Engine> = std::sync::LazyLock::new(everything);
-        compare(&ENGINE, &text, &key);
+        // What no keyword announces may match beside another keyword of its row, which calls nothing by itself.
+        compare_with(&ENGINE, &text, &key, false);
     }
 }
 

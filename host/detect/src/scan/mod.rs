@@ -50,6 +50,9 @@ pub(crate) struct Scan<'a> {
     /// Nothing is turned away by a first look: what tests compare with.
     #[cfg(test)]
     pub(crate) slowly: bool,
+    /// A keyword calls its row whatever follows it.
+    #[cfg(test)]
+    pub(crate) unfollowed: bool,
 }
 
 /// A match that stands.
@@ -79,6 +82,8 @@ impl<'a> Scan<'a> {
             hits: Vec::new(),
             #[cfg(test)]
             slowly: false,
+            #[cfg(test)]
+            unfollowed: false,
         }
     }
 
@@ -212,9 +217,17 @@ impl<'a> Scan<'a> {
         row.lead().fits(&self.bytes()[hit.start..], hit.len())
     }
 
+    fn is_followed(&self, row: &Row, hit: &Range<usize>) -> bool {
+        #[cfg(test)]
+        if self.unfollowed {
+            return true;
+        }
+        row.behind.fits(&self.bytes()[hit.end..], 0)
+    }
+
     fn near(&mut self, index: usize, hit: Range<usize>, before: usize) {
         let row = &*self.engine.rows[index];
-        if !row.behind.fits(&self.bytes()[hit.end..], 0) {
+        if !self.is_followed(row, &hit) {
             return;
         }
         let start = hit.start.saturating_sub(before);
