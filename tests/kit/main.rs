@@ -7,6 +7,7 @@
 
 mod clients;
 mod demo;
+mod digests;
 mod hostile;
 mod plugins;
 mod run;
@@ -44,10 +45,12 @@ fn task(arguments: &[&str]) -> Result<()> {
         ("hostile", []) => hostile::hostile(),
         ("turns", []) => turns::turns(),
         ("teams", []) => teams::teams(),
+        ("digests", [out]) => digests::digests(out.as_ref(), None),
+        ("digests", [out, older]) => digests::digests(out.as_ref(), Some(older.as_ref())),
         ("clients", [language]) => clients::test(language, false),
         ("clients", [language, "--long"]) => clients::test(language, true),
         _ => bail!(
-            "called by `cargo xtask`: plugins | demo | soak | hostile | turns | teams | clients LANGUAGE [--long]"
+            "called by `cargo xtask`: plugins | demo | soak | hostile | turns | teams | clients LANGUAGE [--long] | digests FILE [OLDER]"
         ),
     }
 }

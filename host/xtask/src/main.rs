@@ -41,6 +41,9 @@ usage: cargo xtask <task>
                   alarms in 60 MB of the Rust sources below a folder, with their places
   invariants      names the tests of each invariant; fails where one has none
   requirements    names what shows each requirement; fails where a row or a test is missing
+  digests FILE [OLDER]
+                  records what the gate makes of every recording: what left, answers, log, receipts; compares with an older record.
+                  LEAFGATE_BIN names another build
   fuzz [--seconds N] [TARGET...]
                   tries the promises of the tree on made-up requests, 60 s for each target (nightly compiler)";
 
@@ -59,6 +62,12 @@ fn main() -> ExitCode {
 fn plugins() -> Result<()> {
     kit::build()?;
     run::run(&mut kit::kit(&["plugins"]))
+}
+
+/// Records what the gate makes of every recording.
+fn digests(arguments: &[&str]) -> Result<()> {
+    kit::build()?;
+    run::run(kit::kit(&["digests"]).args(arguments))
 }
 
 /// The tests over the corpora, with all that they print; a folder that is missing fails them.
@@ -102,6 +111,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["corpus", "--sources", folder] => sources(folder),
         ["invariants"] => invariants::invariants(),
         ["requirements"] => requirements::requirements(),
+        ["digests", arguments @ ..] => digests(arguments),
         ["bench", parts @ ..] => bench::bench(parts),
         ["fuzz", arguments @ ..] => fuzz::fuzz(arguments),
         [] | ["help" | "--help" | "-h"] => {
