@@ -130,6 +130,9 @@ pub struct Status {
     pub listen: String,
     /// Where requests go.
     pub upstream: String,
+    /// Whose endpoints are there, where those are more than the models' APIs have: `copilot`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream_kind: Option<String>,
     /// Whether requests are looked at. Without it the gate is a plain proxy.
     #[serde(default = "yes")]
     pub enabled: bool,
@@ -245,6 +248,9 @@ pub struct UpstreamStatus {
     pub url: String,
     /// What stands before the path of its requests: `/u/<name>`.
     pub prefix: String,
+    /// Whose endpoints are there, where those are more than the models' APIs have: `copilot`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// Its own policy; `None` where it has the gate's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyStatus>,

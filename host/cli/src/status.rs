@@ -89,20 +89,37 @@ pub(crate) fn quarantined(plugin: &PluginStatus, held: &QuarantineStatus) -> Str
     )
 }
 
+/// Says whose endpoints an upstream has, where those are more than the models' APIs have.
+fn of_kind(kind: Option<&str>) -> String {
+    kind.map(|kind| format!(" ({kind})")).unwrap_or_default()
+}
+
 fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
-    let Status { version, listen, upstream, policy, pending, pending_memory, in_flight, requests, .. } =
-        status;
+    let Status {
+        version,
+        listen,
+        upstream,
+        upstream_kind,
+        policy,
+        pending,
+        pending_memory,
+        in_flight,
+        requests,
+        ..
+    } = status;
     let mut row = |name: &str, text: String| {
         printer.text(Style::Faint, &format!("{name:10}"))?;
         printer.line(&text)
     };
-    row("gate", format!("{listen} before {upstream} (leafgate {version})"))?;
+    let kind = of_kind(upstream_kind.as_deref());
+    row("gate", format!("{listen} before {upstream}{kind} (leafgate {version})"))?;
     if !status.enabled {
         row("off", "switched off: everything passes as it comes (setting `enabled`)".to_owned())?;
     }
     for upstream in &status.upstreams {
         let own = upstream.policy.as_ref().map(|own| format!(", policy {}", own.source)).unwrap_or_default();
-        row("upstream", format!("{} before {}{own}", upstream.prefix, upstream.url))?;
+        let kind = of_kind(upstream.kind.as_deref());
+        row("upstream", format!("{} before {}{kind}{own}", upstream.prefix, upstream.url))?;
     }
     row("policy", format!("{}, generation {}", policy.source, policy.generation))?;
     row("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads))?;

@@ -62,6 +62,9 @@ pub(crate) const ORDERED: [(&str, &str); 3] = [
 /// Levels of the log.
 const LEVELS: Kind = Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]);
 
+/// Whose endpoints an upstream has.
+const KINDS: Kind = Kind::Word(&["models", "copilot"]);
+
 /// The table of named upstreams.
 pub const UPSTREAMS: &str = "upstreams";
 
@@ -165,6 +168,7 @@ pub const KEYS: &[Key] = &[
 /// Settings of a named upstream, `[upstreams.<name>]`. Those that are left out are as at the top.
 pub const UPSTREAM_KEYS: &[Key] = &[
     key("url", Url, "Where its requests go"),
+    key("kind", KINDS, "Whose endpoints it has; without it, its host tells: those of Copilot are `copilot`"),
     key("policy", Policy, "Its rules"),
     key("restore", Switch, "Whether values are put back into its answers"),
     key("ca", Paths, "Files with further certificate authorities"),
@@ -224,7 +228,7 @@ mod tests {
         let variables: BTreeSet<_> = KEYS.iter().map(|key| variable(key.name)).collect();
         assert_eq!((names.len(), variables.len()), (KEYS.len(), KEYS.len()));
         assert_eq!(variable("limits.body-time"), "LEAFGATE_LIMITS_BODY_TIME");
-        for key in UPSTREAM_KEYS.iter().filter(|key| key.name != "url") {
+        for key in UPSTREAM_KEYS.iter().filter(|key| !matches!(key.name, "kind" | "url")) {
             let top = KEYS.iter().find(|top| top.name == key.name);
             assert_eq!(top.map(|top| top.kind), Some(key.kind), "{}", key.name);
         }

@@ -58,6 +58,15 @@ pub struct Shown {
     pub about: &'static str,
 }
 
+/// The upstreams of Copilot's clients. An editor asks the second for its completions, by paths that the first has as well.
+const COPILOT: [(&str, &str); 2] = [
+    ("copilot", "https://api.githubcopilot.com"),
+    ("copilot-proxy", "https://copilot-proxy.githubusercontent.com"),
+];
+
+/// What of a named upstream is its own alone.
+const OWN: [&str; 3] = ["kind", "policy", "url"];
+
 /// The settings of a named upstream.
 #[derive(Clone, Copy, Debug)]
 pub struct UpstreamSettings<'s> {
@@ -76,6 +85,14 @@ impl Settings {
     /// Adds a value that is built in, where nothing else is set.
     pub fn default_to(&mut self, key: &str, value: Value) {
         self.values.entry(key.to_owned()).or_insert((value, Source::Default));
+    }
+
+    /// Adds the upstreams of Copilot's clients, `/u/copilot` and `/u/copilot-proxy`, where nobody has
+    /// given these names to others.
+    pub fn add_copilot(&mut self) {
+        for (name, url) in COPILOT {
+            self.default_to(&format!("{UPSTREAMS}.{name}.url"), url.into());
+        }
     }
 
     /// Returns a value.
@@ -193,17 +210,17 @@ impl<'s> UpstreamSettings<'s> {
         self.name
     }
 
-    /// Returns its own value, or else that at the top. A policy and a URL are its own alone.
+    /// Returns its own value, or else that at the top, where there is one of the same meaning.
     fn get(&self, key: &str) -> Option<&'s Value> {
         let own = self.settings.get(&format!("{UPSTREAMS}.{}.{key}", self.name));
-        own.or_else(|| self.settings.get(key).filter(|_| !matches!(key, "url" | "policy")))
+        own.or_else(|| self.settings.get(key).filter(|_| !OWN.contains(&key)))
     }
 
     /// Returns where a value comes from: its own, or else that at the top.
     #[must_use]
     pub fn source(&self, key: &str) -> Source {
         let own = format!("{UPSTREAMS}.{}.{key}", self.name);
-        let is_own = matches!(key, "url" | "policy") || self.settings.get(&own).is_some();
+        let is_own = OWN.contains(&key) || self.settings.get(&own).is_some();
         self.settings.source(if is_own { &own } else { key })
     }
 
@@ -358,6 +375,25 @@ mod tests {
         let text = "[limits]\nbody = 512\nevents = 9223372036854775807\ndepth = 5000\nidle = '1ms'\n[reload]\nrise = 101\n\
                     [store]\nsize = '1 KiB'\ndays = 9223372036854775807\n";
         insta::assert_snapshot!(complaints(text));
+    }
+
+    #[test]
+    fn the_upstreams_of_copilot_are_there_unless_somebody_has_their_names() {
+        let text = "proxy = 'none'\n[upstreams.copilot]\nurl = 'http://127.0.0.1:1'\nkind = 'copilot'\n";
+        let mut settings = Settings::of([file("f", text)]);
+        settings.add_copilot();
+        let said: Vec<_> = settings
+            .upstreams()
+            .map(|one| (one.name(), one.text("url").unwrap(), one.text("kind"), one.text("proxy")))
+            .collect();
+        let theirs = "https://copilot-proxy.githubusercontent.com";
+        assert_eq!(
+            said,
+            [
+                ("copilot", "http://127.0.0.1:1", Some("copilot"), Some("none")),
+                ("copilot-proxy", theirs, None, Some("none"))
+            ]
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, StreamBody};
@@ -17,7 +18,7 @@ use crate::refusal::{Code, Refusal};
 use crate::restore::{EventStream, Restoring};
 use crate::{headers, media};
 
-/// An answer that is restored is there as it came and as it leaves.
+/// An answer that is edited is there as it came and as it leaves.
 const COPIES: usize = 2;
 
 /// How an answer comes, where it is restored.
@@ -63,7 +64,9 @@ pub(crate) async fn prepare(
     let restoring = restoring.filter(|restoring| !restoring.is_idle());
     let form = restoring.as_ref().map_or(Form::Untouched, |_| form(&parts.headers));
     let body = match (form, restoring) {
-        (Form::Whole, Some(restoring)) => whole(body, restoring, most, reservation).await?,
+        (Form::Whole, Some(mut restoring)) => {
+            whole(body, |answer| restoring.whole(answer), most, reservation).await?
+        }
         (Form::Events, Some(restoring)) => events(body, restoring),
         _ => body,
     };
@@ -71,6 +74,21 @@ pub(crate) async fn prepare(
     *response.status_mut() = parts.status;
     *response.headers_mut() = headers::of_response(&parts.headers, form != Form::Untouched);
     Ok(response)
+}
+
+/// Has a whole JSON answer be made another one. Any other passes as it comes.
+pub(crate) async fn edited(
+    answer: Response<Content>,
+    edit: impl FnOnce(&Bytes) -> Bytes,
+    most: usize,
+    reservation: Reservation,
+) -> Result<Response<Content>, Refusal> {
+    if !answer.status().is_success() || form(answer.headers()) != Form::Whole {
+        return Ok(answer);
+    }
+    let (mut parts, body) = answer.into_parts();
+    parts.headers.remove(CONTENT_LENGTH);
+    Ok(Response::from_parts(parts, whole(body, edit, most, reservation).await?))
 }
 
 /// A compressed answer, sent although it was asked not to be, passes with its tokens.
@@ -84,10 +102,10 @@ fn form(headers: &HeaderMap) -> Form {
     }
 }
 
-/// Waits for the whole answer and restores it; one that is too large, or too much beside all others, passes as it comes.
+/// Waits for the whole answer and edits it; one that is too large, or too much beside all others, passes as it comes.
 async fn whole(
     mut body: Content,
-    mut restoring: Restoring,
+    edit: impl FnOnce(&Bytes) -> Bytes,
     most: usize,
     mut reservation: Reservation,
 ) -> Result<Content, Refusal> {
@@ -100,9 +118,9 @@ async fn whole(
             return Ok(content::with(rejoined(answer.freeze(), body), reservation));
         }
     }
-    let restored = restoring.whole(&answer.freeze());
+    let edited = edit(&answer.freeze());
     // Kept until the client has read it.
-    Ok(content::with(content::full(restored), reservation))
+    Ok(content::with(content::full(edited), reservation))
 }
 
 /// What was read already, and then the rest.

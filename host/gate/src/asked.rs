@@ -7,6 +7,7 @@ use http::{HeaderMap, Method, Uri};
 use leafgate_tree::{Document, Format};
 
 use crate::apis::Api;
+use crate::config::UpstreamKind;
 use crate::path::refuse_ambiguous;
 
 /// The path that a request is sent to, and the API that it asks.
@@ -31,7 +32,7 @@ impl FromStr for AskedPath {
         if !is_path || refuse_ambiguous(uri.path()).is_err() {
             return Err(AskedPathError);
         }
-        let api = Api::of(&Method::POST, &uri, &HeaderMap::new());
+        let api = Api::of(UpstreamKind::default(), &Method::POST, &uri, &HeaderMap::new());
         Ok(AskedPath { path: uri.path().into(), api })
     }
 }

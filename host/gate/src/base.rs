@@ -10,6 +10,7 @@ use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
 use leafgate_policy::{Assembly, Policy};
 
+use crate::config::UpstreamKind;
 use crate::refusal::{Code, Refusal};
 use crate::upstreams;
 
@@ -32,9 +33,11 @@ const PROFILE: &str = "/p/";
 const TEAM: &str = "/agents";
 
 impl Base {
-    /// Takes the choice out of a target.
-    pub(crate) fn take(uri: &mut Uri) -> Base {
-        let Some((base, rest)) = profile(uri.path()).or_else(|| team(uri.path())) else { return Base::Plain };
+    /// Takes the choice out of a target at an upstream of this kind. What begins as a team's is Copilot's own there, whose agents
+    /// are elsewhere.
+    pub(crate) fn take(kind: UpstreamKind, uri: &mut Uri) -> Base {
+        let team = || team(uri.path()).filter(|_| kind == UpstreamKind::Models);
+        let Some((base, rest)) = profile(uri.path()).or_else(team) else { return Base::Plain };
         let target = match uri.query() {
             Some(query) => format!("{rest}?{query}"),
             None => rest.to_owned(),
@@ -107,7 +110,7 @@ mod tests {
 
     fn taken(target: &str) -> (Base, String) {
         let mut uri: Uri = target.parse().unwrap();
-        let base = Base::take(&mut uri);
+        let base = Base::take(UpstreamKind::Models, &mut uri);
         (base, uri.to_string())
     }
 
@@ -136,6 +139,17 @@ mod tests {
             ["/agents", "/agents/", "/agents/v1", "/agents//v1/x", "/agents/a.b/v1/x", "/agentsv1/x"]
         {
             assert_eq!(taken(target).0, Base::Plain, "{target}");
+        }
+    }
+
+    #[test]
+    fn agents_of_copilot_are_no_team() {
+        for (target, base) in
+            [("/agents/v1/jobs", Base::Plain), ("/p/a/agents/v1/jobs", Base::Profile("a".into()))]
+        {
+            let mut uri: Uri = target.parse().unwrap();
+            assert_eq!(Base::take(UpstreamKind::Copilot, &mut uri), base);
+            assert_eq!(uri.path(), "/agents/v1/jobs");
         }
     }
 

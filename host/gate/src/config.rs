@@ -96,6 +96,8 @@ pub struct NamedUpstream {
 pub struct UpstreamConfig {
     /// Where requests go.
     pub target: UpstreamTarget,
+    /// Whose endpoints it has; told by its host where nobody says it.
+    pub kind: UpstreamKind,
     /// How it is reached.
     pub reach: Reach,
     /// Whether values are put back into its answers.
@@ -104,6 +106,30 @@ pub struct UpstreamConfig {
     pub raw: Vec<PathPattern>,
     /// The policy that judges its requests, where it is not the gate's.
     pub policy: Option<OwnPolicy>,
+}
+
+/// Whose endpoints an upstream has, which decides what some paths are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UpstreamKind {
+    /// Those of the models' APIs alone.
+    #[default]
+    Models,
+    /// GitHub Copilot's as well.
+    Copilot,
+}
+
+impl UpstreamKind {
+    /// Every kind.
+    pub const ALL: [UpstreamKind; 2] = [UpstreamKind::Models, UpstreamKind::Copilot];
+
+    /// Returns the word for it in settings and in the status.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            UpstreamKind::Models => "models",
+            UpstreamKind::Copilot => "copilot",
+        }
+    }
 }
 
 /// The policy of one upstream.
@@ -119,7 +145,8 @@ impl UpstreamConfig {
     /// Returns an upstream with nothing of its own.
     #[must_use]
     pub fn new(target: UpstreamTarget) -> Self {
-        UpstreamConfig { target, reach: Reach::default(), restore: true, raw: Vec::new(), policy: None }
+        let kind = target.kind();
+        UpstreamConfig { target, kind, reach: Reach::default(), restore: true, raw: Vec::new(), policy: None }
     }
 }
 

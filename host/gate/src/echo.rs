@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apis::Api;
+use crate::config::UpstreamKind;
 use crate::content::{self, Content};
 use crate::outgoing::Outgoing;
 use crate::refusal::Refusal;
@@ -105,7 +106,8 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
         return json_answer(&json!({ "method": request.method.as_str(), "path": request.path }));
     };
     let uri: http::Uri = request.path.parse().unwrap_or_default();
-    let api = Api::of(&request.method, &uri, &request.headers);
+    // What Copilot alone has is answered by itself, as what nobody knows.
+    let api = Api::of(UpstreamKind::default(), &request.method, &uri, &request.headers);
     let Ok(text) = std::str::from_utf8(body) else {
         return Refusal::malformed("echo: the body is no text").into_response(api);
     };

@@ -27,7 +27,7 @@ use crate::assembly::Assembler;
 use crate::base::Base;
 use crate::body::{self, Bounds};
 use crate::budget::BodyBudget;
-use crate::config::{GateConfig, GateLimits};
+use crate::config::{GateConfig, GateLimits, UpstreamKind};
 use crate::content::Content;
 use crate::events::Hub;
 use crate::except::PolicyFiles;
@@ -36,7 +36,6 @@ use crate::judge::{Outcome, blocked};
 use crate::listener::Listener;
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::metrics::Metrics;
-use crate::outgoing::Outgoing;
 use crate::path::PathPattern;
 use crate::pending::Turns;
 use crate::plugins;
@@ -285,6 +284,7 @@ impl Shared {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
             upstream: self.upstreams.first().address().to_string(),
+            upstream_kind: self.upstreams.first().shown_kind(),
             upstreams: self.upstreams.named().iter().map(|lane| lane.status()).collect(),
             enabled: self.enabled,
             policy,
@@ -331,8 +331,9 @@ impl Shared {
         let prefix = chosen.as_ref().map(|(_, prefix)| prefix.clone()).unwrap_or_default();
         let lane = chosen.map(|(lane, _)| lane);
         // What is not looked at is not made by a profile either: its path passes as it is.
-        let base = if self.enabled { Base::take(&mut parts.uri) } else { Base::Plain };
-        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        let kind = lane.as_ref().map_or(UpstreamKind::default(), |lane| lane.kind);
+        let base = if self.enabled { Base::take(kind, &mut parts.uri) } else { Base::Plain };
+        let api = Api::of(kind, &parts.method, &parts.uri, &parts.headers);
         let policy = self.policy_of(lane.as_deref().ok());
         let path = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await);
         let mut request_log = RequestLog::new(&parts.method, path, self.counters.in_flight());
@@ -387,12 +388,12 @@ impl Shared {
         let chosen = to.base.profile(&policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let raw = lane.is_raw(parts.uri.path());
-        let route = Route::of(parts, !coming.is_end_stream(), raw)?;
-        refuse_elsewhere(&to.base, parts, request_log.path())?;
+        let route = Route::of(lane.kind, parts, !coming.is_end_stream(), raw)?;
+        refuse_elsewhere(&to.base, &lane, parts, request_log.path())?;
         let Way { lane, parts: routed, outcome } = match route {
             Route::Pass => {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
-                return self.forward(&lane, Outgoing::without_body(parts), &request_log.progress()).await;
+                return self.forward_bodyless(&lane, parts, &request_log.progress()).await;
             }
             Route::Walk if self.is_unread(parts, &policy) && !self.teams.may_want(&to.base) => {
                 request_log.generation(policy.generation_name());

@@ -82,6 +82,7 @@ pub use asked::{AskedPath, AskedPathError};
 pub use base::chosen_upstream;
 pub use config::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, OwnPolicy, TrialConfig, UpstreamConfig,
+    UpstreamKind,
 };
 pub use except::{NotExcepted, PolicyFiles};
 pub use gate::Gate;

@@ -30,8 +30,12 @@ const ROUTED: HeaderName = HeaderName::from_static("leafgate-routed");
 const MAX_WARNINGS: usize = 1024;
 
 /// Paths that most requests have; nothing in them is a client's own.
-const FIXED_PATHS: [&str; 8] = [
+const FIXED_PATHS: [&str; 12] = [
     "/",
+    "/auto",
+    "/chat/completions",
+    "/models",
+    "/responses",
     "/v1/chat/completions",
     "/v1/completions",
     "/v1/embeddings",

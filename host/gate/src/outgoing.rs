@@ -9,6 +9,7 @@ use hyper::body::Incoming;
 
 use crate::apis::Api;
 use crate::budget::Reservation;
+use crate::config::UpstreamKind;
 use crate::flow::Flow;
 use crate::headers::{self, RequestChanges};
 use crate::restore::Restoring;
@@ -135,7 +136,8 @@ impl Outgoing {
 
     fn new(parts: &request::Parts, passed: Passed, plain_answer: bool) -> Self {
         let Passed { body, decoded, restoring, ruling, reservation, flow: _, other_model } = passed;
-        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        // Copilot's own paths name no model.
+        let api = Api::of(UpstreamKind::default(), &parts.method, &parts.uri, &parts.headers);
         let renamed = other_model.and_then(|model| with_model(api, path(parts), &model));
         let changes = RequestChanges { decoded, plain_answer };
         Outgoing {

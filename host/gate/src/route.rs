@@ -14,7 +14,8 @@
 use http::header::{ALLOW, CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, StatusCode, request};
 
-use crate::apis::{self, Api};
+use crate::apis::{self, Api, copilot};
+use crate::config::UpstreamKind;
 use crate::media::MediaType;
 use crate::multipart;
 use crate::path;
@@ -30,14 +31,20 @@ pub(crate) enum Route {
 }
 
 /// What the error of an unknown path names.
-const SERVED: &str = "POST /v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:generateContent, other JSON requests under /v1/, /v1beta/, /openai/ and /backend-api/codex/, and GET";
+const SERVED: &str = "POST /v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:generateContent, other JSON requests under /v1/, /v1beta/, /openai/ and /backend-api/codex/, those of Copilot's clients where the upstream is Copilot's (`kind = \"copilot\"`), and GET";
 
 impl Route {
-    /// Chooses the route of a request, or refuses it.
-    pub(crate) fn of(parts: &request::Parts, has_body: bool, raw: bool) -> Result<Route, Refusal> {
+    /// Chooses the route of a request to an upstream of this kind, or refuses it.
+    pub(crate) fn of(
+        kind: UpstreamKind,
+        parts: &request::Parts,
+        has_body: bool,
+        raw: bool,
+    ) -> Result<Route, Refusal> {
         refuse_upgrade(&parts.headers)?;
         let path = parts.uri.path();
         path::refuse_ambiguous(path)?;
+        copilot::refuse_mcp(path)?;
         match parts.method {
             Method::GET | Method::HEAD if has_body => Err(Refusal::malformed(format!(
                 "a {} request with a body is refused; send it as POST",
@@ -45,7 +52,7 @@ impl Route {
             ))),
             Method::GET | Method::HEAD => Ok(Route::Pass),
             Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
-                written(parts, path, has_body, raw)
+                written(kind, parts, has_body, raw)
             }
             _ => Err(Refusal::new(
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -58,8 +65,8 @@ impl Route {
 }
 
 /// The route of a method that may carry a body.
-fn written(parts: &request::Parts, path: &str, has_body: bool, raw: bool) -> Result<Route, Refusal> {
-    if !raw && !apis::is_served(path) {
+fn written(kind: UpstreamKind, parts: &request::Parts, has_body: bool, raw: bool) -> Result<Route, Refusal> {
+    if !raw && !apis::is_served(kind, parts.uri.path()) {
         return Err(Refusal::new(
             StatusCode::NOT_FOUND,
             Code::Unsupported,
@@ -69,7 +76,7 @@ fn written(parts: &request::Parts, path: &str, has_body: bool, raw: bool) -> Res
     if !has_body {
         return Ok(Route::Pass);
     }
-    if !raw && !is_upload(parts)? {
+    if !raw && !is_upload(kind, parts)? {
         refuse_unless_json(&parts.headers)?;
     }
     Ok(Route::Walk)
@@ -91,8 +98,8 @@ fn refuse_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Whether a body is an upload, on a path of which no rule expects messages.
-fn is_upload(parts: &request::Parts) -> Result<bool, Refusal> {
-    let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+fn is_upload(kind: UpstreamKind, parts: &request::Parts) -> Result<bool, Refusal> {
+    let api = Api::of(kind, &parts.method, &parts.uri, &parts.headers);
     Ok(api.format().is_none() && multipart::boundary(&parts.headers)?.is_some())
 }
 
@@ -123,12 +130,22 @@ mod tests {
     use super::*;
 
     fn route(method: &str, path: &str, headers: &[(&str, &str)], has_body: bool) -> Result<Route, u16> {
+        route_to(UpstreamKind::Models, method, path, headers, has_body)
+    }
+
+    fn route_to(
+        kind: UpstreamKind,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        has_body: bool,
+    ) -> Result<Route, u16> {
         let mut request = http::Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        Route::of(&parts, has_body, false).map_err(|refusal| refusal.status().as_u16())
+        Route::of(kind, &parts, has_body, false).map_err(|refusal| refusal.status().as_u16())
     }
 
     const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
@@ -142,6 +159,10 @@ mod tests {
             "/v1/nobody/knows",
             "/openai/responses",
             "/responses",
+            "/chat/completions",
+            "/embeddings",
+            "/completions",
+            "/v1/engines/m/completions",
             "/backend-api/codex/responses",
             "/backend-api/codex/responses/compact",
             "/openai/deployments/d/chat/completions?api-version=2024-10-21",
@@ -158,6 +179,31 @@ mod tests {
         }
         for method in ["PUT", "PATCH", "DELETE"] {
             assert_eq!(route(method, "/v1/chat/completions", JSON, true), walked, "{method}");
+        }
+    }
+
+    #[test]
+    fn copilot_has_paths_of_its_own_and_servers_of_tools_are_refused_everywhere() {
+        let paths = [
+            "/auto",
+            "/models/session",
+            "/models/session/intent",
+            "/search",
+            "/skills",
+            "/agents/swe/v1/jobs",
+        ];
+        for path in paths {
+            assert_eq!(route_to(UpstreamKind::Copilot, "POST", path, JSON, true), Ok(Route::Walk), "{path}");
+            assert_eq!(route("POST", path, JSON, true), Err(404), "{path}");
+        }
+        for kind in UpstreamKind::ALL {
+            for (method, path) in
+                [("POST", "/mcp"), ("POST", "/mcp/readonly"), ("GET", "/mcp/"), ("DELETE", "/mcp")]
+            {
+                assert_eq!(route_to(kind, method, path, JSON, false), Err(404), "{method} {path}");
+            }
+            assert_eq!(route_to(kind, "GET", "/models", &[], false), Ok(Route::Pass));
+            assert_eq!(route_to(kind, "POST", "/autos", JSON, true), Err(404));
         }
     }
 

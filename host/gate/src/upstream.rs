@@ -21,7 +21,7 @@ use self::connect::{Connector, Unreachable, chain};
 use self::departing::Departing;
 use self::idle::WithoutSilence;
 pub use self::reach::{Identity, Proxy, Reach, ReachError};
-use crate::config::GateLimits;
+use crate::config::{GateLimits, UpstreamKind};
 use crate::content::{self, Content};
 use crate::echo;
 use crate::outgoing::Outgoing;
@@ -103,6 +103,22 @@ impl fmt::Display for UpstreamTarget {
         match self {
             UpstreamTarget::Echo => f.write_str("echo:"),
             UpstreamTarget::Http(base) => write!(f, "{}://{}{}", base.scheme, base.authority, base.prefix),
+        }
+    }
+}
+
+/// The host of Copilot's completions, and the domain of all its other ones: one for each plan, each with a proxy.
+const COPILOT_HOSTS: (&str, &str) = ("copilot-proxy.githubusercontent.com", ".githubcopilot.com");
+
+impl UpstreamTarget {
+    /// Returns whose endpoints are there, as its host tells.
+    pub(crate) fn kind(&self) -> UpstreamKind {
+        let UpstreamTarget::Http(base) = self else { return UpstreamKind::default() };
+        let host = base.authority.host().trim_end_matches('.').to_ascii_lowercase();
+        let (completions, domain) = COPILOT_HOSTS;
+        match host == completions || host.ends_with(domain) {
+            true => UpstreamKind::Copilot,
+            false => UpstreamKind::Models,
         }
     }
 }
@@ -275,6 +291,24 @@ mod tests {
         assert_eq!(joined("http://host:8080/api/", "/v1//x?"), "http://host:8080/api/v1//x?");
         assert_eq!("https://host/api/".parse::<UpstreamTarget>().unwrap().to_string(), "https://host/api");
         assert_eq!("echo:".parse::<UpstreamTarget>().unwrap(), UpstreamTarget::Echo);
+    }
+
+    #[test]
+    fn a_host_tells_that_an_upstream_is_copilots() {
+        for (url, kind) in [
+            ("https://api.githubcopilot.com", UpstreamKind::Copilot),
+            ("https://api.individual.githubcopilot.com", UpstreamKind::Copilot),
+            ("https://API.Business.GitHubCopilot.com:443", UpstreamKind::Copilot),
+            ("https://proxy.enterprise.githubcopilot.com", UpstreamKind::Copilot),
+            ("https://copilot-proxy.githubusercontent.com", UpstreamKind::Copilot),
+            ("https://githubcopilot.com.example", UpstreamKind::Models),
+            ("https://notgithubcopilot.com", UpstreamKind::Models),
+            ("https://raw.githubusercontent.com", UpstreamKind::Models),
+            ("https://api.openai.com/api.githubcopilot.com", UpstreamKind::Models),
+            ("echo:", UpstreamKind::Models),
+        ] {
+            assert_eq!(url.parse::<UpstreamTarget>().unwrap().kind(), kind, "{url}");
+        }
     }
 
     #[test]

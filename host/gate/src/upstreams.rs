@@ -12,7 +12,7 @@ use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, request};
 use leafgate_admin::UpstreamStatus;
 
-use crate::config::{FirstUpstream, GateLimits, NamedUpstream, UpstreamConfig};
+use crate::config::{FirstUpstream, GateLimits, NamedUpstream, UpstreamConfig, UpstreamKind};
 use crate::path::PathPattern;
 use crate::refusal::{Code, Refusal};
 use crate::serving::ServingPolicy;
@@ -70,6 +70,8 @@ pub(crate) struct Lane {
     /// Its URL, as digests and status name it.
     address: Arc<str>,
     pub(crate) upstream: Upstream,
+    /// Whose endpoints it has.
+    pub(crate) kind: UpstreamKind,
     /// Whether values are put back into its answers.
     pub(crate) restore: bool,
     raw: Vec<PathPattern>,
@@ -83,11 +85,12 @@ impl Lane {
         config: UpstreamConfig,
         limits: &GateLimits,
     ) -> Result<Self, ReachError> {
-        let UpstreamConfig { target, reach, restore, raw, policy } = config;
+        let UpstreamConfig { target, kind, reach, restore, raw, policy } = config;
         Ok(Lane {
             name,
             address: target.to_string().into(),
             upstream: Upstream::new(target, &reach, limits)?,
+            kind,
             restore,
             raw,
             own: policy.map(|own| ServingPolicy::new(own.source, own.policy)),
@@ -108,8 +111,14 @@ impl Lane {
             name: self.name().unwrap_or_default().to_owned(),
             url: self.address.to_string(),
             prefix: self.prefix(),
+            kind: self.shown_kind(),
             policy: self.own.as_ref().map(ServingPolicy::status),
         }
+    }
+
+    /// Returns the kind, as the status says it of whatever is more than models.
+    pub(crate) fn shown_kind(&self) -> Option<String> {
+        (self.kind != UpstreamKind::Models).then(|| self.kind.name().to_owned())
     }
 
     /// Returns the policy that judges its requests, where it is not the gate's.

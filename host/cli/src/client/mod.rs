@@ -196,7 +196,7 @@ mod tests {
             name: name.to_owned(),
             url: url.to_owned(),
             prefix: format!("/u/{name}"),
-            policy: None,
+            ..UpstreamStatus::default()
         };
         let gate = Status {
             listen: "http://127.0.0.1:4141".to_owned(),

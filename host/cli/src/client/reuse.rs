@@ -160,6 +160,7 @@ mod tests {
                 url: "https://api.anthropic.com".to_owned(),
                 prefix: "/u/a".to_owned(),
                 policy: Some(PolicyStatus { source: policy.to_owned(), ..PolicyStatus::default() }),
+                ..UpstreamStatus::default()
             }],
             ..status("https://a.example", "default")
         };

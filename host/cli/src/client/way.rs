@@ -78,6 +78,7 @@ mod tests {
             url: format!("https://{name}.example"),
             prefix: format!("/u/{name}"),
             policy: own,
+            ..UpstreamStatus::default()
         };
         let gate = Status {
             listen: GATE.to_owned(),

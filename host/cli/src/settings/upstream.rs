@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use leafgate_config::{Settings, UpstreamSettings};
-use leafgate_gate::{Identity, Proxy, Reach, UpstreamConfig, UpstreamTarget};
+use leafgate_gate::{Identity, Proxy, Reach, UpstreamConfig, UpstreamKind, UpstreamTarget};
 
 use super::patterns;
 
@@ -18,6 +18,7 @@ const NO_PROXY: &str = "none";
 struct Asked<'a> {
     /// Says which setting is wrong, and where it stands.
     wrong: &'a dyn Fn(&str) -> String,
+    kind: Option<&'a str>,
     authorities: &'a [String],
     certificate: Option<&'a str>,
     key: Option<&'a str>,
@@ -35,6 +36,7 @@ pub(crate) fn upstream_at(settings: &Settings, url: &str) -> anyhow::Result<Upst
     let wrong = |key: &str| super::wrong(settings, if key == "url" { "upstream" } else { key });
     let asked = Asked {
         wrong: &wrong,
+        kind: None,
         authorities: settings.texts("ca"),
         certificate: settings.text("client-certificate"),
         key: settings.text("client-key"),
@@ -53,6 +55,7 @@ pub(super) fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<UpstreamC
     };
     let asked = Asked {
         wrong: &wrong,
+        kind: upstream.text("kind"),
         authorities: upstream.texts("ca"),
         certificate: upstream.text("client-certificate"),
         key: upstream.text("client-key"),
@@ -69,6 +72,8 @@ impl Asked<'_> {
     fn upstream(&self, url: &str) -> anyhow::Result<UpstreamConfig> {
         let wrong = |key: &'static str| move || (self.wrong)(key);
         let mut upstream = UpstreamConfig::new(url.parse::<UpstreamTarget>().with_context(wrong("url"))?);
+        let kind = self.kind.and_then(|kind| UpstreamKind::ALL.into_iter().find(|one| one.name() == kind));
+        upstream.kind = kind.unwrap_or(upstream.kind);
         let authorities: anyhow::Result<Vec<_>> = self.authorities.iter().map(|file| read(file)).collect();
         upstream.reach = Reach {
             authorities: authorities.with_context(wrong("ca"))?,

@@ -12,6 +12,7 @@
 
 pub(crate) mod chat;
 pub(crate) mod completions;
+pub(crate) mod copilot;
 pub(crate) mod embeddings;
 pub(crate) mod gemini;
 pub(crate) mod messages;
@@ -25,6 +26,7 @@ use http::{HeaderMap, Method, Uri};
 use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, NodeId, ValueType};
 
+use crate::config::UpstreamKind;
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::restore::Reader;
@@ -44,6 +46,9 @@ const ENDPOINTS: [&dyn Endpoint; 11] = [
     &gemini::Gemini::Array,
     &gemini::Gemini::Count,
 ];
+
+/// Those that only an upstream of Copilot's has.
+const OF_COPILOT: [&dyn Endpoint; 2] = [&copilot::Copilot::Beside, &copilot::Copilot::Agents];
 
 /// Whose errors an API's errors look like. The first that claims a request answers it; the last
 /// claims all.
@@ -130,13 +135,14 @@ pub(crate) trait Conversation: Sync {
 pub(crate) struct Api(&'static dyn Endpoint);
 
 impl Api {
-    /// The API that a request asks. An unknown path is nobody's, and is answered in the words that
-    /// its path or header tells.
-    pub(crate) fn of(method: &Method, uri: &Uri, headers: &HeaderMap) -> Api {
+    /// The API that a request asks of an upstream. An unknown path is nobody's, and is answered in
+    /// the words that its path or header tells.
+    pub(crate) fn of(kind: UpstreamKind, method: &Method, uri: &Uri, headers: &HeaderMap) -> Api {
         let (path, query) = (uri.path(), uri.query());
+        let own = endpoints_of(kind).iter().find(|endpoint| endpoint.serves(path, query));
         let asked =
-            ENDPOINTS.into_iter().find(|endpoint| method == Method::POST && endpoint.serves(path, query));
-        asked.map_or_else(|| Api::nobodys(path, headers), Api)
+            || ENDPOINTS.iter().find(|endpoint| method == Method::POST && endpoint.serves(path, query));
+        own.or_else(asked).map_or_else(|| Api::nobodys(path, headers), |endpoint| Api(*endpoint))
     }
 
     fn nobodys(path: &str, headers: &HeaderMap) -> Api {
@@ -215,9 +221,18 @@ impl Endpoint for Other {
     }
 }
 
-/// Whether a path is one that requests with a body may go to.
-pub(crate) fn is_served(path: &str) -> bool {
+/// What an upstream has beside [`ENDPOINTS`], whatever the method.
+fn endpoints_of(kind: UpstreamKind) -> &'static [&'static dyn Endpoint] {
+    match kind {
+        UpstreamKind::Models => &[],
+        UpstreamKind::Copilot => &OF_COPILOT,
+    }
+}
+
+/// Whether a path of an upstream is one that requests with a body may go to.
+pub(crate) fn is_served(kind: UpstreamKind, path: &str) -> bool {
     DIALECTS.iter().any(|dialect| dialect.is_rooted(path))
+        || endpoints_of(kind).iter().any(|endpoint| endpoint.serves(path, None))
 }
 
 /// A name as one segment of a path.
@@ -250,7 +265,7 @@ fn text(request: &Document, node: NodeId) -> Option<String> {
 /// The endpoint of this name, for tests.
 #[cfg(test)]
 pub(crate) fn named(name: &str) -> Api {
-    let named = ENDPOINTS.into_iter().find(|endpoint| endpoint.name() == name);
+    let named = ENDPOINTS.into_iter().chain(OF_COPILOT).find(|endpoint| endpoint.name() == name);
     Api(named.or_else(|| DIALECTS.iter().map(|dialect| dialect.other()).find(|o| o.name() == name)).unwrap())
 }
 

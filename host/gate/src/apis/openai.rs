@@ -13,11 +13,12 @@ use crate::sse;
 /// older one; the one that ChatGPT's subscriptions pay for.
 const ROOTS: [&str; 4] = ["/v1/", "/openai/v1/", "/openai/", "/backend-api/codex/"];
 
-/// What clients ask for below a base URL that names no root. Others have no such clients.
-const ROOTLESS: &str = "responses";
+/// What clients ask for below a base URL that names no root, as Copilot's is.
+const ROOTLESS: [&str; 4] = ["chat/completions", "responses", "completions", "embeddings"];
 
-/// Azure names the model in the path, in one segment.
-const DEPLOYMENTS: &str = "deployments/";
+/// Where a path names the model, in one segment: Azure's deployments, and the engines of OpenAI's
+/// first API, which Copilot's completions still have.
+const MODELS: [&str; 3] = ["/openai/v1/deployments/", "/openai/deployments/", "/v1/engines/"];
 
 /// Members of a body that name a user or a cache.
 const WIDE: [&str; 3] = ["prompt_cache_key", "user", "safety_identifier"];
@@ -67,29 +68,33 @@ impl Dialect for Openai {
 
 /// A path without what stands before the API's own names.
 pub(super) fn endpoint(path: &str) -> Option<&str> {
-    let Some(rest) = ROOTS.iter().find_map(|root| path.strip_prefix(root)) else {
-        return path.strip_prefix('/').filter(|rest| is_rootless(rest));
-    };
-    let deployment = rest.strip_prefix(DEPLOYMENTS).filter(|_| path.starts_with("/openai/"));
-    Some(deployment.and_then(|rest| rest.split_once('/')).map_or(rest, |(_, endpoint)| endpoint))
+    let in_path = deployment(path).map(|(_, _, endpoint)| endpoint);
+    let rooted = || ROOTS.iter().find_map(|root| path.strip_prefix(root));
+    in_path.or_else(rooted).or_else(|| path.strip_prefix('/').filter(|rest| is_rootless(rest)))
 }
 
-/// The deployment that a path of Azure names.
-pub(super) fn deployment(path: &str) -> Option<&str> {
-    let (name, _) =
-        ROOTS.iter().find_map(|root| path.strip_prefix(root))?.strip_prefix(DEPLOYMENTS)?.split_once('/')?;
-    path.starts_with("/openai/").then_some(name)
+/// What a path that names a model has before it, the model, and what follows.
+fn deployment(path: &str) -> Option<(&str, &str, &str)> {
+    let root = MODELS.into_iter().find(|root| path.starts_with(root))?;
+    let (name, endpoint) = path[root.len()..].split_once('/')?;
+    Some((root, name, endpoint))
 }
 
-/// A path of Azure that asks another deployment.
-pub(super) fn with_deployment(path: &str, name: &str) -> Option<String> {
-    let held = deployment(path)?;
-    let at = path.find(DEPLOYMENTS)? + DEPLOYMENTS.len();
-    Some(format!("{}{}{}", &path[..at], segment(name), &path[at + held.len()..]))
+/// The model that a path names.
+pub(super) fn model(path: &str) -> Option<String> {
+    deployment(path).map(|(_, name, _)| name.to_owned())
+}
+
+/// A path that asks another model than the one that it names.
+pub(super) fn with_model(path: &str, model: &str) -> Option<String> {
+    let (root, _, endpoint) = deployment(path)?;
+    Some(format!("{root}{}/{endpoint}", segment(model)))
 }
 
 fn is_rootless(rest: &str) -> bool {
-    rest.strip_prefix(ROOTLESS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let begins =
+        |name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    ROOTLESS.into_iter().any(begins)
 }
 
 /// What a body names that is wider than a conversation.

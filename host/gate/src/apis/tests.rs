@@ -3,7 +3,7 @@
 use super::*;
 
 fn api(method: Method, path: &str) -> Api {
-    Api::of(&method, &path.parse().unwrap(), &HeaderMap::new())
+    Api::of(UpstreamKind::Models, &method, &path.parse().unwrap(), &HeaderMap::new())
 }
 
 #[test]
@@ -22,6 +22,10 @@ fn each_path_has_its_api() {
         ("/openai/responses", named("responses")),
         ("/openai/v1/responses", named("responses")),
         ("/responses", named("responses")),
+        ("/chat/completions", named("chat")),
+        ("/completions", named("completions")),
+        ("/embeddings", named("embeddings")),
+        ("/v1/engines/gpt-41-copilot/completions", named("completions")),
         ("/backend-api/codex/responses", named("responses")),
         ("/openai/v1/chat/completions", named("chat")),
     ] {
@@ -54,8 +58,11 @@ fn the_paths_of_gemini_name_model_and_method() {
         assert_eq!(api(Method::POST, path), named(expected), "{path}");
     }
     assert_eq!(api(Method::GET, "/v1beta/models"), named("google"));
-    assert!(is_served("/v1beta/models/m:generateContent") && is_served("/v1beta1/projects/p"));
-    assert!(!is_served("/v1gamma/models/m:generateContent"));
+    assert!(
+        is_served(UpstreamKind::Models, "/v1beta/models/m:generateContent")
+            && is_served(UpstreamKind::Models, "/v1beta1/projects/p")
+    );
+    assert!(!is_served(UpstreamKind::Models, "/v1gamma/models/m:generateContent"));
 }
 
 #[test]
@@ -73,6 +80,7 @@ fn a_path_that_names_a_model_can_name_another_one() {
         ),
         ("/openai/deployments/a/chat/completions", "gpt 4", "/openai/deployments/gpt%204/chat/completions"),
         ("/openai/deployments/a/embeddings", "b", "/openai/deployments/b/embeddings"),
+        ("/v1/engines/a/completions", "b", "/v1/engines/b/completions"),
     ] {
         assert_eq!(api(Method::POST, path).with_model(path, model).as_deref(), Some(other), "{path}");
     }
@@ -94,7 +102,10 @@ fn what_is_near_a_path_is_another() {
         "/v1/deployments/d/chat/completions",
         "/openai/deployments/a/b/chat/completions",
         "/openai/deployments/chat",
-        "/chat/completions",
+        "/chat/completionsx",
+        "/v1/engines/completions",
+        "/auto",
+        "/agents/swe",
         "/",
     ] {
         assert_eq!(api(Method::POST, path), named("openai"), "{path}");
@@ -103,12 +114,35 @@ fn what_is_near_a_path_is_another() {
 }
 
 #[test]
+fn an_upstream_of_copilot_has_paths_of_its_own() {
+    let api = |method, path: &str| {
+        Api::of(UpstreamKind::Copilot, &method, &path.parse().unwrap(), &HeaderMap::new()).name()
+    };
+    for (path, expected) in [
+        ("/auto", "copilot"),
+        ("/models/session", "copilot"),
+        ("/models/session/intent", "copilot"),
+        ("/search", "copilot"),
+        ("/skills", "copilot"),
+        ("/agents/swe/v1/jobs", "copilot-agents"),
+        ("/agents", "copilot-agents"),
+        ("/agentsx", "openai"),
+        ("/chat/completions", "chat"),
+        ("/v1/messages", "messages"),
+    ] {
+        assert_eq!(api(Method::POST, path), expected, "{path}");
+    }
+    assert_eq!(api(Method::PATCH, "/agents/swe/v1/jobs/1"), "copilot-agents");
+    assert!(is_served(UpstreamKind::Copilot, "/auto") && !is_served(UpstreamKind::Copilot, "/elsewhere"));
+}
+
+#[test]
 fn where_no_path_tells_the_header_does() {
     let headers = HeaderMap::from_iter([(
         http::HeaderName::from_static("anthropic-version"),
         http::HeaderValue::from_static("2023-06-01"),
     )]);
-    let of = |path| Api::of(&Method::POST, &Uri::from_static(path), &headers);
+    let of = |path| Api::of(UpstreamKind::Models, &Method::POST, &Uri::from_static(path), &headers);
     assert_eq!(of("/elsewhere"), named("anthropic"));
     assert_eq!(of("/v1/models"), named("anthropic"));
     assert_eq!(of("/v1/chat/completions"), named("chat"));
@@ -116,5 +150,8 @@ fn where_no_path_tells_the_header_does() {
         http::HeaderName::from_static("x-goog-api-key"),
         http::HeaderValue::from_static("k"),
     )]);
-    assert_eq!(Api::of(&Method::POST, &Uri::from_static("/elsewhere"), &google), named("google"));
+    assert_eq!(
+        Api::of(UpstreamKind::Models, &Method::POST, &Uri::from_static("/elsewhere"), &google),
+        named("google")
+    );
 }

@@ -132,7 +132,7 @@ impl Shared {
         let Walked { lane, client, parts, chosen, policy, sent_by } = walked;
         let (routed, before) = sent_by.unzip();
         let Came { body, codings, reservation } = came;
-        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let raw = lane.is_raw(parts.uri.path());
         let boundary = match raw || api.format().is_some() {
             true => None,

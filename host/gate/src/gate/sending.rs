@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::Response;
+use http::{Response, request};
 
 use super::Shared;
 use crate::answer;
+use crate::apis::copilot;
 use crate::content::Content;
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
@@ -30,6 +31,24 @@ impl Shared {
         progress.recorded();
         let answer = self.rule(answer, ruling.as_ref(), progress).await?;
         self.prepare(answer, restoring).await
+    }
+
+    /// Sends a request without a body on. What Copilot says of its models is put right by the way.
+    pub(crate) async fn forward_bodyless(
+        self: &Arc<Self>,
+        lane: &Lane,
+        parts: &request::Parts,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Response<Content>, Refusal> {
+        let mut outgoing = Outgoing::without_body(parts);
+        if !copilot::asks_for_models(lane.kind, parts) {
+            return self.forward(lane, outgoing, progress).await;
+        }
+        outgoing.ask_for_plain_answer();
+        let answer = self.send(lane, outgoing, progress).await?;
+        let answer =
+            answer::edited(answer, copilot::without_sockets, self.limits.answer, self.answers.reserve());
+        self.prepare(answer.await?, None).await
     }
 
     /// Sends a request on, and returns the answer as it comes.

@@ -80,7 +80,7 @@ impl Shared {
         came: Came,
         request_log: &RequestLog,
     ) -> Result<ForTeam, Refusal> {
-        let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+        let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let path = parts.uri.path();
         let wants = api.wants(path);
         let Some(format) = api.format().filter(|_| wants != Wants::Other) else {

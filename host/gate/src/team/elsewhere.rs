@@ -9,6 +9,7 @@ use http::{Method, StatusCode, request};
 use crate::apis::{Api, Wants};
 use crate::base::Base;
 use crate::refusal::{Code, Refusal};
+use crate::upstreams::Lane;
 
 /// How the paths end of requests that no agent is asked by: vectors of texts, and the shorter form of
 /// a history, which is sealed and comes back with the next turn.
@@ -16,9 +17,14 @@ const BESIDE: [&str; 4] = ["/embeddings", ":embedContent", ":batchEmbedContents"
 
 /// Refuses a request to the team's base URL that is neither for the team nor harmless without it.
 /// `shown` is its path, masked.
-pub(crate) fn refuse_elsewhere(base: &Base, parts: &request::Parts, shown: &str) -> Result<(), Refusal> {
+pub(crate) fn refuse_elsewhere(
+    base: &Base,
+    lane: &Lane,
+    parts: &request::Parts,
+    shown: &str,
+) -> Result<(), Refusal> {
     match base {
-        Base::Team(_) if !passes(parts) => {}
+        Base::Team(_) if !passes(lane, parts) => {}
         Base::Team(_) | Base::Profile(_) | Base::Plain => return Ok(()),
     }
     let message = format!(
@@ -29,13 +35,13 @@ pub(crate) fn refuse_elsewhere(base: &Base, parts: &request::Parts, shown: &str)
     Err(Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message))
 }
 
-fn passes(parts: &request::Parts) -> bool {
+fn passes(lane: &Lane, parts: &request::Parts) -> bool {
     let path = parts.uri.path();
     match parts.method {
         Method::GET | Method::HEAD => path.split('/').nth(2) == Some("models"),
         // What a team answers, and what it refuses in words of its own.
         Method::POST => {
-            let api = Api::of(&parts.method, &parts.uri, &parts.headers);
+            let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
             api.wants(path) != Wants::Other || BESIDE.iter().any(|end| path.ends_with(end))
         }
         _ => false,

@@ -7,6 +7,7 @@ mod answers;
 mod apis;
 mod assembly;
 mod bounds;
+mod copilot;
 mod downgrade;
 mod faults;
 mod fixtures;

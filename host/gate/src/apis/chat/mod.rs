@@ -27,11 +27,11 @@ impl Endpoint for Chat {
     }
 
     fn with_model(&self, path: &str, model: &str) -> Option<String> {
-        openai::with_deployment(path, model)
+        openai::with_model(path, model)
     }
 
     fn deployment(&self, path: &str) -> Option<String> {
-        openai::deployment(path).map(str::to_owned)
+        openai::model(path)
     }
 
     fn dialect(&self) -> &'static dyn Dialect {

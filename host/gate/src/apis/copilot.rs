@@ -1,0 +1,159 @@
+//! GitHub Copilot, on an upstream that is Copilot's.
+//!
+//! Its models are asked by the paths of the other APIs. What its clients ask beside that is walked leaf by leaf here, since it
+//! repeats prompts and names files; the answers say which model to ask, or how a task in the cloud is called, and hold no
+//! model's words.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use http::{Method, StatusCode, request};
+use leafgate_tree::{Document, Format, NodeId};
+
+use super::{Endpoint, Wants, openai};
+use crate::config::UpstreamKind;
+use crate::dialect::Dialect;
+use crate::echo::{Echo, Echoed};
+use crate::refusal::{Code, Refusal};
+use crate::restore;
+
+/// The paths of requests in which no conversation stands.
+const BESIDE: [&str; 5] = ["/auto", "/models/session", "/models/session/intent", "/search", "/skills"];
+
+/// Where those about agents in the cloud begin.
+const AGENTS: &str = "/agents";
+
+/// Where its list of models stands.
+const MODELS: &str = "/models";
+
+/// How that list says of a model that it answers over a WebSocket, which the gate does not speak.
+const SOCKET: &str = "ws:/responses";
+
+/// What its clients ask beside its models.
+pub(crate) enum Copilot {
+    /// Which model to ask, and what to search.
+    Beside,
+    /// Agents in the cloud. What such a request looks like, its shape must tell.
+    Agents,
+}
+
+impl Endpoint for Copilot {
+    fn name(&self) -> &'static str {
+        match self {
+            Copilot::Beside => "copilot",
+            Copilot::Agents => "copilot-agents",
+        }
+    }
+
+    fn serves(&self, path: &str, _: Option<&str>) -> bool {
+        match self {
+            Copilot::Beside => BESIDE.contains(&path),
+            Copilot::Agents => is_below(path, AGENTS),
+        }
+    }
+
+    fn format(&self) -> Option<Format> {
+        match self {
+            Copilot::Beside => Some(Format::Generic),
+            Copilot::Agents => None,
+        }
+    }
+
+    fn wants(&self, _: &str) -> Wants {
+        Wants::Other
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &openai::Openai
+    }
+
+    fn echo(&self, _: &Echo<'_>) -> Option<Echoed> {
+        None
+    }
+}
+
+/// Whether a path is another one or stands below it.
+fn is_below(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Refuses what is asked of a server of tools. Copilot's clients ask theirs at the base URL that they have for models.
+pub(crate) fn refuse_mcp(path: &str) -> Result<(), Refusal> {
+    if !is_below(path, "/mcp") {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        StatusCode::NOT_FOUND,
+        Code::Unsupported,
+        "servers of tools (MCP) are not reached through this gate, which looks into what goes to models: switch \
+         this one off in the client, or give it an address of its own",
+    ))
+}
+
+/// Whether a request asks for the list of models, from which [`without_sockets`] takes something.
+pub(crate) fn asks_for_models(kind: UpstreamKind, parts: &request::Parts) -> bool {
+    kind == UpstreamKind::Copilot && parts.method == Method::GET && parts.uri.path() == MODELS
+}
+
+/// A list of models that offers no WebSocket; all its other bytes stay. What is no such list stays whole.
+pub(crate) fn without_sockets(answer: &Bytes) -> Bytes {
+    let Ok(document) = restore::read(answer.clone()) else { return answer.clone() };
+    let models =
+        document.member(document.root(), "data").into_iter().flat_map(|data| document.children(data));
+    let lists = models.filter_map(|model| document.member(model, "supported_endpoints"));
+    let cuts: Vec<Range<usize>> = lists.flat_map(|list| cuts(&document, list)).collect();
+    if cuts.is_empty() {
+        return answer.clone();
+    }
+    let mut left = BytesMut::with_capacity(answer.len());
+    let mut from = 0;
+    for cut in cuts {
+        left.extend_from_slice(&answer[from..cut.start]);
+        from = cut.end;
+    }
+    left.extend_from_slice(&answer[from..]);
+    left.freeze()
+}
+
+/// What is cut out of a list of endpoints, in order: an element with the comma before it, or, where none stays before it, up to
+/// the next one.
+fn cuts(document: &Document, list: NodeId) -> Vec<Range<usize>> {
+    let elements: Vec<NodeId> = document.children(list).collect();
+    let span = |at: usize| document.body_span(elements[at]);
+    let is_socket =
+        |at: &usize| document.leaf(elements[*at]).is_some_and(|leaf| leaf.text().expose() == SOCKET);
+    let leading = (0..elements.len()).take_while(is_socket).count();
+    let cut = |at: usize| match at {
+        _ if at >= leading => span(at - 1).end..span(at).end,
+        _ if at + 1 < elements.len() => span(at).start..span(at + 1).start,
+        _ => span(at),
+    };
+    (0..elements.len()).filter(is_socket).map(cut).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_models_loses_its_sockets_and_nothing_else() {
+        for (endpoints, left) in [
+            (r#"["/responses", "ws:/responses"]"#, r#"["/responses"]"#),
+            (r#"["ws:/responses" , "/responses"]"#, r#"["/responses"]"#),
+            (r#"[ "/a","ws:\/responses" , "/b" ,"ws:/responses", "ws:/responses" ]"#, r#"[ "/a" , "/b" ]"#),
+            (r#"[ "ws:/responses", "ws:/responses" ]"#, "[  ]"),
+            (r#"["/responses", {"ws:/responses": 1}]"#, r#"["/responses", {"ws:/responses": 1}]"#),
+            ("null", "null"),
+        ] {
+            let of = |endpoints: &str| {
+                format!(
+                    "{{\"data\": [{{\"id\":\"m\",  \"supported_endpoints\": {endpoints}, \"x\": 1e0}}, 7]}}\n"
+                )
+            };
+            assert_eq!(without_sockets(&of(endpoints).into()), of(left), "{endpoints}");
+        }
+        for other in ["", "[]", "{\"data\": \"ws:/responses\"}", "\"ws:/responses\"", "{\"data\""] {
+            assert_eq!(without_sockets(&Bytes::from(other)), other);
+        }
+    }
+}
