@@ -205,7 +205,7 @@ impl LiveAnswer {
                 }
                 data["sequence_number"] = self.sent.into();
             }
-            Api::Gemini => {}
+            Api::Gemini | Api::CodeAssist => {}
         }
         self.sent += 1;
         events.push(event.with(&data));
@@ -221,7 +221,7 @@ impl LiveAnswer {
                 let kind = element["id"].as_str().and_then(|id| id.split('_').next()).unwrap_or_default();
                 element["id"] = format!("{kind}_{}_{at}", self.head.id.expose()).into();
             }
-            (Api::Chat | Api::Messages | Api::Gemini, _) => {}
+            (Api::Chat | Api::Messages | Api::Gemini | Api::CodeAssist, _) => {}
         }
         element
     }
@@ -247,7 +247,7 @@ impl LiveAnswer {
         let Ok(data) = serde_json::from_str::<Value>(event.data()) else { return Phase::End };
         let kind = data["type"].as_str().unwrap_or_default();
         match self.api {
-            Api::Chat | Api::Gemini => {
+            Api::Chat | Api::Gemini | Api::CodeAssist => {
                 let delta = &data["choices"][0]["delta"];
                 match delta.as_object() {
                     Some(delta) if delta.contains_key("role") => Phase::Start,
@@ -285,7 +285,7 @@ fn list(api: Api) -> Option<&'static str> {
     match api {
         Api::Messages => Some("content"),
         Api::Responses => Some("output"),
-        Api::Chat | Api::Gemini => None,
+        Api::Chat | Api::Gemini | Api::CodeAssist => None,
     }
 }
 
@@ -297,7 +297,7 @@ fn place(api: Api, piece: &Part) -> Option<&'static str> {
         (Api::Messages, Part::Content(_)) => Some("/delta/text"),
         (Api::Messages, Part::Reasoning(_)) => Some("/delta/thinking"),
         (Api::Responses, Part::Content(_) | Part::Reasoning(_)) => Some("/delta"),
-        (Api::Gemini, _) | (_, Part::Call(_)) => None,
+        (Api::Gemini | Api::CodeAssist, _) | (_, Part::Call(_)) => None,
     }
 }
 

@@ -9,12 +9,13 @@ use leafgate_answer::{
 use leafgate_harness::recordings;
 use serde_json::{Value, json};
 
-const FOLDERS: [(&str, Api); 5] = [
+const FOLDERS: [(&str, Api); 6] = [
     ("openai-chat", Api::Chat),
     ("copilot-capi-sse", Api::Chat),
     ("openai-responses", Api::Responses),
     ("anthropic-messages", Api::Messages),
     ("gemini", Api::Gemini),
+    ("code-assist", Api::CodeAssist),
 ];
 
 /// The events of a stream, each with what ends it.

@@ -110,6 +110,7 @@ fn an_error_is_a_failure_in_every_api() {
         (Api::Responses, json!({ "error": { "message": "no", "type": "t" } })),
         (Api::Messages, json!({ "type": "error", "error": { "type": "t", "message": "no" } })),
         (Api::Gemini, json!({ "error": { "code": 429, "message": "no", "status": "t" } })),
+        (Api::CodeAssist, json!({ "error": { "code": 429, "message": "no", "status": "t" } })),
     ];
     for (api, body) in bodies {
         for answer in [whole(api, &body), stream(api, &events(std::slice::from_ref(&body)))] {
@@ -137,6 +138,13 @@ fn an_error_in_the_middle_keeps_what_was_said() {
         ),
         (Api::Responses, events(&[begun, said, json!({ "type": "error", "message": "later", "code": "c" })])),
         (Api::Messages, events(&messages.concat())),
+        (
+            Api::CodeAssist,
+            events(&[
+                json!({ "response": { "candidates": [{ "content": { "parts": [{ "text": "half" }] } }] } }),
+                json!({ "error": { "code": 503, "message": "later", "status": "UNAVAILABLE" } }),
+            ]),
+        ),
     ];
     for (api, text) in streams {
         let answer = stream(api, &text);
@@ -155,6 +163,7 @@ fn an_answer_that_breaks_off_has_no_finish() {
         (Api::Chat, chunk(json!({ "content": "a" }))),
         (Api::Responses, response),
         (Api::Messages, message),
+        (Api::CodeAssist, json!({ "response": gemini })),
         (Api::Gemini, gemini),
     ] {
         let text = events(&[event]);
@@ -374,7 +383,8 @@ fn counts_beyond_reason_are_the_largest() {
     let usage = json!({ "prompt_tokens": many, "completion_tokens": many, "input_tokens": many, "output_tokens": many,
         "cache_read_input_tokens": many, "promptTokenCount": many, "candidatesTokenCount": many, "thoughtsTokenCount": many });
     let choices = json!([{ "message": {} }]);
-    let json = json!({ "choices": choices, "output": [], "content": [], "candidates": [], "usage": usage, "usageMetadata": usage });
+    let mut json = json!({ "choices": choices, "output": [], "content": [], "candidates": [], "usage": usage, "usageMetadata": usage });
+    json["response"] = json.clone();
     for api in Api::ALL {
         let reply = whole(api, &json).reply;
         assert_eq!(reply.usage.map(|usage| usage.input), Some(many), "{api:?}");

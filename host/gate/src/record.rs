@@ -249,6 +249,9 @@ impl RequestRecord {
             "messages" => Some(leafgate_answer::Api::Messages),
             "responses" => Some(leafgate_answer::Api::Responses),
             "gemini" | "gemini-stream" | "gemini-array" => Some(leafgate_answer::Api::Gemini),
+            "code-assist" | "code-assist-stream" | "code-assist-array" => {
+                Some(leafgate_answer::Api::CodeAssist)
+            }
             _ => None,
         }
     }

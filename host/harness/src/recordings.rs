@@ -30,6 +30,8 @@ impl std::fmt::Debug for Recording {
 pub const FOLDERS: &[(&str, &str, Format)] = &[
     ("openai-chat", ".request.json", Format::OpenaiChat),
     ("gemini", ".request.json", Format::Gemini),
+    ("code-assist", ".request.json", Format::Gemini),
+    ("copilot", ".request.json", Format::Generic),
     ("openai-responses", ".request.json", Format::OpenaiResponses),
     ("anthropic-messages", ".request.json", Format::AnthropicMessages),
     ("raw-chatmessage", ".raw-parts.json", Format::Raw),

@@ -134,7 +134,7 @@ fn micros(duration: Duration) -> u64 {
 fn provider(api: &str) -> &'static str {
     match api {
         "messages" | "count-tokens" => "anthropic",
-        "gemini" | "gemini-stream" | "gemini-array" | "gemini-count" => "gcp.gemini",
+        api if api.starts_with("gemini") || api.starts_with("code-assist") => "gcp.gemini",
         _ => "openai",
     }
 }

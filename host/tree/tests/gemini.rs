@@ -254,6 +254,64 @@ fn a_counted_request_is_read_as_the_request_itself() {
 }
 
 #[test]
+fn a_request_of_code_assist_is_read_as_the_request_that_it_wraps() {
+    let draft = example("code-assist/agent.request.json");
+    let document = draft.document();
+    assert_eq!(document.model().as_deref(), Some("gemini-2.5-pro"));
+    assert_eq!(leaf(document, "/project"), (LeafKind::RequestOption, Access::Protected));
+    let inner = serde_json::from_slice::<serde_json::Value>(document.source()).unwrap();
+    let inner = parse(inner["request"].to_string().as_bytes(), Format::Gemini);
+    for leaf in inner.document().leaves() {
+        let pointer = format!("/request{}", inner.document().pointer(leaf.id()));
+        let wrapped = document.leaf(document.resolve(&pointer).unwrap()).unwrap();
+        assert_eq!(
+            (wrapped.kind(), wrapped.access(), wrapped.role(), wrapped.tool()),
+            (leaf.kind(), leaf.access(), leaf.role(), leaf.tool()),
+            "{pointer}"
+        );
+    }
+    let labels = |draft: &Draft| -> Vec<String> {
+        let document = draft.document();
+        let messages = document.messages();
+        messages.map(|message| document.section_label(message)).collect()
+    };
+    assert_eq!(labels(&draft), labels(&inner));
+}
+
+#[test]
+fn what_is_put_into_a_wrapped_request_stands_in_what_is_wrapped() {
+    for (body, expected) in [
+        (
+            r#"{"model":"m","request":{"contents":[{"parts":[{"text":"q"}]}]}}"#,
+            r#"{"model":"m","request":{"contents":[{"role":"user","parts":[{"text":"a"}]},{"parts":[{"text":"q"}]}],"generationConfig":{"topK":2}}}"#,
+        ),
+        (
+            r#"{"generateContentRequest":{"model":"m","contents":[{"parts":[{"text":"q"}]}],"generationConfig":{"seed":1}}}"#,
+            r#"{"generateContentRequest":{"model":"m","contents":[{"role":"user","parts":[{"text":"a"}]},{"parts":[{"text":"q"}]}],"generationConfig":{"seed":1,"topK":2}}}"#,
+        ),
+    ] {
+        let mut draft = parse(body.as_bytes(), Format::Gemini);
+        let rule = Author::rule("options");
+        draft.put_option("generationConfig.topK", &serde_json::json!(2), &rule).unwrap().unwrap();
+        let first = draft.document().messages().next().unwrap();
+        draft.insert(first, Role::User, "a", &Author::Person).unwrap();
+        assert_eq!(draft.render(), expected);
+        let put = draft.options().next().unwrap();
+        assert!(
+            put.pointer().ends_with("equest/generationConfig/topK")
+                || put.pointer().ends_with("equest/generationConfig")
+        );
+        let again = parse(&draft.render(), Format::Gemini);
+        assert!(again.document().resolve(&put.pointer()).is_ok(), "{}", put.pointer());
+    }
+    let calls = r#"{"model":"m","request":{"contents":[{"parts":[{"text":"q"}]}],"tools":[{"functionDeclarations":[{"name":"f"}]}],"toolConfig":{}}}"#;
+    let mut draft = parse(calls.as_bytes(), Format::Gemini);
+    let list = draft.document().tool_list().unwrap();
+    draft.delete(list, &Author::Person).unwrap();
+    assert_eq!(draft.render(), r#"{"model":"m","request":{"contents":[{"parts":[{"text":"q"}]}]}}"#);
+}
+
+#[test]
 fn a_signed_thought_is_frozen_and_nothing_else_for_its_sake() {
     let body = r#"{"contents":[{"role":"model","parts":[{"text":"t","thought":true},{"text":"t","thought":true,"thoughtSignature":"s"},
         {"text":"t","thoughtSignature":"s"},{"functionCall":{"name":"f","args":{"a":"t"}},"thought_signature":"s"}]}]}"#;

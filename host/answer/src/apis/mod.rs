@@ -1,6 +1,7 @@
 //! The APIs: one module each, behind [`Wire`]. Only this file knows them all.
 
 mod chat;
+mod code_assist;
 mod gemini;
 mod messages;
 mod responses;
@@ -25,13 +26,15 @@ pub enum Api {
     Messages,
     /// [Gemini](https://ai.google.dev/api/generate-content).
     Gemini,
+    /// Gemini Code Assist, which Gemini CLI asks with a login of Google.
+    CodeAssist,
 }
 
 impl Api {
     /// All of them.
-    pub const ALL: [Api; 4] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini];
+    pub const ALL: [Api; 5] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini, Api::CodeAssist];
 
-    /// Its name in our own words, as in the format of its requests.
+    /// Its name in our own words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -39,6 +42,7 @@ impl Api {
             Api::Responses => "openai-responses",
             Api::Messages => "anthropic-messages",
             Api::Gemini => "gemini",
+            Api::CodeAssist => "code-assist",
         }
     }
 
@@ -78,6 +82,7 @@ impl Api {
             Api::Responses => &responses::Responses,
             Api::Messages => &messages::Messages,
             Api::Gemini => &gemini::Gemini,
+            Api::CodeAssist => &code_assist::CodeAssist,
         }
     }
 }

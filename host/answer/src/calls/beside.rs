@@ -80,6 +80,7 @@ fn roots(api: Api) -> &'static [&'static str] {
         Api::Messages => &["/content"],
         Api::Responses => &["/output"],
         Api::Gemini => &["/candidates"],
+        Api::CodeAssist => &["/response/candidates"],
     }
 }
 
@@ -123,9 +124,9 @@ fn is_call(api: Api, value: &Value) -> bool {
         Api::Chat => value.get("function").or(value.get("custom")).is_some_and(Value::is_object),
         Api::Messages => !places::of(api, &json!({ "content": [value] })).is_empty(),
         Api::Responses => !places::of(api, &json!({ "output": [value] })).is_empty(),
-        Api::Gemini => {
+        Api::Gemini | Api::CodeAssist => {
             let content = json!({ "parts": [value] });
-            !places::of(api, &json!({ "candidates": [{ "content": content }] })).is_empty()
+            !places::of(Api::Gemini, &json!({ "candidates": [{ "content": content }] })).is_empty()
         }
     }
 }
@@ -166,7 +167,7 @@ pub(super) fn in_event(api: Api, event: &Value) -> Vec<String> {
         Api::Chat => &["/choices"],
         Api::Messages => &["/delta/citation", "/content_block/citations"],
         Api::Responses => &["/annotation", "/part/annotations", "/item", "/response/output"],
-        Api::Gemini => &["/candidates"],
+        Api::Gemini | Api::CodeAssist => roots(api),
     };
     for root in within {
         if let Some(value) = event.pointer(root) {

@@ -59,7 +59,7 @@ pub(super) fn of(api: Api, whole: &Value) -> Vec<Place> {
             blocks.map(|(at, _)| object(&at, "id", "name", "input")).collect()
         }
         Api::Responses => numbered(whole, "/output").filter_map(|(at, item)| of_item(&at, item)).collect(),
-        Api::Gemini => gemini(whole),
+        Api::Gemini | Api::CodeAssist => gemini(api, whole),
     }
 }
 
@@ -120,9 +120,14 @@ fn of_item(at: &str, item: &Value) -> Option<Place> {
     })
 }
 
-fn gemini(whole: &Value) -> Vec<Place> {
+/// Where an API of Gemini has its candidates.
+pub(super) fn candidates(api: Api) -> &'static str {
+    if api == Api::CodeAssist { "/response/candidates" } else { "/candidates" }
+}
+
+fn gemini(api: Api, whole: &Value) -> Vec<Place> {
     let mut places = Vec::new();
-    for (candidate, _) in numbered(whole, "/candidates") {
+    for (candidate, _) in numbered(whole, candidates(api)) {
         for (at, part) in numbered(whole, &format!("{candidate}/content/parts")) {
             if let Some(key) = FUNCTION_CALLS.iter().find(|key| part.get(**key).is_some()) {
                 places.push(object(&format!("{at}/{key}"), "id", "name", "args"));
@@ -179,9 +184,10 @@ pub(super) fn refuse(api: Api, whole: &mut Value, words: &str) {
             let message = message_item(whole, words);
             replace(&mut whole["output"], is_item, message);
         }
-        Api::Gemini => {
-            for at in 0..elements(whole, "/candidates") {
-                if let Some(parts) = whole.pointer_mut(&format!("/candidates/{at}/content/parts")) {
+        Api::Gemini | Api::CodeAssist => {
+            let candidates = candidates(api);
+            for at in 0..elements(whole, candidates) {
+                if let Some(parts) = whole.pointer_mut(&format!("{candidates}/{at}/content/parts")) {
                     replace(parts, is_function_call, json!({ "text": words }));
                 }
             }
@@ -214,8 +220,8 @@ pub(super) fn refuse_some(api: Api, whole: &mut Value, refused: &[bool], words: 
             let message = message_item(whole, words);
             replace_some(&mut whole["output"], is_item, &mut next, &message);
         }
-        Api::Gemini => {
-            let candidates = whole.get_mut("candidates").and_then(Value::as_array_mut);
+        Api::Gemini | Api::CodeAssist => {
+            let candidates = whole.pointer_mut(candidates(api)).and_then(Value::as_array_mut);
             for candidate in candidates.into_iter().flatten() {
                 if let Some(parts) = candidate.pointer_mut("/content/parts") {
                     replace_some(parts, is_function_call, &mut next, &json!({ "text": words }));
@@ -364,8 +370,8 @@ pub(super) fn texts(api: Api, whole: &Value) -> Vec<String> {
                 }
             }
         }
-        Api::Gemini => {
-            for (candidate, _) in numbered(whole, "/candidates") {
+        Api::Gemini | Api::CodeAssist => {
+            for (candidate, _) in numbered(whole, candidates(api)) {
                 for (at, part) in numbered(whole, &format!("{candidate}/content/parts")) {
                     if part.get("thoughtSignature").is_none() && part.get("thought_signature").is_none() {
                         add(format!("{at}/text"));
@@ -385,10 +391,11 @@ pub(super) fn forget_words(api: Api, whole: &mut Value, pointer: &str) {
         }
     };
     // `/choices/0/message/content` and `/candidates/0/content/parts/1/text` begin alike.
-    let first: String = pointer.split('/').take(3).collect::<Vec<_>>().join("/");
+    let depth = if api == Api::CodeAssist { 4 } else { 3 };
+    let first: String = pointer.split('/').take(depth).collect::<Vec<_>>().join("/");
     match api {
         Api::Chat => forget(format!("{first}/logprobs"), Value::Null),
-        Api::Gemini => forget(format!("{first}/logprobsResult"), Value::Null),
+        Api::Gemini | Api::CodeAssist => forget(format!("{first}/logprobsResult"), Value::Null),
         Api::Responses => {
             let part = pointer.rsplit_once('/').map_or("", |(part, _)| part);
             forget(format!("{part}/logprobs"), json!([]));

@@ -172,7 +172,7 @@ impl HeldAnswer {
                 };
                 filtered(api.events(changed, usage)?, is_left, self.sequence)
             }
-            Api::Gemini => gemini(passed, changed, usage),
+            Api::Gemini | Api::CodeAssist => gemini(api, passed, changed, usage),
         }
     }
 }
@@ -199,7 +199,7 @@ fn begins_call(api: Api, event: &Value) -> bool {
             let of_call = kind.contains("function_call") || kind.contains("custom_tool_call");
             of_call || is_one(&serde_json::json!({ "output": [event["item"]] })) || is_one(&event["response"])
         }
-        Api::Gemini => is_one(event),
+        Api::Gemini | Api::CodeAssist => is_one(event),
     }
 }
 
@@ -286,13 +286,13 @@ fn chat(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
 }
 
 /// The parts of each candidate behind those that went on; the last may have been said in part.
-fn gemini(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
+fn gemini(api: Api, passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
     let mut changed = changed.clone();
     let of = |whole: &Value, number: u64| {
-        let candidates = whole["candidates"].as_array()?;
+        let candidates = whole.pointer(places::candidates(api))?.as_array()?;
         candidates.iter().find(|candidate| candidate["index"].as_u64().unwrap_or(0) == number).cloned()
     };
-    for candidate in changed["candidates"].as_array_mut()? {
+    for candidate in changed.pointer_mut(places::candidates(api))?.as_array_mut()? {
         let number = candidate["index"].as_u64().unwrap_or(0);
         let said = of(passed, number).and_then(|said| said.pointer("/content/parts")?.as_array().cloned());
         let (Some(said), Some(Value::Array(parts))) = (said, candidate.pointer_mut("/content/parts")) else {
@@ -311,5 +311,5 @@ fn gemini(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
         }
         *parts = left;
     }
-    Api::Gemini.events(&changed, usage)
+    api.events(&changed, usage)
 }

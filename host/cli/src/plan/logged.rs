@@ -116,6 +116,7 @@ fn document(body: &Bytes, api: &str) -> Result<Document, leafgate_tree::ParseErr
         "messages" => Some(Format::AnthropicMessages),
         "responses" => Some(Format::OpenaiResponses),
         "gemini" | "gemini-stream" | "gemini-array" => Some(Format::Gemini),
+        "code-assist" | "code-assist-stream" | "code-assist-array" => Some(Format::Gemini),
         _ => None,
     };
     request::document(body, format).or_else(|_| request::document(body, None)).map(|(document, _)| document)

@@ -11,8 +11,13 @@ use super::view;
 use crate::pending::Snapshot;
 
 /// Where requests say how long the answer may be.
-const ANSWER_TOKENS: [&str; 4] =
-    ["/max_completion_tokens", "/max_output_tokens", "/max_tokens", "/generationConfig/maxOutputTokens"];
+const ANSWER_TOKENS: [&str; 5] = [
+    "/max_completion_tokens",
+    "/max_output_tokens",
+    "/max_tokens",
+    "/generationConfig/maxOutputTokens",
+    "/request/generationConfig/maxOutputTokens",
+];
 
 /// A turn with its whole request.
 pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> EditableRequest {

@@ -23,9 +23,11 @@ use std::fmt;
 use std::ops::Deref;
 
 use http::{HeaderMap, Method, Uri};
+use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, NodeId, ValueType};
 
+use self::gemini::Gemini;
 use crate::config::UpstreamKind;
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
@@ -33,7 +35,7 @@ use crate::restore::Reader;
 use crate::session::BodyHints;
 
 /// Every endpoint whose bodies have a shape that the gate knows.
-const ENDPOINTS: [&dyn Endpoint; 11] = [
+const ENDPOINTS: [&dyn Endpoint; 15] = [
     &chat::Chat,
     &responses::Responses,
     &responses::InputTokens,
@@ -41,10 +43,14 @@ const ENDPOINTS: [&dyn Endpoint; 11] = [
     &messages::CountTokens,
     &embeddings::Embeddings,
     &completions::Completions,
-    &gemini::Gemini::Whole,
-    &gemini::Gemini::Events,
-    &gemini::Gemini::Array,
-    &gemini::Gemini::Count,
+    &Gemini::WHOLE,
+    &Gemini::EVENTS,
+    &Gemini::ARRAY,
+    &Gemini::COUNT,
+    &Gemini::WHOLE.wrapped(),
+    &Gemini::EVENTS.wrapped(),
+    &Gemini::ARRAY.wrapped(),
+    &Gemini::COUNT.wrapped(),
 ];
 
 /// Those that only an upstream of Copilot's has.
@@ -52,7 +58,8 @@ const OF_COPILOT: [&dyn Endpoint; 2] = [&copilot::Copilot::Beside, &copilot::Cop
 
 /// Whose errors an API's errors look like. The first that claims a request answers it; the last
 /// claims all.
-const DIALECTS: [&dyn Dialect; 3] = [&messages::Anthropic, &gemini::Google, &openai::Openai];
+const DIALECTS: [&dyn Dialect; 4] =
+    [&messages::Anthropic, &gemini::CODE_ASSIST, &gemini::GEMINI, &openai::Openai];
 
 /// An API, or a part of one that has bodies of its own.
 pub(crate) trait Endpoint: Sync {
@@ -125,6 +132,9 @@ pub(crate) trait Conversation: Sync {
 
     /// What reads the answer to a request.
     fn reader(&self, request: &Document) -> Box<dyn Reader>;
+
+    /// Whose form its answers have.
+    fn answers(&self) -> AnswerApi;
 
     /// What a body says about the conversation it belongs to.
     fn hints(&self, request: &Document) -> BodyHints;
@@ -249,9 +259,9 @@ fn segment(name: &str) -> String {
     segment
 }
 
-/// The texts of these members of a request, in their order; empty where there is none.
-fn texts(request: &Document, keys: &[&str]) -> Vec<String> {
-    let member = |key: &&str| request.member(request.root(), key).and_then(|node| text(request, node));
+/// The texts of these members of an object, in their order; empty where there is none.
+fn texts(request: &Document, object: NodeId, keys: &[&str]) -> Vec<String> {
+    let member = |key: &&str| request.member(object, key).and_then(|node| text(request, node));
     keys.iter().map(|key| member(key).unwrap_or_default()).collect()
 }
 

@@ -99,5 +99,5 @@ fn is_rootless(rest: &str) -> bool {
 
 /// What a body names that is wider than a conversation.
 pub(super) fn wide(request: &Document) -> Vec<String> {
-    super::texts(request, &WIDE)
+    super::texts(request, request.root(), &WIDE)
 }

@@ -66,6 +66,26 @@ fn the_paths_of_gemini_name_model_and_method() {
 }
 
 #[test]
+fn code_assist_has_methods_of_its_own() {
+    for (path, expected) in [
+        ("/v1internal:generateContent", "code-assist"),
+        ("/v1internal:streamGenerateContent?alt=sse", "code-assist-stream"),
+        ("/v1internal:streamGenerateContent", "code-assist-array"),
+        ("/v1internal:countTokens", "code-assist-count"),
+        ("/v1internal:loadCodeAssist", "code-assist-other"),
+        ("/v1internal:onboardUser", "code-assist-other"),
+        ("/v1internal/models/m:generateContent", "code-assist-other"),
+        ("/v1internals:generateContent", "openai"),
+    ] {
+        assert_eq!(api(Method::POST, path), named(expected), "{path}");
+        let bare = path.split('?').next().unwrap();
+        assert_eq!(is_served(UpstreamKind::Models, bare), expected != "openai", "{path}");
+    }
+    assert_eq!(api(Method::POST, "/v1internal:generateContent").model("/v1internal:generateContent"), None);
+    assert_eq!(api(Method::GET, "/v1internal/operations/o"), named("code-assist-other"));
+}
+
+#[test]
 fn a_path_that_names_a_model_can_name_another_one() {
     for (path, model, other) in [
         ("/v1beta/models/a:generateContent", "b-2.5", "/v1beta/models/b-2.5:generateContent"),

@@ -15,7 +15,6 @@ use crate::content::{self, Content};
 use crate::gate::Shared;
 use crate::media;
 use crate::refusal::Refusal;
-use crate::ruled::answers_of;
 
 /// How an answer goes on to its client.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,9 +38,9 @@ impl Shared {
             answer.headers_mut().insert(name, value);
         }
         // A count says no words.
-        if !answer.status().is_success() || !flow.api.converses() {
+        let Some(conversation) = flow.api.conversation().filter(|_| answer.status().is_success()) else {
             return Ok(answer);
-        }
+        };
         let came = match () {
             () if media::is_json(answer.headers()) => Form::Whole,
             () if media::is_event_stream(answer.headers()) => Form::Events,
@@ -50,9 +49,10 @@ impl Shared {
         let wanted = if flow.streams { Form::Events } else { Form::Whole };
         let replays = came == Form::Whole && wanted == Form::Events && flow.assembly.replays_streams();
         let footnote = flow.footnote().filter(|_| came == wanted || replays);
-        let (Some(api), true) = (answers_of(flow.format), footnote.is_some() || replays) else {
+        if footnote.is_none() && !replays {
             return Ok(answer);
-        };
+        }
+        let api = conversation.answers();
         let most = self.limits.answer;
         let made = async move { remade(answer, api, came, wanted, footnote, most).await };
         if wanted == Form::Whole || is_begun {

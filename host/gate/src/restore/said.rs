@@ -254,11 +254,11 @@ impl<'d> Reading<'d> {
     }
 }
 
-/// The scalars that an event has at its top under these keys.
-pub(crate) fn scalars(event: &Document, keys: &[&str]) -> Value {
+/// The scalars that an object of an event has under these keys.
+pub(crate) fn scalars(event: &Document, object: NodeId, keys: &[&str]) -> Value {
     let mut scalars = json!({});
     for key in keys {
-        let Some(leaf) = event.member(event.root(), key).and_then(|node| event.leaf(node)) else { continue };
+        let Some(leaf) = event.member(object, key).and_then(|node| event.leaf(node)) else { continue };
         scalars[key] = match leaf.value_type() {
             ValueType::Text => Value::from(leaf.text().expose()),
             _ => serde_json::from_str(leaf.text().expose()).unwrap_or_default(),

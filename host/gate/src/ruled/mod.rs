@@ -27,7 +27,7 @@ use http::header::CONTENT_LENGTH;
 use leafgate_answer::{AnswerLimits, Api as AnswerApi};
 use leafgate_desk::{Class, Destination, Title};
 use leafgate_policy::{Approval, Assembly, Context, OfAnswers, On, Policy};
-use leafgate_tree::{Document, Format, NodeId};
+use leafgate_tree::{Document, NodeId};
 use leafgate_vault::Vault;
 
 use crate::apis::Api;
@@ -93,7 +93,7 @@ impl Ruling {
         // Probabilities spell each word once more.
         of.whole |= of.look_behind.is_some() && asks_for_probabilities(request);
         Some(Arc::new(Ruling {
-            answers: answers_of(request.format())?,
+            answers: conversation.answers(),
             policy: Arc::clone(policy),
             assembly: assembly.map(Arc::clone),
             of,
@@ -204,11 +204,6 @@ impl Shared {
     }
 }
 
-/// The API that answers requests of a format; `None` where its answers are not read.
-pub(crate) fn answers_of(format: Format) -> Option<AnswerApi> {
-    AnswerApi::ALL.into_iter().find(|api| api.name() == format.name())
-}
-
 fn asks_for_probabilities(request: &Document) -> bool {
     let root = request.root();
     let said = |node: NodeId| request.leaf(node).map(|leaf| leaf.text().into_cow().into_owned());
@@ -222,7 +217,13 @@ fn asks_for_probabilities(request: &Document) -> bool {
     is_on("logprobs")
         || is_on("top_logprobs")
         || includes
-        || request.member(root, "generationConfig").is_some_and(|config| {
-            ["responseLogprobs", "response_logprobs"].iter().any(|key| request.member(config, key).is_some())
+        || [Some(root), request.member(root, "request")].into_iter().flatten().any(|object| {
+            let configs = ["generationConfig", "generation_config"];
+            let mut configs = configs.iter().filter_map(|key| request.member(object, key));
+            configs.any(|config| {
+                ["responseLogprobs", "response_logprobs"]
+                    .iter()
+                    .any(|key| request.member(config, key).is_some())
+            })
         })
 }

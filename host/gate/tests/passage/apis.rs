@@ -320,12 +320,50 @@ async fn what_left_as_tokens_comes_back_in_every_form_of_gemini() {
     }
 }
 
+/// Gemini CLI with a login of Google: what is wrapped is read, restored, counted and refused as Gemini
+/// itself.
+#[tokio::test]
+async fn code_assist_is_gemini_in_a_wrapper() {
+    let gate = gate(REDACT_EMAIL, "echo:").await;
+    let said = |answer: &Value| {
+        let answer = &answer["response"];
+        answer["candidates"][0]["content"]["parts"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let body = json!({ "model": "gemini-2.5-pro", "project": "p", "request": gemini(EMAIL) }).to_string();
+    for method in ["generateContent", "streamGenerateContent", "streamGenerateContent?alt=sse"] {
+        let answer = once(&gate, post(&format!("/v1internal:{method}"), body.clone())).await;
+        let events = answer.text().lines().filter_map(|line| line.strip_prefix("data: "));
+        let mut pieces: Vec<Value> = events.map(|data| serde_json::from_str(data).unwrap()).collect();
+        if pieces.is_empty() {
+            let whole: Value = serde_json::from_str(answer.text()).unwrap();
+            pieces = whole.as_array().cloned().unwrap_or_else(|| vec![whole]);
+        }
+        assert_eq!(pieces.iter().map(said).collect::<String>(), body, "{method}");
+        assert_eq!(pieces[0]["leafgate_sent"], body.replace(EMAIL, &email_token()), "{method}");
+        assert_eq!(pieces[0]["response"]["modelVersion"], "gemini-2.5-pro", "{method}");
+    }
+    let count =
+        json!({ "request": { "model": "models/m", "contents": gemini(EMAIL)["contents"] } }).to_string();
+    let counted = once(&gate, post("/v1internal:countTokens", count.clone())).await;
+    let counted: Value = serde_json::from_str(counted.text()).unwrap();
+    assert!(counted["totalTokens"].is_u64());
+    assert_eq!(counted["leafgate_sent"], count.replace(EMAIL, &email_token()));
+    // What is no method of a model is walked all the same.
+    let user = json!({ "metadata": { "ideType": "GEMINI_CLI", "note": EMAIL } }).to_string();
+    let answer = once(&gate, post("/v1internal:loadCodeAssist", user.clone())).await;
+    assert_eq!(answer.text(), user.replace(EMAIL, &email_token()));
+}
+
 #[tokio::test]
 async fn gemini_is_refused_in_the_words_of_google() {
     let gate = gate(BLOCKS, "echo:").await;
-    for path in
-        ["/v1beta/models/m:generateContent", "/v1beta/models/m:embedContent", "/v1/models/m:countTokens"]
-    {
+    for path in [
+        "/v1beta/models/m:generateContent",
+        "/v1beta/models/m:embedContent",
+        "/v1/models/m:countTokens",
+        "/v1internal:generateContent",
+        "/v1internal:onboardUser",
+    ] {
         let refusal = once(&gate, post(path, r#"{"contents": [{"parts": [{"text": "falcon"}]}]}"#)).await;
         let error: Value = serde_json::from_str(refusal.text()).unwrap();
         let error = &error["error"];

@@ -99,6 +99,12 @@ pub(crate) fn request(house: &House, api: Api, stream: bool) -> Request<Full<byt
             },
             json!({ "contents": [{ "role": "user", "parts": [{ "text": "Do it" }] }] }),
         ),
+        Api::CodeAssist => (
+            if stream { "/v1internal:streamGenerateContent?alt=sse" } else { "/v1internal:generateContent" },
+            json!({ "model": "m-1", "project": "p", "request": {
+                "contents": [{ "role": "user", "parts": [{ "text": "Do it" }] }],
+            }}),
+        ),
     };
     let request = Request::post(path).header("host", house.address.to_string());
     request.header("content-type", "application/json").body(Full::new(body.to_string().into())).unwrap()

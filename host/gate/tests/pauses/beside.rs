@@ -53,6 +53,7 @@ fn whole(api: Api, name: &str) -> Value {
                             "start_index": 0, "end_index": 1 } ] } ] },
             ]})
         }
+        Api::CodeAssist => json!({ "response": whole(Api::Gemini, name), "traceId": "t" }),
         Api::Gemini => {
             json!({ "candidates": [{ "index": 0, "finishReason": "STOP", "content": { "role": "model", "parts": [
                     { "executableCode": { "language": "PYTHON", "code": said("#") } },

@@ -100,17 +100,22 @@ impl Document {
     /// The members of the body that mean nothing without tools, the tools themselves included.
     pub(crate) fn tool_options(&self) -> Vec<NodeId> {
         let keys = self.format().spec().tool_options();
-        let members = self.children(self.root());
+        let members = self.children(self.request());
         members.filter(|&member| keys.iter().any(|key| self.has_key(member, key))).collect()
     }
 
     fn is_member(&self, node: NodeId, key: &str) -> bool {
-        self.parent(node) == Some(self.root()) && self.has_key(node, key)
+        self.parent(node) == Some(self.request()) && self.has_key(node, key)
+    }
+
+    /// The object that is the request: the body, or the member that holds all of it.
+    fn request(&self) -> NodeId {
+        self.format().spec().wrapper(self).unwrap_or(self.root())
     }
 }
 
 impl Draft {
-    /// Gives the body a member, in the place of what stands under its key. Objects on the way to it keep their other members, and
+    /// Gives the request a member, in the place of what stands under its key. Objects on the way to it keep their other members, and
     /// those that are not there are made. `None`: it has that value already.
     ///
     /// # Errors
@@ -122,7 +127,12 @@ impl Draft {
         value: &Value,
         author: &Author,
     ) -> Result<Option<Version>, EditError> {
-        let Place { parent, key, value } = self.option_place(key, value)?;
+        let wrapper = self.document.format().spec().wrapper(&self.document);
+        let key = match wrapper.map(|wrapper| self.document.key_of(wrapper)) {
+            Some(wrapper) => format!("{wrapper}.{key}"),
+            None => key.to_owned(),
+        };
+        let Place { parent, key, value } = self.option_place(&key, value)?;
         self.may_hold(parent, author)?;
         self.put_member(parent, &key, &value, author)
     }

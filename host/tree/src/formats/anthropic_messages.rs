@@ -111,6 +111,10 @@ impl Spec for AnthropicMessages {
         &["tools", "tool_choice", "mcp_servers"]
     }
 
+    fn wrapper(&self, _: &Index) -> Option<NodeId> {
+        None
+    }
+
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {
         match role {
             Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),

@@ -2,7 +2,8 @@
 //! ([API reference](https://ai.google.dev/api/generate-content)).
 //!
 //! The API reads proto3 JSON, so each key of two words may be spelled in camel case or in snake case, and a list of one element may stand
-//! as the element alone. `countTokens` may hold a whole request under `generateContentRequest`. A part says by its key what it holds.
+//! as the element alone. `countTokens` may hold a whole request under `generateContentRequest`, and Gemini Code Assist, which Gemini CLI
+//! asks with a login of Google, holds each of its own under `request`. A part says by its key what it holds.
 //! The functions that the model called in one turn and the responses in the turns right behind it are one exchange; a call and its
 //! response have the same id, or where they have none the same name.
 
@@ -47,7 +48,7 @@ impl Spec for Gemini {
         };
         let root = body.root();
         let is_object = body.kind(root) == Kind::Object;
-        match is_object && (has_turns(root) || either(body, root, WRAPPED).is_some_and(has_turns)) {
+        match is_object && (has_turns(root) || wrapped(body).is_some_and(has_turns)) {
             true => Likeness::Plausible,
             false => Likeness::None,
         }
@@ -66,7 +67,7 @@ impl Spec for Gemini {
 
     /// Most requests name the model in their path alone.
     fn model(&self, body: &Index) -> Option<NodeId> {
-        let requests = [Some(body.root()), either(body, body.root(), WRAPPED)];
+        let requests = [Some(body.root()), wrapped(body)];
         let model = requests.into_iter().flatten().find_map(|request| body.member(request, "model"));
         model.filter(|&model| body.scalar(model).is_some())
     }
@@ -102,7 +103,7 @@ impl Spec for Gemini {
     }
 
     fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
-        let requests = [Some(body.root()), either(body, body.root(), WRAPPED)].into_iter().flatten();
+        let requests = [Some(body.root()), wrapped(body)].into_iter().flatten();
         let allowed = requests.filter_map(|request| {
             let config = either(body, request, ["toolConfig", "tool_config"])?;
             let calling = either(body, config, ["functionCallingConfig", "function_calling_config"])?;
@@ -115,6 +116,10 @@ impl Spec for Gemini {
         &["tools", "toolConfig", "tool_config"]
     }
 
+    fn wrapper(&self, body: &Index) -> Option<NodeId> {
+        wrapped(body)
+    }
+
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {
         match role {
             Role::User => Ok(Spelling::new(r#"{"role":"user","parts":[{"text":""#, r#""}]}"#)),
@@ -125,12 +130,19 @@ impl Spec for Gemini {
     }
 }
 
-/// What `countTokens` holds a whole request under.
-const WRAPPED: [&str; 2] = ["generateContentRequest", "generate_content_request"];
+/// What `countTokens` and Code Assist hold a whole request under.
+const WRAPPED: [&str; 3] = ["generateContentRequest", "generate_content_request", "request"];
+
+/// The whole request that a body holds under one key.
+fn wrapped(body: &Index) -> Option<NodeId> {
+    either(body, body.root(), WRAPPED).filter(|&request| body.kind(request) == Kind::Object)
+}
 
 /// The request itself.
 static REQUEST: Table = table! {
     "model" RequestOption Protected "selects the model";
+    "project" RequestOption Protected "names who pays";
+    "user_prompt_id" Metadata Protected "names what the user asked";
     "cachedContent" RequestOption Protected "names what the server stored";
     "cached_content" RequestOption Protected "names what the server stored";
 };
@@ -497,7 +509,7 @@ fn elements(body: &Index, node: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// The member of an object under either spelling of its key, the one that stands first.
-fn either(body: &Index, object: NodeId, keys: [&str; 2]) -> Option<NodeId> {
+/// The member of an object under any of these spellings of its key, the one that stands first.
+fn either<const N: usize>(body: &Index, object: NodeId, keys: [&str; N]) -> Option<NodeId> {
     body.children(object).find(|&member| keys.iter().any(|key| body.has_key(member, key)))
 }

@@ -79,6 +79,10 @@ impl Spec for Generic {
         &["tools", "tool_choice"]
     }
 
+    fn wrapper(&self, _: &Index) -> Option<NodeId> {
+        None
+    }
+
     fn message(&self, _: Role) -> Result<Spelling, &'static str> {
         Err(NO_MESSAGES)
     }

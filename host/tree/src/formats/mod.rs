@@ -103,6 +103,9 @@ pub(crate) trait Spec: Sync {
     /// Returns the keys of the body that mean nothing without tools: first that of the list of tools. Empty where nothing is sent.
     fn tool_options(&self) -> &'static [&'static str];
 
+    /// Returns the member that holds the whole request; `None` where that is the body itself.
+    fn wrapper(&self, body: &Index) -> Option<NodeId>;
+
     /// Returns how a message of text is spelled that is put in, or why none can be.
     fn message(&self, role: Role) -> Result<Spelling, &'static str>;
 }

@@ -87,6 +87,10 @@ impl Spec for OpenaiChat {
         &["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"]
     }
 
+    fn wrapper(&self, _: &Index) -> Option<NodeId> {
+        None
+    }
+
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {
         match role {
             Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),

@@ -121,6 +121,10 @@ impl Spec for OpenaiResponses {
         &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"]
     }
 
+    fn wrapper(&self, _: &Index) -> Option<NodeId> {
+        None
+    }
+
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {
         match role {
             Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),

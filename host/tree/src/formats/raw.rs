@@ -90,6 +90,10 @@ impl Spec for Raw {
         &[]
     }
 
+    fn wrapper(&self, _: &Index) -> Option<NodeId> {
+        None
+    }
+
     fn message(&self, role: Role) -> Result<Spelling, &'static str> {
         const AFTER: &str = r#""}]}"#;
         match role {

@@ -84,6 +84,10 @@ impl Spec for VscodeChat {
         &[]
     }
 
+    fn wrapper(&self, _: &Index) -> Option<NodeId> {
+        None
+    }
+
     fn message(&self, _: Role) -> Result<Spelling, &'static str> {
         Err(NO_MESSAGES)
     }

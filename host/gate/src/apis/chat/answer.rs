@@ -65,7 +65,7 @@ impl Reader for CompletionReader {
             }
             _ => json!({ field: held }),
         };
-        let mut chunk = scalars(last, &REPEATED);
+        let mut chunk = scalars(last, last.root(), &REPEATED);
         chunk["choices"] = json!([{ "index": place.choice, "delta": delta, "finish_reason": Value::Null }]);
         Added { name: None, data: chunk }
     }

@@ -3,6 +3,7 @@
 mod answer;
 pub(super) mod echo;
 
+use leafgate_answer::Api as AnswerApi;
 use leafgate_tree::{Document, Format};
 
 use super::{Conversation, Endpoint, openai};
@@ -50,6 +51,10 @@ impl Endpoint for Chat {
 impl Conversation for Chat {
     fn reader(&self, _: &Document) -> Box<dyn Reader> {
         Box::new(answer::CompletionReader)
+    }
+
+    fn answers(&self) -> AnswerApi {
+        AnswerApi::Chat
     }
 
     fn hints(&self, request: &Document) -> BodyHints {

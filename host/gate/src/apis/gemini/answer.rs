@@ -9,24 +9,38 @@ use crate::restore::{Added, CallSaid, Position, Reader, Reading, Said, TextKind,
 /// What an added event repeats of the one that it goes on with.
 const REPEATED: [&str; 3] = ["modelVersion", "responseId", "createTime"];
 
+/// The same, of what Code Assist has beside an answer.
+const TRACE: &str = "traceId";
+
+/// The member in which Code Assist has an answer.
+const RESPONSE: &str = "response";
+
 /// Reads an answer, a list of them, or an event of a stream: all have the same form.
-pub(super) struct ContentReader;
+pub(super) struct ContentReader {
+    /// Whether it is one of Code Assist.
+    pub(super) wraps: bool,
+}
+
+impl ContentReader {
+    fn says(&self, answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
+        match self.wraps {
+            true => answer.member(piece, RESPONSE).map(|piece| piece_says(answer, piece)).unwrap_or_default(),
+            false => piece_says(answer, piece),
+        }
+    }
+}
 
 impl Reader for ContentReader {
     fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
         let root = answer.root();
         if answer.is_list(root) {
-            return answer
-                .elements_of(root)
-                .into_iter()
-                .flat_map(|piece| piece_says(answer, piece))
-                .collect();
+            return answer.elements_of(root).into_iter().flat_map(|piece| self.says(answer, piece)).collect();
         }
-        piece_says(answer, root)
+        self.says(answer, root)
     }
 
     fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
-        piece_says(event, event.root())
+        self.says(event, event.root())
     }
 
     fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
@@ -34,9 +48,15 @@ impl Reader for ContentReader {
             TextKind::Reasoning => json!({ "text": held, "thought": true }),
             _ => json!({ "text": held }),
         };
-        let mut data = scalars(last, &REPEATED);
+        let root = last.root();
+        let piece = last.member(root, RESPONSE).filter(|_| self.wraps).unwrap_or(root);
+        let mut data = scalars(last, piece, &REPEATED);
         data["candidates"] =
             json!([{ "content": { "parts": [part], "role": "model" }, "index": place.choice }]);
+        if self.wraps {
+            let piece = std::mem::replace(&mut data, scalars(last, root, &[TRACE]));
+            data[RESPONSE] = piece;
+        }
         Added { name: None, data }
     }
 }

@@ -1,10 +1,10 @@
 //! Google's errors ([google.rpc.Status](https://cloud.google.com/apis/design/errors)), of whole
-//! answers and in streams alike.
+//! answers and in streams alike, whether it serves Gemini or Code Assist.
 
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
-use super::resource;
+use super::{is_internal, resource};
 use crate::apis::{Endpoint, Other};
 use crate::dialect::Dialect;
 use crate::refusal::Refusal;
@@ -13,26 +13,38 @@ use crate::sse;
 /// What Google's clients send with every request.
 const HEADERS: [&str; 2] = ["x-goog-api-key", "x-goog-api-client"];
 
-pub(in crate::apis) struct Google;
+pub(in crate::apis) struct Google {
+    /// What serves a path of no endpoint.
+    other: &'static Other,
+    /// Whether answers are those of Code Assist.
+    wraps: bool,
+}
 
-static OTHER: Other = Other { name: "google", dialect: &Google };
+pub(in crate::apis) static GEMINI: Google = Google { other: &OTHER, wraps: false };
+static OTHER: Other = Other { name: "google", dialect: &GEMINI };
+
+pub(in crate::apis) static CODE_ASSIST: Google = Google { other: &OF_CODE_ASSIST, wraps: true };
+static OF_CODE_ASSIST: Other = Other { name: "code-assist-other", dialect: &CODE_ASSIST };
 
 impl Dialect for Google {
     fn is_rooted(&self, path: &str) -> bool {
-        resource(path).is_some()
+        if self.wraps { is_internal(path) } else { resource(path).is_some() }
     }
 
     /// Under `/v1/`, which is OpenAI's root too, a method behind a colon tells them apart.
     fn has_path(&self, path: &str) -> bool {
-        resource(path).is_some_and(|resource| !path.starts_with("/v1/") || resource.contains(':'))
+        match resource(path) {
+            _ if self.wraps => is_internal(path),
+            resource => resource.is_some_and(|name| !path.starts_with("/v1/") || name.contains(':')),
+        }
     }
 
     fn has_headers(&self, headers: &HeaderMap) -> bool {
-        HEADERS.iter().any(|name| headers.contains_key(*name))
+        !self.wraps && HEADERS.iter().any(|name| headers.contains_key(*name))
     }
 
     fn other(&self) -> &'static dyn Endpoint {
-        &OTHER
+        self.other
     }
 
     fn error(&self, refusal: &Refusal) -> Value {
@@ -54,7 +66,10 @@ impl Dialect for Google {
 
     /// An answer of no candidates: Google's clients take a comment for a piece of JSON.
     fn keepalive(&self) -> &'static [u8] {
-        b"data: {\"candidates\": []}\n\n"
+        match self.wraps {
+            true => b"data: {\"response\": {\"candidates\": []}}\n\n",
+            false => b"data: {\"candidates\": []}\n\n",
+        }
     }
 }
 

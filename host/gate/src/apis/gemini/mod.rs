@@ -1,15 +1,20 @@
 //! Google's Gemini: `generateContent`, `streamGenerateContent` and `countTokens` ([API
 //! reference](https://ai.google.dev/api/generate-content)), under the paths of the Gemini API and
-//! of Vertex AI.
+//! of Vertex AI; and the same of Gemini Code Assist, which Gemini CLI asks with a login of Google.
 //!
 //! The path names the model and the method; nothing in a body asks for a stream. A stream comes as
 //! events with `alt=sse`, as Google's own clients ask for it, and else as a JSON array that grows:
 //! such an answer is restored whole, when it is complete.
+//!
+//! Code Assist holds a request in the member `request`, beside the model, and an answer in the member
+//! `response`; a count is answered as elsewhere. Its other methods are about the user and not about
+//! a conversation.
 
 mod answer;
 mod echo;
 mod error;
 
+use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
 use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Format};
@@ -18,20 +23,33 @@ use super::{Conversation, Endpoint, Wants, segment};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::restore::Reader;
-use crate::session::BodyHints;
+use crate::session::{BodyHints, Name};
 
-pub(super) use error::Google;
+pub(super) use error::{CODE_ASSIST, GEMINI};
 
 /// Versions of the API; Vertex AI has `v1` and `v1beta1`.
 const ROOTS: [&str; 4] = ["/v1beta/", "/v1/", "/v1alpha/", "/v1beta1/"];
+
+/// The version of Code Assist, whose methods are no model's.
+const INTERNAL: &str = "/v1internal";
+
+/// Whose sessions have a name in the body.
+const GEMINI_CLI: &str = "gemini-cli";
 
 /// What of a body names something wider than a conversation: the content that it shares with
 /// others.
 const WIDE: [&str; 2] = ["cachedContent", "cached_content"];
 
-/// The methods of a model, as far as the gate knows what their bodies say.
+/// A method of a model, as far as the gate knows what its bodies say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gemini {
+pub(crate) struct Gemini {
+    method: Method,
+    /// Whether bodies and answers are those of Code Assist.
+    wraps: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
     /// `generateContent`.
     Whole,
     /// `streamGenerateContent` with `alt=sse`.
@@ -43,18 +61,30 @@ pub(crate) enum Gemini {
 }
 
 impl Gemini {
+    pub(super) const WHOLE: Gemini = Gemini { method: Method::Whole, wraps: false };
+    pub(super) const EVENTS: Gemini = Gemini { method: Method::Events, wraps: false };
+    pub(super) const ARRAY: Gemini = Gemini { method: Method::Array, wraps: false };
+    pub(super) const COUNT: Gemini = Gemini { method: Method::Count, wraps: false };
+
+    /// The same of Code Assist.
+    pub(super) const fn wrapped(self) -> Gemini {
+        Gemini { wraps: true, ..self }
+    }
+
     /// The method that a path and its query ask for.
     fn asked(path: &str, query: Option<&str>) -> Option<Gemini> {
-        let (_, method) = model_and_method(path)?;
+        let internal = path.strip_prefix(INTERNAL).and_then(|rest| rest.strip_prefix(':'));
+        let method = internal.or_else(|| model_and_method(path).map(|(_, method)| method))?;
         let sse =
             query.is_some_and(|query| query.split('&').any(|pair| pair == "alt=sse" || pair == "$alt=sse"));
-        match method {
-            "generateContent" => Some(Gemini::Whole),
-            "streamGenerateContent" if sse => Some(Gemini::Events),
-            "streamGenerateContent" => Some(Gemini::Array),
-            "countTokens" => Some(Gemini::Count),
-            _ => None,
-        }
+        let method = match method {
+            "generateContent" => Method::Whole,
+            "streamGenerateContent" if sse => Method::Events,
+            "streamGenerateContent" => Method::Array,
+            "countTokens" => Method::Count,
+            _ => return None,
+        };
+        Some(Gemini { method, wraps: internal.is_some() })
     }
 }
 
@@ -71,13 +101,22 @@ fn resource(path: &str) -> Option<&str> {
     ROOTS.iter().find_map(|root| path.strip_prefix(root))
 }
 
+/// Whether a path is one of Code Assist.
+fn is_internal(path: &str) -> bool {
+    path.strip_prefix(INTERNAL).is_some_and(|rest| rest.starts_with([':', '/']))
+}
+
 impl Endpoint for Gemini {
     fn name(&self) -> &'static str {
-        match self {
-            Gemini::Whole => "gemini",
-            Gemini::Events => "gemini-stream",
-            Gemini::Array => "gemini-array",
-            Gemini::Count => "gemini-count",
+        match (self.method, self.wraps) {
+            (Method::Whole, false) => "gemini",
+            (Method::Events, false) => "gemini-stream",
+            (Method::Array, false) => "gemini-array",
+            (Method::Count, false) => "gemini-count",
+            (Method::Whole, true) => "code-assist",
+            (Method::Events, true) => "code-assist-stream",
+            (Method::Array, true) => "code-assist-array",
+            (Method::Count, true) => "code-assist-count",
         }
     }
 
@@ -96,7 +135,7 @@ impl Endpoint for Gemini {
 
     /// An array grows as well.
     fn streams_by_path(&self) -> Option<bool> {
-        Some(matches!(self, Gemini::Events | Gemini::Array))
+        Some(matches!(self.method, Method::Events | Method::Array))
     }
 
     /// Another model of the same place. Tuned ones have a list of their own.
@@ -111,35 +150,40 @@ impl Endpoint for Gemini {
         Some(format!("{before}/{list}/{}:{method}", segment(model)))
     }
 
-    /// Vertex AI counts a request as it is answered. The Gemini API refuses a prompt beside the
-    /// turns, but in a member that holds all of the request.
+    /// Vertex AI and Code Assist count a request as it is answered. The Gemini API refuses a prompt
+    /// beside the turns, but in a member that holds all of the request.
     fn wants(&self, path: &str) -> Wants {
-        match self {
-            Gemini::Count if path.contains("/projects/") => Wants::Count(Counted::Flat),
-            Gemini::Count => Wants::Count(Counted::Wrapped { model: self.model(path).unwrap_or_default() }),
-            Gemini::Whole | Gemini::Events | Gemini::Array => Wants::Turn,
+        match self.method {
+            Method::Count if self.wraps || path.contains("/projects/") => Wants::Count(Counted::Flat),
+            Method::Count => Wants::Count(Counted::Wrapped { model: self.model(path).unwrap_or_default() }),
+            Method::Whole | Method::Events | Method::Array => Wants::Turn,
         }
     }
 
     fn dialect(&self) -> &'static dyn Dialect {
-        &Google
+        if self.wraps { &CODE_ASSIST } else { &GEMINI }
     }
 
     fn conversation(&self) -> Option<&'static dyn Conversation> {
-        match self {
-            Gemini::Whole => Some(&Gemini::Whole),
-            Gemini::Events => Some(&Gemini::Events),
-            Gemini::Array => Some(&Gemini::Array),
-            Gemini::Count => None,
-        }
+        const TURNS: [&Gemini; 6] = [
+            &Gemini::WHOLE,
+            &Gemini::EVENTS,
+            &Gemini::ARRAY,
+            &Gemini::WHOLE.wrapped(),
+            &Gemini::EVENTS.wrapped(),
+            &Gemini::ARRAY.wrapped(),
+        ];
+        let turn = TURNS.into_iter().find(|turn| *turn == self)?;
+        Some(turn)
     }
 
     fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
-        Some(match self {
-            Gemini::Whole => Echoed::Json(echo::whole(echo)),
-            Gemini::Events => Echoed::Events(echo::events(echo)),
-            Gemini::Array => Echoed::Json(echo::array(echo)),
-            Gemini::Count => Echoed::Json(echo::count(echo)),
+        let echo = echo::Spoken { echo, wraps: self.wraps };
+        Some(match self.method {
+            Method::Whole => Echoed::Json(echo.whole()),
+            Method::Events => Echoed::Events(echo.events()),
+            Method::Array => Echoed::Json(echo.array()),
+            Method::Count => Echoed::Json(echo.count()),
         })
     }
 }
@@ -147,14 +191,25 @@ impl Endpoint for Gemini {
 impl Conversation for Gemini {
     /// An array is no stream of events: nothing can be added to it while a request waits.
     fn streams(&self, _: &Document) -> bool {
-        *self == Gemini::Events
+        self.method == Method::Events
     }
 
     fn reader(&self, _: &Document) -> Box<dyn Reader> {
-        Box::new(answer::ContentReader)
+        Box::new(answer::ContentReader { wraps: self.wraps })
     }
 
+    fn answers(&self) -> AnswerApi {
+        if self.wraps { AnswerApi::CodeAssist } else { AnswerApi::Gemini }
+    }
+
+    /// Gemini CLI names its session in the request that Code Assist is asked.
     fn hints(&self, request: &Document) -> BodyHints {
-        BodyHints { name: None, wide: super::texts(request, &WIDE) }
+        let (root, wrapped) = (request.root(), request.member(request.root(), "request"));
+        let session = wrapped.and_then(|wrapped| request.member(wrapped, "session_id"));
+        let session = session.and_then(|session| super::text(request, session));
+        BodyHints {
+            name: session.map(|session| Name::given(GEMINI_CLI, &session)),
+            wide: super::texts(request, wrapped.unwrap_or(root), &WIDE),
+        }
     }
 }

@@ -4,6 +4,7 @@ mod answer;
 pub(super) mod echo;
 mod error;
 
+use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, ValueType};
 
@@ -52,6 +53,10 @@ impl Endpoint for Messages {
 impl Conversation for Messages {
     fn reader(&self, _: &Document) -> Box<dyn Reader> {
         Box::new(answer::MessageReader)
+    }
+
+    fn answers(&self) -> AnswerApi {
+        AnswerApi::Messages
     }
 
     fn hints(&self, request: &Document) -> BodyHints {

@@ -147,7 +147,7 @@ impl Reader for ResponseReader {
             TextKind::Summary => "response.reasoning_summary_text.delta",
             TextKind::Content => "response.output_text.delta",
         };
-        let mut data = scalars(last, &REPEATED);
+        let mut data = scalars(last, last.root(), &REPEATED);
         data["type"] = name.into();
         data["delta"] = held.into();
         if place.text == TextKind::Content {

@@ -4,6 +4,7 @@ mod answer;
 mod echo;
 mod error;
 
+use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format};
 
@@ -73,6 +74,10 @@ impl Endpoint for InputTokens {
 impl Conversation for Responses {
     fn reader(&self, request: &Document) -> Box<dyn Reader> {
         Box::new(answer::ResponseReader::to(request))
+    }
+
+    fn answers(&self) -> AnswerApi {
+        AnswerApi::Responses
     }
 
     /// The conversation that OpenAI keeps has an id. A request that only names the response it goes

@@ -12,12 +12,13 @@ use super::speech::heard;
 use super::*;
 
 /// The folders of recorded answers, and how many streams every clone has of each.
-const FOLDERS: [(&str, &str, usize); 5] = [
+const FOLDERS: [(&str, &str, usize); 6] = [
     ("chat", "openai-chat", 2),
     ("chat", "copilot-capi-sse", 0),
     ("responses", "openai-responses", 1),
     ("messages", "anthropic-messages", 1),
     ("gemini-stream", "gemini", 1),
+    ("code-assist-stream", "code-assist", 1),
 ];
 
 /// The recorded streams.
