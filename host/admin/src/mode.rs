@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::saved::SavedStatus;
+use crate::turn::ShownText;
 
 /// What happens to a turn that no rule holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -148,6 +149,9 @@ pub struct SessionView {
     pub id: String,
     /// `<location> · <name> · …<end of its id>`.
     pub label: String,
+    /// How the latest message of the user begins, on one line, as it left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<ShownText>,
     /// Whether it is the one that a person looks at.
     pub active: bool,
     /// How many turns it has had.

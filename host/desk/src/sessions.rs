@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use crate::class::Class;
 use crate::tick::Tick;
 use crate::turn::Title;
+use crate::words::FirstWords;
 
 /// What tells one model's name from another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +59,8 @@ pub struct SessionLine {
     pub pending: usize,
     /// When its latest main request came.
     pub last: Tick,
+    /// How the latest message of the user begins, as it would leave.
+    pub words: Option<FirstWords>,
 }
 
 /// The conversations.
@@ -78,6 +81,7 @@ struct Session {
     last: Tick,
     /// Its place in the order.
     place: u64,
+    words: Option<FirstWords>,
 }
 
 impl Default for Sessions {
@@ -96,6 +100,7 @@ impl Sessions {
             requests: 0,
             last: now,
             place,
+            words: None,
         });
         self.order.remove(&session.place);
         self.order.insert(place, Arc::clone(&request.session));
@@ -103,6 +108,13 @@ impl Sessions {
         session.requests += 1;
         (session.last, session.place) = (now, place);
         self.follows && self.activate(&request.session)
+    }
+
+    /// The user said this in a conversation, as it would leave.
+    pub(crate) fn say(&mut self, session: &str, words: FirstWords) {
+        if let Some(known) = self.known.get_mut(session) {
+            known.words = Some(words);
+        }
     }
 
     /// Makes a conversation the active one, and stays with it. Returns whether it is known.
@@ -192,6 +204,7 @@ impl Sessions {
             requests: known.requests,
             pending: 0,
             last: known.last,
+            words: known.words.clone(),
             session: Arc::clone(key),
         })
     }

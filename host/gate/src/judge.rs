@@ -285,7 +285,7 @@ impl Case {
                 return Judged { outcome: Err(blocked(&hold)), tally, seen };
             }
         };
-        let (holds, mode) = match (self.turns.ask(&session.key, class, draft.document()), holds) {
+        let (holds, mode) = match (self.turns.ask(&session.key, class, &draft), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
                 let manner = self.manner(draft.document());

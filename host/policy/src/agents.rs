@@ -6,6 +6,7 @@ pub const AGENTS: &[&str] = &[
     "claude-code",
     "codex",
     "copilot-chat",
+    "copilot-cli",
     "gemini-cli",
     "google-genai",
     "openai-python",

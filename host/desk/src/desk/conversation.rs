@@ -8,6 +8,7 @@ use crate::monitor::{AgentLine, AgentRequest};
 use crate::reason::CancelReason;
 use crate::sessions::{Request, SessionLine};
 use crate::tick::Tick;
+use crate::words::FirstWords;
 
 impl<G> Desk<G> {
     /// Event: a request has come, and is not judged yet.
@@ -28,6 +29,12 @@ impl<G> Desk<G> {
             }
         }
         self.done(effects)
+    }
+
+    /// Event: the policy has judged a main request. The conversation is shown by what the user said
+    /// last, as it would leave.
+    pub fn say(&mut self, session: &str, words: FirstWords) {
+        self.sessions.say(session, words);
     }
 
     /// Event: a person looks at a conversation and stays with it. From now on modes pause requests
@@ -108,7 +115,8 @@ impl<G> Desk<G> {
     }
 
     fn count_of(&self, session: &str) -> usize {
-        self.lines.get(session).map_or(0, std::collections::VecDeque::len)
+        let line = self.lines.get(session).into_iter().flatten();
+        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| turn.with.is_none()).count()
     }
 
     /// Returns whether the active conversation is another one now.

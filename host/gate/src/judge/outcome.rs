@@ -173,7 +173,8 @@ impl Case {
             None => "chat",
             Some(location) => location.name(),
         };
-        Title { location: location.into(), name: Arc::clone(&self.agent) }
+        let name = self.hints.intent().map_or_else(|| Arc::clone(&self.agent), |intent| intent.name().into());
+        Title { location: location.into(), name }
     }
 
     /// What the agent that asks is called, where anybody says it.

@@ -9,10 +9,12 @@ use http::HeaderMap;
 use leafgate_desk::Class;
 use leafgate_tree::{Document, NodeType, Role};
 
+use crate::agent;
 use crate::apis::Api;
+use crate::session::Intent;
 
-/// VS Code's word for why it asks.
-const INTERACTION: &str = "x-interaction-type";
+/// Who sends what VS Code asks: a person, or a program of its own.
+const INITIATOR: &str = "x-initiator";
 
 /// Codex names its own agents here, and its own work on a conversation.
 const CODEX_AGENT: &str = "x-openai-subagent";
@@ -27,6 +29,9 @@ const CODEX_PARENT: &str = "x-codex-parent-thread-id";
 const CLAUDE_AGENT: &str = "x-claude-code-agent-id";
 const CLAUDE_SESSION: &str = "x-claude-code-session-id";
 
+/// The name of a client that asks its turns as streams.
+const GEMINI_CLI: &str = "gemini-cli";
+
 /// What a request's header says about who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClassHint {
@@ -35,16 +40,14 @@ pub(crate) struct ClassHint {
     agent: Option<Arc<str>>,
     /// Whether Claude Code says that the request is one of its own.
     of_claude: bool,
+    of_gemini: bool,
 }
 
 impl ClassHint {
     pub(crate) fn of(headers: &HeaderMap) -> ClassHint {
         let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let interaction = match value(INTERACTION) {
-            Some("conversation-subagent") => Some(Class::Subagent),
-            Some("conversation-background") => Some(Class::Side),
-            _ => None,
-        };
+        let by_person = value(INITIATOR) != Some("agent");
+        let intent = Intent::of(headers).map(|intent| intent.class(by_person));
         let codex = value(CODEX_AGENT)
             .filter(|agent| !agent.is_empty())
             .map(|agent| if CODEX_SIDE.contains(&agent) { Class::Side } else { Class::Subagent });
@@ -53,9 +56,10 @@ impl ClassHint {
             [CLAUDE_AGENT, CODEX_AGENT].into_iter().find_map(value).filter(|name| is_word(name));
         let agent = (names(CODEX_PARENT) || names(CLAUDE_AGENT)).then_some(Class::Subagent);
         ClassHint {
-            class: interaction.or(codex).or(agent),
+            class: intent.flatten().or(codex).or(agent),
             agent: names_agent.map(Arc::from),
             of_claude: names(CLAUDE_SESSION),
+            of_gemini: agent::agent(headers) == GEMINI_CLI,
         }
     }
 
@@ -73,6 +77,8 @@ impl ClassHint {
             Some(class) => class,
             None if asks_for_one_token(document) => Class::Side,
             None if self.of_claude && asks_for_a_title(document) => Class::Side,
+            // Its turns are streams; at once it asks which model a turn should have, or who speaks next.
+            None if self.of_gemini && api.streams_by_path() == Some(false) => Class::Side,
             None => Class::Main,
         }
     }
@@ -128,7 +134,14 @@ mod tests {
 
     use super::*;
 
-    fn class(path: &str, format: Format, header: Option<(&'static str, &'static str)>, body: &str) -> Class {
+    const INTERACTION: &str = "x-interaction-type";
+
+    fn class(
+        path: &str,
+        format: Format,
+        header: impl IntoIterator<Item = (&'static str, &'static str)>,
+        body: &str,
+    ) -> Class {
         let fields = header
             .into_iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
@@ -148,6 +161,9 @@ mod tests {
             (Some((INTERACTION, "conversation-panel")), Class::Main),
             (Some((INTERACTION, "conversation-subagent")), Class::Subagent),
             (Some((INTERACTION, "conversation-background")), Class::Side),
+            (Some((INTERACTION, "conversation-compaction")), Class::Side),
+            (Some((INTERACTION, "conversation-user")), Class::Main),
+            (Some((INTERACTION, "conversation-sampling")), Class::Subagent),
             (Some((CODEX_AGENT, "review")), Class::Subagent),
             (Some((CODEX_AGENT, "compact")), Class::Side),
             (Some((CODEX_AGENT, "")), Class::Main),
@@ -157,6 +173,33 @@ mod tests {
         ] {
             assert_eq!(chat(header), expected, "{header:?}");
         }
+    }
+
+    #[test]
+    fn what_vs_code_does_by_itself_is_a_side_request_and_what_its_extensions_ask_is_not() {
+        let body = r#"{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}"#;
+        for (intent, initiator, expected) in [
+            ("conversation-other", "agent", Class::Side),
+            ("conversation-other", "user", Class::Main),
+            ("conversation-agent", "agent", Class::Main),
+            ("conversation-agent", "user", Class::Main),
+        ] {
+            let headers = [("openai-intent", intent), (INITIATOR, initiator)];
+            let class = class("/v1/chat/completions", Format::OpenaiChat, headers, body);
+            assert_eq!(class, expected, "{intent} {initiator}");
+        }
+    }
+
+    #[test]
+    fn what_gemini_cli_asks_at_once_is_a_side_request() {
+        let body =
+            r#"{"model": "m", "request": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}}"#;
+        let of = |path: &str, agent: &'static str| class(path, Format::Gemini, [("user-agent", agent)], body);
+        let cli = "GeminiCLI-tui/0.61.0/gemini-2.5-pro (linux; x64; terminal)";
+        assert_eq!(of("/v1internal:generateContent", cli), Class::Side);
+        assert_eq!(of("/v1internal:streamGenerateContent?alt=sse", cli), Class::Main);
+        assert_eq!(of("/v1internal:generateContent", "another/1"), Class::Main);
+        assert_eq!(of("/v1beta/models/m:generateContent", cli), Class::Side);
     }
 
     #[test]

@@ -37,9 +37,19 @@ const OWN: [&str; 19] = [
     "baggage",
 ];
 
-/// Parts of the names of fields that number, time or trace one attempt (`x-stainless-retry-count`, `traceparent`, `x-request-id`).
-const OF_ATTEMPT: [&str; 7] =
-    ["retry", "attempt", "request-id", "requestid", "trace", "timeout", "correlation"];
+/// Parts of the names of fields that number, time or trace one attempt (`x-stainless-retry-count`, `traceparent`, `x-request-id`). VS
+/// Code's `x-agent-task-id` repeats the last, and its `x-interaction-id` changes with whatever else is asked in the window.
+const OF_ATTEMPT: [&str; 9] = [
+    "retry",
+    "attempt",
+    "request-id",
+    "requestid",
+    "trace",
+    "timeout",
+    "correlation",
+    "agent-task-id",
+    "interaction-id",
+];
 
 /// Returns what a request to an upstream asks for beside its body.
 pub(crate) fn destination(lane: &Lane, parts: &request::Parts) -> Destination {
@@ -108,6 +118,8 @@ mod tests {
                     ("anthropic-version", "2023-06-01"),
                     ("authorization", "Bearer renewed"),
                     ("traceparent", "00-1-2-3"),
+                    ("x-agent-task-id", "another"),
+                    ("x-interaction-id", "another"),
                 ]
             )
         );

@@ -4,11 +4,12 @@
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SessionView, TurnMode};
+use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SessionView, ShownText, TurnMode};
 use leafgate_desk::{
-    Asked, Class, Desk, DeskError, Dismissal, ModePause, Outlook, Question, Request, SessionLine, Tick,
+    Asked, Class, Desk, DeskError, Dismissal, FirstWords, ModePause, Outlook, Question, Request, SessionLine,
+    Tick,
 };
-use leafgate_tree::Document;
+use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
 
@@ -80,15 +81,22 @@ impl Turns {
     }
 
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
-    /// what was cancelled.
-    pub(crate) fn ask(&self, session: &str, class: Class, document: &Document) -> Answered {
+    /// what was cancelled. `draft` is what would leave.
+    pub(crate) fn ask(&self, session: &str, class: Class, draft: &Draft) -> Answered {
+        let words = (class == Class::Main).then(|| FirstWords::of(draft)).flatten();
         let has_cancelled = {
             let state = self.lock();
             state.desk.has_cancelled(session, self.now())
         };
         // Takes as long as the body is large, so outside of the lock.
-        let question = has_cancelled.then(|| Question::of(document));
-        match self.event(|desk, now| desk.ask(session, class, question.as_ref(), now)) {
+        let question = has_cancelled.then(|| Question::of(draft.document()));
+        let asked = self.event(|desk, now| {
+            if let Some(words) = words {
+                desk.say(session, words);
+            }
+            desk.ask(session, class, question.as_ref(), now)
+        });
+        match asked {
             Asked::Nothing => Answered::Nothing,
             Asked::Pause(pause) => Answered::Pause(pause),
             Asked::Dismissed(dismissal) => {
@@ -157,6 +165,7 @@ fn session(line: SessionLine, now: Tick) -> SessionView {
     SessionView {
         id: line.session.to_string(),
         label: line.label,
+        words: line.words.as_ref().map(|words| ShownText::new(words.expose())),
         active: line.active,
         requests: line.requests,
         pending: line.pending,

@@ -4,7 +4,7 @@
 //! on every turn and after a restart, and telling nothing about the name. Other requests are no
 //! conversations; each has a vault of its own, which nobody finds again.
 
-mod location;
+mod intent;
 mod name;
 
 use std::num::NonZeroUsize;
@@ -17,7 +17,7 @@ use lru::LruCache;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-pub(crate) use location::Location;
+pub(crate) use intent::{Intent, Location};
 use name::Hint;
 pub(crate) use name::{BodyHints, CLAUDE_CODE, Name};
 
@@ -45,16 +45,22 @@ pub(crate) struct Sessions {
 pub(crate) struct Hints {
     name: Option<Hint>,
     location: Option<Location>,
+    intent: Option<Intent>,
 }
 
 impl Hints {
     pub(crate) fn of(headers: &HeaderMap) -> Hints {
-        Hints { name: Hint::of(headers), location: Location::of(headers) }
+        Hints { name: Hint::of(headers), location: Location::of(headers), intent: Intent::of(headers) }
     }
 
     /// Where the conversation takes place.
     pub(crate) fn location(&self) -> Option<Location> {
         self.location
+    }
+
+    /// What is asked for.
+    pub(crate) fn intent(&self) -> Option<Intent> {
+        self.intent
     }
 }
 

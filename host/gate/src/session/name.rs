@@ -1,7 +1,8 @@
 //! What names a conversation: a hint of its client, or how it begins.
 //!
-//! A hint that a client makes for one conversation is its name: Claude Code and Codex send one in a
-//! header, Claude Code another in the body, and OpenAI's conversations have an id. A hint that is
+//! A hint that a client makes for one conversation is its name: Claude Code, Codex and Copilot CLI
+//! send one in a header, Claude Code and Gemini CLI one in the body, and OpenAI's conversations have
+//! an id. A hint that is
 //! wider than a conversation, as a user, a window or a cache, tells conversations apart that begin
 //! alike, and is never a name alone.
 //!
@@ -19,7 +20,11 @@ use sha2::{Digest, Sha256};
 use crate::apis::Api;
 
 /// Headers that name a conversation, and whose names they are.
-const GIVEN: [(&str, &str); 2] = [("x-claude-code-session-id", CLAUDE_CODE), ("session-id", "codex")];
+const GIVEN: [(&str, &str); 3] = [
+    ("x-claude-code-session-id", CLAUDE_CODE),
+    ("session-id", "codex"),
+    ("x-client-session-id", "copilot-cli"),
+];
 
 /// The header that names a window of VS Code, in which many conversations may be.
 const WINDOW: &str = "vscode-sessionid";
@@ -45,7 +50,7 @@ pub(crate) struct BodyHints {
 }
 
 /// What names a request's conversation.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     Given(String),
     /// The conversation of a response, which a gate may know.
@@ -200,6 +205,22 @@ mod tests {
         assert_eq!(of(json!("conv_1")), Name::Given("conversation\0conv_1".into()));
         assert_eq!(of(json!({ "id": "conv_1" })), of(json!("conv_1")));
         assert_ne!(of(Value::Null), of(json!("conv_1")));
+    }
+
+    #[test]
+    fn gemini_cli_names_its_session_in_what_code_assist_wraps() {
+        let asks = |session: Value, said: &str| {
+            let request = json!({ "contents": [{ "role": "user", "parts": [{ "text": said }] }], "session_id": session });
+            json!({ "model": "m", "project": "p", "request": request })
+        };
+        let of = |body: Value| name(Format::Gemini, &body, None);
+        let given = Name::Given(named("gemini-cli", SESSION));
+        assert_eq!(
+            (of(asks(json!(SESSION), "Hi")), of(asks(json!(SESSION), "Ho"))),
+            (given.clone(), given.clone())
+        );
+        assert_ne!(of(asks(Value::Null, "Hi")), given);
+        assert_ne!(of(asks(Value::Null, "Hi")), of(asks(Value::Null, "Ho")));
     }
 
     #[test]

@@ -43,7 +43,12 @@ fn what(mode: TurnMode) -> &'static str {
 #[must_use]
 pub fn session_row(session: &SessionView) -> Row {
     let row = Row::of(if session.active { "* " } else { "  " }, RowStyle::Strong)
-        .and(&session.label, RowStyle::Strong)
+        .and(&session.label, RowStyle::Strong);
+    let row = match &session.words {
+        Some(words) => row.and(&format!("  “{}”", words.expose()), RowStyle::Plain),
+        None => row,
+    };
+    let row = row
         .and(
             &format!("  {}", count(usize::try_from(session.requests).unwrap_or(usize::MAX), "turn")),
             RowStyle::Plain,

@@ -73,6 +73,7 @@ fn session(number: u64, active: bool) -> SessionView {
     SessionView {
         id: format!("SESSION_{number}"),
         label: format!("chat · claude-code · …3f{number}a"),
+        words: active.then(|| ShownText::new("Why is the sky blue?")),
         active,
         requests: number,
         pending: usize::from(active),
@@ -331,6 +332,8 @@ impl FakeTurn {
             edits: 0,
             redactions: 0,
             connections: 1,
+            with: None,
+            beside: 0,
             generation: "g7-51c0".into(),
         };
         FakeTurn { summary, draft, notes: Vec::new(), pins: Vec::new(), last_version: 0, undone: 0 }

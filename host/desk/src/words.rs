@@ -1,0 +1,163 @@
+//! What the user said last in a request, as it would leave.
+//!
+//! Clients put what they know into the user's message beside his own words: in parts of their own
+//! that are tags (Claude Code), in tags before the words (Copilot CLI), or in tags around one that
+//! holds the words (VS Code).
+
+use std::fmt;
+use std::ops::Range;
+
+use leafgate_tree::{Draft, LeafKind, NodeId, NodeType, Role, Section, SectionKind};
+
+/// Characters of a question that a list shows: half a line.
+const WORDS_SHOWN: usize = 48;
+
+/// The tag in which VS Code puts what the user typed.
+const QUERY: (&str, &str) = ("<userRequest>", "</userRequest>");
+
+/// The first words of what a turn asks. `Debug` prints their length: even redacted, they are the
+/// user's.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FirstWords(Box<str>);
+
+impl FirstWords {
+    /// Returns how the latest message of the user begins, as it would leave.
+    #[must_use]
+    pub fn of(draft: &Draft) -> Option<Self> {
+        let (node, at) = own_words(draft)?;
+        Some(FirstWords(first_words(&draft.text(node).expose()[at]).into()))
+    }
+
+    /// Returns the words on one line, for a printer that shows control characters as visible text.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for FirstWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of text", self.0.len())
+    }
+}
+
+/// Finds what the user said last: the leaf, and where in its text the words stand.
+pub(crate) fn own_words(draft: &Draft) -> Option<(NodeId, Range<usize>)> {
+    let document = draft.document();
+    let is_asked = |section: &&Section| {
+        let by_user = section.role == Role::User && section.kind == SectionKind::User;
+        by_user && section.node_type == NodeType::Message && !draft.is_deleted(section.node)
+    };
+    let message = document.sections().iter().rev().find(is_asked)?;
+    let mut last = None;
+    for leaf in document.lasting_leaves(message.node).filter(|leaf| leaf.kind() == LeafKind::Text) {
+        let text = draft.text(leaf.id());
+        let (at, is_own) = own(text.expose());
+        if !at.is_empty() && (last.is_none() || is_own) {
+            last = Some((leaf.id(), at));
+        }
+    }
+    last
+}
+
+/// Where in a text the user's words stand, and whether these are his own and no client's.
+fn own(text: &str) -> (Range<usize>, bool) {
+    let all = trimmed(text, 0..text.len());
+    if !text[all.clone()].starts_with('<') {
+        return (all, true);
+    }
+    let (open, close) = QUERY;
+    let start = text.rfind(open).map(|start| start + open.len());
+    if let Some(query) = start.and_then(|start| Some(start..start + text[start..].rfind(close)?)) {
+        return (trimmed(text, query), true);
+    }
+    let mut rest = all.clone();
+    while let Some(end) = tag_end(&text[rest.clone()]) {
+        rest = trimmed(text, rest.start + end..rest.end);
+    }
+    if rest.is_empty() { (all, false) } else { (rest.clone(), !text[rest].starts_with('<')) }
+}
+
+/// Where the tag ends that a text begins with; `None` where it begins with none that is closed.
+fn tag_end(text: &str) -> Option<usize> {
+    let name: &str = text.strip_prefix('<')?;
+    let name = &name[..name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))?];
+    let close = format!("</{name}>");
+    (!name.is_empty()).then(|| text.find(&close).map(|at| at + close.len())).flatten()
+}
+
+fn trimmed(text: &str, at: Range<usize>) -> Range<usize> {
+    let start = at.end - text[at.clone()].trim_start().len();
+    start..start + text[start..at.end].trim_end().len()
+}
+
+fn first_words(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(WORDS_SHOWN));
+        if line.chars().count() > WORDS_SHOWN {
+            return line.chars().take(WORDS_SHOWN - 1).chain(['…']).collect();
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use leafgate_tree::{Document, Format, Limits, Redaction};
+
+    use super::*;
+
+    fn asks(content: &str) -> Draft {
+        let body = format!(
+            r#"{{"messages": [{{"role": "user", "content": "First"}}, {{"role": "assistant", "content": "Yes?"}},
+                {{"role": "user", "content": {content}}}, {{"role": "assistant", "content": "Well"}}]}}"#
+        );
+        Draft::new(Arc::new(Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap()))
+    }
+
+    #[test]
+    fn a_turn_is_called_by_the_first_words_that_the_user_wrote_last() {
+        let long = format!("\"{}\"", "long ".repeat(20));
+        for (content, words) in [
+            (r#""Look  at\n\tthis""#, "Look at this"),
+            (
+                r#"[{"type": "text", "text": "<env>Linux</env>"}, {"type": "text", "text": "Why?"}, {"type": "text", "text": "<hint>"}]"#,
+                "Why?",
+            ),
+            (r#"[{"type": "text", "text": "<env>Linux</env>"}]"#, "<env>Linux</env>"),
+            (
+                r#""<context>\nToday\n</context>\n<userRequest>\nWhy </userRequest>?\n</userRequest>\n""#,
+                "Why </userRequest>?",
+            ),
+            (
+                r#"[{"type": "text", "text": "<userRequest>\nWhy?\n</userRequest>\n"}, {"type": "text", "text": "<hint>"}]"#,
+                "Why?",
+            ),
+            (r#""<now>Noon</now>\n\n<at>Here</at>\nWhy <b>?""#, "Why <b>?"),
+            (r#""<userRequest>Why?""#, "<userRequest>Why?"),
+            (r#""What does <userRequest>a</userRequest> do?""#, "What does <userRequest>a</userRequest> do?"),
+            (&long, "long long long long long long long long long lo…"),
+        ] {
+            assert_eq!(FirstWords::of(&asks(content)).unwrap().expose(), words, "{content}");
+        }
+        assert_eq!(FirstWords::of(&asks(r#""  ""#)), None);
+        assert_eq!(FirstWords::of(&asks(r#""<userRequest> </userRequest>""#)), None);
+    }
+
+    #[test]
+    fn invariant_6_the_first_words_are_those_that_would_leave_and_debug_hides_them() {
+        let mut draft = asks(r#""Write to jane""#);
+        let node = draft.document().resolve("/messages/2/content").unwrap();
+        let redaction = Redaction { at: 9..13, label: "NAME".into(), replacement: "NAME_x".to_owned() };
+        draft.redact(node, &[redaction], &leafgate_tree::Author::rule("names")).unwrap();
+        let words = FirstWords::of(&draft).unwrap();
+        assert_eq!(words.expose(), "Write to NAME_x");
+        assert_eq!(format!("{words:?}"), "15 bytes of text");
+    }
+}

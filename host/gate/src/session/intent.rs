@@ -1,0 +1,127 @@
+//! What VS Code and Copilot CLI say they ask for: in a panel, an editor, a terminal; or beside a
+//! conversation.
+//!
+//! A client may have conversations in several of these under one name, or with the same beginning.
+//! Each is one of its own, so the location is a part of its key.
+//!
+//! What else VS Code sends names less than it seems to. `VScode-SessionId` names a window, in which
+//! many conversations may be. `X-Interaction-Id` names what was asked last in that window, whichever
+//! of them goes on asking, and `X-Agent-Task-Id` repeats the number of one request. So none of these
+//! is the name of a conversation.
+
+use http::HeaderMap;
+use leafgate_desk::Class;
+
+/// The headers in which they say what they ask for. The first one is the more telling: it names
+/// agents and work beside a conversation, where the other says where a person is.
+const INTERACTION: &str = "x-interaction-type";
+const INTENT: &str = "openai-intent";
+
+/// Their words for what they ask, and ours for the location that these name.
+const INTENTS: [(&str, Option<Location>); 14] = [
+    ("conversation-panel", Some(Location("panel"))),
+    ("conversation-agent", Some(Location("agent"))),
+    ("conversation-inline", Some(Location("editor"))),
+    ("conversation-edits", Some(Location("editing session"))),
+    ("conversation-notebook", Some(Location("notebook"))),
+    ("conversation-terminal", Some(Location("terminal"))),
+    ("conversation-other", Some(Location("other"))),
+    ("responses-proxy", Some(Location("responses proxy"))),
+    ("messages-proxy", Some(Location("messages proxy"))),
+    ("conversation-user", None),
+    ("conversation-subagent", None),
+    ("conversation-sampling", None),
+    ("conversation-background", None),
+    ("conversation-compaction", None),
+];
+
+/// Where a conversation takes place, as far as its client says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Location(&'static str);
+
+impl Location {
+    /// Reads the location that a request's header names.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Location> {
+        [INTENT, INTERACTION].into_iter().find_map(|header| said(headers, header)?.1)
+    }
+
+    /// Returns our word for it.
+    pub(crate) fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+/// What a request is for, as its client says: one of the words above, and never a text of the
+/// header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Intent(&'static str);
+
+impl Intent {
+    /// Reads the intent that a request's header names.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Intent> {
+        [INTERACTION, INTENT].into_iter().find_map(|header| Some(Intent(said(headers, header)?.0)))
+    }
+
+    /// Returns the client's word for it.
+    pub(crate) fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// Returns whose request it is, where the word says that. A server of tools that samples a model
+    /// works for the conversation as an agent does. What is asked elsewhere than in a conversation is
+    /// an extension's, where a person began it; else VS Code suggests edits, or mends those of a model.
+    pub(crate) fn class(self, by_person: bool) -> Option<Class> {
+        match self.0 {
+            "conversation-subagent" | "conversation-sampling" => Some(Class::Subagent),
+            "conversation-background" | "conversation-compaction" => Some(Class::Side),
+            "conversation-other" if !by_person => Some(Class::Side),
+            _ => None,
+        }
+    }
+}
+
+fn said(headers: &HeaderMap, header: &str) -> Option<(&'static str, Option<Location>)> {
+    let said = headers.get(header)?.to_str().ok()?;
+    INTENTS.into_iter().find(|(word, _)| *word == said)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
+        let field = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        fields.iter().map(field).collect()
+    }
+
+    #[test]
+    fn a_location_is_what_either_header_says() {
+        let of = |fields: &[(&'static str, &'static str)]| Location::of(&headers(fields)).map(Location::name);
+        assert_eq!(of(&[("openai-intent", "conversation-inline")]), Some("editor"));
+        assert_eq!(of(&[("x-interaction-type", "conversation-terminal")]), Some("terminal"));
+        let subagent =
+            [("openai-intent", "conversation-agent"), ("x-interaction-type", "conversation-subagent")];
+        assert_eq!(of(&subagent), Some("agent"));
+        for nowhere in
+            [&[][..], &[("openai-intent", "")], &[("x-interaction-type", "conversation-background")]]
+        {
+            assert_eq!(of(nowhere), None, "{nowhere:?}");
+        }
+    }
+
+    #[test]
+    fn an_intent_is_the_more_telling_word_and_never_a_text_of_the_header() {
+        let of = |fields: &[(&'static str, &'static str)]| Intent::of(&headers(fields)).map(Intent::name);
+        assert_eq!(of(&[("openai-intent", "conversation-agent")]), Some("conversation-agent"));
+        let title =
+            [("openai-intent", "conversation-panel"), ("x-interaction-type", "conversation-background")];
+        assert_eq!(of(&title), Some("conversation-background"));
+        let odd = [("openai-intent", "conversation-panel"), ("x-interaction-type", "mine")];
+        assert_eq!(of(&odd), Some("conversation-panel"));
+        assert_eq!(of(&[("x-interaction-type", "mine")]), None);
+    }
+}
