@@ -126,6 +126,13 @@ pub struct TurnSummary {
     pub redactions: usize,
     /// Connections that wait for its answer.
     pub connections: usize,
+    /// The turn that it waits with: a client's own request that repeats the words of that one, and
+    /// shares its decision. Lists leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
+    /// How many of a client's own requests wait with it.
+    #[serde(default)]
+    pub beside: usize,
     /// Name of the policy generation that it keeps.
     pub generation: String,
 }

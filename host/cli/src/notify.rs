@@ -144,7 +144,7 @@ impl Waits {
 
 fn began(event: Event) -> Option<Waits> {
     match event {
-        Event::Paused { turn } => Some(Waits::of(&turn)),
+        Event::Paused { turn } if turn.with.is_none() => Some(Waits::of(&turn)),
         _ => None,
     }
 }
@@ -188,6 +188,8 @@ mod tests {
             edits: 0,
             redactions: 0,
             connections: 1,
+            with: None,
+            beside: 0,
             generation: "g".to_owned(),
         }
     }

@@ -38,6 +38,14 @@ pub enum DeskError {
         /// The turn at the front.
         behind: TurnId,
     },
+    /// It waits with another turn, and shares that one's decision.
+    #[error("turn {turn} repeats the words of turn {lead} and waits with it: decide about turn {lead}")]
+    Beside {
+        /// The turn.
+        turn: TurnId,
+        /// The turn that it waits with.
+        lead: TurnId,
+    },
     /// No client is connected to get the answer.
     #[error("the client of turn {turn} is gone: the turn can be resumed if the same request comes again")]
     Disconnected {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leafgate_admin::HoldState;
-use leafgate_policy::{Hold, HoldPlace, OnTimeout, Verdict};
+use leafgate_policy::{Cause, Hold, HoldPlace, OnTimeout, Verdict};
 
 use crate::tick::Tick;
 
@@ -73,6 +73,12 @@ impl Holds {
                 listed && other.places.iter().all(shown)
             })
         })
+    }
+
+    /// Returns what asked for a person: rules, and the kinds of their reasons. Edits may have removed
+    /// what some of them asked about.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = (&str, Cause)> + Clone {
+        self.list.iter().map(|held| (&*held.hold.rule, held.hold.cause))
     }
 
     /// Returns the block that prevents a resume.
@@ -161,8 +167,6 @@ impl Holds {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_policy::Cause;
-
     use super::*;
 
     const DEFAULT: Duration = Duration::from_secs(300);

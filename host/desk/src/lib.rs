@@ -18,6 +18,7 @@
 //!   │               │          └─────────────────────────────────────► │──► cancelled
 //!   │               └──────────────────────────────────────────────────┘
 //!   ├──► joined: the turn of the same request; the older connection is answered at once
+//!   ├──► beside: a side request with the words of another turn, whose decision it shares
 //!   ├──► dismissed: the same was cancelled a moment ago, or the mode that asked is off
 //!   └──► refused: no room
 //! ```
@@ -35,6 +36,8 @@
 //! - **A change is redacted before it counts.** It is made on a copy, redacted and judged by the
 //!   turn's own generation, and then replaces the turn whole. Undo leads back to the very bytes and
 //!   never to a redacted value.
+//! - **A person is asked once.** A side request that repeats a turn's words and adds nothing that
+//!   anybody would be asked about shares that turn's decision ([`beside`]). Nothing else does.
 //! - **A cancel holds.** The same question of the same conversation is not asked of a person again
 //!   for a while, and not sent, however the client asks.
 //! - **A deadline always exists**, and everything is bounded by [`DeskLimits`]. What exceeds them
@@ -44,6 +47,7 @@
 //! verdict from the policy and the modes from the admin API, and asks for a review through
 //! [`Reviewer`].
 
+mod beside;
 mod cancels;
 mod class;
 mod desk;
@@ -62,7 +66,9 @@ mod sessions;
 mod summary;
 mod tick;
 mod turn;
+mod words;
 
+pub use beside::{Lead, Repeats};
 pub use class::Class;
 pub use desk::{Admission, Asked, Desk, Outlook};
 pub use digest::{BadDigest, Destination, Digest};
@@ -77,6 +83,7 @@ pub use reason::{CancelReason, Dismissal, Room};
 pub use reviewer::Reviewer;
 pub use revision::{Change, Revised, Revision};
 pub use sessions::{ModelKey, Request, SessionLine};
-pub use summary::{FirstWords, TurnLine};
+pub use summary::TurnLine;
 pub use tick::Tick;
 pub use turn::{Arrival, ConnectionId, Paused, RequestKey, Title, Turn, TurnId, TurnState};
+pub use words::FirstWords;

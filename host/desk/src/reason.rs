@@ -23,6 +23,8 @@ pub enum CancelReason {
     SessionDisposed,
     /// Its conversation goes on with another model.
     ContextChanged,
+    /// It waited with a turn that a person edited.
+    TurnEdited,
 }
 
 impl CancelReason {
@@ -37,6 +39,7 @@ impl CancelReason {
             CancelReason::Superseded => "superseded",
             CancelReason::SessionDisposed => "sessionDisposed",
             CancelReason::ContextChanged => "contextChanged",
+            CancelReason::TurnEdited => "turnEdited",
         }
     }
 
@@ -52,6 +55,9 @@ impl CancelReason {
             CancelReason::SessionDisposed | CancelReason::ContextChanged => {
                 "Chat context changed (new session or model). Pending request was discarded."
             }
+            CancelReason::TurnEdited => {
+                "it repeats words of a request that a person edited before it was sent, so it was not sent as well."
+            }
         }
     }
 
@@ -64,7 +70,8 @@ impl CancelReason {
             | CancelReason::ModeDisabled
             | CancelReason::Superseded
             | CancelReason::SessionDisposed
-            | CancelReason::ContextChanged => true,
+            | CancelReason::ContextChanged
+            | CancelReason::TurnEdited => true,
             CancelReason::ClientGone | CancelReason::GateStopped => false,
         }
     }

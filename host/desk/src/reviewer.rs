@@ -1,7 +1,7 @@
 //! What the desk needs from the policy: a review of a request that a person has changed.
 
 use leafgate_policy::{Hold, Verdict};
-use leafgate_tree::Draft;
+use leafgate_tree::{Document, Draft};
 
 /// The policy of one generation, with the session's vault and the context of one turn.
 ///
@@ -17,6 +17,10 @@ pub trait Reviewer {
     /// A value that must be redacted and cannot be where it stands. The change is not made then,
     /// and the text is kept nowhere.
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold>;
+
+    /// Returns whether anything would keep this body from leaving at once, if it came instead of the
+    /// turn's. What is put in for rules or remembered is no part of the turn.
+    fn asks(&self, body: Document) -> bool;
 
     /// Returns the bytes of memory that it keeps for this turn alone, estimated.
     fn memory(&self) -> usize;

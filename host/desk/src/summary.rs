@@ -3,43 +3,21 @@
 //! they would leave.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use leafgate_admin::TurnMode;
 use leafgate_policy::{Hold, OnTimeout};
-use leafgate_tree::{Draft, Format, LeafKind, NodeType, Role, Section, SectionId, SectionKind, Version};
+use leafgate_tree::{Draft, Format, SectionId, Version};
 
 use crate::class::Class;
 use crate::digest::Digest;
 use crate::holds::TurnHold;
 use crate::tick::Tick;
 use crate::turn::{Turn, TurnId, TurnState};
+use crate::words::FirstWords;
 
 /// Characters of a model's name that a list shows. Real names have up to 60.
 const MODEL_SHOWN: usize = 64;
-
-/// Characters of a question that a list shows: half a line.
-const WORDS_SHOWN: usize = 48;
-
-/// The first words of what a turn asks. `Debug` prints their length: even redacted, they are the
-/// user's.
-#[derive(Clone, PartialEq, Eq)]
-pub struct FirstWords(Box<str>);
-
-impl FirstWords {
-    /// Returns the words on one line, for a printer that shows control characters as visible text.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for FirstWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of text", self.0.len())
-    }
-}
 
 /// A turn in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +60,10 @@ pub struct TurnLine {
     pub at_deadline: OnTimeout,
     /// How often the same request came again on another connection.
     pub joined: u32,
+    /// The turn that it waits with, whose decision it shares.
+    pub with: Option<TurnId>,
+    /// How many side requests wait with it.
+    pub beside: usize,
     /// Number of its last change.
     pub version: Version,
     /// The digest that a resume must carry.
@@ -112,7 +94,7 @@ impl Extract {
         let put_in = draft.inserted().map(|inserted| inserted.redacted().len()).sum::<usize>();
         Extract {
             model: model(draft),
-            words: words(draft),
+            words: FirstWords::of(draft),
             edits: draft.standing_edits().len(),
             redactions: draft.standing_redactions().len() + put_in,
             deletions: deletions(draft),
@@ -145,6 +127,8 @@ impl<G> Turn<G> {
             deadline: expiry.at,
             at_deadline: expiry.then,
             joined: self.joined,
+            with: self.with,
+            beside: self.beside.len(),
             version: self.version,
             digest: self.rendering.digest,
             edits: self.extract.edits,
@@ -173,39 +157,6 @@ pub(crate) fn model(draft: &Draft) -> Option<String> {
     Some(draft.text(node).expose().chars().take(MODEL_SHOWN).collect())
 }
 
-/// Clients put what they know into the user's message before his own words, in tags.
-fn words(draft: &Draft) -> Option<FirstWords> {
-    let document = draft.document();
-    let is_asked = |section: &&Section| {
-        let by_user = section.role == Role::User && section.kind == SectionKind::User;
-        by_user && section.node_type == NodeType::Message && !draft.is_deleted(section.node)
-    };
-    let message = document.sections().iter().rev().find(is_asked)?;
-    let mut last = None;
-    for leaf in document.lasting_leaves(message.node).filter(|leaf| leaf.kind() == LeafKind::Text) {
-        let text = draft.text(leaf.id());
-        let line = first_words(text.expose());
-        if !line.is_empty() && (last.is_none() || !line.starts_with('<')) {
-            last = Some(line);
-        }
-    }
-    last.map(|line| FirstWords(line.into()))
-}
-
-fn first_words(text: &str) -> String {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.extend(word.chars().take(WORDS_SHOWN));
-        if line.chars().count() > WORDS_SHOWN {
-            return line.chars().take(WORDS_SHOWN - 1).chain(['…']).collect();
-        }
-    }
-    line
-}
-
 /// Counts the outermost sections that are left out. A tool definition stands inside a section that
 /// is not.
 fn deletions(draft: &Draft) -> usize {
@@ -219,47 +170,4 @@ fn deletions(draft: &Draft) -> usize {
         }
     }
     nodes.len()
-}
-
-#[cfg(test)]
-mod tests {
-    use leafgate_tree::{Document, Limits, Redaction};
-
-    use super::*;
-
-    fn asks(content: &str) -> Draft {
-        let body = format!(
-            r#"{{"messages": [{{"role": "user", "content": "First"}}, {{"role": "assistant", "content": "Yes?"}},
-                {{"role": "user", "content": {content}}}, {{"role": "assistant", "content": "Well"}}]}}"#
-        );
-        Draft::new(Arc::new(Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap()))
-    }
-
-    #[test]
-    fn a_turn_is_called_by_the_first_words_that_the_user_wrote_last() {
-        let long = format!("\"{}\"", "long ".repeat(20));
-        for (content, words) in [
-            (r#""Look  at\n\tthis""#, "Look at this"),
-            (
-                r#"[{"type": "text", "text": "<env>Linux</env>"}, {"type": "text", "text": "Why?"}, {"type": "text", "text": "<hint>"}]"#,
-                "Why?",
-            ),
-            (r#"[{"type": "text", "text": "<env>Linux</env>"}]"#, "<env>Linux</env>"),
-            (&long, "long long long long long long long long long lo…"),
-        ] {
-            assert_eq!(super::words(&asks(content)).unwrap().expose(), words, "{content}");
-        }
-        assert_eq!(super::words(&asks(r#""  ""#)), None);
-    }
-
-    #[test]
-    fn invariant_6_the_first_words_are_those_that_would_leave_and_debug_hides_them() {
-        let mut draft = asks(r#""Write to jane""#);
-        let node = draft.document().resolve("/messages/2/content").unwrap();
-        let redaction = Redaction { at: 9..13, label: "NAME".into(), replacement: "NAME_x".to_owned() };
-        draft.redact(node, &[redaction], &leafgate_tree::Author::rule("names")).unwrap();
-        let words = super::words(&draft).unwrap();
-        assert_eq!(words.expose(), "Write to NAME_x");
-        assert_eq!(format!("{words:?}"), "15 bytes of text");
-    }
 }

@@ -8,6 +8,7 @@ use leafgate_admin::TurnMode;
 use leafgate_policy::Hold;
 use leafgate_tree::{Draft, Invalid, SectionId, Version};
 
+use crate::beside::{self, Addition, Repeats};
 use crate::class::Class;
 use crate::digest::{Destination, Digest, Rendering};
 use crate::holds::{Expiry, Holds, TurnHold};
@@ -96,6 +97,22 @@ pub struct Arrival<G> {
     pub(crate) model: Option<ModelKey>,
     pub(crate) extract: Extract,
     pub(crate) memory: usize,
+    /// What its user said last, where it is no side request.
+    pub(crate) said: Option<Arc<str>>,
+    pub(crate) repeats: Option<Repeats>,
+}
+
+impl<G> Arrival<G> {
+    /// Says what a side request repeats of a turn ([`Repeats::of`]).
+    #[must_use]
+    pub fn repeating(self, repeats: Option<Repeats>) -> Self {
+        Arrival { repeats, ..self }
+    }
+
+    /// The bytes of memory that it takes, estimated.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory + self.said.as_ref().map_or(0, |said| said.len())
+    }
 }
 
 impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
@@ -105,11 +122,13 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
             true => Digest::of(&paused.to, paused.draft.document().source()),
             false => rendering.digest,
         };
+        let said = (paused.class != Class::Side).then(|| beside::said(&paused.draft)).flatten();
         let memory = memory(&paused.draft, &rendering, &*paused.reviewer);
         let key = RequestKey { session: Arc::clone(&paused.session), received };
         let question = Question::of(paused.draft.document());
         let model = ModelKey::of(paused.draft.document());
-        Arrival { key, rendering, question, model, extract: Extract::of(&paused.draft), memory, paused }
+        let extract = Extract::of(&paused.draft);
+        Arrival { key, rendering, question, model, extract, memory, said, repeats: None, paused }
     }
 }
 
@@ -186,6 +205,14 @@ pub struct Turn<G> {
     pub(crate) client: Client,
     pub(crate) queued: bool,
     pub(crate) joined: u32,
+    /// What its user said last, as the policy left it.
+    pub(crate) said: Option<Arc<str>>,
+    /// What it adds to words of another turn, where it repeats some and is asked about by itself.
+    pub(crate) adds: Option<Addition>,
+    /// The turn that it waits with.
+    pub(crate) with: Option<TurnId>,
+    /// The turns that wait with it.
+    pub(crate) beside: Vec<TurnId>,
     /// The sections that a person pinned, in the order in which people see them.
     pub(crate) pins: Vec<SectionId>,
     pub(crate) since: Tick,
@@ -197,7 +224,7 @@ pub struct Turn<G> {
 
 impl<G> Turn<G> {
     pub(crate) fn new(id: TurnId, arrival: Arrival<G>, limits: &DeskLimits, now: Tick) -> Self {
-        let Arrival { paused, key, rendering, question, model, extract, memory } = arrival;
+        let Arrival { paused, key, rendering, question, model, extract, memory, said, repeats } = arrival;
         Turn {
             id,
             key,
@@ -218,6 +245,10 @@ impl<G> Turn<G> {
             client: Client::Connected(paused.connection),
             queued: false,
             joined: 0,
+            said,
+            adds: repeats.map(|repeats| repeats.adds),
+            with: None,
+            beside: Vec::new(),
             pins: Vec::new(),
             since: now,
             behind: None,
@@ -284,6 +315,17 @@ impl<G> Turn<G> {
     /// Whether it is a turn of the conversation itself, for another model than this.
     pub(crate) fn is_of_another_model(&self, model: Option<ModelKey>) -> bool {
         self.class == Class::Main && self.model.is_some() && model.is_some() && self.model != model
+    }
+
+    /// Returns the turn that it waits with, whose decision it shares.
+    #[must_use]
+    pub fn with(&self) -> Option<TurnId> {
+        self.with
+    }
+
+    /// Whether it is a side request that is asked about by itself, as it came.
+    pub(crate) fn stands_alone(&self) -> bool {
+        self.class == Class::Side && self.with.is_none() && !self.is_edited()
     }
 
     /// Returns its state.
@@ -364,13 +406,14 @@ impl<G> Turn<G> {
         }
     }
 
-    /// Returns when the clock next matters to it. Only the loss of its client ends a queued turn.
+    /// Returns when the clock next matters to it. Only the loss of its client ends a queued turn, or
+    /// one that waits with another.
     pub(crate) fn wake(&self) -> Option<Tick> {
         let lost = match self.client {
             Client::Lost { until } => Some(until),
             Client::Connected(_) => None,
         };
-        let own = (!self.queued).then(|| self.holds.expiry().at);
+        let own = (!self.queued && self.with.is_none()).then(|| self.holds.expiry().at);
         lost.into_iter().chain(own).min()
     }
 
@@ -387,7 +430,8 @@ impl<G> Turn<G> {
     /// brings a copy of the body.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.memory + if self.joined > 0 { self.draft.document().source().len() } else { 0 }
+        let said = self.said.as_ref().map_or(0, |said| said.len());
+        self.memory + said + if self.joined > 0 { self.draft.document().source().len() } else { 0 }
     }
 }
 

@@ -92,7 +92,7 @@ enum Cause {
 struct Known {
     session: usize,
     class: Class,
-    asks: (usize, usize),
+    asks: (usize, usize, bool),
     by_mode: bool,
     over: bool,
 }
@@ -105,7 +105,10 @@ struct Harness {
     waiting: BTreeSet<ConnectionId>,
     /// When what was asked of a session was last cancelled by a decision.
     cancelled: BTreeMap<(usize, usize, usize), Tick>,
-    resumed: Option<TurnId>,
+    /// When a side request was last let go or given up by a person.
+    decided: BTreeMap<(usize, usize, usize, bool), Tick>,
+    /// What a person lets go in this event, with what waits beside it.
+    resumed: BTreeSet<TurnId>,
 }
 
 type Checked = Result<(), TestCaseError>;
@@ -119,7 +122,8 @@ impl Harness {
             lost: BTreeSet::new(),
             waiting: BTreeSet::new(),
             cancelled: BTreeMap::new(),
-            resumed: None,
+            decided: BTreeMap::new(),
+            resumed: BTreeSet::new(),
         }
     }
 
@@ -132,7 +136,7 @@ impl Harness {
         self.bench.now = self.bench.now.after(Duration::from_millis(1));
         let effects = self.bench.desk.elapse(self.bench.now);
         self.observe(effects, Cause::Nothing)?;
-        self.resumed = None;
+        self.resumed.clear();
         let now = self.bench.now;
         match event {
             Event::Come { session, class, says, model, streams, ruled } => {
@@ -150,9 +154,13 @@ impl Harness {
             Event::Resume(which) => {
                 if let Some(turn) = self.pick(which) {
                     let digest = self.bench.desk.turn(turn).map(leafgate_desk::Turn::digest);
+                    let with = |one: &&leafgate_desk::Turn<_>| one.id() == turn || one.with() == Some(turn);
+                    let together =
+                        self.bench.desk.pending().filter(with).map(leafgate_desk::Turn::id).collect();
                     if let Ok(effects) = digest.and_then(|digest| self.bench.desk.resume(turn, &digest, now))
                     {
-                        self.resumed = Some(turn);
+                        self.resumed = together;
+                        self.decide(turn);
                         self.observe(effects, Cause::Nothing)?;
                     }
                 }
@@ -161,6 +169,7 @@ impl Harness {
                 if let Some(turn) = self.pick(which)
                     && let Ok(effects) = self.bench.desk.cancel(turn, CancelReason::User, now)
                 {
+                    self.decide(turn);
                     self.observe(effects, Cause::Cancel(turn))?;
                 }
             }
@@ -187,7 +196,7 @@ impl Harness {
                 self.observe(effects, Cause::Nothing)?;
             }
         }
-        self.resumed = None;
+        self.resumed.clear();
         let effects = self.bench.desk.elapse(self.bench.now);
         self.observe(effects, Cause::Nothing)?;
         self.check()
@@ -222,13 +231,30 @@ impl Harness {
         let asked = (session, says, model);
         let holds_back =
             self.cancelled.get(&asked).is_some_and(|at| self.bench.now < at.after(LIMITS.cancel_holds));
-        let Came { fate, connection, effects } =
+        let Came { fate, connection, mut effects } =
             self.bench.come(SESSIONS[session], class, draft(&body), holds);
         match fate {
             Fate::Sent => prop_assert!(!ruled && !holds_back, "sent although it was cancelled or is ruled"),
             Fate::Joined(turn) => {
                 prop_assert!(!self.turns[&turn].over);
                 self.waiting.insert(connection);
+            }
+            Fate::Beside(lead) => {
+                prop_assert!(class == Class::Side && !self.turns[&lead].over);
+                let turn = self.bench.desk.pending().last().unwrap();
+                prop_assert_eq!(turn.with(), Some(lead));
+                let known =
+                    Known { session, class, asks: (says, model, streams), by_mode: false, over: false };
+                self.turns.insert(turn.id(), known);
+                self.waiting.insert(connection);
+            }
+            Fate::Decided => {
+                let at = self.decided.get(&(session, says, model, streams));
+                let lasts = at.is_some_and(|at| self.bench.now < at.after(LIMITS.cancel_holds));
+                prop_assert!(class == Class::Side && lasts, "nobody decided about it");
+                let own = |effect: &Effect| matches!(effect, Effect::Forward { to, .. } | Effect::Answer { to, .. } if *to == connection);
+                prop_assert_eq!(effects.extract_if(.., |effect| own(effect)).count(), 1);
+                self.answer(connection)?;
             }
             Fate::Dismissed(Dismissal::CancelledBefore { .. }) => {
                 prop_assert!(holds_back || class == Class::Side, "nobody cancelled it");
@@ -241,7 +267,7 @@ impl Harness {
                 prop_assert!(!by_mode || class == Class::Main, "a mode paused no main request");
                 prop_assert!(by_mode || ruled, "nobody paused it");
                 // The same question to the same model in another manner supersedes without a cancel.
-                let known = Known { session, class, asks: (says, model), by_mode, over: false };
+                let known = Known { session, class, asks: (says, model, streams), by_mode, over: false };
                 self.turns.insert(turn, known);
                 self.waiting.insert(connection);
             }
@@ -258,7 +284,7 @@ impl Harness {
         for effect in effects {
             match effect {
                 Effect::Forward { turn, to, .. } => {
-                    prop_assert_eq!(self.resumed, Some(turn), "nobody let it go");
+                    prop_assert!(self.resumed.contains(&turn), "nobody let it go");
                     prop_assert!(!self.turns[&turn].over, "it left before");
                     let known = self.turns[&turn];
                     self.cancelled.remove(&(known.session, known.asks.0, known.asks.1));
@@ -285,12 +311,20 @@ impl Harness {
                 let ending = self.bench.desk.summary(turn).unwrap().ending.unwrap();
                 let lasts = ["user", "modeDisabled", "superseded", "sessionDisposed", "contextChanged"]
                     .contains(&ending);
-                if lasts && self.resumed != Some(turn) {
+                if lasts && !self.resumed.contains(&turn) {
                     self.cancelled.insert((known.session, known.asks.0, known.asks.1), self.bench.now);
                 }
             }
         }
         Ok(())
+    }
+
+    /// A person has decided about a turn.
+    fn decide(&mut self, turn: TurnId) {
+        let Known { session, class, asks: (says, model, streams), .. } = self.turns[&turn];
+        if class == Class::Side {
+            self.decided.insert((session, says, model, streams), self.bench.now);
+        }
     }
 
     /// A reason is the one that the event gives.
@@ -344,7 +378,7 @@ impl Harness {
 
     /// Lets all time pass.
     fn exhaust(&mut self) -> Checked {
-        self.resumed = None;
+        self.resumed.clear();
         while let Some(at) = self.bench.desk.next_deadline() {
             self.bench.now = self.bench.now.max(at);
             let effects = self.bench.desk.elapse(self.bench.now);

@@ -388,6 +388,18 @@ impl Model {
         }
     }
 
+    /// A turn waits with another one from now on.
+    fn joins(&mut self, summary: &TurnSummary) {
+        self.turns.retain(|turn| turn.id != summary.id);
+        if self.turn().is_some_and(|turn| turn.summary.id == summary.id) {
+            self.close();
+            self.notify(
+                Level::Done,
+                format!("{}: decided with the turn whose words it repeats.", summary.label),
+            );
+        }
+    }
+
     /// Says what was saved of the turn that has just left, behind that it has.
     fn captured(&mut self, captured: &CapturedEdits) {
         let before = self.notice.take().map_or_else(String::new, |notice| format!("{} ", notice.text));
@@ -427,6 +439,11 @@ impl Model {
 
     fn on_event(&mut self, event: Event) -> Vec<Effect> {
         match event {
+            // It is decided with the turn that it waits with.
+            Event::Paused { turn } | Event::Changed { turn } if turn.with.is_some() => {
+                self.joins(&turn);
+                Vec::new()
+            }
             Event::Paused { turn } => {
                 if self.turn.is_some() {
                     self.notify(Level::Warning, format!("Another turn waits: {}", turn.label));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use leafgate_policy::Hold;
 
 use super::Desk;
+use super::beside::Shared;
 use crate::class::Class;
 use crate::effect::{Effect, Effects};
 use crate::reason::{CancelReason, Dismissal, Room};
@@ -20,6 +21,10 @@ pub enum Admission {
     Queued(TurnId),
     /// It came before and gets the answer of this turn.
     Joined(TurnId),
+    /// It waits with this turn, and shares its decision.
+    Beside(TurnId),
+    /// It shares a decision that was made a moment ago, which is among the effects.
+    Decided,
     /// There is no room for it. Its refusal is among the effects.
     Refused(Room),
     /// It was decided already; its refusal is among the effects.
@@ -69,7 +74,10 @@ impl<G> Desk<G> {
                     refuse(dismissal, arrival.paused.connection, &mut effects);
                     Admission::Dismissed(dismissal)
                 }
-                None => self.take_in(arrival, now, &mut effects),
+                None => match self.shares(&arrival) {
+                    Some(shared) => self.take_beside(arrival, shared, now, &mut effects),
+                    None => self.take_in(arrival, now, &mut effects),
+                },
             },
         };
         (admission, self.done(effects))
@@ -91,9 +99,14 @@ impl<G> Desk<G> {
         self.done(effects)
     }
 
-    /// Returns the turn of the same request that shows all of these holds.
+    /// Returns the turn of the same request that shows all of these holds. Clients ask the same
+    /// beside a turn several times at once, and each wants an answer: so a side request takes over
+    /// only from a connection that is lost.
     fn pending_as(&self, key: &RequestKey, holds: &[Hold]) -> Option<TurnId> {
-        let is_same = |turn: &Turn<G>| turn.key == *key && turn.holds.show(holds);
+        let is_same = |turn: &Turn<G>| {
+            let takes_over = turn.class != Class::Side || turn.connection().is_none();
+            turn.key == *key && takes_over && turn.holds.show(holds)
+        };
         let line = self.lines.get(&key.session)?;
         line.iter().copied().find(|turn| self.turns.get(turn).is_some_and(is_same))
     }
@@ -131,6 +144,33 @@ impl<G> Desk<G> {
             .then_some(Dismissal::Cancelled(CancelReason::ModeDisabled))
     }
 
+    /// Has a side request share the decision of a turn, where there is room for it.
+    fn take_beside(
+        &mut self,
+        arrival: Arrival<G>,
+        shared: Shared,
+        now: Tick,
+        effects: &mut Effects,
+    ) -> Admission {
+        if let Some(room) = self.full(&arrival) {
+            refuse(Dismissal::NoRoom(room), arrival.paused.connection, effects);
+            return Admission::Refused(room);
+        }
+        let side = self.insert(arrival, now);
+        match shared {
+            Shared::With(lead) => {
+                self.join_lead(side, lead, effects);
+                effects.push(Effect::Changed(lead));
+                Admission::Beside(lead)
+            }
+            Shared::Decided(lead, ending) => {
+                self.join_lead(side, lead, effects);
+                self.end(side, ending, now, effects);
+                Admission::Decided
+            }
+        }
+    }
+
     /// Makes a turn of a request, where there is room.
     fn take_in(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects) -> Admission {
         if arrival.paused.class == Class::Main {
@@ -163,7 +203,7 @@ impl<G> Desk<G> {
             Some(Room::Turns { limit: limits.turns })
         } else if queues && line > limits.queued {
             Some(Room::Queue { limit: limits.queued })
-        } else if self.memory().saturating_add(arrival.memory) > limits.memory {
+        } else if self.memory().saturating_add(arrival.memory()) > limits.memory {
             Some(Room::Memory { limit: limits.memory })
         } else {
             None
@@ -171,6 +211,15 @@ impl<G> Desk<G> {
     }
 
     fn admit(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects) -> Admission {
+        let id = self.insert(arrival, now);
+        effects.push(Effect::Changed(id));
+        match self.turns.get(&id).is_some_and(|turn| turn.queued) {
+            true => Admission::Queued(id),
+            false => Admission::Waiting(id),
+        }
+    }
+
+    fn insert(&mut self, arrival: Arrival<G>, now: Tick) -> TurnId {
         self.last = TurnId(self.last.0 + 1);
         let id = self.last;
         let session = Arc::clone(&arrival.key.session);
@@ -178,14 +227,12 @@ impl<G> Desk<G> {
         debug_assert!(!self.connections.contains_key(&connection), "a connection waits for one answer");
         let mut turn = Turn::new(id, arrival, &self.limits, now);
         turn.queued = turn.class == Class::Main && self.front(&session).is_some();
-        let admission = if turn.queued { Admission::Queued(id) } else { Admission::Waiting(id) };
         self.lines.entry(Arc::clone(&session)).or_default().push_back(id);
         self.turns.insert(id, turn);
         self.connections.insert(connection, id);
         self.account(id);
         self.space_out(&session);
-        effects.push(Effect::Changed(id));
-        admission
+        id
     }
 }
 

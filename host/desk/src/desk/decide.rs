@@ -17,7 +17,7 @@ use crate::turn::{Client, ConnectionId, Turn, TurnId, TurnState};
 
 /// How a turn ends.
 #[derive(Clone, Copy)]
-enum Ending {
+pub(super) enum Ending {
     /// It leaves, by a person or by its deadline.
     Sent { by: &'static str },
     /// It does not leave.
@@ -25,6 +25,13 @@ enum Ending {
 }
 
 impl Ending {
+    pub(super) const CLIENT_GONE: Ending = Ending::Discarded(Dismissal::Cancelled(CancelReason::ClientGone));
+
+    /// Whether nobody decided anything, and nobody waits for the answer.
+    pub(super) fn is_of_client(self) -> bool {
+        matches!(self, Ending::Discarded(Dismissal::Cancelled(CancelReason::ClientGone)))
+    }
+
     fn state(self) -> TurnState {
         match self {
             Ending::Sent { .. } => TurnState::Resumed,
@@ -56,7 +63,7 @@ impl<G> Desk<G> {
             return Err(DeskError::Stale { turn, shown: found.digest() });
         }
         found.may_leave()?;
-        self.forget_old(1);
+        self.forget_old(1 + found.beside.len());
         let mut effects = Effects::new();
         self.end(turn, Ending::Sent { by: "user" }, now, &mut effects);
         Ok(self.done(effects))
@@ -124,6 +131,7 @@ impl<G> Desk<G> {
     pub(super) fn run_clock(&mut self, now: Tick, effects: &mut Effects) {
         self.forget_old(0);
         self.cancels.pass(now);
+        self.lately.pass(now);
         while let Some(&(_, turn)) = self.wakes.first().filter(|(at, _)| *at <= now) {
             match self.turns.get(&turn).map(Turn::ending_by_time) {
                 Some(ending) => self.end(turn, ending, now, effects),
@@ -132,14 +140,15 @@ impl<G> Desk<G> {
         }
     }
 
-    /// Ends a turn. Every end of a turn passes here.
-    fn end(&mut self, turn: TurnId, ending: Ending, now: Tick, effects: &mut Effects) {
+    /// Ends a turn, and what waits with it. Every end of a turn passes here.
+    pub(super) fn end(&mut self, turn: TurnId, ending: Ending, now: Tick, effects: &mut Effects) {
         let Some(mut turn) = self.turns.remove(&turn) else { return };
         if matches!(ending, Ending::Sent { .. }) {
             turn.holds.answer();
         }
         self.discount(turn.id, turn.counted);
         self.remember(&turn, ending, now);
+        self.keep_decision(&turn, ending, now);
         effects.push(Effect::Changed(turn.id));
         let (id, session) = (turn.id, Arc::clone(turn.session()));
         if let Some(to) = turn.connection() {
@@ -147,6 +156,7 @@ impl<G> Desk<G> {
             effects.push(turn.answer(ending, to));
         }
         self.move_up(&session, id, now, effects);
+        self.end_beside(&turn, ending, now, effects);
     }
 
     fn remember(&mut self, turn: &Turn<G>, ending: Ending, now: Tick) {
@@ -206,8 +216,8 @@ impl<G> Turn<G> {
     fn ending_by_time(&self) -> Ending {
         let expiry = self.expiry();
         match self.client {
-            Client::Lost { until } if self.queued || until <= expiry.at => {
-                Ending::Discarded(Dismissal::Cancelled(CancelReason::ClientGone))
+            Client::Lost { until } if self.queued || self.with.is_some() || until <= expiry.at => {
+                Ending::CLIENT_GONE
             }
             Client::Connected(_) if expiry.then == OnTimeout::Resume && self.may_leave().is_ok() => {
                 Ending::Sent { by: "timeout" }
@@ -216,16 +226,16 @@ impl<G> Turn<G> {
         }
     }
 
-    fn answer(self, ending: Ending, to: ConnectionId) -> Effect {
+    fn answer(&self, ending: Ending, to: ConnectionId) -> Effect {
         match ending {
             Ending::Discarded(dismissal) => Effect::Answer { turn: Some(self.id), to, dismissal },
             Ending::Sent { .. } => Effect::Forward {
                 turn: self.id,
                 to,
-                destination: self.to,
-                body: self.rendering.body,
+                destination: self.to.clone(),
+                body: self.rendering.body.clone(),
                 digest: self.rendering.digest,
-                draft: self.draft,
+                draft: Arc::clone(&self.draft),
             },
         }
     }

@@ -195,7 +195,7 @@ impl<G> Desk<G> {
             auto: (mode == TurnMode::AutoOverride)
                 .then(|| self.modes.auto(self.sessions.active().map(AsRef::as_ref))),
             active: self.sessions.active().cloned(),
-            pending: self.turns.len(),
+            pending: self.waiting().count(),
             idle: self.turns.is_empty().then_some(if mode == TurnMode::Off { OFF } else { WAITING }),
             text: self.what_will_pause(),
         }

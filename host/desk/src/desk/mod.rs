@@ -5,6 +5,7 @@
 //! judging) happens outside, in [`crate::Arrival::from`] and [`crate::Revision::make`].
 
 mod arrive;
+mod beside;
 mod change;
 mod conversation;
 mod decide;
@@ -28,6 +29,8 @@ use crate::summary::TurnLine;
 use crate::tick::Tick;
 use crate::turn::{ConnectionId, Turn, TurnId};
 
+use beside::Lately;
+
 pub use arrive::Admission;
 pub use intercept::{Asked, Outlook};
 
@@ -49,6 +52,7 @@ pub struct Desk<G> {
     sessions: Sessions,
     monitor: Monitor,
     cancels: Cancels,
+    lately: Lately,
     last: TurnId,
     /// The deadline that was last asked for.
     announced: Option<Tick>,
@@ -70,6 +74,7 @@ impl<G> Desk<G> {
             sessions: Sessions::default(),
             monitor: Monitor::default(),
             cancels: Cancels::default(),
+            lately: Lately::default(),
             last: TurnId(0),
             announced: None,
         }
@@ -160,13 +165,18 @@ impl<G> Desk<G> {
 
     /// Returns such a turn at the front of its session.
     fn at_front(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
-        let found = self.actionable(turn, now)?;
+        let found = self.leading(self.actionable(turn, now)?)?;
         match self.front(found.session()) {
             Some(front) if found.class == Class::Main && front != turn => {
                 Err(DeskError::Queued { turn, behind: front })
             }
             _ => Ok(found),
         }
+    }
+
+    /// The turns that a person decides about.
+    fn waiting(&self) -> impl Iterator<Item = &Turn<G>> {
+        self.turns.values().filter(|turn| turn.with.is_none())
     }
 
     /// The main turns of a session, in order of arrival.

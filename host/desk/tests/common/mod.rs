@@ -20,6 +20,9 @@ pub(crate) const SECRET: &str = "xyzzy";
 /// What it writes there.
 pub(crate) const TOKEN: &str = "SECRET_0000";
 
+/// The generation that asks about whatever a side request adds.
+pub(crate) const ASKS_ALWAYS: u32 = 7;
+
 /// Redacts [`SECRET`], blocks `forbidden`, pauses for `prod` and for `audit`.
 #[derive(Debug)]
 pub(crate) struct Words {
@@ -41,6 +44,10 @@ impl Reviewer for Words {
         Ok(verdict(draft))
     }
 
+    fn asks(&self, body: Document) -> bool {
+        self.generation == ASKS_ALWAYS || verdict(&Draft::new(Arc::new(body))) != Verdict::Forward
+    }
+
     fn memory(&self) -> usize {
         0
     }
@@ -57,8 +64,11 @@ fn secrets(text: &str) -> Vec<Redaction> {
 
 fn verdict(draft: &Draft) -> Verdict {
     let says = |word: &str| {
-        let leaves = draft.document().leaves().map(|leaf| leaf.id());
-        leaves.into_iter().any(|leaf| !draft.is_deleted(leaf) && draft.text(leaf).expose().contains(word))
+        let leaves = draft.document().leaves();
+        leaves.into_iter().any(|leaf| {
+            let text = draft.text(leaf.id());
+            !draft.is_deleted(leaf.id()) && (text.expose().contains(word) || leaf.key().contains(word))
+        })
     };
     if says("forbidden") {
         return Verdict::Block(hold("forbidden"));
@@ -120,6 +130,9 @@ pub(crate) enum Fate {
     Sent,
     Waits(TurnId),
     Joined(TurnId),
+    Beside(TurnId),
+    /// It shared a decision that was made before.
+    Decided,
     Dismissed(Dismissal),
 }
 
@@ -205,6 +218,8 @@ impl Bench {
                 match admission {
                     Admission::Waiting(turn) | Admission::Queued(turn) => Fate::Waits(turn),
                     Admission::Joined(turn) => Fate::Joined(turn),
+                    Admission::Beside(turn) => Fate::Beside(turn),
+                    Admission::Decided => Fate::Decided,
                     Admission::Dismissed(dismissal) => Fate::Dismissed(dismissal),
                     Admission::Refused(room) => Fate::Dismissed(Dismissal::NoRoom(room)),
                 }

@@ -74,7 +74,7 @@ impl From<DeskError> for Failure {
         let code = match &error {
             DeskError::Unknown { .. } | DeskError::NoSuchSession => ErrorCode::NotFound,
             DeskError::Over { .. } | DeskError::Expired { .. } => ErrorCode::Over,
-            DeskError::Queued { .. } => ErrorCode::Queued,
+            DeskError::Queued { .. } | DeskError::Beside { .. } => ErrorCode::Queued,
             DeskError::Disconnected { .. } => ErrorCode::Disconnected,
             DeskError::Stale { .. } => ErrorCode::Stale,
             DeskError::Conflict { .. } => ErrorCode::Conflict,

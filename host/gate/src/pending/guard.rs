@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leafgate_desk::{Class, Destination, Reviewer};
 use leafgate_policy::{Context, Evaluation, Hold, Note, On, Outside, Policy, Recall, Verdict};
-use leafgate_tree::Draft;
+use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
 use crate::outside::OutsideTexts;
@@ -76,6 +76,12 @@ impl Reviewer for TurnGuard {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
         let outside = self.outside.list();
         self.policy.review(draft, &self.context(&outside), &self.vault, &self.recall)
+    }
+
+    fn asks(&self, body: Document) -> bool {
+        let (outside, vault) = (self.outside.list(), Vault::new(self.vault.keys().clone()));
+        let context = self.context(&outside);
+        self.policy.replay(Arc::new(body), &context, &vault, |_| false).verdict != Verdict::Forward
     }
 
     fn memory(&self) -> usize {

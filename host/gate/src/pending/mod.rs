@@ -10,6 +10,7 @@
 //!
 //! A turn is given up with its connection because [`Waiter`] says so when it is dropped, however that came about.
 
+mod beside;
 mod class;
 mod destination;
 mod guard;
@@ -27,8 +28,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use leafgate_admin::{Event, Memory, TurnMode, TurnSummary};
 use leafgate_desk::{
-    Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
-    Effects, RequestKey, Revised, Revision, Tick, Title, TurnId, TurnState,
+    Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
+    Dismissal, Effect, Effects, RequestKey, Revised, Revision, Tick, Title, TurnId, TurnState,
 };
 use leafgate_tree::{Document, Draft, SectionId};
 use tokio::sync::{oneshot, watch};
@@ -142,10 +143,14 @@ impl Turns {
     /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
     pub(crate) fn pause(self: &Arc<Self>, paused: Paused) -> Waiter {
         let (guard, to) = (Arc::clone(&paused.guard), paused.to.clone());
+        let (repeats, seen) = self.repeats(&paused);
         let (connection, decision) = self.lock().connect();
         // Renders and digests, so outside of the lock.
-        let arrival = Arrival::from(paused.on(connection));
-        self.event(|desk, now| desk.pause(arrival, now));
+        let arrival = Arrival::from(paused.on(connection)).repeating(repeats);
+        let admission = self.event(|desk, now| desk.pause(arrival, now));
+        if let Admission::Waiting(turn) | Admission::Queued(turn) = admission {
+            self.bring_together(turn, &seen);
+        }
         Waiter::new(Arc::clone(self), connection, decision, to, guard)
     }
 
@@ -223,19 +228,22 @@ impl Turns {
         loop {
             let state = self.lock();
             let now = self.now();
-            let before = listed.len();
+            let mut looked = 0;
             for turn in state.desk.pending_after(last).take(LISTED_AT_ONCE) {
-                last = turn.id();
-                listed.push(summary::summary(turn.summary(), &turn.reviewer().generation, now));
+                (last, looked) = (turn.id(), looked + 1);
+                // What waits with another turn is decided with it.
+                if turn.with().is_none() {
+                    listed.push(summary::summary(turn.summary(), &turn.reviewer().generation, now));
+                }
             }
-            if listed.len() - before < LISTED_AT_ONCE {
+            if looked < LISTED_AT_ONCE {
                 return listed;
             }
         }
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lock().desk.pending().len()
+        self.lock().desk.pending().filter(|turn| turn.with().is_none()).count()
     }
 
     /// How much memory the turns take, and how much there is for them.

@@ -29,6 +29,8 @@ pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnS
         redactions: line.redactions,
         connections: usize::from(!line.state.is_over() && line.state != TurnState::Disconnected),
         generation: generation.to_string(),
+        with: line.with.map(|turn| turn.to_string()),
+        beside: line.beside,
         label: line.label,
     }
 }
@@ -84,6 +86,8 @@ pub(super) fn log(line: &TurnLine, generation: &str) {
         rules = %rules.join(","),
         edits = line.edits,
         redactions = line.redactions,
+        with = line.with.map(|turn| turn.0),
+        beside = line.beside,
         generation,
     );
 }

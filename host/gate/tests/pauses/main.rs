@@ -21,5 +21,6 @@ mod reload;
 mod reveal;
 mod ruled;
 mod saved;
+mod side;
 mod stream;
 mod support;

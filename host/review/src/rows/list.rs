@@ -30,6 +30,10 @@ pub fn list_row(turn: &TurnSummary) -> Row {
             None => row,
         },
     };
+    let row = match turn.beside {
+        0 => row,
+        beside => row.and(&format!("  [+ {}]", count(beside, "side request")), RowStyle::Dim),
+    };
     if turn.edits == 0 {
         row
     } else {

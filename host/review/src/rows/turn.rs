@@ -70,6 +70,11 @@ fn banner(turn: &TurnView) -> Vec<Row> {
                 .and(&pinned, RowStyle::Dim),
         );
     }
+    if summary.beside > 0 {
+        let what = count(summary.beside, "request of the client's own");
+        let why = " with the same words: decided with this turn, and not sent where you edit it";
+        rows.push(Row::of(&format!("Beside it: {what}"), RowStyle::Plain).and(why, RowStyle::Dim));
+    }
     if let Some(mode) = summary.mode {
         rows.push(Row::of("Paused by mode: ", RowStyle::Warning).and(mode.label(), RowStyle::Strong));
     }

@@ -219,7 +219,7 @@ impl Screen {
     fn gate(&mut self, event: Event) -> Vec<ScreenEffect> {
         // A person who waits at an empty list wants to see the first turn that comes.
         let arrived = match &event {
-            Event::Paused { turn } if self.is_idle() => Some(turn.id.clone()),
+            Event::Paused { turn } if turn.with.is_none() && self.is_idle() => Some(turn.id.clone()),
             _ => None,
         };
         let mut todo = self.input(Input::Gate(event));

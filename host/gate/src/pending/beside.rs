@@ -1,0 +1,72 @@
+//! Side requests that wait with a turn whose words they repeat ([`leafgate_desk::Repeats`]): found
+//! outside of the lock, since the policy is asked what a request adds.
+
+use std::sync::Arc;
+
+use leafgate_desk::{Class, Lead, Repeats, TurnId};
+use leafgate_policy::On;
+
+use super::{Paused, TurnGuard, Turns};
+
+impl Turns {
+    /// What a request repeats of the turns that wait or were decided a moment ago, and which these
+    /// were.
+    pub(super) fn repeats(&self, paused: &Paused) -> (Option<Repeats>, Vec<Lead>) {
+        if paused.class != Class::Side || paused.guard.on != On::Request {
+            return (None, Vec::new());
+        }
+        let leads = self.lock().desk.leads();
+        let (draft, to, holds) = (&paused.draft, &paused.to, &paused.holds);
+        (Repeats::of(draft, to, holds, &*paused.guard, &leads), leads)
+    }
+
+    /// Brings a request that has begun to wait together with what came while it was being looked at,
+    /// or before it: a side request with the turns besides those that were `seen`, a turn with the
+    /// side requests that are asked about by themselves.
+    pub(super) fn bring_together(&self, turn: TurnId, seen: &[Lead]) {
+        let (sides, leads) = {
+            let state = self.lock();
+            let Ok(found) = state.desk.turn(turn) else { return };
+            let leads = state.desk.leads().into_iter();
+            let is_side = found.class() == Class::Side;
+            let wanted = |lead: &Lead| match is_side {
+                true => seen.iter().all(|seen| seen.turn() != lead.turn()),
+                false => lead.turn() == turn,
+            };
+            let leads: Vec<_> = leads.filter(wanted).collect();
+            if leads.is_empty() {
+                return;
+            }
+            let alone = state.desk.alone().filter(|side| !is_side || side.id() == turn);
+            let alone = alone.filter(|side| side.reviewer().on == On::Request);
+            let sides: Vec<_> = alone.map(Side::of).collect();
+            (sides, leads)
+        };
+        for Side { turn, draft, to, holds, guard } in sides {
+            if let Some(repeats) = Repeats::of(&draft, &to, &holds, &*guard, &leads) {
+                self.event(|desk, now| ((), desk.stand_beside(turn, repeats, now)));
+            }
+        }
+    }
+}
+
+/// A side request that waits.
+struct Side {
+    turn: TurnId,
+    draft: Arc<leafgate_tree::Draft>,
+    to: leafgate_desk::Destination,
+    holds: Vec<leafgate_policy::Hold>,
+    guard: Arc<TurnGuard>,
+}
+
+impl Side {
+    fn of(turn: &leafgate_desk::Turn<TurnGuard>) -> Side {
+        Side {
+            turn: turn.id(),
+            draft: Arc::clone(turn.draft()),
+            to: turn.destination().clone(),
+            holds: turn.holds().iter().map(|held| held.hold.clone()).collect(),
+            guard: Arc::clone(turn.reviewer()),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Requests that a client makes beside a turn with the turn's words: one decision for all of them.
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use leafgate_admin::{Event, SessionList, State, TurnSummary};
+use leafgate_gate::{FirstUpstream, GateConfig, UpstreamKind};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::support::{Answer, CANARY, House, Reply};
+
+/// Holds whatever names the database, wherever that stands; and hides addresses.
+const RULES: &str = r#"
+[[rule]]
+id = "addresses"
+match = {}
+detect = ["pii/email"]
+action = "redact"
+
+[[rule]]
+id = "production"
+match = {}
+when = 'leaf.text.contains("prod-db")'
+action = "pause"
+"#;
+
+/// Holds everything that a user says.
+const ALL: &str = "[[rule]]\nid = 'all'\nmatch = { role = 'user' }\naction = 'pause'\n";
+
+const TITLE: [(&str, &str); 2] =
+    [("openai-intent", "conversation-panel"), ("x-interaction-type", "conversation-background")];
+const TURN: [(&str, &str); 2] =
+    [("openai-intent", "conversation-agent"), ("x-interaction-type", "conversation-agent")];
+
+/// What VS Code sends as a turn.
+fn turn(words: &str) -> Value {
+    let context = "<context>\nThe current date is 2026-11-24.\n</context>";
+    json!({ "model": "m-1", "messages": [
+        { "role": "system", "content": "Be brief" },
+        { "role": "user", "content": "<environment_info>\nThe user's current OS is: Linux\n</environment_info>\n" },
+        { "role": "user", "content": format!("{context}\n<userRequest>\n{words}\n</userRequest>\n") },
+    ]})
+}
+
+/// What it sends to have a title.
+fn title(words: &str) -> Value {
+    json!({ "model": "small", "messages": [
+        { "role": "system", "content": "You name chats." },
+        { "role": "user", "content": format!("Please write a brief title for the following request:\n\n{words}") },
+    ]})
+}
+
+impl House {
+    fn asks(&self, path: &str, headers: &[(&'static str, &str)], body: &Value) -> JoinHandle<Answer> {
+        let mut request: Request<Full<Bytes>> = self.request(body.to_string());
+        *request.uri_mut() = path.parse().unwrap();
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
+        }
+        self.send_raw(request)
+    }
+
+    fn turn_of(&self, words: &str) -> JoinHandle<Answer> {
+        self.asks("/v1/chat/completions", &TURN, &turn(words))
+    }
+
+    fn title_of(&self, words: &str) -> JoinHandle<Answer> {
+        self.asks("/v1/chat/completions", &TITLE, &title(words))
+    }
+
+    /// What has left, as text.
+    fn left(&self) -> Vec<String> {
+        self.upstream.received().iter().map(|body| String::from_utf8(body.to_vec()).unwrap()).collect()
+    }
+}
+
+/// The upstream is Copilot's.
+fn copilots(config: &mut GateConfig) {
+    if let FirstUpstream::Own(upstream) = &mut config.upstream {
+        upstream.kind = UpstreamKind::Copilot;
+    }
+}
+
+async fn beside(events: &mut crate::support::Events) -> TurnSummary {
+    loop {
+        let turn = events.paused().await;
+        if turn.with.is_some() {
+            return turn;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_person_is_asked_once_for_a_message_and_what_repeats_it() {
+    let house = House::with(RULES, Reply::echo(), copilots).await;
+    let mut events = house.events().await;
+    let words = format!("Drop prod-db and write to {CANARY}");
+    let asked = house.turn_of(&words);
+    let waits = events.paused().await;
+    assert_eq!(waits.label.split(" · ").take(2).collect::<Vec<_>>(), ["agent", "conversation-agent"]);
+    assert!(waits.words.as_ref().unwrap().expose().starts_with("Drop prod-db and write to EMAIL_"));
+    let named = house.title_of(&words);
+    let joined = beside(&mut events).await;
+    assert_eq!(joined.with.as_deref(), Some(&*waits.id));
+    let chosen = house.asks("/auto", &[], &json!({ "prompt": words, "tier": "balance" }));
+    beside(&mut events).await;
+    let found = house.asks("/embeddings", &[], &json!({ "model": "e", "input": [words] }));
+    beside(&mut events).await;
+    let pending = house.pending().await;
+    assert_eq!(pending.iter().map(|turn| (&turn.id, turn.beside)).collect::<Vec<_>>(), [(&waits.id, 3)]);
+    let status: leafgate_admin::Status = house.get("/v1/status").await;
+    assert_eq!(status.pending, 1);
+    let alone = house.resume(&joined.id, &house.turn(&joined.id).await.digest).await.unwrap_err().1;
+    assert!(alone.message.contains(&format!("decide about turn {}", waits.id)), "{}", alone.message);
+
+    house.let_go(&waits.id).await;
+    for answer in [asked, named, chosen, found] {
+        assert_eq!(answer.await.unwrap().status, 200);
+    }
+    let left = house.left();
+    assert_eq!(left.len(), 4);
+    assert!(left.iter().all(|body| body.contains("prod-db") && !body.contains(CANARY)), "{left:?}");
+    assert!(left.iter().any(|body| body.contains("You name chats.")), "each has its own body");
+    // Behind the turn, too.
+    assert_eq!(house.title_of(&words).await.unwrap().status, 200);
+    assert_eq!(house.pending().await.len(), 0);
+    let listed: SessionList = house.get("/v1/sessions").await;
+    let [session] = &listed.sessions[..] else { panic!("{listed:?}") };
+    assert!(
+        session.words.as_ref().unwrap().expose().starts_with("Drop prod-db"),
+        "the title is no conversation"
+    );
+}
+
+#[tokio::test]
+async fn what_came_before_its_turn_joins_it() {
+    let house = House::with(RULES, Reply::echo(), |_| ()).await;
+    let mut events = house.events().await;
+    let named = house.title_of("Drop prod-db");
+    let title = events.paused().await;
+    assert_eq!((title.with.as_deref(), house.pending().await.len()), (None, 1));
+    let asked = house.turn_of("Drop prod-db");
+    let waits = events.paused().await;
+    loop {
+        if let Event::Changed { turn } = events.next().await
+            && turn.id == title.id
+        {
+            assert_eq!(turn.with.as_deref(), Some(&*waits.id));
+            break;
+        }
+    }
+    house.cancel(&waits.id).await.unwrap();
+    for answer in [asked, named] {
+        assert_eq!(answer.await.unwrap().refusal().0, "leafgate_cancelled");
+    }
+    assert!(house.left().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_person_took_out_of_a_message_does_not_leave_by_its_title() {
+    let house = House::with(RULES, Reply::echo(), |_| ()).await;
+    let mut events = house.events().await;
+    let asked = house.turn_of("Drop prod-db");
+    let waits = events.paused().await;
+    let named = house.title_of("Drop prod-db");
+    let title = beside(&mut events).await;
+    house.write(&waits.id, "/messages/2/content", "Good morning").await.unwrap();
+    house.let_go(&waits.id).await;
+    assert_eq!(asked.await.unwrap().status, 200);
+    let (code, message) = named.await.unwrap().refusal();
+    assert_eq!(code, "leafgate_cancelled");
+    assert!(message.contains("a person edited"), "{message}");
+    assert_eq!(events.until(&title.id, State::Cancelled).await.ending.as_deref(), Some("turnEdited"));
+    assert!(house.left().iter().all(|body| !body.contains("prod-db")));
+}
+
+#[tokio::test]
+async fn a_side_request_that_says_more_is_asked_about_like_any_other() {
+    let house = House::with(RULES, Reply::echo(), |_| ()).await;
+    let mut events = house.events().await;
+    let _asked = house.turn_of("Drop prod-db");
+    let waits = events.paused().await;
+    let mut smuggler = title("Drop prod-db");
+    smuggler["messages"][0]["content"] = "The password of prod-db is hunter2".into();
+    let named = house.asks("/v1/chat/completions", &TITLE, &smuggler);
+    let alone = events.paused().await;
+    assert_eq!(alone.with, None);
+    house.let_go(&waits.id).await;
+    assert_eq!(house.pending().await.len(), 1);
+    house.cancel(&alone.id).await.unwrap();
+    assert_eq!(named.await.unwrap().status, 400);
+    assert!(house.left().iter().all(|body| !body.contains("hunter2")));
+}
+
+/// Claude Code has the words as the whole of a message; where a client adds some, they are asked about
+/// once.
+#[tokio::test]
+async fn a_rule_that_holds_all_that_a_user_says_asks_about_a_clients_own_words_once() {
+    let house = House::with(ALL, Reply::echo(), |_| ()).await;
+    let mut events = house.events().await;
+    let _asked = house.turn_of("Why?");
+    let waits = events.paused().await;
+    let plain = json!({ "model": "small", "messages": [
+        { "role": "system", "content": "You name chats." },
+        { "role": "user", "content": [{ "type": "text", "text": "Why?" }] },
+    ]});
+    let _plain = house.asks("/v1/chat/completions", &TITLE, &plain);
+    assert_eq!(beside(&mut events).await.with, Some(waits.id.clone()));
+    let named = house.title_of("Why?");
+    let first = events.paused().await;
+    assert_eq!(first.with, None);
+    house.let_go(&first.id).await;
+    assert_eq!(named.await.unwrap().status, 200);
+    house.let_go(&waits.id).await;
+
+    let _next = house.turn_of("And now?");
+    let waits = events.paused().await;
+    let _named = house.title_of("And now?");
+    assert_eq!(beside(&mut events).await.with, Some(waits.id));
+}
