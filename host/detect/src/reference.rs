@@ -86,7 +86,8 @@ fn everything() -> Engine {
 #[test]
 fn nothing_in_a_recording_is_hidden_by_the_first_look() {
     let engine = everything();
-    let folders = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
+    let folders =
+        ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "code-assist", "copilot"];
     let files: Vec<_> = folders.iter().flat_map(|folder| recordings::read(folder, ".request.json")).collect();
     assert!(files.len() >= 9, "{} recordings: fewer than every clone has", files.len());
     let mut seen = 0;

@@ -36,7 +36,8 @@ fn each_leaf(value: &Value, key: &str, depth: usize, f: &mut impl FnMut(&str, &s
 #[test]
 fn recorded_requests_raise_no_false_alarm_under_the_default_selection() {
     let engine = Engine::new(&["secrets", "pii/payment-card", "pii/iban"]).unwrap();
-    let folders = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
+    let folders =
+        ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "code-assist", "copilot"];
     let files: Vec<_> = folders.iter().flat_map(|folder| recordings::read(folder, ".request.json")).collect();
     assert!(files.len() >= 9, "{} recordings: fewer than every clone has", files.len());
     let (mut leaves, mut alarms, mut viewed) = (0, Vec::new(), 0);

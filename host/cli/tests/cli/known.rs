@@ -160,6 +160,7 @@ fn invariant_3_known_values_are_contained_in_every_encoding_and_at_every_positio
         ("openai-responses", "openai-responses"),
         ("anthropic-messages", "anthropic-messages"),
         ("gemini", "gemini"),
+        ("code-assist", "gemini"),
     ] {
         // A part of them: that every position is looked at in each, the built-in policy shows.
         let files = recordings::read(folder, ".request.json");

@@ -96,6 +96,8 @@ fn invariant_3_every_recording_is_clean() {
         ("openai-responses", "openai-responses", ".request.json"),
         ("anthropic-messages", "anthropic-messages", ".request.json"),
         ("gemini", "gemini", ".request.json"),
+        ("code-assist", "gemini", ".request.json"),
+        ("copilot", "generic", ".request.json"),
         ("raw-chatmessage", "raw", ".raw-parts.json"),
         ("vscode-chat-export", "vscode-chat", ".json"),
         ("prompt-tsx-json", "generic", ".json"),

@@ -118,7 +118,8 @@ fn generated() -> Vec<String> {
     (0..100).map(|n| (0..12 + n % 30).map(|_| alphabet[next() % alphabet.len()]).collect()).collect()
 }
 
-const FORMATS: [&str; 4] = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
+const FORMATS: [&str; 6] =
+    ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "code-assist", "copilot"];
 
 #[test]
 fn a_hundred_known_values_raise_no_alarm_in_any_recording() {

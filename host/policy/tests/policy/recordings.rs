@@ -10,7 +10,8 @@ use leafgate_tree::{Document, Limits};
 use super::support::vault;
 
 /// The formats whose requests clients send. Of the other recordings nothing leaves.
-const FORMATS: [&str; 4] = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"];
+const FORMATS: [&str; 6] =
+    ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "code-assist", "copilot"];
 
 #[test]
 fn no_recorded_request_is_held_and_none_is_changed() {
