@@ -1,5 +1,5 @@
-//! What a path says of a request, for those who judge requests without a gate: rules ask the same of
-//! both.
+//! What a path, and the name of an API in a record, say of a request, for those who judge and read
+//! requests without a gate: both ask the same table.
 
 use std::str::FromStr;
 
@@ -68,6 +68,36 @@ impl AskedPath {
     pub fn with_model(&self, model: &str) -> Option<AskedPath> {
         let path = self.api.with_model(&self.path, model)?;
         Some(AskedPath { path: path.into(), api: self.api })
+    }
+}
+
+/// An API as records name it.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordedApi(Api);
+
+impl RecordedApi {
+    /// Returns the API of a name; `None` for one that this version does not know.
+    #[must_use]
+    pub fn named(name: &str) -> Option<RecordedApi> {
+        Api::named(name).map(RecordedApi)
+    }
+
+    /// Returns what a body was read as; `None` where its shape told.
+    #[must_use]
+    pub fn format(self) -> Option<Format> {
+        self.0.format()
+    }
+
+    /// Returns the API of the answers; `None` for one whose answers are no turns of a conversation.
+    #[must_use]
+    pub fn answers(self) -> Option<leafgate_answer::Api> {
+        self.0.answers()
+    }
+
+    /// Returns whose API it is, whoever serves it, as OpenTelemetry names providers.
+    #[must_use]
+    pub fn provider(self) -> &'static str {
+        self.0.dialect().provider()
     }
 }
 

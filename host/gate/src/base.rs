@@ -12,7 +12,6 @@ use leafgate_policy::{Assembly, Policy};
 
 use crate::config::UpstreamKind;
 use crate::refusal::{Code, Refusal};
-use crate::upstreams;
 
 /// What a base URL chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,14 +66,6 @@ impl Base {
         let message = format!("the base URL names a profile that is not there; {there}");
         Err(Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message))
     }
-}
-
-/// Returns the name of the upstream that a client's path asks, where it names one, and the path that the
-/// upstream is asked for: without that name and without what a base URL chooses.
-#[must_use]
-pub fn chosen_upstream(path: &str) -> (Option<&str>, &str) {
-    let (name, path) = upstreams::named(path).map_or((None, path), |(name, path)| (Some(name), path));
-    (name, profile(path).or_else(|| team(path)).map_or(path, |(_, rest)| rest))
 }
 
 /// A profile and the path behind it.
@@ -158,21 +149,6 @@ mod tests {
         for target in ["/v1/p/vault/x", "/p/vault", "/p//v1", "/p/%2e%2e/v1", "/p/Vault/v1", "/p/../v1", "/"]
         {
             assert_eq!(taken(target), (Base::Plain, target.to_owned()));
-        }
-    }
-
-    #[test]
-    fn an_upstream_is_asked_for_what_stands_behind_every_choice() {
-        for (path, there) in [
-            ("/v1/messages", (None, "/v1/messages")),
-            ("/u/far/v1/messages", (Some("far"), "/v1/messages")),
-            ("/u/far", (Some("far"), "/")),
-            ("/u/far/p/vault/v1/messages", (Some("far"), "/v1/messages")),
-            ("/p/vault/v1/messages", (None, "/v1/messages")),
-            ("/agents/reviewer/v1/messages", (None, "/v1/messages")),
-            ("/users/v1/messages", (None, "/users/v1/messages")),
-        ] {
-            assert_eq!(chosen_upstream(path), there);
         }
     }
 }

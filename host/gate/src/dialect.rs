@@ -27,6 +27,9 @@ pub(crate) trait Dialect: Sync {
     /// Returns what such a request is taken for.
     fn other(&self) -> &'static dyn Endpoint;
 
+    /// Returns whose words they are, as OpenTelemetry names providers.
+    fn provider(&self) -> &'static str;
+
     /// Returns the body of an error. It has a member `error`.
     fn error(&self, refusal: &Refusal) -> Value;
 

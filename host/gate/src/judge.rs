@@ -118,6 +118,8 @@ pub(crate) struct Judged {
 
 /// What a request was seen to be.
 pub(crate) struct Seen {
+    /// The name of its API.
+    pub(crate) api: &'static str,
     pub(crate) session: Arc<str>,
     pub(crate) class: Class,
     pub(crate) model: Option<String>,
@@ -161,6 +163,7 @@ impl Case {
     }
 
     fn ask(mut self, mut document: Arc<Document>, mut wraps_more: bool) -> Judged {
+        self.api = self.api.of_body(self.to.endpoint(), document.format());
         let known = self.session.take();
         let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
         let outside = Arc::clone(&self.outside);
@@ -189,6 +192,7 @@ impl Case {
             outside: &outside,
         };
         let mut seen = self.recorded.then(|| Seen {
+            api: self.api.name(),
             session: Arc::clone(&session.key),
             class,
             model: model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
@@ -228,8 +232,8 @@ impl Case {
         {
             // The desk counts the body that waits there; that of this connection is another one.
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
-            let held = self.held(&document, wraps_more, waiter, Some(reservation));
-            return Judged { outcome: Ok(held), tally: Tally { assembled, ..Tally::default() }, seen };
+            let outcome = self.held(&document, wraps_more, waiter, Some(reservation));
+            return Judged { outcome, tally: Tally { assembled, ..Tally::default() }, seen };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
         let evaluation = self.evaluate(document, &context, &session, class);
@@ -285,6 +289,12 @@ impl Case {
                 return Judged { outcome: Err(blocked(&hold)), tally, seen };
             }
         };
+        // Nobody is asked about a request that is refused whatever they say.
+        let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, draft.document());
+        let ruling = match ruling {
+            Ok(ruling) => ruling,
+            Err(refusal) => return Judged { outcome: Err(refusal), tally, seen },
+        };
         let (holds, mode) = match (self.turns.ask(&session.key, class, &draft), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
@@ -292,7 +302,8 @@ impl Case {
                 return Judged { outcome: Err(hold::refusal(&dismissed, manner)), tally, seen };
             }
             (Answered::Nothing, None) => {
-                return Judged { outcome: Ok(self.pass(session, &draft, class, wraps_more)), tally, seen };
+                let passed = self.pass(session, &draft, class, ruling, wraps_more);
+                return Judged { outcome: Ok(passed), tally, seen };
             }
             (Answered::Nothing, Some(holds)) => (holds, None),
             (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
@@ -300,19 +311,19 @@ impl Case {
         tally.waits = true;
         let pauses = Pauses { holds, class, mode };
         let reviewed = Reviewed { draft, recall, notes: report.notes };
-        Judged { outcome: Ok(self.pause(session, reviewed, pauses, wraps_more)), tally, seen }
+        Judged { outcome: self.pause(session, reviewed, pauses, wraps_more), tally, seen }
     }
 
-    /// Has a profile make the request, where one is for it. Paths of nobody are not assembled,
-    /// whatever their bodies look like.
+    /// Has a profile make the request, where one is for it: a turn, or a count of one.
     fn assemble(&mut self, document: &Arc<Document>, context: &Context<'_>) -> Result<Option<Made>, Refusal> {
         let Some(assembler) = &self.assembler else { return Ok(None) };
-        if self.chosen.is_none() && self.api.format().is_none() {
-            return Ok(None);
-        }
         let counted = match self.api.wants(self.to.endpoint()) {
             Wants::Count(counted) => Some(counted),
-            Wants::Turn | Wants::Text | Wants::Other => None,
+            Wants::Turn => None,
+            Wants::Text | Wants::Later | Wants::Data | Wants::Other if self.chosen.is_none() => {
+                return Ok(None);
+            }
+            Wants::Text | Wants::Later | Wants::Data | Wants::Other => None,
         };
         let chosen = self.chosen.as_ref();
         let made = assembler.assemble(&self.policy, chosen, document, context, counted.as_ref())?;

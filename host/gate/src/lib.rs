@@ -78,8 +78,7 @@ mod upstream;
 mod upstreams;
 
 pub use admin::{AdminToken, AdminTokenError};
-pub use asked::{AskedPath, AskedPathError};
-pub use base::chosen_upstream;
+pub use asked::{AskedPath, AskedPathError, RecordedApi};
 pub use config::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, OwnPolicy, TrialConfig, UpstreamConfig,
     UpstreamKind,
@@ -94,4 +93,4 @@ pub use saved::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key
 pub use session::{LOCAL_CLIENT, session_key};
 pub use team::{ServingTeam, TeamSource};
 pub use upstream::{BaseUrl, Identity, Proxy, Reach, ReachError, UpstreamTarget, UpstreamTargetError};
-pub use upstreams::{UpstreamName, UpstreamNameError};
+pub use upstreams::{UpstreamName, UpstreamNameError, chosen_upstream};

@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use http::request;
 use leafgate_detect::percent_decoded;
-use leafgate_policy::{Outside, Part};
+use leafgate_policy::{Outside, Part, endpoint};
 
+use crate::apis::gemini::is_googles;
 use crate::headers;
 
 /// What clients show the upstream who they are with. Rules look for these values elsewhere; here is their place.
@@ -128,15 +129,9 @@ fn decoded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The methods of Google's models. Another API's model may have a colon in its name too.
-const GOOGLE_METHODS: &[&str] =
-    &["generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents"];
-
 /// Returns true for the paths of Google's APIs, which take their key as a parameter.
 fn is_google(path: &str) -> bool {
-    let method = path.rsplit_once(':').map(|(_, method)| method);
-    ["/v1beta/", "/v1beta1/", "/v1alpha/"].iter().any(|root| path.starts_with(root))
-        || method.is_some_and(|method| GOOGLE_METHODS.contains(&method))
+    is_googles(&endpoint(path))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use leafgate_detect::percent_decoded;
+use leafgate_policy::endpoint;
 
 use crate::refusal::Refusal;
 
@@ -33,13 +34,16 @@ impl FromStr for PathPattern {
         if !path.starts_with('/') || path.contains(['*', '?', '#']) {
             return Err(PathPatternError);
         }
-        Ok(PathPattern { path: path.into(), with_rest: path.len() < text.len() })
+        let with_rest = path.len() < text.len();
+        let path = if with_rest { path.into() } else { endpoint(path) };
+        Ok(PathPattern { path: path.into(), with_rest })
     }
 }
 
 impl PathPattern {
-    /// Returns whether a path, as it came, is one of these.
+    /// Returns whether a path, however it is spelled, is one of these.
     pub(crate) fn is(&self, path: &str) -> bool {
+        let path = &*endpoint(path);
         if self.with_rest { path.starts_with(&*self.path) } else { path == &*self.path }
     }
 }
@@ -120,6 +124,7 @@ mod tests {
         assert!(is("/v1/messages", "/v1/messages") && !is("/v1/messages", "/v1/messages/count_tokens"));
         assert!(is("/v1/audio/*", "/v1/audio/speech") && !is("/v1/audio/*", "/v1/files"));
         assert!(is("/*", "/"));
+        assert!(is("/v1/messages", "/v1//messages/") && is("/v1/messages/", "/v1/%6dessages"));
         for text in ["", "v1", "/v1/*/x", "/v1?x"] {
             assert_eq!(text.parse::<PathPattern>(), Err(PathPatternError), "{text}");
         }

@@ -24,6 +24,7 @@ use leafgate_policy::{Policy, Recall};
 use leafgate_tree::{Author, Draft};
 use tokio::sync::oneshot;
 
+use crate::asked::RecordedApi;
 use crate::content::{self, Content, ContentError};
 pub use crate::ruled::AnswerOutcome;
 
@@ -244,16 +245,7 @@ impl RequestRecord {
     /// Returns the API whose answers it gets; `None` for one that is no conversation.
     #[must_use]
     pub fn answer_api(&self) -> Option<leafgate_answer::Api> {
-        match self.api {
-            "chat" => Some(leafgate_answer::Api::Chat),
-            "messages" => Some(leafgate_answer::Api::Messages),
-            "responses" => Some(leafgate_answer::Api::Responses),
-            "gemini" | "gemini-stream" | "gemini-array" => Some(leafgate_answer::Api::Gemini),
-            "code-assist" | "code-assist-stream" | "code-assist-array" => {
-                Some(leafgate_answer::Api::CodeAssist)
-            }
-            _ => None,
-        }
+        RecordedApi::named(self.api)?.answers()
     }
 }
 

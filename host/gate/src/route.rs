@@ -155,6 +155,7 @@ mod tests {
         let walked = Ok(Route::Walk);
         for path in [
             "/v1/chat/completions",
+            "//v1/chat/completions/",
             "/v1/messages?beta=true",
             "/v1/nobody/knows",
             "/openai/responses",
@@ -198,7 +199,7 @@ mod tests {
         }
         for kind in UpstreamKind::ALL {
             for (method, path) in
-                [("POST", "/mcp"), ("POST", "/mcp/readonly"), ("GET", "/mcp/"), ("DELETE", "/mcp")]
+                [("POST", "/mcp"), ("POST", "//%6dcp/readonly"), ("GET", "/mcp/"), ("DELETE", "/mcp")]
             {
                 assert_eq!(route_to(kind, method, path, JSON, false), Err(404), "{method} {path}");
             }
@@ -226,7 +227,6 @@ mod tests {
         assert_eq!(route("GET", "/v1/models", &[], true), Err(400));
         assert_eq!(route("GET", "/v1/responses", &[("upgrade", "websocket")], false), Err(426));
         assert_eq!(route("POST", "/elsewhere", JSON, true), Err(404));
-        assert_eq!(route("POST", "//v1/chat/completions", JSON, true), Err(404));
         assert_eq!(route("POST", "/v1", JSON, true), Err(404));
         assert_eq!(route("POST", "/openai", JSON, true), Err(404));
         assert_eq!(route("POST", "/responsesx", JSON, true), Err(404));

@@ -211,6 +211,13 @@ pub(crate) fn named(path: &str) -> Option<(&str, &str)> {
     Some((name, if path.is_empty() { "/" } else { path }))
 }
 
+/// Returns the name of the upstream in a path as it was recorded, where it has one, and the path that the
+/// upstream was asked for. What a base URL chooses besides stands in no record.
+#[must_use]
+pub fn chosen_upstream(path: &str) -> (Option<&str>, &str) {
+    named(path).map_or((None, path), |(name, path)| (Some(name), path))
+}
+
 /// Returns a URI with another path, and everything else as it was.
 fn with_path(uri: &Uri, path: &str) -> Result<Uri, Refusal> {
     let target = match uri.query() {
@@ -268,6 +275,19 @@ mod tests {
         for uri in ["/u/", "/u//v1/x", "/u/secret/v1/x", "/u/%61/v1/x", "/u/A/v1/x", "/u/a%2fv1"] {
             let message = chosen(uri).unwrap_err();
             assert!(message.ends_with("this gate has a, b-2") && !message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_recorded_path_names_its_upstream() {
+        for (path, there) in [
+            ("/v1/messages", (None, "/v1/messages")),
+            ("/u/far/v1/messages", (Some("far"), "/v1/messages")),
+            ("/u/far", (Some("far"), "/")),
+            ("/u/copilot/agents/v1/jobs", (Some("copilot"), "/agents/v1/jobs")),
+            ("/users/v1/messages", (None, "/users/v1/messages")),
+        ] {
+            assert_eq!(chosen_upstream(path), there);
         }
     }
 

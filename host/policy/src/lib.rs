@@ -17,6 +17,7 @@ mod background;
 mod changes;
 mod condition;
 mod diagnostic;
+mod endpoint;
 mod evaluate;
 mod examples;
 mod exception;
@@ -70,6 +71,7 @@ pub use diagnostic::{Diagnostic, LoadError, Severity};
 pub mod diagnostics {
     pub use crate::diagnostic::{Diagnostic, Diagnostics, Severity, hint_for};
 }
+pub use endpoint::endpoint;
 pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use exception::has_ended;
 pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
@@ -364,11 +366,12 @@ impl Policy {
         self.rules.is_empty() && self.assemblies.is_empty() && self.declared == 0
     }
 
-    /// Returns what its rules ask of the answers to requests; `None` where they ask nothing.
+    /// Returns what its rules may ask of the answer to a request; `None` where they ask nothing. What
+    /// the context does not say may be anything.
     #[must_use]
-    pub fn of_answers(&self) -> Option<OfAnswers> {
+    pub fn of_answers(&self, context: &Context<'_>) -> Option<OfAnswers> {
         let mut of = OfAnswers::default();
-        for rule in &self.rules {
+        for rule in self.rules.iter().filter(|rule| rule.on != On::Request && rule.may_apply(context)) {
             match (rule.on, rule.streaming) {
                 (On::Request, _) => continue,
                 (On::ToolCall, _) => of.calls = true,
@@ -379,6 +382,19 @@ impl Policy {
             }
         }
         (of != OfAnswers::default()).then_some(of)
+    }
+
+    /// Returns the id of the first rule that may decide about the answer to a request: about its texts,
+    /// or, where `calls` says that it may hold some, about its calls. Rules that only watch do not count.
+    #[must_use]
+    pub fn answer_guard(&self, context: &Context<'_>, calls: bool) -> Option<&str> {
+        let guards = |rule: &&rule::Rule| match rule.on {
+            On::Request => false,
+            On::Response => true,
+            On::ToolCall => calls,
+        };
+        let mut rules = self.rules.iter().filter(guards);
+        rules.find(|rule| !rule.monitors() && rule.may_apply(context)).map(|rule| &*rule.id)
     }
 
     /// Returns whether any plugin is declared.

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use leafgate_tree::{Document, Format, Segment};
 
+use crate::Context;
 use crate::condition::RequestFacts;
+use crate::endpoint::endpoint;
 use crate::glob::{self, Glob};
 use crate::outside::{Outside, Part};
 use crate::rule::Rule;
@@ -59,6 +61,26 @@ impl OfRequest {
             && named(&self.projects, &request.project)
             && self.headers.iter().all(|header| header.fits(&request.said.headers))
             && self.options.iter().all(|option| option.fits(&request.said.options))
+    }
+
+    /// Whether a rule with it may apply where no more is known than this: the rest may be anything.
+    pub(crate) fn may_apply(&self, context: &Context<'_>) -> bool {
+        let named = |globs: &[Glob], name: Option<&str>| {
+            globs.is_empty() || name.is_none_or(|name| globs.iter().any(|glob| glob.matches(name)))
+        };
+        let truth =
+            |wanted: Option<bool>, is: Option<bool>| wanted.zip(is).is_none_or(|(wanted, is)| wanted == is);
+        let session = Some(context.session).filter(|session| !session.is_empty());
+        let endpoint = context.endpoint.map(endpoint);
+        // Where an upstream is known, its having no name is.
+        let upstream_name = context.upstream.map(|_| context.upstream_name.unwrap_or_default());
+        truth(self.stream, context.stream)
+            && truth(self.subagent, context.subagent)
+            && named(&self.models, context.model)
+            && named(&self.agents, context.agent)
+            && named(&self.sessions, session)
+            && (named(&self.upstreams, context.upstream) || named(&self.upstreams, upstream_name))
+            && named(&self.endpoints, endpoint.as_deref())
     }
 
     /// Returns the first field that does not fit a request, with what it asks for and what the request

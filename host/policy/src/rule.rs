@@ -10,6 +10,7 @@ use std::time::Duration;
 use leafgate_tree::SectionKind;
 use regex::Regex;
 
+use crate::Context;
 use crate::condition::{Condition, RequestFacts};
 use crate::glob::Glob;
 use crate::index::{EngineIndex, PluginIndex};
@@ -241,6 +242,11 @@ pub(crate) struct About {
 }
 
 impl Rule {
+    /// Whether it may apply to a request of which no more is known than this.
+    pub(crate) fn may_apply(&self, context: &Context<'_>) -> bool {
+        self.selector.request.may_apply(context)
+    }
+
     pub(crate) fn monitors(&self) -> bool {
         self.mode != Mode::Enforce
     }

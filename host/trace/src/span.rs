@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use leafgate_answer::{Finish, Usage};
+use leafgate_gate::RecordedApi;
 use serde_json::{Value, json};
 
 /// `SPAN_KIND_CLIENT`: the gate asks an upstream.
@@ -47,7 +48,10 @@ impl Span {
         };
         let mut attributes = vec![
             text("gen_ai.operation.name", operation),
-            text("gen_ai.provider.name", provider(self.api)),
+            text(
+                "gen_ai.provider.name",
+                RecordedApi::named(self.api).map_or("openai", RecordedApi::provider),
+            ),
             text("gen_ai.conversation.id", &self.session),
             text("server.address", &self.upstream),
             text("leafgate.agent", &self.agent),
@@ -128,15 +132,6 @@ fn nanos(time: SystemTime) -> String {
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// Returns whose API it is, whoever serves it.
-fn provider(api: &str) -> &'static str {
-    match api {
-        "messages" | "count-tokens" => "anthropic",
-        api if api.starts_with("gemini") || api.starts_with("code-assist") => "gcp.gemini",
-        _ => "openai",
-    }
 }
 
 fn finish_reason(finish: Finish) -> &'static str {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use leafgate_gate::RecordedApi;
 use leafgate_policy::Policy;
 use leafgate_store::{Filter, Log, RequestLine, RequestView};
-use leafgate_tree::{Document, Format};
+use leafgate_tree::Document;
 use leafgate_vault::TokenKeys;
 
 use super::compare::{Case, From};
@@ -111,13 +112,6 @@ impl<'k> Logged<'k> {
 
 /// Reads a body in the format that its API has, as the gate does.
 fn document(body: &Bytes, api: &str) -> Result<Document, leafgate_tree::ParseError> {
-    let format = match api {
-        "chat" => Some(Format::OpenaiChat),
-        "messages" => Some(Format::AnthropicMessages),
-        "responses" => Some(Format::OpenaiResponses),
-        "gemini" | "gemini-stream" | "gemini-array" => Some(Format::Gemini),
-        "code-assist" | "code-assist-stream" | "code-assist-array" => Some(Format::Gemini),
-        _ => None,
-    };
+    let format = RecordedApi::named(api).and_then(RecordedApi::format);
     request::document(body, format).or_else(|_| request::document(body, None)).map(|(document, _)| document)
 }

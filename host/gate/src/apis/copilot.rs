@@ -8,8 +8,10 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 use http::{Method, StatusCode, request};
+use leafgate_policy::endpoint;
 use leafgate_tree::{Document, Format, NodeId};
 
+use super::beside::is_below;
 use super::{Endpoint, Wants, openai};
 use crate::config::UpstreamKind;
 use crate::dialect::Dialect;
@@ -60,7 +62,15 @@ impl Endpoint for Copilot {
     }
 
     fn wants(&self, _: &str) -> Wants {
-        Wants::Other
+        Wants::Data
+    }
+
+    /// An agent that is talked to gets a conversation.
+    fn follows_shape(&self, _: &str) -> bool {
+        match self {
+            Copilot::Beside => false,
+            Copilot::Agents => true,
+        }
     }
 
     fn dialect(&self) -> &'static dyn Dialect {
@@ -72,14 +82,9 @@ impl Endpoint for Copilot {
     }
 }
 
-/// Whether a path is another one or stands below it.
-fn is_below(path: &str, root: &str) -> bool {
-    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// Refuses what is asked of a server of tools. Copilot's clients ask theirs at the base URL that they have for models.
 pub(crate) fn refuse_mcp(path: &str) -> Result<(), Refusal> {
-    if !is_below(path, "/mcp") {
+    if !is_below(&endpoint(path), "/mcp") {
         return Ok(());
     }
     Err(Refusal::new(

@@ -7,9 +7,12 @@
 //! folder and name it in [`ENDPOINTS`], and in [`DIALECTS`] where its errors have a form of their
 //! own.
 //!
-//! A path decides, and no body: whatever a request holds, its client understands the words of the
-//! API that it asked.
+//! A path decides, in the one spelling that [`leafgate_policy::endpoint`] gives it. Where it is
+//! nobody's, the shape of the body does ([`Api::of_body`]): so a conversation is judged, restored,
+//! recorded and answered as what it is, wherever it goes. What an answer holds, [`Wants`] says; of
+//! what nobody knows, rules about answers refuse the request.
 
+mod beside;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod copilot;
@@ -25,6 +28,7 @@ use std::ops::Deref;
 use http::{HeaderMap, Method, Uri};
 use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
+use leafgate_policy::endpoint;
 use leafgate_tree::{Document, Format, NodeId, ValueType};
 
 use self::gemini::Gemini;
@@ -35,10 +39,11 @@ use crate::restore::Reader;
 use crate::session::BodyHints;
 
 /// Every endpoint whose bodies have a shape that the gate knows.
-const ENDPOINTS: [&dyn Endpoint; 15] = [
+const ENDPOINTS: [&dyn Endpoint; 16] = [
     &chat::Chat,
     &responses::Responses,
     &responses::InputTokens,
+    &responses::Compact,
     &messages::Messages,
     &messages::CountTokens,
     &embeddings::Embeddings,
@@ -97,6 +102,11 @@ pub(crate) trait Endpoint: Sync {
         if self.conversation().is_some() { Wants::Turn } else { Wants::Other }
     }
 
+    /// Whether a body that looks like a conversation is one: its path does not say what it is.
+    fn follows_shape(&self, path: &str) -> bool {
+        self.format().is_none() && self.wants(path) == Wants::Other
+    }
+
     /// The words of its errors.
     fn dialect(&self) -> &'static dyn Dialect;
 
@@ -109,16 +119,20 @@ pub(crate) trait Endpoint: Sync {
     fn echo(&self, echo: &Echo<'_>) -> Option<Echoed>;
 }
 
-/// What a request wants to have.
+/// What a request wants to have, which is what its answer holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
     /// The model's turn in a conversation.
     Turn,
-    /// Words of the model beside any conversation.
+    /// Words of the model beside any conversation, and no calls of tools.
     Text,
+    /// Turns that are answered later and elsewhere.
+    Later,
     /// What a turn would cost.
     Count(Counted),
-    /// Something else.
+    /// Something that holds no word of a model: vectors, lists, files.
+    Data,
+    /// Nobody knows.
     Other,
 }
 
@@ -142,23 +156,82 @@ pub(crate) trait Conversation: Sync {
 
 /// The API that a request asks.
 #[derive(Clone, Copy)]
-pub(crate) struct Api(&'static dyn Endpoint);
+pub(crate) struct Api {
+    endpoint: &'static dyn Endpoint,
+    /// Whether the shape of the body told it, and no path.
+    by_shape: bool,
+}
 
 impl Api {
     /// The API that a request asks of an upstream. An unknown path is nobody's, and is answered in
     /// the words that its path or header tells.
     pub(crate) fn of(kind: UpstreamKind, method: &Method, uri: &Uri, headers: &HeaderMap) -> Api {
-        let (path, query) = (uri.path(), uri.query());
-        let own = endpoints_of(kind).iter().find(|endpoint| endpoint.serves(path, query));
+        let (path, query) = (endpoint(uri.path()), uri.query());
+        let own = endpoints_of(kind).iter().find(|endpoint| endpoint.serves(&path, query));
         let asked =
-            || ENDPOINTS.iter().find(|endpoint| method == Method::POST && endpoint.serves(path, query));
-        own.or_else(asked).map_or_else(|| Api::nobodys(path, headers), |endpoint| Api(*endpoint))
+            || ENDPOINTS.iter().find(|endpoint| method == Method::POST && endpoint.serves(&path, query));
+        own.or_else(asked).map_or_else(|| Api::nobodys(&path, headers), |endpoint| Api::at(*endpoint))
+    }
+
+    fn at(endpoint: &'static dyn Endpoint) -> Api {
+        Api { endpoint, by_shape: false }
     }
 
     fn nobodys(path: &str, headers: &HeaderMap) -> Api {
         let by_path = DIALECTS.iter().find(|dialect| dialect.has_path(path));
         let claims = by_path.or_else(|| DIALECTS.iter().find(|dialect| dialect.has_headers(headers)));
-        Api(claims.unwrap_or(&DIALECTS[DIALECTS.len() - 1]).other())
+        Api::at(claims.unwrap_or(&DIALECTS[DIALECTS.len() - 1]).other())
+    }
+
+    /// The API that a request asks whose body has been read: where its path is nobody's, the one
+    /// whose shape the body has.
+    pub(crate) fn of_body(self, path: &str, format: Format) -> Api {
+        if !self.endpoint.follows_shape(&endpoint(path)) {
+            return self;
+        }
+        let same = |api: &&&dyn Endpoint| api.format() == Some(format) && api.conversation().is_some();
+        ENDPOINTS.iter().find(same).map_or(self, |endpoint| Api { endpoint: *endpoint, by_shape: true })
+    }
+
+    /// Whether the shape of the body told it, and no path: its answer may be another one's then.
+    pub(crate) fn is_by_shape(self) -> bool {
+        self.by_shape
+    }
+
+    /// What a request to this path wants to have.
+    pub(crate) fn wants(self, path: &str) -> Wants {
+        self.endpoint.wants(&endpoint(path))
+    }
+
+    /// The model that a path names, decoded; `None` where bodies name it.
+    pub(crate) fn model(self, path: &str) -> Option<String> {
+        self.endpoint.model(&endpoint(path))
+    }
+
+    /// The model that a path names and a body may repeat.
+    pub(crate) fn deployment(self, path: &str) -> Option<String> {
+        self.endpoint.deployment(&endpoint(path))
+    }
+
+    /// A path that asks another model; `None` where no path names it.
+    pub(crate) fn with_model(self, path: &str, model: &str) -> Option<String> {
+        self.endpoint.with_model(&endpoint(path), model)
+    }
+
+    /// The API whose answers it gets, where those are the model's turns.
+    pub(crate) fn answers(self) -> Option<AnswerApi> {
+        self.conversation().map(|conversation| conversation.answers())
+    }
+
+    /// Every API, and last what paths of nobody are taken for.
+    pub(crate) fn every() -> impl Iterator<Item = Api> {
+        let others = DIALECTS.into_iter().map(Dialect::other);
+        ENDPOINTS.into_iter().chain(OF_COPILOT).chain(others).map(Api::at)
+    }
+
+    /// The API of this name.
+    pub(crate) fn named(name: &str) -> Option<Api> {
+        Api::every().find(|api| api.name() == name)
     }
 
     /// What requests of a format say about their conversations, whatever path they came by.
@@ -181,7 +254,7 @@ impl Deref for Api {
     type Target = dyn Endpoint;
 
     fn deref(&self) -> &Self::Target {
-        self.0
+        self.endpoint
     }
 }
 
@@ -216,10 +289,8 @@ impl Endpoint for Other {
         None
     }
 
-    /// Batches hold turns, or name files that do, and are answered later.
     fn wants(&self, path: &str) -> Wants {
-        let batches = ["/batches", ":batchGenerateContent"];
-        if batches.iter().any(|end| path.ends_with(end)) { Wants::Text } else { Wants::Other }
+        beside::wants(path)
     }
 
     fn dialect(&self) -> &'static dyn Dialect {
@@ -241,8 +312,9 @@ fn endpoints_of(kind: UpstreamKind) -> &'static [&'static dyn Endpoint] {
 
 /// Whether a path of an upstream is one that requests with a body may go to.
 pub(crate) fn is_served(kind: UpstreamKind, path: &str) -> bool {
-    DIALECTS.iter().any(|dialect| dialect.is_rooted(path))
-        || endpoints_of(kind).iter().any(|endpoint| endpoint.serves(path, None))
+    let path = endpoint(path);
+    DIALECTS.iter().any(|dialect| dialect.is_rooted(&path))
+        || endpoints_of(kind).iter().any(|endpoint| endpoint.serves(&path, None))
 }
 
 /// A name as one segment of a path.
@@ -275,8 +347,7 @@ fn text(request: &Document, node: NodeId) -> Option<String> {
 /// The endpoint of this name, for tests.
 #[cfg(test)]
 pub(crate) fn named(name: &str) -> Api {
-    let named = ENDPOINTS.into_iter().chain(OF_COPILOT).find(|endpoint| endpoint.name() == name);
-    Api(named.or_else(|| DIALECTS.iter().map(|dialect| dialect.other()).find(|o| o.name() == name)).unwrap())
+    Api::named(name).unwrap()
 }
 
 #[cfg(test)]

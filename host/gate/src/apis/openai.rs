@@ -4,14 +4,15 @@ use http::HeaderMap;
 use leafgate_tree::Document;
 use serde_json::{Value, json};
 
+use super::beside::is_below;
 use super::{Endpoint, Other, segment};
 use crate::dialect::Dialect;
 use crate::refusal::Refusal;
 use crate::sse;
 
 /// Where APIs begin: OpenAI's, and those that took its paths over; Azure's versioned API; Azure's
-/// older one; the one that ChatGPT's subscriptions pay for.
-const ROOTS: [&str; 4] = ["/v1/", "/openai/v1/", "/openai/", "/backend-api/codex/"];
+/// older one; the one that ChatGPT's subscriptions pay for; Google's for OpenAI's clients.
+const ROOTS: [&str; 5] = ["/v1/", "/openai/v1/", "/openai/", "/backend-api/codex/", "/v1beta/openai/"];
 
 /// What clients ask for below a base URL that names no root, as Copilot's is.
 const ROOTLESS: [&str; 4] = ["chat/completions", "responses", "completions", "embeddings"];
@@ -45,6 +46,10 @@ impl Dialect for Openai {
 
     fn other(&self) -> &'static dyn Endpoint {
         &OTHER
+    }
+
+    fn provider(&self) -> &'static str {
+        "openai"
     }
 
     fn error(&self, refusal: &Refusal) -> Value {
@@ -92,9 +97,7 @@ pub(super) fn with_model(path: &str, model: &str) -> Option<String> {
 }
 
 fn is_rootless(rest: &str) -> bool {
-    let begins =
-        |name: &str| rest.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    ROOTLESS.into_iter().any(begins)
+    ROOTLESS.into_iter().any(|name| is_below(rest, name))
 }
 
 /// What a body names that is wider than a conversation.

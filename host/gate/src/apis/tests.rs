@@ -12,6 +12,7 @@ fn each_path_has_its_api() {
         ("/v1/chat/completions", named("chat")),
         ("/v1/responses", named("responses")),
         ("/v1/responses/input_tokens", named("input-tokens")),
+        ("/v1/responses/compact", named("compact")),
         ("/v1/messages", named("messages")),
         ("/v1/messages/count_tokens", named("count-tokens")),
         ("/v1/embeddings", named("embeddings")),
@@ -23,14 +24,18 @@ fn each_path_has_its_api() {
         ("/openai/v1/responses", named("responses")),
         ("/responses", named("responses")),
         ("/chat/completions", named("chat")),
+        ("/v1/chat/completions/", named("chat")),
+        ("/v1//chat/completions", named("chat")),
+        ("/v1/%63hat/completion%73", named("chat")),
         ("/completions", named("completions")),
         ("/embeddings", named("embeddings")),
         ("/v1/engines/gpt-41-copilot/completions", named("completions")),
         ("/backend-api/codex/responses", named("responses")),
         ("/openai/v1/chat/completions", named("chat")),
+        ("/v1beta/openai/chat/completions", named("chat")),
     ] {
         assert_eq!(api(Method::POST, path), expected, "{path}");
-        assert_eq!(api(Method::GET, path), Api(expected.dialect().other()), "GET {path}");
+        assert_eq!(api(Method::GET, path), Api::at(expected.dialect().other()), "GET {path}");
     }
 }
 
@@ -48,10 +53,15 @@ fn the_paths_of_gemini_name_model_and_method() {
         ("/v1beta/models/m:streamGenerateContent", "gemini-array"),
         ("/v1beta/models/m:streamGenerateContent?alt=json", "gemini-array"),
         ("/v1beta/models/m:countTokens", "gemini-count"),
+        ("/v1/projects/p/locations/l/publishers/anthropic/models/m@1:rawPredict", "messages"),
+        ("/v1/projects/p/locations/l/publishers/anthropic/models/m@1:streamRawPredict", "messages"),
+        ("/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict", "count-tokens"),
+        ("/v1/projects/p/locations/l/publishers/mistralai/models/m:rawPredict", "google"),
         ("/v1beta/models/m:embedContent", "google"),
         ("/v1beta/cachedContents", "google"),
         ("/v1/models/m:embedContent", "google"),
         ("/v1/models", "openai"),
+        ("/v1/models/ft:gpt-4o:acme::abc", "openai"),
         ("/v1beta/models/a/b:generateContent", "google"),
         ("/models/m:generateContent", "openai"),
     ] {
@@ -101,6 +111,12 @@ fn a_path_that_names_a_model_can_name_another_one() {
         ("/openai/deployments/a/chat/completions", "gpt 4", "/openai/deployments/gpt%204/chat/completions"),
         ("/openai/deployments/a/embeddings", "b", "/openai/deployments/b/embeddings"),
         ("/v1/engines/a/completions", "b", "/v1/engines/b/completions"),
+        ("/openai//deployments/a/embeddings/", "b", "/openai/deployments/b/embeddings"),
+        (
+            "/v1/projects/p/locations/l/publishers/anthropic/models/a@1:streamRawPredict",
+            "b@2",
+            "/v1/projects/p/locations/l/publishers/anthropic/models/b@2:streamRawPredict",
+        ),
     ] {
         assert_eq!(api(Method::POST, path).with_model(path, model).as_deref(), Some(other), "{path}");
     }
@@ -115,10 +131,7 @@ fn a_path_that_names_a_model_can_name_another_one() {
 #[test]
 fn what_is_near_a_path_is_another() {
     for path in [
-        "/v1/chat/completions/",
-        "/v1//chat/completions",
         "/v1/responses/resp_1/cancel",
-        "/v1/responses/compact",
         "/v1/deployments/d/chat/completions",
         "/openai/deployments/a/b/chat/completions",
         "/openai/deployments/chat",

@@ -13,7 +13,7 @@ use leafgate_vault::{TokenKeys, Vault};
 
 use super::Shared;
 use crate::agent;
-use crate::apis::Api;
+use crate::apis::{Api, Wants};
 use crate::body;
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding};
@@ -68,6 +68,7 @@ impl Shared {
         let bodyless = Bodyless {
             outside: OutsideTexts::of(parts),
             agent: agent::agent(&parts.headers),
+            wants: wants_bodyless(lane, parts),
             to: pending::destination(lane, parts),
             lane: lane.name().map(Into::into),
             policy,
@@ -194,7 +195,7 @@ impl Shared {
         let (received, coded) = (case.body.clone(), !case.codings.is_empty());
         let (policy, upstream_name) = (Arc::clone(&case.policy), case.lane.clone());
         let upstream = if recorder.is_some() { shown_url(&case.to.upstream) } else { String::new() };
-        let (api, agent) = (case.api.name(), Arc::clone(&case.agent));
+        let agent = Arc::clone(&case.agent);
         let before = case.before.take();
         let Judged { mut outcome, tally, seen } = self.judge(case).await?;
         let judging = self.count(began.elapsed(), &tally, before.as_ref());
@@ -211,7 +212,7 @@ impl Shared {
                 path: path.to_owned(),
                 upstream: upstream.into(),
                 upstream_name,
-                api,
+                api: seen.api,
                 agent,
                 class: seen.class.name(),
                 session: seen.session,
@@ -264,5 +265,13 @@ impl Shared {
     /// Returns whether a mode may pause requests of this path.
     pub(crate) fn intercepts(&self, path: &str) -> bool {
         self.intercept.is_empty() || self.intercept.iter().any(|pattern| pattern.is(path))
+    }
+}
+
+/// What a request without a body wants to have. To delete something is answered with no more than that it is gone.
+fn wants_bodyless(lane: &Lane, parts: &request::Parts) -> Wants {
+    match parts.method {
+        Method::HEAD | Method::DELETE => Wants::Data,
+        _ => Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers).wants(parts.uri.path()),
     }
 }

@@ -8,15 +8,18 @@ use leafgate_vault::Vault;
 
 use super::blocked::{NOT_ELSEWHERE, blocked, unshowable};
 use super::tally::tally;
+use crate::apis::Wants;
 use crate::log::Tally;
 use crate::outside::OutsideTexts;
 use crate::refusal::Refusal;
+use crate::ruled::refuse_unread;
 
 /// A request without a body to judge.
 pub(crate) struct Bodyless {
     /// What it says.
     pub(crate) outside: OutsideTexts,
     pub(crate) agent: &'static str,
+    pub(crate) wants: Wants,
     /// Where it goes.
     pub(crate) to: Destination,
     pub(crate) lane: Option<Arc<str>>,
@@ -26,7 +29,8 @@ pub(crate) struct Bodyless {
 }
 
 impl Bodyless {
-    /// Judges what the request says outside the body that it lacks. There is nothing that a person could be shown, so it is blocked
+    /// Judges what the request says outside the body that it lacks, and refuses one whose answer rules
+    /// would decide about: what it names was answered before, and no more of it is known. There is nothing that a person could be shown, so it is blocked
     /// where a rule asks for one.
     pub(crate) fn judge(&self) -> (Result<(), Refusal>, Tally) {
         let outside = self.outside.list();
@@ -41,7 +45,7 @@ impl Bodyless {
         let evaluation = self.policy.evaluate_outside(&context, &self.vault);
         let tally = tally(&evaluation);
         let judged = match &evaluation.verdict {
-            Verdict::Forward => Ok(()),
+            Verdict::Forward => refuse_unread(&self.policy, None, &context, &self.wants),
             Verdict::Block(hold) => Err(blocked(hold)),
             Verdict::Pause(holds) => Err(unshowable(holds)),
             Verdict::Route(route) => Err(blocked(&route.clone().refused(NOT_ELSEWHERE))),

@@ -15,6 +15,7 @@ use crate::flow::{Flow, Lessened};
 use crate::hold::Held;
 use crate::outgoing::{Passed, Received};
 use crate::pending::{Paused, TurnGuard, Waiter};
+use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::routed::Rerouted;
 use crate::ruled::{Asked, Ruling};
@@ -45,11 +46,17 @@ pub(super) struct Reviewed {
 }
 
 impl Case {
-    pub(super) fn pass(self, session: Session, draft: &Draft, class: Class, wraps_more: bool) -> Outcome {
+    pub(super) fn pass(
+        self,
+        session: Session,
+        draft: &Draft,
+        class: Class,
+        ruling: Option<Arc<Ruling>>,
+        wraps_more: bool,
+    ) -> Outcome {
         let document = draft.document();
         let thread = self.sessions.thread(&session.key);
-        let flow = self.flow(&session.key, &session.vault, class, document);
-        let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, document);
+        let flow = self.flow(&session.key, &session.vault, class, ruling.as_ref(), document);
         let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
         let other_model = self.other_model;
         let rendered = draft.render_into(|bytes| self.reservation.buffer(bytes));
@@ -69,15 +76,15 @@ impl Case {
         })
     }
 
-    /// What its answer is judged by, where anything is asked of it.
-    fn ruling(
+    /// What its answer is judged by, where anything is asked of it; refused where nobody could.
+    pub(super) fn ruling(
         &self,
         policy: &Arc<Policy>,
         session: &Arc<str>,
         vault: &Vault,
         class: Class,
         document: &Document,
-    ) -> Option<Arc<Ruling>> {
+    ) -> Result<Option<Arc<Ruling>>, Refusal> {
         let asked = Asked {
             policy,
             assembly: self.assembly.as_ref(),
@@ -100,6 +107,7 @@ impl Case {
         session: &Arc<str>,
         vault: &Vault,
         class: Class,
+        ruling: Option<&Arc<Ruling>>,
         document: &Document,
     ) -> Option<Box<Flow>> {
         Some(Box::new(Flow {
@@ -121,7 +129,7 @@ impl Case {
             lane: self.lane.clone(),
             agent: Arc::clone(&self.agent),
             title: self.title(),
-            ruling: self.ruling(&self.policy, session, vault, class, document),
+            ruling: ruling.cloned(),
             lessened: Lessened::default(),
         }))
     }
@@ -132,7 +140,7 @@ impl Case {
         Reviewed { draft, recall, notes }: Reviewed,
         pauses: Pauses,
         wraps_more: bool,
-    ) -> Outcome {
+    ) -> Result<Outcome, Refusal> {
         let document = Arc::clone(draft.document());
         let guard = TurnGuard {
             on: On::Request,
@@ -193,15 +201,15 @@ impl Case {
         wraps_more: bool,
         waiter: Waiter,
         reservation: Option<Reservation>,
-    ) -> Outcome {
+    ) -> Result<Outcome, Refusal> {
         let manner = self.manner(document);
         let guard = waiter.guard();
         let thread = self.sessions.thread(&guard.session);
         let restoring =
             Restoring::of(self.api, document, guard.vault.clone(), thread).filter(|_| self.restore);
-        let flow = self.flow(&guard.session, &guard.vault, guard.class, document);
-        let ruling = self.ruling(&guard.policy, &guard.session, &guard.vault, guard.class, document);
-        Outcome::Wait(Held {
+        let ruling = self.ruling(&guard.policy, &guard.session, &guard.vault, guard.class, document)?;
+        let flow = self.flow(&guard.session, &guard.vault, guard.class, ruling.as_ref(), document);
+        Ok(Outcome::Wait(Held {
             flow,
             ruling,
             waiter,
@@ -212,6 +220,6 @@ impl Case {
             other_model: self.other_model,
             manner,
             received: Received { coded: !self.codings.is_empty(), body: self.body, wraps_more, reservation },
-        })
+        }))
     }
 }

@@ -13,6 +13,8 @@
 //! An answer that cannot be read with certainty does not pass: nobody knows which calls a client
 //! finds in it. Tokens are restored behind all this, so rules see tokens.
 
+#[cfg(test)]
+mod every_path;
 mod judge;
 mod outcome;
 mod scan;
@@ -22,20 +24,20 @@ mod whole;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use http::Response;
 use http::header::CONTENT_LENGTH;
+use http::{Response, StatusCode};
 use leafgate_answer::{AnswerLimits, Api as AnswerApi};
 use leafgate_desk::{Class, Destination, Title};
 use leafgate_policy::{Approval, Assembly, Context, OfAnswers, On, Policy};
 use leafgate_tree::{Document, NodeId};
 use leafgate_vault::Vault;
 
-use crate::apis::Api;
+use crate::apis::{Api, Wants};
 use crate::content::Content;
 use crate::gate::Shared;
 use crate::log::{self, RequestLogProgress, Tally};
 use crate::media;
-use crate::refusal::Refusal;
+use crate::refusal::{Code, Refusal};
 use crate::restore::Reader;
 
 pub use outcome::AnswerOutcome;
@@ -79,20 +81,68 @@ pub(crate) struct Asked<'r> {
     pub(crate) vault: &'r Vault,
 }
 
-impl Ruling {
-    /// What judges the answer to a request; `None` where nothing is asked of it.
-    pub(crate) fn of(asked: Asked<'_>, request: &Document) -> Option<Arc<Self>> {
-        let Asked { policy, assembly, api, .. } = asked;
-        let of = policy.of_answers();
-        let approves = assembly.is_some_and(|assembly| assembly.approval().is_some());
-        if of.is_none() && !approves {
-            return None;
+impl Asked<'_> {
+    fn context<'c>(&'c self, model: Option<&'c str>, streams: bool) -> Context<'c> {
+        Context {
+            on: On::Response,
+            session: self.session,
+            agent: Some(self.agent),
+            model,
+            stream: Some(streams),
+            subagent: Some(self.class == Class::Subagent),
+            upstream: Some(&self.to.upstream),
+            endpoint: Some(self.to.endpoint()),
+            upstream_name: self.lane.map(|lane| &**lane),
+            outside: &[],
         }
-        let conversation = api.conversation()?;
+    }
+}
+
+/// Refuses a request about whose answer a rule or a profile may decide, where nobody here can read it.
+pub(crate) fn refuse_unread(
+    policy: &Policy,
+    approves: Option<&Arc<Assembly>>,
+    context: &Context<'_>,
+    wants: &Wants,
+) -> Result<(), Refusal> {
+    let calls = match wants {
+        Wants::Count(_) | Wants::Data => return Ok(()),
+        Wants::Text => false,
+        Wants::Turn | Wants::Later | Wants::Other => true,
+    };
+    let rule = policy.answer_guard(context, calls).map(|rule| format!("rule `{rule}`"));
+    let profile = || approves.filter(|_| calls).map(|profile| format!("profile `{}`", profile.id()));
+    let Some(guard) = rule.or_else(profile) else { return Ok(()) };
+    let message = format!(
+        "blocked by this gate: {guard} decides about answers, and the answer to this path cannot be read here: ask for chat \
+         completions, Responses, Messages or generateContent, or have the rule's `match` name the paths that it is for (`endpoint`)"
+    );
+    Err(Refusal::new(StatusCode::BAD_REQUEST, Code::Blocked, message))
+}
+
+impl Ruling {
+    /// What judges the answer to a request; `None` where nothing is asked of it. What nobody could
+    /// judge is refused.
+    pub(crate) fn of(asked: Asked<'_>, request: &Document) -> Result<Option<Arc<Self>>, Refusal> {
+        let Asked { policy, assembly, api, .. } = asked;
+        let model = asked.model.map(Arc::clone).or_else(|| request.model().map(|model| (*model).into()));
+        let streams = api.streams(request);
+        let context = asked.context(model.as_deref(), streams);
+        let of = policy.of_answers(&context);
+        let approves = assembly.filter(|assembly| assembly.approval().is_some());
+        if of.is_none() && approves.is_none() {
+            return Ok(None);
+        }
+        let Some(conversation) = api.conversation() else {
+            let wants = api.wants(asked.to.endpoint());
+            return refuse_unread(policy, approves, &context, &wants).map(|()| None);
+        };
         let mut of = of.unwrap_or_default();
+        // What passes event by event must be what it was taken for.
+        of.whole |= api.is_by_shape();
         // Probabilities spell each word once more.
         of.whole |= of.look_behind.is_some() && asks_for_probabilities(request);
-        Some(Arc::new(Ruling {
+        Ok(Some(Arc::new(Ruling {
             answers: conversation.answers(),
             policy: Arc::clone(policy),
             assembly: assembly.map(Arc::clone),
@@ -100,15 +150,15 @@ impl Ruling {
             api,
             session: Arc::clone(asked.session),
             agent: Arc::clone(asked.agent),
-            model: asked.model.map(Arc::clone).or_else(|| request.model().map(|model| (*model).into())),
-            streams: api.streams(request),
+            model,
+            streams,
             class: asked.class,
             to: asked.to.clone(),
             lane: asked.lane.cloned(),
             title: asked.title,
             vault: asked.vault.clone(),
             reader: Mutex::new(Some(conversation.reader(request))),
-        }))
+        })))
     }
 
     /// What reads the texts of its stream, where rules read them while it comes.

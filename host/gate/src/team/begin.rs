@@ -83,9 +83,9 @@ impl Shared {
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let path = parts.uri.path();
         let wants = api.wants(path);
-        let Some(format) = api.format().filter(|_| wants != Wants::Other) else {
+        let Some(format) = api.format().filter(|_| !matches!(wants, Wants::Data | Wants::Other)) else {
             return match (base, wants) {
-                (Base::Team(_), Wants::Text) => Err(not_spoken(api)),
+                (Base::Team(_), Wants::Text | Wants::Later) => Err(not_spoken(api)),
                 _ => Ok(ForTeam::No(came)),
             };
         };

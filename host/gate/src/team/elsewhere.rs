@@ -6,14 +6,14 @@
 
 use http::{Method, StatusCode, request};
 
-use crate::apis::{Api, Wants};
+use crate::apis::Api;
 use crate::base::Base;
 use crate::refusal::{Code, Refusal};
 use crate::upstreams::Lane;
 
-/// How the paths end of requests that no agent is asked by: vectors of texts, and the shorter form of
-/// a history, which is sealed and comes back with the next turn.
-const BESIDE: [&str; 4] = ["/embeddings", ":embedContent", ":batchEmbedContents", "/responses/compact"];
+/// How the paths end of requests that no endpoint serves: for vectors of texts, which no agent is asked
+/// for, and for many turns at once, which the team refuses in words of its own.
+const BESIDE: [&str; 4] = [":embedContent", ":batchEmbedContents", "/batches", ":batchGenerateContent"];
 
 /// Refuses a request to the team's base URL that is neither for the team nor harmless without it.
 /// `shown` is its path, masked.
@@ -42,7 +42,7 @@ fn passes(lane: &Lane, parts: &request::Parts) -> bool {
         // What a team answers, and what it refuses in words of its own.
         Method::POST => {
             let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
-            api.wants(path) != Wants::Other || BESIDE.iter().any(|end| path.ends_with(end))
+            api.format().is_some() || BESIDE.iter().any(|end| path.ends_with(end))
         }
         _ => false,
     }

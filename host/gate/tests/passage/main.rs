@@ -25,3 +25,4 @@ mod routed;
 mod support;
 mod unread;
 mod upstreams;
+mod wherever;

@@ -95,6 +95,19 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
 }
 
 #[tokio::test]
+async fn a_conversation_is_recorded_as_what_it_is_wherever_it_went() {
+    let upstream = Upstream::silent().await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let kept = Arc::new(Kept::default());
+    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    once(&gate, post("/v1/nobody/knows", says("hello"))).await;
+    once(&gate, post("/v1/nobody/knows", "{}")).await;
+    let requests = kept.requests.lock().unwrap();
+    let recorded: Vec<_> = requests.iter().map(|record| (record.api, record.answer_api())).collect();
+    assert_eq!(recorded, [("chat", Some(leafgate_answer::Api::Chat)), ("openai", None)]);
+}
+
+#[tokio::test]
 async fn of_a_request_that_was_missed_no_answer_is_told() {
     let upstream = Upstream::start(|_| async { json_answer("{}".to_owned()) }).await;
     let gate = gate(REDACT_EMAIL, &upstream.url()).await;

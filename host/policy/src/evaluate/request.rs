@@ -5,6 +5,7 @@ use leafgate_tree::{Access, Document};
 use super::project::project;
 use crate::Context;
 use crate::condition::RequestFacts;
+use crate::endpoint::endpoint;
 use crate::request::{Asked, Said};
 
 /// Collects the facts of a request.
@@ -21,7 +22,7 @@ pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -
         subagent: context.subagent.unwrap_or_default(),
         upstream: context.upstream.unwrap_or_default().to_owned(),
         upstream_name: context.upstream_name.unwrap_or_default().to_owned(),
-        endpoint: context.endpoint.unwrap_or_default().to_owned(),
+        endpoint: endpoint(context.endpoint.unwrap_or_default()).into_owned(),
         project: asked.project().then(|| project(document)).flatten().unwrap_or_default(),
         bytes: document.source().len(),
         tokens: if asked.tokens() { tokens(document) } else { 0 },

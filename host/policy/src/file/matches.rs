@@ -9,6 +9,7 @@ use super::Complaints;
 use super::raw::{OneOrMany, RawMatch, RawNamed};
 use crate::agents::AGENTS;
 use crate::diagnostic::hint_for;
+use crate::endpoint::endpoint;
 use crate::glob::Glob;
 use crate::pattern::PathPattern;
 use crate::request::{Named, OfRequest};
@@ -66,6 +67,12 @@ fn endpoints(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) 
             // Alone, `?` stands for any character.
             let hint = format!("write the path alone: `{path}`");
             complaints.error(span, format!("no path can match `{word}`: an endpoint has no query"), hint);
+        } else if let path = endpoint(word)
+            && path != word
+        {
+            let hint =
+                format!("write `{path}`: rules know a path in one spelling, however a client writes it");
+            complaints.error(span, format!("no path can match `{word}`"), hint);
         }
     }
     globs(raw, "endpoint", complaints)

@@ -47,12 +47,48 @@ fn a_rule_is_asked_about_its_own_matter_alone() {
     assert_eq!(rules, ["s"]);
     let left = String::from_utf8(of_response.draft.render().to_vec()).unwrap();
     assert!(!left.contains(EMAIL) && left.contains("prod"), "{left}");
-    assert_eq!(policy.of_answers(), Some(OfAnswers { calls: true, whole: false, look_behind: Some(256) }));
+    assert_eq!(
+        policy.of_answers(&Context::default()),
+        Some(OfAnswers { calls: true, whole: false, look_behind: Some(256) })
+    );
 }
 
 #[test]
 fn a_policy_without_such_rules_asks_nothing_of_answers() {
-    assert_eq!(policy("[[rule]]\nid = 'r'\nmatch = {}\naction = 'block'\n").of_answers(), None);
+    assert_eq!(
+        policy("[[rule]]\nid = 'r'\nmatch = {}\naction = 'block'\n").of_answers(&Context::default()),
+        None
+    );
+}
+
+#[test]
+fn a_rule_guards_the_answers_to_requests_that_it_may_be_for() {
+    let chats = "match = { endpoint = '/v1/chat/*', model = 'm-*', upstream = 'near' }\naction = 'block'\n";
+    let policy = policy(&rule("tool-call", chats));
+    let context = |endpoint, model, upstream_name| Context {
+        endpoint,
+        model,
+        upstream: Some("https://a.example"),
+        upstream_name,
+        ..Context::default()
+    };
+    for (known, guarded) in [
+        (Context::default(), true),
+        (context(None, None, Some("near")), true),
+        (context(Some("/v1/chat/completions"), Some("m-1"), Some("near")), true),
+        (context(Some("/v1//chat/completions/"), None, Some("near")), true),
+        (context(Some("/v1/messages"), Some("m-1"), Some("near")), false),
+        (context(Some("/v1/chat/completions"), Some("n"), Some("near")), false),
+        (context(Some("/v1/chat/completions"), None, None), false),
+    ] {
+        assert_eq!(policy.of_answers(&known).is_some(), guarded, "{known:?}");
+        assert_eq!(policy.answer_guard(&known, true).is_some(), guarded, "{known:?}");
+        assert_eq!(policy.answer_guard(&known, false), None, "it is about calls alone");
+    }
+    let watches = rule("response", &format!("{chats}stream = 'buffer'\nmode = 'monitor'"));
+    let policy = self::policy(&watches);
+    assert!(policy.of_answers(&Context::default()).is_some());
+    assert_eq!(policy.answer_guard(&Context::default(), true), None, "it decides nothing");
 }
 
 #[test]
@@ -114,7 +150,10 @@ fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
         let said = complaints(&rule("response", &needs));
         assert!(said.contains(why) && said.contains("stream = \"buffer\""), "{why}: {said}");
         let buffered = policy(&rule("response", &format!("{needs}\nstream = 'buffer'")));
-        assert_eq!(buffered.of_answers(), Some(OfAnswers { calls: false, whole: true, look_behind: None }));
+        assert_eq!(
+            buffered.of_answers(&Context::default()),
+            Some(OfAnswers { calls: false, whole: true, look_behind: None })
+        );
     }
     for runs in [
         "match = {}\naction = 'redact'\ndetect = ['secrets', '!secrets/private-key', '!secrets/private-key-base64', '!secrets/putty-key']".to_owned(),
@@ -123,7 +162,7 @@ fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
         "match = { section = 'tool-call' }\naction = 'block'\nwhen = 'leaf.text.contains(\"x\")'".to_owned(),
     ] {
         let policy = policy(&rule("response", &runs));
-        assert_eq!(policy.of_answers().unwrap().look_behind, Some(256), "{runs}");
+        assert_eq!(policy.of_answers(&Context::default()).unwrap().look_behind, Some(256), "{runs}");
     }
 }
 

@@ -4,7 +4,7 @@ mod echo;
 
 use leafgate_tree::Format;
 
-use super::{Endpoint, openai};
+use super::{Endpoint, Wants, openai};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 
@@ -29,6 +29,10 @@ impl Endpoint for Embeddings {
 
     fn deployment(&self, path: &str) -> Option<String> {
         openai::model(path)
+    }
+
+    fn wants(&self, _: &str) -> Wants {
+        Wants::Data
     }
 
     fn dialect(&self) -> &'static dyn Dialect {

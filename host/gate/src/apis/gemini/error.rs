@@ -4,7 +4,7 @@
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
-use super::{is_internal, resource};
+use super::{is_googles, is_internal, resource};
 use crate::apis::{Endpoint, Other};
 use crate::dialect::Dialect;
 use crate::refusal::Refusal;
@@ -31,12 +31,8 @@ impl Dialect for Google {
         if self.wraps { is_internal(path) } else { resource(path).is_some() }
     }
 
-    /// Under `/v1/`, which is OpenAI's root too, a method behind a colon tells them apart.
     fn has_path(&self, path: &str) -> bool {
-        match resource(path) {
-            _ if self.wraps => is_internal(path),
-            resource => resource.is_some_and(|name| !path.starts_with("/v1/") || name.contains(':')),
-        }
+        if self.wraps { is_internal(path) } else { is_googles(path) }
     }
 
     fn has_headers(&self, headers: &HeaderMap) -> bool {
@@ -45,6 +41,10 @@ impl Dialect for Google {
 
     fn other(&self) -> &'static dyn Endpoint {
         self.other
+    }
+
+    fn provider(&self) -> &'static str {
+        "gcp.gemini"
     }
 
     fn error(&self, refusal: &Refusal) -> Value {

@@ -19,7 +19,7 @@ use leafgate_assemble::Counted;
 use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Format};
 
-use super::{Conversation, Endpoint, Wants, segment};
+use super::{Conversation, Endpoint, Wants, openai, segment};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::restore::Reader;
@@ -35,6 +35,20 @@ const INTERNAL: &str = "/v1internal";
 
 /// Whose sessions have a name in the body.
 const GEMINI_CLI: &str = "gemini-cli";
+
+/// The methods of Google's models, Vertex AI's with them. Below a root that is OpenAI's as well, where
+/// models have colons in their names, one of these tells whose path it is.
+const METHODS: [&str; 9] = [
+    "generateContent",
+    "streamGenerateContent",
+    "countTokens",
+    "embedContent",
+    "batchEmbedContents",
+    "batchGenerateContent",
+    "predict",
+    "rawPredict",
+    "streamRawPredict",
+];
 
 /// What of a body names something wider than a conversation: the content that it shares with
 /// others.
@@ -73,7 +87,7 @@ impl Gemini {
 
     /// The method that a path and its query ask for.
     fn asked(path: &str, query: Option<&str>) -> Option<Gemini> {
-        let internal = path.strip_prefix(INTERNAL).and_then(|rest| rest.strip_prefix(':'));
+        let internal = internal_method(path);
         let method = internal.or_else(|| model_and_method(path).map(|(_, method)| method))?;
         let sse =
             query.is_some_and(|query| query.split('&').any(|pair| pair == "alt=sse" || pair == "$alt=sse"));
@@ -89,16 +103,47 @@ impl Gemini {
 }
 
 /// The last two names of a path: of a model, and of its method.
-fn model_and_method(path: &str) -> Option<(&str, &str)> {
+pub(super) fn model_and_method(path: &str) -> Option<(&str, &str)> {
     let (resource, method) = resource(path)?.rsplit_once(':')?;
     let (list, model) = resource.rsplit_once('/')?;
     let list = list.rsplit('/').next()?;
     matches!(list, "models" | "tunedModels").then_some((model, method))
 }
 
+/// The method that a path of Google asks for.
+pub(super) fn method(path: &str) -> Option<&str> {
+    if let Some(internal) = internal_method(path) {
+        return Some(internal);
+    }
+    let (_, method) = resource(path)?.rsplit('/').next()?.rsplit_once(':')?;
+    (openai::endpoint(path).is_none() || METHODS.contains(&method)).then_some(method)
+}
+
+/// Whether a path is one of Google's.
+pub(crate) fn is_googles(path: &str) -> bool {
+    resource(path).is_some_and(|_| openai::endpoint(path).is_none() || method(path).is_some())
+}
+
+/// A path that asks another model of the same place. Tuned ones have a list of their own.
+pub(super) fn with_model(path: &str, model: &str) -> Option<String> {
+    let (_, method) = model_and_method(path)?;
+    let (before, _) = path.rsplit_once(':')?.0.rsplit_once('/')?;
+    let before = before.rsplit_once('/')?.0;
+    let (list, model) = match model.split_once('/') {
+        Some((list @ ("models" | "tunedModels"), model)) => (list, model),
+        _ => ("models", model),
+    };
+    Some(format!("{before}/{list}/{}:{method}", segment(model)))
+}
+
 /// A path without the version.
-fn resource(path: &str) -> Option<&str> {
+pub(super) fn resource(path: &str) -> Option<&str> {
     ROOTS.iter().find_map(|root| path.strip_prefix(root))
+}
+
+/// The method of Code Assist that a path asks for.
+fn internal_method(path: &str) -> Option<&str> {
+    path.strip_prefix(INTERNAL)?.strip_prefix(':')
 }
 
 /// Whether a path is one of Code Assist.
@@ -138,16 +183,8 @@ impl Endpoint for Gemini {
         Some(matches!(self.method, Method::Events | Method::Array))
     }
 
-    /// Another model of the same place. Tuned ones have a list of their own.
     fn with_model(&self, path: &str, model: &str) -> Option<String> {
-        let (_, method) = model_and_method(path)?;
-        let (before, _) = path.rsplit_once(':')?.0.rsplit_once('/')?;
-        let before = before.rsplit_once('/')?.0;
-        let (list, model) = match model.split_once('/') {
-            Some((list @ ("models" | "tunedModels"), model)) => (list, model),
-            _ => ("models", model),
-        };
-        Some(format!("{before}/{list}/{}:{method}", segment(model)))
+        with_model(path, model)
     }
 
     /// Vertex AI and Code Assist count a request as it is answered. The Gemini API refuses a prompt

@@ -33,6 +33,10 @@ impl Dialect for Anthropic {
         &OTHER
     }
 
+    fn provider(&self) -> &'static str {
+        "anthropic"
+    }
+
     fn error(&self, refusal: &Refusal) -> Value {
         json!({
             "type": "error",

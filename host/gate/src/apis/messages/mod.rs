@@ -8,7 +8,7 @@ use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, ValueType};
 
-use super::{Conversation, Endpoint, Wants, openai};
+use super::{Conversation, Endpoint, Wants, gemini, openai};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::restore::Reader;
@@ -31,6 +31,16 @@ impl Endpoint for Messages {
 
     fn serves(&self, path: &str, _: Option<&str>) -> bool {
         openai::endpoint(path) == Some("messages")
+            || vertex_model(path).is_some_and(|model| model != VERTEX_COUNT)
+    }
+
+    fn model(&self, path: &str) -> Option<String> {
+        vertex_model(path).map(str::to_owned)
+    }
+
+    fn with_model(&self, path: &str, model: &str) -> Option<String> {
+        vertex_model(path)?;
+        gemini::with_model(path, model)
     }
 
     fn format(&self) -> Option<Format> {
@@ -73,7 +83,7 @@ impl Endpoint for CountTokens {
     }
 
     fn serves(&self, path: &str, _: Option<&str>) -> bool {
-        openai::endpoint(path) == Some("messages/count_tokens")
+        openai::endpoint(path) == Some("messages/count_tokens") || vertex_model(path) == Some(VERTEX_COUNT)
     }
 
     fn wants(&self, _: &str) -> Wants {
@@ -91,6 +101,17 @@ impl Endpoint for CountTokens {
     fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
         Some(Echoed::Json(echo::count(echo)))
     }
+}
+
+/// What Vertex AI calls the model that counts.
+const VERTEX_COUNT: &str = "count-tokens";
+
+/// The model that a path of Vertex AI names ([Claude on Vertex
+/// AI](https://docs.anthropic.com/en/api/claude-on-vertex-ai)).
+fn vertex_model(path: &str) -> Option<&str> {
+    let (model, method) = gemini::model_and_method(path)?;
+    let is_raw = matches!(method, "rawPredict" | "streamRawPredict");
+    (is_raw && path.contains("/publishers/anthropic/")).then_some(model)
 }
 
 /// `metadata.user_id`, by which Anthropic's API knows a client's user.

@@ -34,6 +34,10 @@ impl Dialect for ResponsesErrors {
         Openai.other()
     }
 
+    fn provider(&self) -> &'static str {
+        Openai.provider()
+    }
+
     fn error(&self, refusal: &Refusal) -> Value {
         Openai.error(refusal)
     }

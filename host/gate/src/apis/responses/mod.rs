@@ -19,6 +19,9 @@ pub(crate) struct Responses;
 /// What a request to Responses would cost. It holds the same texts, and is answered with a number.
 pub(crate) struct InputTokens;
 
+/// The shorter form of a history, sealed, which comes back with the next turn.
+pub(crate) struct Compact;
+
 impl Endpoint for Responses {
     fn name(&self) -> &'static str {
         "responses"
@@ -68,6 +71,32 @@ impl Endpoint for InputTokens {
 
     fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
         Some(Echoed::Json(echo::count(echo)))
+    }
+}
+
+impl Endpoint for Compact {
+    fn name(&self) -> &'static str {
+        "compact"
+    }
+
+    fn serves(&self, path: &str, _: Option<&str>) -> bool {
+        openai::endpoint(path) == Some("responses/compact")
+    }
+
+    fn format(&self) -> Option<Format> {
+        Some(Format::OpenaiResponses)
+    }
+
+    fn wants(&self, _: &str) -> Wants {
+        Wants::Data
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &error::ResponsesErrors
+    }
+
+    fn echo(&self, _: &Echo<'_>) -> Option<Echoed> {
+        None
     }
 }
 
