@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use leafgate_glob::PathGlob;
 
 use crate::asked::Asked;
 use crate::error::{AssembleError, shown};
-use crate::files::{Entry, FileFault, Files, check, matches};
+use crate::files::{Entry, FileFault, Files, check};
 use crate::json::Object;
 use crate::profile::{MapOf, Profile};
 use crate::step::{Did, Step};
@@ -88,7 +89,7 @@ fn paths(profile: &Profile, asked: &Asked, files: &dyn Files) -> Result<Vec<Stri
         Some(picks) => {
             for pick in picks {
                 check(pick).map_err(|fault| AssembleError::file(pick, fault))?;
-                if !patterns.iter().any(|pattern| matches(pattern, pick)) {
+                if !patterns.iter().any(|pattern| names(pattern).matches(pick)) {
                     return Err(AssembleError::NotAllowed { member: "context", pick: Some(shown(pick)) });
                 }
                 paths.push(pick.clone());
@@ -113,6 +114,11 @@ fn paths(profile: &Profile, asked: &Asked, files: &dyn Files) -> Result<Vec<Stri
     Ok(paths)
 }
 
+/// What an entry of a profile's `context` names. As in a shell, no wildcard names what is hidden.
+fn names(pattern: &str) -> PathGlob {
+    PathGlob::new(pattern).hiding_dots()
+}
+
 fn expanded(pattern: &str, files: &dyn Files) -> Result<Vec<String>, AssembleError> {
     // Only what can match is walked.
     let fixed: Vec<&str> = pattern.split('/').take_while(|part| !part.contains(['*', '?'])).collect();
@@ -122,8 +128,8 @@ fn expanded(pattern: &str, files: &dyn Files) -> Result<Vec<String>, AssembleErr
     if listed.len() >= MAX_LISTED {
         return Err(AssembleError::TooManyFiles { limit: MAX_LISTED });
     }
-    let wanted =
-        |entry: &Entry| !entry.is_folder && check(&entry.path).is_ok() && matches(pattern, &entry.path);
+    let glob = names(pattern);
+    let wanted = |entry: &Entry| !entry.is_folder && check(&entry.path).is_ok() && glob.matches(&entry.path);
     let mut paths: Vec<String> = listed.into_iter().filter(wanted).map(|entry| entry.path).collect();
     paths.sort();
     Ok(paths)

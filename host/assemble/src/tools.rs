@@ -1,10 +1,10 @@
 //! The tools that are sent.
 
+use leafgate_glob::Glob;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::AssembleError;
-use crate::files::part_matches;
 use crate::json::{Object, Raw, raw};
 use crate::mcp::{SERVERS, ToolServer};
 use crate::profile::Profile;
@@ -42,7 +42,7 @@ pub(crate) fn send(
         Some(_) => body.objects(TOOLS).ok_or_else(|| AssembleError::shape("/tools", "a list of tools"))?,
     };
     let allowed = |name: &str| match &profile.tools.allow {
-        Some(patterns) => agent && patterns.iter().any(|pattern| part_matches(pattern, name)),
+        Some(patterns) => agent && patterns.iter().any(|pattern| Glob::new(pattern).matches(name)),
         None => agent,
     };
     let names = |tools: &[Object]| tools.iter().flat_map(|tool| wire.tool_names(tool)).collect::<Vec<_>>();

@@ -3,12 +3,12 @@
 
 use std::fmt;
 
+use leafgate_glob::Glob;
 use serde::Serialize;
 
 use crate::Policy;
 use crate::assembly::AssemblyExplanation;
 use crate::exception::Exception;
-use crate::glob::Glob;
 use crate::index::PluginIndex;
 use crate::own::PACK;
 use crate::plugin::World;

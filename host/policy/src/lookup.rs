@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::glob::Glob;
+use leafgate_glob::Glob;
+
 use crate::index::RuleIndex;
 use crate::literal::{Literal, Required, of_pattern};
 use crate::needles::{Needle, Needles};

@@ -10,11 +10,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use leafgate_glob::Glob;
 use leafgate_detect::{Confidence, DetectorId, Label};
 use regex::Regex;
 use sha2::{Digest, Sha256};
 
-use crate::glob::Glob;
 use crate::literal::{self, Literal, Required};
 use crate::plugin::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, InvalidAnswer, Plugin, PluginFinding,

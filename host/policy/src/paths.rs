@@ -230,10 +230,40 @@ mod tests {
         })
     }
 
-    /// What each pattern selects by a walk of its own, with one rule for each pair of patterns.
+    /// What the segments of a pattern name from a value on, written down and slow.
+    fn named(steps: &[Step], document: &Document, node: NodeId, found: &mut Vec<Range<usize>>) {
+        let Some((step, rest)) = steps.split_first() else {
+            return found.push(document.subtree(node));
+        };
+        if *step == Step::AnyDepth {
+            named(rest, document, node, found);
+        }
+        let children: Vec<NodeId> = document.children(node).collect();
+        for &child in &children {
+            let fits = match (step, document.segment(child).unwrap()) {
+                (Step::AnyDepth, _) => {
+                    named(steps, document, child, found);
+                    false
+                }
+                (Step::Key(wanted), Segment::Key(key)) => *wanted == key,
+                (Step::AnyKey, Segment::Key(_)) | (Step::AnyIndex, Segment::Index(_)) => true,
+                (Step::Index(wanted), Segment::Index(index)) => *wanted == index,
+                (Step::LastIndex, Segment::Index(_)) => children.last() == Some(&child),
+                _ => false,
+            };
+            if fits {
+                named(rest, document, child, found);
+            }
+        }
+    }
+
+    /// What each pattern names, with one rule for each pair of patterns.
     fn selected_apart(patterns: &[PathPattern], document: &Document) -> Ranges {
         let rules = patterns.chunks(2).enumerate().map(|(rule, patterns)| {
-            let mut ranges: Vec<_> = patterns.iter().flat_map(|pattern| pattern.select(document)).collect();
+            let mut ranges = Vec::new();
+            for pattern in patterns {
+                named(pattern.steps(), document, document.root(), &mut ranges);
+            }
             ranges.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
             ranges.dedup_by(|inner, outer| inner.start < outer.end);
             (RuleIndex::new(rule), ranges)

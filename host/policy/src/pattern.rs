@@ -15,16 +15,17 @@
 //! A pattern selects the value that it names and everything inside it. Patterns see the paths of
 //! the request as it was received, and pass through JSON texts inside strings as the tree does.
 //!
-//! Matching walks the tree once, top-down, with the set of pattern positions that are still alive;
-//! no path is ever written out. An evaluation walks the patterns of all rules together, see
-//! [`crate::paths`].
+//! [`crate::paths`] walks the tree with the patterns of all rules together.
 
 use std::fmt;
 use std::ops::Range;
 
-use leafgate_tree::{Document, NodeId, Segment};
+use leafgate_tree::Document;
 
-/// Pattern positions are bits of a `u64`, and the last bit says "matched".
+use crate::index::RuleIndex;
+use crate::paths::Paths;
+
+/// Longer patterns are mistakes.
 const MAX_SEGMENTS: usize = 62;
 
 /// A compiled path pattern.
@@ -102,66 +103,9 @@ impl PathPattern {
     /// Returns the index ranges of all subtrees that the pattern selects, in body order and
     /// disjoint.
     pub(crate) fn select(&self, document: &Document) -> Vec<Range<usize>> {
-        let mut selected: Vec<Range<usize>> = Vec::new();
-        let mut open = vec![(document.root(), self.settle(1))];
-        while let Some((node, alive)) = open.pop() {
-            if alive & self.matched() != 0 {
-                selected.push(document.subtree(node));
-            } else {
-                self.descend(document, node, alive, &mut open);
-            }
-        }
-        selected.sort_by_key(|range| range.start);
-        selected
-    }
-
-    fn descend(&self, document: &Document, node: NodeId, alive: u64, open: &mut Vec<(NodeId, u64)>) {
-        let mut children = document.children(node).peekable();
-        while let Some(child) = children.next() {
-            let Some(segment) = document.segment(child) else { continue };
-            let next = self.advance(alive, &segment, children.peek().is_none());
-            if next != 0 {
-                open.push((child, next));
-            }
-        }
-    }
-
-    fn matched(&self) -> u64 {
-        1 << self.steps.len()
-    }
-
-    fn advance(&self, alive: u64, segment: &Segment<'_>, last: bool) -> u64 {
-        let mut next = 0;
-        for (place, step) in self.steps.iter().enumerate().filter(|(place, _)| alive & (1 << place) != 0) {
-            match step {
-                Step::AnyDepth => next |= 1 << place,
-                step if step.fits(segment, last) => next |= 1 << (place + 1),
-                _ => {}
-            }
-        }
-        self.settle(next)
-    }
-
-    /// `**` may stand for nothing: where it is alive, so is what follows it.
-    fn settle(&self, mut alive: u64) -> u64 {
-        for (place, step) in self.steps.iter().enumerate() {
-            if *step == Step::AnyDepth && alive & (1 << place) != 0 {
-                alive |= 1 << (place + 1);
-            }
-        }
-        alive
-    }
-}
-
-impl Step {
-    fn fits(&self, segment: &Segment<'_>, last: bool) -> bool {
-        match (self, segment) {
-            (Step::Key(wanted), Segment::Key(key)) => wanted == key,
-            (Step::AnyKey, Segment::Key(_)) | (Step::AnyIndex, Segment::Index(_)) => true,
-            (Step::Index(wanted), Segment::Index(index)) => wanted == index,
-            (Step::LastIndex, Segment::Index(_)) => last,
-            _ => false,
-        }
+        let alone = RuleIndex::new(0);
+        let paths = Paths::new(std::iter::once((alone, std::slice::from_ref(self))));
+        paths.select(document).remove(&alone).unwrap_or_default()
     }
 }
 
@@ -255,7 +199,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_tree::{Format, Limits};
+    use leafgate_tree::{Format, Limits, NodeId};
 
     use super::*;
 

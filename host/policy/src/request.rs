@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use leafgate_glob::{self as glob, Glob};
 use leafgate_tree::{Document, Format, Segment};
 
 use crate::Context;
 use crate::condition::RequestFacts;
 use crate::endpoint::endpoint;
-use crate::glob::{self, Glob};
 use crate::outside::{Outside, Part};
 use crate::rule::Rule;
 use crate::selector::{Bits, words_of};

@@ -7,12 +7,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_glob::Glob;
 use leafgate_tree::SectionKind;
 use regex::Regex;
 
 use crate::Context;
 use crate::condition::{Condition, RequestFacts};
-use crate::glob::Glob;
 use crate::index::{EngineIndex, PluginIndex};
 use crate::reason::Reason;
 use crate::selector::Selector;

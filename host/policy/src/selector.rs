@@ -13,13 +13,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use leafgate_glob::{self as glob, Glob};
 use leafgate_tree::{
     Document, Format, Inserted, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
 };
 
 use crate::condition::RequestFacts;
 use crate::evaluate::section_of;
-use crate::glob::{self, Glob};
 use crate::index::RuleIndex;
 use crate::paths::{Paths, Ranges};
 use crate::pattern::PathPattern;

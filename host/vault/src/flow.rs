@@ -2,21 +2,22 @@
 //!
 //! A token in a tool's argument is a value that is carried somewhere. So it stays a token, unless a
 //! rule says that what came from one place may go to another. Without rules, what came from a file
-//! may go back into the same file, through a tool that is known to edit files ([`crate::editor`]).
+//! may go back into the same file, through a tool that is known to edit files ([`crate::tools`]).
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::editor;
+use crate::file::{FileName, Files};
+use crate::tools;
 
 /// Where a value was first seen in a session: in the result of a tool, of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// The tool; `None` where no tool gave it.
     pub tool: Option<Arc<str>>,
-    /// The file that the tool was called with.
-    pub path: Option<Arc<str>>,
+    /// The file that the tool was called with; `None` where that is not certain.
+    pub file: Option<FileName>,
 }
 
 /// The rules of a policy about values in arguments of tools.
@@ -39,7 +40,7 @@ pub struct FlowRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     tool: String,
-    path: Option<String>,
+    files: Option<Files>,
 }
 
 /// What is no place.
@@ -54,24 +55,27 @@ impl Flow {
         Flow { rules: Some(rules) }
     }
 
-    /// Returns whether a value may return into the content that a tool puts into a file.
+    /// Returns whether a value may return into the content that a tool puts into these files.
     #[must_use]
-    pub fn allows(&self, seen: &Seen, tool: &str, path: &str) -> bool {
-        let Some(target) = normal(path) else { return false };
-        let from = seen.path.as_deref().and_then(normal);
-        match &self.rules {
-            None => {
-                let read = seen.tool.as_deref().is_some_and(editor::is_reader);
-                read && from.is_some_and(|from| from == target)
-            }
-            Some(rules) => rules.iter().any(|rule| {
-                let came = |place: &Place| match &seen.tool {
-                    Some(tool) => place.is(tool, from.as_deref()),
-                    None => place.tool == "*" && place.path.is_none(),
-                };
-                rule.from.iter().any(came) && rule.to.iter().any(|place| place.is(tool, Some(&target)))
-            }),
+    pub fn allows(&self, seen: &Seen, tool: &str, files: &[FileName]) -> bool {
+        !files.is_empty() && files.iter().all(|file| self.allows_one(seen, tool, file))
+    }
+
+    fn allows_one(&self, seen: &Seen, tool: &str, target: &FileName) -> bool {
+        let Some(rules) = &self.rules else {
+            let read = seen.tool.as_deref().is_some_and(tools::is_reader);
+            return read && seen.file.as_ref().is_some_and(|file| file.is_same(target));
+        };
+        // Only what was read on Windows can be written there.
+        if target.is_of_windows() && !seen.file.as_ref().is_some_and(FileName::is_of_windows) {
+            return false;
         }
+        let came = |place: &Place| match &seen.tool {
+            Some(tool) => place.is(tool, seen.file.as_ref()),
+            None => place.tool == "*" && place.files.is_none(),
+        };
+        let goes = |place: &Place| place.is(tool, Some(target));
+        rules.iter().any(|rule| rule.from.iter().any(came) && rule.to.iter().any(goes))
     }
 }
 
@@ -82,9 +86,9 @@ impl Place {
         &self.tool
     }
 
-    fn is(&self, tool: &str, path: Option<&str>) -> bool {
-        (self.tool == "*" || self.tool == tool)
-            && self.path.as_deref().is_none_or(|pattern| path.is_some_and(|path| names(pattern, path)))
+    fn is(&self, tool: &str, file: Option<&FileName>) -> bool {
+        let named = |files: &Files| file.is_some_and(|file| files.names(file));
+        (self.tool == "*" || self.tool == tool) && self.files.as_ref().is_none_or(named)
     }
 }
 
@@ -93,76 +97,28 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, InvalidPlace> {
         let invalid = || InvalidPlace(text.to_owned());
-        let (tool, path) = match text.split_once('(') {
+        let (tool, files) = match text.split_once('(') {
             None => (text, None),
-            Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').ok_or_else(invalid)?)),
+            Some((tool, rest)) => {
+                let files = rest.strip_suffix(')').ok_or_else(invalid)?;
+                (tool, Some(files.parse().map_err(|()| invalid())?))
+            }
         };
-        let named = tool == "*"
-            || !tool.is_empty() && tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-        let files =
-            path.is_none_or(|path| !path.trim().is_empty() && path == path.trim() && !path.contains('('));
-        if !named || !files {
+        let is_name =
+            !tool.is_empty() && tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        if tool != "*" && !is_name {
             return Err(invalid());
         }
-        Ok(Place { tool: tool.to_owned(), path: path.map(ToOwned::to_owned) })
+        Ok(Place { tool: tool.to_owned(), files })
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.path {
-            Some(path) => write!(f, "{}({path})", self.tool),
+        match &self.files {
+            Some(files) => write!(f, "{}({files})", self.tool),
             None => f.write_str(&self.tool),
         }
-    }
-}
-
-/// A path with one spelling; `None` where it is none that a file editor takes for a file.
-fn normal(path: &str) -> Option<String> {
-    let path = path.trim().replace('\\', "/");
-    if path.is_empty() || path.contains("://") || path.contains(|c: char| c.is_control()) {
-        return None;
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            // A path that leads above where it began may lead anywhere.
-            ".." => _ = parts.pop()?,
-            part => parts.push(part),
-        }
-    }
-    let root = if path.starts_with('/') { "/" } else { "" };
-    (!parts.is_empty()).then(|| format!("{root}{}", parts.join("/")))
-}
-
-/// Whether a pattern names a path: without a slash its last part, else its end, part by part; with
-/// a slash before it, all of it. `*` and `?` stand for characters of one part, `**` for any parts.
-fn names(pattern: &str, path: &str) -> bool {
-    let parts = |text: &str| text.split('/').filter(|part| !part.is_empty()).map(ToOwned::to_owned).collect();
-    let (wanted, given): (Vec<String>, Vec<String>) = (parts(pattern), parts(path));
-    if pattern.starts_with('/') {
-        return path.starts_with('/') && are(&wanted, &given);
-    }
-    (0..given.len()).any(|from| are(&wanted, &given[from..]))
-}
-
-fn are(wanted: &[String], given: &[String]) -> bool {
-    match wanted.split_first() {
-        None => given.is_empty(),
-        Some((first, rest)) if first == "**" => (0..=given.len()).any(|from| are(rest, &given[from..])),
-        Some((first, rest)) => given
-            .split_first()
-            .is_some_and(|(part, behind)| is_part(first.as_bytes(), part.as_bytes()) && are(rest, behind)),
-    }
-}
-
-fn is_part(pattern: &[u8], part: &[u8]) -> bool {
-    match pattern.split_first() {
-        None => part.is_empty(),
-        Some((b'*', rest)) => (0..=part.len()).any(|from| is_part(rest, &part[from..])),
-        Some((b'?', rest)) => !part.is_empty() && is_part(rest, &part[1..]),
-        Some((byte, rest)) => part.first() == Some(byte) && is_part(rest, &part[1..]),
     }
 }
 
@@ -171,7 +127,7 @@ mod tests {
     use super::*;
 
     fn seen(tool: &str, path: &str) -> Seen {
-        Seen { tool: Some(tool.into()), path: Some(path.into()) }
+        Seen { tool: Some(tool.into()), file: FileName::parse(path) }
     }
 
     fn rules(from: &[&str], to: &[&str]) -> Flow {
@@ -179,36 +135,79 @@ mod tests {
         Flow::new(vec![FlowRule { from: places(from), to: places(to) }])
     }
 
+    fn allows(flow: &Flow, seen: &Seen, tool: &str, path: &str) -> bool {
+        FileName::parse(path).is_some_and(|file| flow.allows(seen, tool, &[file]))
+    }
+
     #[test]
     fn without_rules_a_value_returns_to_the_file_that_it_came_from() {
         let flow = Flow::default();
         let from = seen("Read", "/w/app/.env");
-        assert!(
-            flow.allows(&from, "Edit", "/w/app/.env") && flow.allows(&from, "Write", "/w/./app/x/../.env")
-        );
-        for other in
-            ["/w/app/.env.bak", "/w/.env", ".env", "/w/app/.env/../../.env", "", "https://x/w/app/.env"]
-        {
-            assert!(!flow.allows(&from, "Edit", other), "{other}");
+        for same in ["/w/app/.env", "/w/./app//.env"] {
+            assert!(allows(&flow, &from, "Edit", same), "{same}");
         }
-        assert!(!flow.allows(&seen("Bash", "/w/app/.env"), "Edit", "/w/app/.env"));
-        assert!(!flow.allows(&Seen::default(), "Edit", "/w/app/.env"));
+        for other in [
+            "/w/app/.env.bak",
+            "/w/.env",
+            ".env",
+            "/w/app/.env/../../.env",
+            "/w/app/x/../.env",
+            "",
+            "https://x/w/app/.env",
+        ] {
+            assert!(!allows(&flow, &from, "Edit", other), "{other}");
+        }
+        assert!(!allows(&flow, &seen("Bash", "/w/app/.env"), "Edit", "/w/app/.env"));
+        assert!(!allows(&flow, &Seen::default(), "Edit", "/w/app/.env"));
+        let file = FileName::parse("/w/app/.env").unwrap();
+        let other = FileName::parse("/w/app/b").unwrap();
+        assert!(!flow.allows(&from, "Edit", &[]) && !flow.allows(&from, "Edit", &[file, other]));
     }
 
     #[test]
     fn rules_say_all() {
         let flow = rules(&["Read(.env*)"], &["Edit(.env*)", "Write(config/*.toml)"]);
         let from = seen("Read", "/w/.env.local");
-        assert!(flow.allows(&from, "Edit", "/w/.env") && flow.allows(&from, "Write", "config/a.toml"));
-        assert!(flow.allows(&from, "Write", "/w/config/a.toml"));
+        assert!(allows(&flow, &from, "Edit", "/w/.env") && allows(&flow, &from, "Write", "config/a.toml"));
+        assert!(allows(&flow, &from, "Write", "/w/config/a.toml"));
         for (tool, path) in [("Write", "/w/.env"), ("Edit", "/w/env"), ("Write", "/w/config/b/a.toml")] {
-            assert!(!flow.allows(&from, tool, path), "{tool} {path}");
+            assert!(!allows(&flow, &from, tool, path), "{tool} {path}");
         }
-        assert!(!flow.allows(&seen("Read", "/w/notes"), "Edit", "/w/.env"));
-        assert!(!flow.allows(&Seen::default(), "Edit", "/w/.env"));
-        assert!(!Flow::new(Vec::new()).allows(&from, "Edit", "/w/.env.local"));
-        assert!(rules(&["*"], &["Edit(/w/**)"]).allows(&Seen::default(), "Edit", "/w/a/b"));
-        assert!(!rules(&["*"], &["Edit(/w/**)"]).allows(&Seen::default(), "Edit", "/w/../etc/b"));
+        assert!(!allows(&flow, &seen("Read", "/w/notes"), "Edit", "/w/.env"));
+        assert!(!allows(&flow, &Seen::default(), "Edit", "/w/.env"));
+        assert!(!allows(&Flow::new(Vec::new()), &from, "Edit", "/w/.env.local"));
+        assert!(allows(&rules(&["*"], &["Edit(/w/**)"]), &Seen::default(), "Edit", "/w/a/b"));
+        for other in ["/w/../etc/b", "w/a", "/x/w/a"] {
+            assert!(!allows(&rules(&["*"], &["Edit(/w/**)"]), &Seen::default(), "Edit", other), "{other}");
+        }
+    }
+
+    /// On other systems a backslash is a character: `x\.env` is no `.env`.
+    #[test]
+    fn a_backslash_separates_only_where_a_value_came_from_windows() {
+        let flow = rules(&["Read(.env*)", "Read(conf/*)"], &["Edit(.env*)"]);
+        for (from, to, returns) in [
+            (r"C:\w\.env", r"C:\w\.env.local", true),
+            ("C:/w/.env", r"d:\.env", true),
+            (r"C:\conf\a", r"C:\w\.env", true),
+            ("/w/.env", r"C:\w\.env", false),
+            ("/w/.env", r"x\.env", false),
+            ("/w/.env", r"/w/x\.env", false),
+            (r"C:\w\a", r"C:\w\.env", false),
+        ] {
+            assert_eq!(allows(&flow, &seen("Read", from), "Edit", to), returns, "{from} {to}");
+        }
+        assert!(!allows(&rules(&["*"], &["Edit(.env*)"]), &Seen::default(), "Edit", r"C:\w\.env"));
+    }
+
+    /// A rule has a few stars, and the name is the model's.
+    #[test]
+    fn a_name_of_many_parts_costs_no_more_than_its_length() {
+        let flow = rules(&["*"], &["Edit(**/*a*a*a*a*/**/*b*b*b*b*/**/x)"]);
+        let long = format!("/{}{}c", "a".repeat(2_000), "/b".repeat(1_000));
+        let begun = std::time::Instant::now();
+        assert!(!allows(&flow, &Seen::default(), "Edit", &long));
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5));
     }
 
     #[test]

@@ -26,7 +26,7 @@
 
 mod bound;
 mod context;
-pub mod editor;
+mod file;
 mod first;
 mod flow;
 mod keys;
@@ -34,10 +34,12 @@ mod memory;
 mod person;
 mod restore;
 mod surrogate;
+pub mod tools;
 mod vault;
 mod word;
 
 pub use bound::{MemoryBound, TokenCounts};
+pub use file::FileName;
 pub use flow::{Flow, FlowRule, InvalidPlace, Place, Seen};
 pub use keys::{ClientIdentity, InstallationKey, TokenKeys};
 pub use memory::{MAX_BYTES, MAX_ENTRIES};

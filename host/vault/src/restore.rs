@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     context::Watchers,
+    file::FileName,
     memory::{Value, Whence},
     vault::Vault,
     word::{self, MAX_LABEL, MAX_TOKEN, TAIL},
@@ -257,13 +258,13 @@ pub(crate) fn restore<'t>(vault: &Vault, text: &'t str, channel: Channel) -> Cow
     Cow::Owned(out)
 }
 
-/// Restores a text that a tool writes into a file.
-pub(crate) fn restore_into(vault: &Vault, text: &str, tool: &str, path: &str) -> Returned {
+/// Restores a text that a tool writes into files.
+pub(crate) fn restore_into(vault: &Vault, text: &str, tool: &str, files: &[FileName]) -> Returned {
     let mut out = Zeroizing::new(String::with_capacity(text.len()));
     let (mut restored, mut kept, mut from) = (0, 0, 0);
     while let Some(found) = next_token(vault, &text[from..], previous(text, from)) {
         out.push_str(&text[from..from + found.start]);
-        if found.whence.flow.allows(&found.whence.seen, tool, path) {
+        if found.whence.flow.allows(&found.whence.seen, tool, files) {
             out.push_str(&found.value);
             restored += 1;
         } else {

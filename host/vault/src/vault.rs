@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     bound::MemoryBound,
+    file::FileName,
     first::FirstTexts,
     flow::{Flow, Seen},
     keys::TokenKeys,
@@ -110,10 +111,10 @@ impl Vault {
         found.filter(|found| found.label == label.len()).map(|found| found.value)
     }
 
-    /// Puts values back into a text that a tool writes into a file, where their rules let them.
+    /// Puts values back into a text that a tool writes into these files, where their rules let them.
     #[must_use]
-    pub fn restore_into(&self, text: &str, tool: &str, path: &str) -> Returned {
-        crate::restore::restore_into(self, text, tool, path)
+    pub fn restore_into(&self, text: &str, tool: &str, files: &[FileName]) -> Returned {
+        crate::restore::restore_into(self, text, tool, files)
     }
 
     /// Returns how many tokens of this session a text has.

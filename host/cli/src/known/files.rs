@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use leafgate_glob::Glob;
 
 use crate::home;
 
@@ -38,35 +39,12 @@ pub(super) fn named(pattern: &str, folder: &Path) -> anyhow::Result<Vec<PathBuf>
 }
 
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let pattern = Glob::new(pattern);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
-        .filter(|entry| matches(pattern.as_bytes(), entry.file_name().as_encoded_bytes()))
+        .filter(|entry| pattern.matches(&entry.file_name().to_string_lossy()))
         .map(|entry| entry.path())
         .collect()
-}
-
-/// Matches in time proportional to the product of both lengths at most.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut here, mut star) = (0, 0, None);
-    while here < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, here));
-                at += 1;
-            }
-            Some(&byte) if byte == b'?' || byte == name[here] => {
-                (at, here) = (at + 1, here + 1);
-            }
-            _ => match star {
-                Some((from, taken)) => {
-                    star = Some((from, taken + 1));
-                    (at, here) = (from + 1, taken + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|&byte| byte == b'*')
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //!
 //! - The arguments of any other tool, and all other arguments of an editor, keep their tokens: a
 //!   shell, a URL or an HTTP call would carry a value out. A command that is one heredoc into a file
-//!   is an editor's content ([`heredoc`]).
-//! - Which file is written decides, so arguments are read whole. Of a stream, everything leaves as it
+//!   is an editor's content.
+//! - Which file is written decides ([`called`]), so arguments are read whole. Of a stream, everything leaves as it
 //!   comes up to the first token of this session; what follows waits for the end of its call, and
 //!   leaves in one event before that.
 //! - What became of the tokens of each call is counted, once however often its arguments are said.
@@ -14,12 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use leafgate_policy::called::{self, ContentForm};
 use leafgate_tree::{Document, Draft, NodeId};
-use leafgate_vault::{Vault, editor};
+use leafgate_vault::Vault;
 
-use super::said::{CallSaid, Reading, TextPlace};
+use super::RESTORER;
+use super::said::{CallSaid, TextPlace};
 use super::speech::HeldText;
-use super::{RESTORER, heredoc};
 
 /// Longer arguments keep their tokens.
 const MOST_ARGUMENTS: usize = 4 << 20;
@@ -124,7 +125,7 @@ impl Calls {
         call.said.push_str(text);
         call.over |= call.said.len() > MOST_ARGUMENTS;
         // What no editor is called with is read for its tokens to be counted.
-        let passes = call.over || !writes_files(&call.tool);
+        let passes = call.over || !called::may_write(&call.tool);
         let waits = if passes { None } else { self.vault.first_token(&call.said, call.left) };
         let to = waits.unwrap_or(call.said.len());
         let leaves = &call.said[call.left..to];
@@ -174,13 +175,11 @@ impl Calls {
 
     /// Restores arguments that are a text: JSON, or a patch. `None` where they stay as they are.
     fn arguments(&self, tool: &str, text: &str) -> Option<String> {
-        if !writes_files(tool) || text.len() > MOST_ARGUMENTS {
+        if !called::may_write(tool) || text.len() > MOST_ARGUMENTS {
             return None;
         }
         let Ok(document) = super::read(Bytes::copy_from_slice(text.as_bytes())) else {
-            return editor::is_patch(tool)
-                .then(|| self.patch(tool, text))
-                .filter(|restored| restored != text);
+            return self.put_back(tool, &ContentForm::of_text(tool)?, text);
         };
         let root = document.root();
         let mut draft = Draft::new(Arc::new(document));
@@ -188,120 +187,49 @@ impl Calls {
         draft.is_dirty().then(|| String::from_utf8_lossy(&draft.render()).into_owned())
     }
 
-    /// Restores in the content fields of a call's arguments.
+    /// Restores in what a call puts into files.
     fn object(&self, draft: &mut Draft, tool: &str, arguments: NodeId) {
         let document = draft.document().clone();
-        let reading = Reading::new(&document);
-        let Some(restored) = self.fields(&reading, tool, arguments) else { return };
-        if reading.is_odd() {
-            return;
-        }
-        for (leaf, text) in restored {
-            set(draft, leaf, &text);
+        for content in called::written(tool, &document, arguments) {
+            let Some(leaf) = document.leaf(content.node) else { continue };
+            if let Some(restored) = self.put_back(tool, &content.form, leaf.text().expose()) {
+                set(draft, content.node, &restored);
+            }
         }
     }
 
-    fn fields(&self, reading: &Reading<'_>, tool: &str, arguments: NodeId) -> Option<Vec<(NodeId, String)>> {
-        let text = |leaf| reading.leaf_text(leaf);
-        if editor::is_patch(tool) {
-            let input = reading.text(arguments, only(reading, arguments, editor::PATCHES)?)?;
-            return Some(vec![(input, self.patch(tool, &text(input)?))]);
+    /// Puts values back where a text stands in files to which they may return; `None` where none may.
+    /// With the values in it, it must put the same into the same files: none of them ends a heredoc or
+    /// begins the part of another file.
+    fn put_back(&self, tool: &str, form: &ContentForm, text: &str) -> Option<String> {
+        let stretches = form.stretches(text);
+        let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+        for stretch in &stretches {
+            out.push_str(&text[from..stretch.at.start]);
+            let editor = stretch.editor.unwrap_or(tool);
+            let part = &text[stretch.at.clone()];
+            let returned = self.vault.restore_into(part, editor, &stretch.files);
+            let more = returned.text.matches('\n').count() - part.matches('\n').count();
+            match more {
+                0 => out.push_str(&returned.text),
+                _ => out.push_str(&with_lead(&returned.text, stretch.lead)),
+            }
+            from = stretch.at.end;
         }
-        if heredoc::is_shell(tool) {
-            let command = command(reading, arguments)?;
-            return Some(vec![(command, self.heredoc(&text(command)?)?)]);
-        }
-        let named_by = only(reading, arguments, editor::PATHS)?;
-        let path = text(reading.text(arguments, named_by)?)?;
-        let editor = editor::editor_of(tool, named_by)?;
-        let lists = editor.edits.map(|key| reading.elements(arguments, key)).unwrap_or_default();
-        // What names a file of its own is no part of this one.
-        let lists = lists.into_iter().filter(|&edit| !names_any(reading, edit, editor::PATHS));
-        let holders = std::iter::once(arguments).chain(lists);
-        let fields = holders.flat_map(|holder| editor.content.iter().map(move |key| (holder, *key)));
-        let fields = fields.filter_map(|(holder, key)| reading.text(holder, key));
-        let restored = fields.filter_map(|leaf| {
-            let returned = self.vault.restore_into(&text(leaf)?, tool, &path);
-            (returned.restored > 0).then(|| (leaf, returned.text.to_string()))
-        });
-        Some(restored.collect())
-    }
-
-    /// Restores in the lines of a command that does nothing but write them into a file: as an editor
-    /// that writes this file, or as a patch that does.
-    fn heredoc(&self, command: &str) -> Option<String> {
-        let (into, lines) = heredoc::read(command)?;
-        let content = &command[lines.clone()];
-        let restored = match into {
-            heredoc::Target::File(path) => self.vault.restore_into(content, "Write", path).text.to_string(),
-            heredoc::Target::Patch => self.patch("apply_patch", content),
+        out.push_str(&text[from..]);
+        let files = |stretches: Vec<called::Stretch>| {
+            let mut files: Vec<_> = stretches.into_iter().map(|stretch| stretch.files).collect();
+            files.dedup();
+            files
         };
-        let end = lines.start + restored.len();
-        let whole = [&command[..lines.start], &restored, &command[lines.end..]].concat();
-        (restored != content && heredoc::still_is(&whole, into, &(lines.start..end))).then_some(whole)
-    }
-
-    /// Restores in a patch: in the part of each file by the rules for that file.
-    ///
-    /// Those who apply patches differ in what ends a line, and in whether a header may be indented. So
-    /// a patch with any other end of a line stays as it is, and behind what may be a header for some
-    /// of them no file is named.
-    fn patch(&self, tool: &str, patch: &str) -> String {
-        if has_odd_line_ends(patch) {
-            return patch.to_owned();
-        }
-        let (mut restored, mut path) = (String::with_capacity(patch.len()), "");
-        for line in patch.split_inclusive('\n') {
-            path = header(line).unwrap_or(path);
-            restored.push_str(&self.vault.restore_into(line, tool, path).text);
-        }
-        restored
+        (out != text && files(form.stretches(&out)) == files(stretches)).then_some(out)
     }
 }
 
-/// Whether anything is restored in a tool's arguments at all.
-fn writes_files(tool: &str) -> bool {
-    editor::edits_files(tool) || heredoc::is_shell(tool)
-}
-
-/// The script that a shell is called with: a text, or the last of three words.
-fn command(reading: &Reading<'_>, arguments: NodeId) -> Option<NodeId> {
-    let key = only(reading, arguments, heredoc::COMMANDS)?;
-    let node = reading.member(arguments, key)?;
-    if !reading.is_list(node) {
-        return reading.text(arguments, key);
-    }
-    let words = reading.elements_of(node);
-    let texts: Vec<String> = words.iter().filter_map(|&word| reading.leaf_text(word)).collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    (texts.len() == words.len() && heredoc::is_script(&texts)).then(|| words.last().copied())?
-}
-
-/// The file that a header names whose part of a patch follows; `None` for lines of a file.
-fn header(line: &str) -> Option<&str> {
-    const NAMES: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
-    let is_blank = |c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}';
-    if !line.trim_start_matches(is_blank).starts_with("***") || line.trim_end() == "*** End of File" {
-        return None;
-    }
-    Some(NAMES.iter().find_map(|name| line.strip_prefix(name)).map_or("", str::trim))
-}
-
-/// What some take for the end of a line, other than a line feed with or without a carriage return.
-fn has_odd_line_ends(text: &str) -> bool {
-    let odd =
-        |c: char| matches!(c, '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    text.contains(odd) || text.replace("\r\n", "").contains('\r')
-}
-
-/// The one of these members that an object has. Of several there is none.
-fn only(reading: &Reading<'_>, object: NodeId, keys: &'static [&'static str]) -> Option<&'static str> {
-    let mut named = keys.iter().filter(|key| reading.member(object, key).is_some());
-    named.next().filter(|_| named.next().is_none()).copied()
-}
-
-fn names_any(reading: &Reading<'_>, object: NodeId, keys: &[&str]) -> bool {
-    keys.iter().any(|key| reading.member(object, key).is_some())
+/// Begins each further line with what begins the first one.
+fn with_lead(lines: &str, lead: &str) -> String {
+    let (lines, end) = lines.strip_suffix('\n').map_or((lines, ""), |lines| (lines, "\n"));
+    lines.replace('\n', &format!("\n{lead}")) + end
 }
 
 /// Refused only for leaves that readers do not give; then the token stays.

@@ -1,8 +1,8 @@
 //! Puts the real values back into an answer: into the text that a person reads, and nowhere else.
 //!
 //! - In the arguments of tools, into the content that a known file editor writes into a file, where
-//!   the policy lets a value return ([`calls`]), and into a heredoc that does the same and nothing else
-//!   ([`heredoc`]). Any other command of a shell or an HTTP call would carry it out.
+//!   the policy lets a value return ([`calls`]), and into a heredoc that does the same and nothing else.
+//!   Any other command of a shell or an HTTP call would carry it out.
 //! - Never into reasoning that is signed or has an encrypted copy: the client sends it back as it
 //!   is, where it may not be changed and so not be redacted again.
 //! - Never where a client that joins the texts of the answer would find it in a link ([`speech`]).
@@ -15,7 +15,6 @@
 //! rest.
 
 mod calls;
-mod heredoc;
 pub(crate) mod said;
 mod speech;
 mod stream;

@@ -202,11 +202,6 @@ impl<'d> Reading<'d> {
         (leaf.value_type() == ValueType::Text).then_some(leaf)
     }
 
-    /// Returns the text of a leaf.
-    pub(crate) fn leaf_text(&self, leaf: NodeId) -> Option<String> {
-        self.document.leaf(leaf).map(|leaf| leaf.text().expose().to_owned())
-    }
-
     /// Returns whether a member is `true`.
     pub(crate) fn is_true(&self, object: NodeId, key: &str) -> bool {
         let leaf = self.member(object, key).and_then(|node| self.document.leaf(node));

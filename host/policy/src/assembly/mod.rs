@@ -9,11 +9,11 @@ mod files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use leafgate_glob::Glob;
 use leafgate_assemble::{Api, AssembleError, Assembled, Counted, Files, Profile, assemble, assemble_count};
 use leafgate_tree::{Document, Format};
 
 use crate::evaluate::request_facts;
-use crate::glob::Glob;
 use crate::request::{Asked, OfRequest};
 use crate::{Context, Policy};
 

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use leafgate_tree::{NodeId, SectionKind};
-use leafgate_vault::{Seen, editor};
+use leafgate_vault::Seen;
 
 use super::Run;
+use crate::called;
 
 impl Run<'_> {
     /// Returns where a leaf stands.
@@ -17,18 +18,15 @@ impl Run<'_> {
             if at.kind == SectionKind::ToolResult {
                 let arguments =
                     self.arguments.get_or_init(|| self.document.tool_arguments()).get(&id).copied();
-                let path = arguments.and_then(|arguments| self.path_in(arguments));
-                return Arc::new(Seen { tool: at.tool.clone(), path });
+                let file = at
+                    .tool
+                    .as_deref()
+                    .zip(arguments)
+                    .and_then(|(tool, arguments)| called::read_file(tool, self.document, arguments));
+                return Arc::new(Seen { tool: at.tool.clone(), file });
             }
             section = at.parent;
         }
         Arc::default()
-    }
-
-    /// The file that a tool was called with. Of several there is none.
-    fn path_in(&self, arguments: NodeId) -> Option<Arc<str>> {
-        let mut named = editor::PATHS.iter().filter_map(|key| self.document.member(arguments, key));
-        let path = named.next().filter(|_| named.next().is_none())?;
-        Some(Arc::from(self.document.leaf(path)?.text().expose()))
     }
 }

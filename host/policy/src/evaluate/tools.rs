@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use leafgate_glob::Glob;
 use leafgate_assemble::{SERVERS, ToolServer};
 use leafgate_tree::{
     Access, Document, EditError, LeafKind, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
@@ -15,7 +16,6 @@ use leafgate_tree::{
 use serde_json::{Map, Value};
 
 use super::{Run, author};
-use crate::glob::Glob;
 use crate::index::RuleIndex;
 use crate::rule::{FilterTools, Rule};
 

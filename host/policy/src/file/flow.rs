@@ -1,7 +1,7 @@
 //! `restore = [{ from = …, to = … }]` to the rules of where values may return among the arguments of
 //! tools.
 
-use leafgate_vault::{FlowRule, Place, editor};
+use leafgate_vault::{FlowRule, Place, tools};
 use toml::Spanned;
 
 use super::Complaints;
@@ -16,7 +16,7 @@ pub(crate) fn compile(raw: &Spanned<RawFlow>, complaints: &mut Complaints<'_>) -
     let (from, to) = (from?, to?);
     let mut known = true;
     for (place, span) in &to {
-        if place.tool() != "*" && !editor::edits_files(place.tool()) {
+        if place.tool() != "*" && !tools::edits_files(place.tool()) {
             let message = format!("no file editor is known that is called `{}`", place.tool());
             let hint = "values return into the content that a file editor writes, and into nothing else: `Edit`, \
                         `Write`, `apply_patch` and others that docs/restoring.md lists";

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use leafgate_glob::Glob;
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use toml::Spanned;
 
@@ -10,7 +11,6 @@ use super::raw::{OneOrMany, RawMatch, RawNamed};
 use crate::agents::AGENTS;
 use crate::diagnostic::hint_for;
 use crate::endpoint::endpoint;
-use crate::glob::Glob;
 use crate::pattern::PathPattern;
 use crate::request::{Named, OfRequest};
 use crate::selector::{Bits, Selector};

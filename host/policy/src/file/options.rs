@@ -1,11 +1,11 @@
 //! What a rule says about a request as a whole: options, another model, tools to keep.
 
+use leafgate_glob::Glob;
 use serde_json::Value;
 use toml::Spanned;
 
 use super::compile::Compiler;
 use super::raw::RawRule;
-use crate::glob::Glob;
 use crate::rule::{Edit, FilterTools, Rule};
 
 /// Members of a body that are no options, and what to write instead.

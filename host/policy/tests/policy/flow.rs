@@ -2,7 +2,7 @@
 
 use leafgate_policy::{Context, Policy};
 use leafgate_tree::Format;
-use leafgate_vault::Vault;
+use leafgate_vault::{FileName, Vault};
 use serde_json::{Value, json};
 
 use super::support::*;
@@ -15,7 +15,8 @@ fn returns(policy: &Policy, body: &Value, format: Format, tool: &str, path: &str
     let evaluation = policy.evaluate(parse(&body.to_string(), format), &Context::default(), &vault);
     assert_forward(&evaluation);
     let token = vault.keys().token("SECRET", &secret());
-    let returned = vault.restore_into(token.as_str(), tool, path);
+    let files: Vec<FileName> = FileName::parse(path).into_iter().collect();
+    let returned = vault.restore_into(token.as_str(), tool, &files);
     assert_eq!(returned.restored + returned.kept, 1);
     assert_eq!(returned.restored == 1, *returned.text == secret());
     returned.restored == 1
@@ -69,6 +70,45 @@ fn what_a_person_said_first_came_from_no_file() {
         let key = if format == Format::OpenaiResponses { "input" } else { "messages" };
         body[key].as_array_mut().unwrap().insert(0, json!({"role": "user", "content": secret()}));
         assert!(!returns(&policy, &body, format, "Edit", "/w/.env"), "{format:?}");
+    }
+}
+
+/// Each of these was one file to the gate and another to some client.
+#[test]
+fn a_value_of_a_file_that_is_not_certain_returns_nowhere() {
+    let policy = policy(SECRETS);
+    for (tool, arguments) in [
+        ("Read", r#"{"file_path": "/w/notes", "file_path": "/w/.env"}"#),
+        ("Read", r#"{"file_path": "/w/notes", "FILE_PATH": "/w/.env"}"#),
+        ("Read", r#"{"FILE_PATH": "/w/notes"}"#),
+        ("Read", r#"{"file_path": "/w/notes", "path": "/w/.env"}"#),
+        ("Read", r#"{"file_path": "/w/notes", "cwd": "/x"}"#),
+        ("Read", r#"{"file_path": "/w/notes", "host": "other"}"#),
+        ("Read", r#"{"file_path": "/w/notes "}"#),
+        ("Read", r#"{"file_path": "/w/notes\u00a0"}"#),
+        ("Read", r#"{"file_path": "/w/notes/"}"#),
+        ("Read", r#"{"file_path": "\\w\\notes"}"#),
+        ("Read", r#"{"file_path": "/w/x/../notes"}"#),
+        ("Read", r#"{"file_path": "~/notes"}"#),
+        ("Read", r#"{"file_path": ["/w/notes"]}"#),
+        ("Read", "/w/notes"),
+        ("read_file", r#"{"path": "/w/notes", "file": "/w/.env"}"#),
+    ] {
+        let body = json!({"messages": [
+            {"role": "assistant", "tool_calls": [{"id": "c", "type": "function",
+                "function": {"name": tool, "arguments": arguments}}]},
+            {"role": "tool", "tool_call_id": "c", "content": secret()}]});
+        for file in ["/w/notes", "/w/.env", "/w/notes ", r"\w\notes", "~/notes"] {
+            assert!(!returns(&policy, &body, Format::OpenaiChat, "Edit", file), "{arguments} {file}");
+        }
+    }
+    for arguments in [r#"{"file_path": "/w/notes", "offset": 1, "limit": null}"#, r#"{"path": "/w//notes"}"#]
+    {
+        let body = json!({"messages": [
+            {"role": "assistant", "tool_calls": [{"id": "c", "type": "function",
+                "function": {"name": "Read", "arguments": arguments}}]},
+            {"role": "tool", "tool_call_id": "c", "content": secret()}]});
+        assert!(returns(&policy, &body, Format::OpenaiChat, "Edit", "/w/notes"), "{arguments}");
     }
 }
 

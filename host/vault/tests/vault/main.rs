@@ -1,5 +1,6 @@
 //! Tests of the vault through its public interface.
 
+mod files;
 mod injection;
 mod joined;
 mod markdown;

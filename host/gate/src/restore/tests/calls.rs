@@ -1,7 +1,7 @@
 //! Values in what tools are called with: back into the file that they came from, through a file
 //! editor that is known, and nowhere else.
 
-use leafgate_vault::{Flow, FlowRule, Seen};
+use leafgate_vault::{FileName, Flow, FlowRule, Seen};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn session(flow: Flow) -> (Vault, String) {
     let (vault, _) = vault();
     let keys = vault.keys().clone();
     let vault = Vault::new(keys);
-    let seen = Seen { tool: Some("Read".into()), path: Some(PATH.into()) };
+    let seen = Seen { tool: Some("Read".into()), file: FileName::parse(PATH) };
     let token = vault.tokenize_seen("SECRET", VALUE, &Arc::new(seen), &Arc::new(flow)).unwrap();
     (vault, token.to_string())
 }
@@ -168,7 +168,8 @@ fn a_value_returns_to_the_file_that_it_came_from() {
         ("replace_in_file", "path", "diff"),
         ("create_new_file", "filepath", "contents"),
     ] {
-        let arguments = |text: &str| json!({ path: PATH, field: format!("KEY={text}\n"), "x": 1 });
+        let arguments =
+            |text: &str| json!({ path: PATH, field: format!("KEY={text}\n"), "explanation": "x" });
         for api in WHOLE {
             assert_eq!(
                 whole(api, Flow::default(), tool, &arguments(&token)),
@@ -217,7 +218,17 @@ fn a_value_returns_nowhere_else() {
         ),
         ("Write", json!({ "file_path": "/w/app/public.txt", "content": token })),
         ("Write", json!({ "file_path": format!("/w/{token}"), "content": "x" })),
-        ("Write", json!({ "file_path": PATH, "note": token })),
+        ("Write", json!({ "file_path": PATH, "description": token })),
+        ("Write", json!({ "file_path": PATH, "content": token, "cwd": "/x" })),
+        ("Write", json!({ "file_path": PATH, "content": token, "FILE_PATH": "/w/b" })),
+        ("Write", json!({ "file_path": format!("{PATH} "), "content": token })),
+        ("Write", json!({ "file_path": PATH.replace('/', "\\"), "content": token })),
+        ("run_in_terminal", json!({ "command": format!("cat > {PATH} <<'EOF'\nA={token}\nEOF") })),
+        ("Bash", json!({ "command": format!("cat > {PATH} <<'EOF'\nA={token}\nEOF"), "host": "other" })),
+        (
+            "apply_patch",
+            json!({ "input": format!("*** Begin Patch\n*** Update File: {PATH}\n+{token}\n*** Move to: /w/b\n") }),
+        ),
         ("Write", json!({ "content": token })),
         ("Write", json!({ "file_path": "/w/app/.env/../x", "content": token })),
         ("Write", json!({ "file_path": 7, "content": token })),
@@ -254,13 +265,14 @@ fn tokens_of_calls_are_counted_once() {
         let bound = leafgate_vault::MemoryBound::new(usize::MAX);
         let (known, _) = session(Flow::default());
         let vault = Vault::within(known.keys().clone(), &bound);
-        let seen = Seen { tool: Some("Read".into()), path: Some(PATH.into()) };
+        let seen = Seen { tool: Some("Read".into()), file: FileName::parse(PATH) };
         vault.tokenize_seen("SECRET", VALUE, &Arc::new(seen), &Arc::default()).unwrap();
         let mut restoring = restoring(api, Flow::default());
         restoring.vault = vault;
         let tail: String = token.trim_start_matches("SECRET_").chars().rev().collect();
         let altered = format!("SECRET_{tail}");
-        let arguments = json!({ "file_path": PATH, "content": token, "note": token, "other": altered });
+        let arguments =
+            json!({ "file_path": PATH, "content": token, "description": token, "explanation": altered });
         match streamed {
             true => _ = joined(restoring, &stream(api, tool, &[&arguments.to_string()])),
             false => _ = restoring.whole(&Bytes::from(answer(api, tool, &arguments).to_string())),
@@ -369,8 +381,34 @@ fn a_patch_that_may_mean_another_file_restores_nothing_there() {
         let arguments = json!({ "input": patch });
         assert_eq!(whole("responses", Flow::default(), "apply_patch", &arguments), arguments, "{other:?}");
     }
-    let ended = |own: &str| json!({ "input": format!("*** Update File: {PATH}\r\n-a\r\n+{own}\r\n*** End of File\r\n") });
+    let ended = |own: &str| json!({ "input": format!("*** Update File: {PATH}\n-a\r\n+{own}\r\n*** End of File\r\n") });
     assert_eq!(whole("responses", Flow::default(), "apply_patch", &ended(&token)), ended(VALUE));
+}
+
+/// A key of several lines is right in the file: each of its lines is one of the patch's.
+#[test]
+fn a_value_of_many_lines_is_as_many_lines_of_a_patch() {
+    let (vault, _) = vault();
+    let seen = Seen { tool: Some("Read".into()), file: FileName::parse(PATH) };
+    let (lines, header) = ("one\ntwo\n*** Add File: /w/b\n", "a\n*** Add File: /w/b");
+    let mut restoring = restoring("messages", Flow::default());
+    let token_of = |value: &str| {
+        let token = vault.tokenize_seen("KEY", value, &Arc::new(seen.clone()), &Arc::default());
+        token.unwrap().to_string()
+    };
+    let (token, odd) = (token_of(lines), token_of(header));
+    restoring.vault = vault;
+    let mut patch = |sign: &str, own: &str| {
+        let arguments = json!({ "input": format!("*** Begin Patch\n*** Update File: {PATH}\n{sign}{own}\n*** End Patch") });
+        let restored =
+            restoring.whole(&Bytes::from(answer("messages", "apply_patch", &arguments).to_string()));
+        let called = called("messages", &serde_json::from_slice(&restored).unwrap());
+        called["input"].as_str().unwrap().lines().skip(2).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(patch("+", &token), "+one\n+two\n+*** Add File: /w/b\n+\n*** End Patch");
+    assert_eq!(patch("-", &token), "-one\n-two\n-*** Add File: /w/b\n-\n*** End Patch");
+    // Behind a blank it is the header of another file, to some.
+    assert_eq!(patch(" ", &odd), format!(" {odd}\n*** End Patch"));
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The tables inside an `[[assemble]]` table.
 
+use leafgate_glob::Glob;
 use leafgate_assemble::{MapOf, Plugin, Prompt, ToolsOf};
 use toml::Spanned;
 
 use super::raw::{RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
 use super::{Complaints, check, number, path, text, words};
 use crate::assembly::{Approval, Downgrade, Otherwise, Rest};
-use crate::glob::Glob;
 
 pub(in crate::file) const PROMPTS: &[&str] = &["general", "concise", "agent", "file", "literal"];
 const DOWNGRADES: &[&str] = &["images", "tools"];

