@@ -166,6 +166,11 @@ impl Case {
         self.api = self.api.of_body(self.to.endpoint(), document.format());
         let known = self.session.take();
         let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
+        // Who else has the document knows no more of its calls, and restricts more.
+        if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
+        {
+            document.know_calls(|id| behind.tool_of(id));
+        }
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
         if self.model.is_none() && document.model().is_none() {

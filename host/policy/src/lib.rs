@@ -32,6 +32,7 @@ mod lookup;
 mod memo;
 mod needles;
 mod new_exception;
+mod offered;
 mod outside;
 mod own;
 mod own_index;
@@ -48,6 +49,7 @@ mod samples;
 mod selector;
 mod shorten;
 mod sieve;
+mod tool_names;
 mod verdict;
 mod work;
 
@@ -81,6 +83,7 @@ pub use file::schema::{REFERENCE, rules_schema};
 pub use load::PolicySource;
 pub use memo::MemoCounts;
 pub use new_exception::{Allows, NewException, NoEnd, last_day};
+pub use offered::Offered;
 pub use outside::{Outside, Part};
 pub use promote::{PromoteError, Promotion, promotion};
 pub use report::{MAX_WOULD, Note, PhaseTime, PluginTime, Report, RuleReport, Would};
@@ -395,6 +398,13 @@ impl Policy {
         };
         let mut rules = self.rules.iter().filter(guards);
         rules.find(|rule| !rule.monitors() && rule.may_apply(context)).map(|rule| &*rule.id)
+    }
+
+    /// Returns whether any rule restricts what is of some tools, or a profile lets some of them be called.
+    #[must_use]
+    pub fn restricts_tools(&self) -> bool {
+        let approves = |assembly: &Arc<Assembly>| assembly.approval().is_some();
+        !self.lookup.of_uncertain_tools().is_empty() || self.assemblies.iter().any(approves)
     }
 
     /// Returns whether any plugin is declared.

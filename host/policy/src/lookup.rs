@@ -11,6 +11,8 @@ use crate::needles::{Needle, Needles};
 use crate::paths::Paths;
 use crate::request::Asked;
 use crate::rule::{Action, Edit, Phase, Rewrite, Rule};
+use crate::selector::Reach;
+use crate::tool_names;
 
 /// The rules of a policy by what they look for.
 #[derive(Debug)]
@@ -38,8 +40,10 @@ pub(crate) struct Wanted {
 /// The rules that name tools.
 #[derive(Debug, Default)]
 struct Tools {
+    /// By the name in lower case.
     names: HashMap<String, Vec<RuleIndex>>,
     globs: Vec<(RuleIndex, Glob)>,
+    restricting: Vec<RuleIndex>,
 }
 
 impl Lookup {
@@ -50,6 +54,9 @@ impl Lookup {
         for (index, rule) in numbered() {
             phases[rule.action.phase() as usize].push(index);
             rule.selector.tools.iter().for_each(|tool| tools.add(index, tool));
+            if !rule.selector.tools.is_empty() && rule.selector.reach == Reach::Restricts {
+                tools.restricting.push(index);
+            }
         }
         // The list of tools is put in anew, and what would change it later would change nothing.
         let last =
@@ -93,16 +100,26 @@ impl Lookup {
 
     /// Returns the rules that name a tool, some of them more than once.
     pub(crate) fn of_tool(&self, tool: &str) -> impl Iterator<Item = RuleIndex> {
-        let named = self.tools.names.get(tool).into_iter().flatten().copied();
-        let globs = self.tools.globs.iter().filter(move |(_, glob)| glob.matches(tool));
+        let named = self.tools.names.get(&tool.to_lowercase()).into_iter().flatten().copied();
+        let globs = self.tools.globs.iter().filter(move |(_, glob)| tool_names::names(glob, tool));
         named.chain(globs.map(|&(rule, _)| rule))
+    }
+
+    /// Returns the rules that name tools and restrict: what may be of any tool is theirs, too.
+    pub(crate) fn of_uncertain_tools(&self) -> &[RuleIndex] {
+        &self.tools.restricting
     }
 }
 
 impl Tools {
     fn add(&mut self, rule: RuleIndex, tool: &Glob) {
         match tool.name() {
-            Some(name) => self.names.entry(name.to_owned()).or_default().push(rule),
+            Some(_) if tool_names::is_shell_word(tool) => {
+                for name in tool_names::shells() {
+                    self.names.entry(name.to_owned()).or_default().push(rule);
+                }
+            }
+            Some(name) => self.names.entry(name.to_lowercase()).or_default().push(rule),
             None => self.globs.push((rule, tool.clone())),
         }
     }

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use leafgate_glob::Glob;
 use leafgate_detect::{Confidence, DetectorId, Label};
+use leafgate_glob::Glob;
 use regex::Regex;
 use sha2::{Digest, Sha256};
 

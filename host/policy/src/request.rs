@@ -14,7 +14,7 @@ use crate::condition::RequestFacts;
 use crate::endpoint::endpoint;
 use crate::outside::{Outside, Part};
 use crate::rule::Rule;
-use crate::selector::{Bits, words_of};
+use crate::selector::{Bits, Reach, words_of};
 
 /// The fields of a selector that name no leaf. The default lets every request through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,13 +47,13 @@ impl OfRequest {
     }
 
     /// Returns true if and only if a rule with it applies to a request.
-    pub(crate) fn applies(&self, format: Format, request: &RequestFacts) -> bool {
+    pub(crate) fn applies(&self, reach: Reach, format: Format, request: &RequestFacts) -> bool {
         let named =
             |globs: &[Glob], name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
         self.formats.allows(Bits::of(format as usize))
             && self.stream.is_none_or(|stream| stream == request.stream)
             && self.subagent.is_none_or(|subagent| subagent == request.subagent)
-            && named(&self.models, &request.model)
+            && self.is_for_models(reach, request)
             && named(&self.agents, &request.agent)
             && named(&self.sessions, &request.session)
             && (named(&self.upstreams, &request.upstream) || named(&self.upstreams, &request.upstream_name))
@@ -76,22 +76,47 @@ impl OfRequest {
         let upstream_name = context.upstream.map(|_| context.upstream_name.unwrap_or_default());
         truth(self.stream, context.stream)
             && truth(self.subagent, context.subagent)
-            && named(&self.models, context.model)
+            && (self.models.is_empty()
+                || context.model.is_none_or(|model| self.models.iter().any(|glob| glob.matches_any_case(model))))
             && named(&self.agents, context.agent)
             && named(&self.sessions, session)
             && (named(&self.upstreams, context.upstream) || named(&self.upstreams, upstream_name))
             && named(&self.endpoints, endpoint.as_deref())
     }
 
+    /// Whether the model fits. Servers differ in which of several models they ask: what allows must
+    /// fit all of them, and all else one.
+    fn is_for_models(&self, reach: Reach, request: &RequestFacts) -> bool {
+        let fits = |exactly: bool, model: &str| {
+            self.models.iter().any(|glob| match exactly {
+                true => glob.matches(model),
+                false => glob.matches_any_case(model),
+            })
+        };
+        let mut others = request.other_models.iter();
+        self.models.is_empty()
+            || match reach {
+                Reach::Allows => fits(true, &request.model) && others.all(|other| fits(true, other)),
+                Reach::Restricts | Reach::Changes => {
+                    fits(false, &request.model) || others.any(|other| fits(false, other))
+                }
+            }
+    }
+
     /// Returns the first field that does not fit a request, with what it asks for and what the request
     /// has; `None` where all fit. The values of headers and options are not told.
-    pub(crate) fn miss(&self, format: Format, request: &RequestFacts) -> Option<String> {
-        let named = |field: &str, globs: &[Glob], name: &str| {
-            let fits = globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
+    pub(crate) fn miss(&self, reach: Reach, format: Format, request: &RequestFacts) -> Option<String> {
+        let missed = |field: &str, globs: &[Glob], name: &str| {
             let wanted = globs.iter().map(Glob::to_string).collect::<Vec<_>>().join(" or ");
             let has = if name.is_empty() { "not known".to_owned() } else { format!("`{name}`") };
-            (!fits).then(|| format!("its {field} is {has}, and not {wanted}"))
+            format!("its {field} is {has}, and not {wanted}")
         };
+        let named = |field: &str, globs: &[Glob], name: &str| {
+            let fits = globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
+            (!fits).then(|| missed(field, globs, name))
+        };
+        let models =
+            || (!self.is_for_models(reach, request)).then(|| missed("model", &self.models, &request.model));
         let truth = |field: &str, wanted: Option<bool>, is: bool| {
             wanted.filter(|wanted| *wanted != is).map(|wanted| format!("`{field}` is {is}, and not {wanted}"))
         };
@@ -106,7 +131,7 @@ impl OfRequest {
             .then(|| format!("its format is `{}`, and not {formats}", format.name()))
             .or_else(|| truth("stream", self.stream, request.stream))
             .or_else(|| truth("subagent", self.subagent, request.subagent))
-            .or_else(|| named("model", &self.models, &request.model))
+            .or_else(models)
             .or_else(|| named("agent", &self.agents, &request.agent))
             .or_else(|| named("session", &self.sessions, &request.session))
             .or_else(|| {

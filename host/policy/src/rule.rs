@@ -15,8 +15,9 @@ use crate::Context;
 use crate::condition::{Condition, RequestFacts};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::reason::Reason;
-use crate::selector::Selector;
+use crate::selector::{Reach, Selector};
 use crate::shorten::Shorten;
+use crate::tool_names;
 
 /// An enum whose values are words of a rule file.
 macro_rules! words {
@@ -303,6 +304,16 @@ pub(crate) enum Decide {
 }
 
 impl Action {
+    /// What its rule is for.
+    pub(crate) fn reach(&self) -> Reach {
+        match self {
+            Action::Redact(_) | Action::Decide(_) | Action::Pin(Pin::Protect { .. }) => Reach::Restricts,
+            Action::Classify(_)
+            | Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_))
+            | Action::Edit(_) => Reach::Changes,
+        }
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Action::Redact(_) => "redact",
@@ -452,7 +463,7 @@ impl FilterTools {
     }
 
     pub(crate) fn drops(&self, name: &str) -> bool {
-        self.drop.iter().any(|glob| glob.matches(name))
+        self.drop.iter().any(|glob| tool_names::names(glob, name))
     }
 }
 

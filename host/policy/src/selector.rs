@@ -24,6 +24,7 @@ use crate::index::RuleIndex;
 use crate::paths::{Paths, Ranges};
 use crate::pattern::PathPattern;
 use crate::request::OfRequest;
+use crate::tool_names;
 
 /// A set of values of one enum, one bit each; empty means that the field was not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -56,6 +57,18 @@ impl Bits {
     }
 }
 
+/// What a selector is for, which decides how names are compared and what counts that is not certain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It restricts. Names count in any case, and what may be of any tool is of the one that it names.
+    Restricts,
+    /// It changes what is sent. Names count in any case.
+    #[default]
+    Changes,
+    /// It allows. Names count as they are written.
+    Allows,
+}
+
 /// A compiled `match`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selector {
@@ -67,6 +80,7 @@ pub(crate) struct Selector {
     /// Whether only the latest message of the user is selected, whatever format it stands in.
     pub(crate) latest: bool,
     pub(crate) request: OfRequest,
+    pub(crate) reach: Reach,
 }
 
 impl Selector {
@@ -141,7 +155,7 @@ impl Selector {
         request: &RequestFacts,
         places: &mut Places,
     ) -> Option<Selection<'p>> {
-        self.request.applies(format, request).then(|| self.for_any_request(rule, places))
+        self.request.applies(self.reach, format, request).then(|| self.for_any_request(rule, places))
     }
 
     /// Returns what it selects in a request, whatever it asks about that as a whole.
@@ -246,7 +260,7 @@ impl Selection<'_> {
         }
         selector.kinds.allows(Bits::of(leaf.kind() as usize))
             && selector.roles.allows(Bits::of(leaf.role() as usize))
-            && self.selects_tool(leaf.tool())
+            && self.selects_tool(leaf)
             && self.selects_section(leaf.section())
             && self.selects_place(leaf.id())
     }
@@ -257,7 +271,7 @@ impl Selection<'_> {
         [
             (Field::Kind, selector.kinds.allows(Bits::of(leaf.kind() as usize))),
             (Field::Role, selector.roles.allows(Bits::of(leaf.role() as usize))),
-            (Field::Tool, self.selects_tool(leaf.tool())),
+            (Field::Tool, self.selects_tool(leaf)),
             (Field::Section, self.selects_section(leaf.section())),
             (Field::Place, self.selects_place(leaf.id())),
         ]
@@ -340,9 +354,17 @@ impl Selection<'_> {
         self.selector
     }
 
-    fn selects_tool(&self, tool: Option<&str>) -> bool {
-        let tools = &self.selector.tools;
-        tools.is_empty() || tool.is_some_and(|tool| tools.iter().any(|glob| glob.matches(tool)))
+    fn selects_tool(&self, leaf: &Leaf<'_>) -> bool {
+        let Selector { tools, reach, .. } = self.selector;
+        let names = |by: fn(&Glob, &str) -> bool| {
+            leaf.tool().is_some_and(|tool| tools.iter().any(|glob| by(glob, tool)))
+        };
+        tools.is_empty()
+            || match reach {
+                Reach::Allows => names(Glob::matches) && !leaf.is_of_uncertain_tool(),
+                Reach::Changes => names(tool_names::names),
+                Reach::Restricts => names(tool_names::names) || leaf.is_of_uncertain_tool(),
+            }
     }
 
     fn selects_section(&self, section: Option<SectionId>) -> bool {

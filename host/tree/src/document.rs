@@ -10,8 +10,8 @@ use bytes::Bytes;
 
 use crate::error::ParseError;
 use crate::formats::Format;
-use crate::index::Index;
-use crate::kinds::SectionKind;
+use crate::index::{Index, Segment};
+use crate::kinds::{SectionKind, ValueType};
 use crate::node::NodeId;
 use crate::project::Projection;
 use crate::scan::Limits;
@@ -123,6 +123,25 @@ impl Document {
         self.model_leaf().map(|model| self.content_text(model))
     }
 
+    /// Returns all that a body names as models: `model`, each time that it stands there, and the list `models`. Servers differ in
+    /// which of them they ask, and some ask the next one where one has no answer.
+    #[must_use]
+    pub fn models(&self) -> Vec<Cow<'_, str>> {
+        let named = |&member: &NodeId| {
+            let Some(Segment::Key(key)) = self.segment(member) else { return false };
+            key.eq_ignore_ascii_case("model") || key.eq_ignore_ascii_case("models")
+        };
+        let members = self.children(self.root()).filter(named);
+        let leaves = members.flat_map(|member| self.subtree(member)).map(NodeId::from_index);
+        let texts =
+            leaves.filter_map(|node| self.leaf(node)).filter(|leaf| leaf.value_type() == ValueType::Text);
+        let elsewhere = self.model_leaf().into_iter().filter_map(|node| self.leaf(node));
+        let mut models: Vec<_> = texts.chain(elsewhere).map(|leaf| leaf.text().into_cow()).collect();
+        models.sort();
+        models.dedup();
+        models
+    }
+
     /// The leaf that names the model.
     #[must_use]
     pub fn model_leaf(&self) -> Option<NodeId> {
@@ -160,6 +179,30 @@ impl Document {
         };
         let all = (0..sections.len()).filter(|&at| is_definition(&sections[at]) && !is_group(at));
         all.map(SectionId::from_index).collect()
+    }
+
+    /// Says of which tools results are whose calls stand in no message of this body, by the ids of these calls.
+    pub fn know_calls(&mut self, tool_of: impl Fn(&str) -> Option<Arc<str>>) {
+        for section in self.projection.sections.iter_mut().filter(|section| section.tool.is_none()) {
+            section.tool = section.call_id.as_deref().and_then(&tool_of);
+        }
+    }
+
+    /// Doubts the calls of tools that nobody offered under exactly that name.
+    pub fn doubt_calls(&mut self, is_offered: impl Fn(&str) -> bool) {
+        let calls = self.projection.sections.iter_mut();
+        for call in calls.filter(|section| section.kind == SectionKind::ToolCall) {
+            call.is_doubted = !call.tool.as_deref().is_some_and(&is_offered);
+        }
+    }
+
+    /// Whether a section is a call, or the result of one, and nobody knows for certain of which tool.
+    #[must_use]
+    pub fn is_of_uncertain_tool(&self, section: SectionId) -> bool {
+        let around = std::iter::successors(Some(section), |&id| self.section(id).parent);
+        let mut around = around.map(|id| self.section(id));
+        let of_tool = around.find(|it| matches!(it.kind, SectionKind::ToolCall | SectionKind::ToolResult));
+        of_tool.is_some_and(|it| it.is_doubted || it.tool.is_none())
     }
 
     /// The innermost section that a node belongs to.

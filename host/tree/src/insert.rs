@@ -10,13 +10,20 @@ use crate::document::Document;
 use crate::escape;
 use crate::formats::Spelling;
 use crate::journal::{Author, Redaction};
-use crate::kinds::{LeafKind, Role, SectionKind};
+use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
+use crate::leaf::Leaf;
 use crate::node::NodeId;
 use crate::section::{NodeType, Section, SectionId};
 use crate::text::LeafText;
 
 /// The beginning of what Claude Code tells the model in the user's name.
 const REMINDER: &str = "<system-reminder>";
+
+/// Whether a character is more than a blank.
+fn is_seen(c: char) -> bool {
+    let is_hidden = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    !(is_hidden || c.is_whitespace() || c.is_control())
+}
 
 /// A message that was put in.
 #[derive(Clone)]
@@ -147,8 +154,8 @@ impl Document {
         latest.map(|(place, _)| SectionId::from_index(place))
     }
 
-    /// Returns where the user says something for the last time: that message, and of later ones that carry results of tools the other
-    /// parts. A body without messages has a prompt or an input in their place; a text that is no JSON is all the user's. Sorted, and as
+    /// Returns where the user says something for the last time: that message, later ones that say nothing (they are empty, or have
+    /// media alone), and of later ones that carry results of tools the other parts. A body without messages has a prompt or an input in their place; a text that is no JSON is all the user's. Sorted, and as
     /// places of nodes like [`crate::Index::subtree`].
     #[must_use]
     pub fn latest_user_words(&self) -> Vec<Range<usize>> {
@@ -163,12 +170,17 @@ impl Document {
             let parts = below.filter(|part| part.parent == Some(SectionId::from_index(place)));
             let (results, words): (Vec<&Section>, Vec<&Section>) =
                 parts.partition(|part| part.kind == SectionKind::ToolResult);
-            if results.is_empty() {
-                latest.push(self.subtree(message.node));
-                break;
+            let says_something = match results.is_empty() && words.is_empty() {
+                true => self.is_said(message.node),
+                false => {
+                    words.iter().any(|part| part.kind == SectionKind::ContentPart && self.is_said(part.node))
+                }
+            };
+            match results.is_empty() {
+                true => latest.push(self.subtree(message.node)),
+                false => latest.extend(words.iter().rev().map(|part| self.subtree(part.node))),
             }
-            latest.extend(words.iter().rev().map(|part| self.subtree(part.node)));
-            if words.into_iter().any(|part| !self.is_reminder(part)) {
+            if says_something {
                 break;
             }
         }
@@ -190,13 +202,16 @@ impl Document {
         prompts.map(|member| self.subtree(member)).collect()
     }
 
-    /// Whether a part is what clients put beside results by themselves. Anybody can write that, so it hides nothing: what the user said
-    /// before it is looked for too.
-    fn is_reminder(&self, part: &Section) -> bool {
-        let text = self.subtree(part.node).find_map(|at| {
-            let leaf = self.leaf(NodeId::from_index(at))?;
-            (leaf.kind() == LeafKind::Text).then(|| leaf.spelling().0)
-        });
-        part.kind != SectionKind::ContentPart || text.is_none_or(|text| text.starts_with(REMINDER))
+    /// Whether a value has words of the user: more than blanks, and than what clients put beside results by themselves. Anybody can
+    /// write that, so it hides nothing: what the user said before it is looked for too.
+    fn is_said(&self, node: NodeId) -> bool {
+        let texts = self.subtree(node).filter_map(|at| self.leaf(NodeId::from_index(at)));
+        let is_text = |leaf: &Leaf<'_>| leaf.kind() == LeafKind::Text && leaf.value_type() != ValueType::Null;
+        texts.filter(is_text).any(|leaf| {
+            // What is before the first escape mostly tells, and is not decoded.
+            let plain = leaf.spelling().0.split('\\').next().unwrap_or_default();
+            !plain.starts_with(REMINDER)
+                && (plain.contains(is_seen) || leaf.text().expose().contains(is_seen))
+        })
     }
 }

@@ -3,7 +3,7 @@
 //! Both are the received bytes with splices, so numbers, keys and their order are spelled as the
 //! client spelled them. What was redacted has a mask in the one and its replacement in the other.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::changes::display_mask;
 use crate::document::Document;
@@ -11,6 +11,7 @@ use crate::draft::Draft;
 use crate::escape::{self, Splice};
 use crate::kinds::{LeafKind, SectionKind};
 use crate::node::NodeId;
+use crate::project::CallsById;
 use crate::section::SectionId;
 
 /// One state of a request, from which single values can be taken as JSON.
@@ -84,18 +85,20 @@ impl Document {
     /// the result of a call before it.
     #[must_use]
     pub fn tool_arguments(&self) -> BTreeMap<SectionId, NodeId> {
-        let mut of_calls: HashMap<&str, NodeId> = HashMap::new();
+        let mut of_calls: CallsById<&str, Option<NodeId>> = CallsById::default();
         let mut arguments = BTreeMap::new();
         for (place, section) in self.sections().iter().enumerate() {
             let found = match section.kind {
                 SectionKind::ToolCall => {
                     let mut inside = self.subtree(section.node).map(NodeId::from_index);
                     let found = inside.find(|&node| self.projection().kind(node) == LeafKind::ToolArguments);
-                    of_calls.extend(section.call_id.as_deref().zip(found));
+                    if let Some(id) = section.call_id.as_deref() {
+                        of_calls.call(id, found);
+                    }
                     found
                 }
                 SectionKind::ToolResult => {
-                    section.call_id.as_deref().and_then(|id| of_calls.get(id)).copied()
+                    section.call_id.as_deref().and_then(|id| of_calls.result_of(id)).flatten()
                 }
                 _ => None,
             };

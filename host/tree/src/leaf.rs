@@ -109,6 +109,12 @@ impl<'d> Leaf<'d> {
         document.section_of(self.id).and_then(|section| document.section(section).tool.as_deref())
     }
 
+    /// Whether it belongs to a call or a result, and nobody knows for certain of which tool.
+    #[must_use]
+    pub fn is_of_uncertain_tool(&self) -> bool {
+        self.section().is_some_and(|section| self.document.is_of_uncertain_tool(section))
+    }
+
     /// Whether its text spells a document that lies beyond a cap, so that nobody has walked it.
     #[must_use]
     pub fn beyond_caps(&self) -> bool {

@@ -86,6 +86,8 @@ pub struct Section {
     pub tool_call_index: Option<usize>,
     /// The tool's name where it is a call, a result or a definition.
     pub tool: Option<Arc<str>>,
+    /// Whether it says of itself that it is a call of this tool, and nobody offered that one.
+    pub is_doubted: bool,
     /// The id that pairs a call with its result.
     pub call_id: Option<Arc<str>>,
     /// Messages with the same number stand and fall together: calls with their results, reasoning with what it led to.

@@ -165,6 +165,30 @@ fn what_was_put_in_is_redacted_for_good() {
     assert_eq!(draft.redact_inserted(1, &[]), Err(EditError::NotALeaf));
 }
 
+/// A client, or who writes to it, can put each of these behind what the user said.
+#[test]
+fn what_says_nothing_hides_no_message_before_it() {
+    let image = r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}"#;
+    for silent in [
+        r#""""#.to_owned(),
+        r#"" \u200b\n""#.to_owned(),
+        r#"[{"type":"text","text":""}]"#.to_owned(),
+        r#"[]"#.to_owned(),
+        "null".to_owned(),
+        format!("[{image}]"),
+        format!(r#"[{image},{{"type":"text","text":"<system-reminder>a</system-reminder>"}}]"#),
+    ] {
+        let body = format!(
+            r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"user","content":"b"}},{{"role":"user","content":{silent}}}]}}"#
+        );
+        let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+        let places = document.latest_user_words();
+        let places: Vec<_> =
+            places.iter().map(|place| document.pointer(NodeId::from_index(place.start))).collect();
+        assert_eq!(places, ["/messages/1", "/messages/2"], "{silent}");
+    }
+}
+
 #[test]
 fn where_there_are_no_messages_the_prompt_is_what_the_user_said_last() {
     let words = |body: &str, format| {

@@ -19,7 +19,7 @@ use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::routed::Rerouted;
 use crate::ruled::{Asked, Ruling};
-use crate::session::Session;
+use crate::session::{Session, Thread};
 
 /// What becomes of a request that is not refused.
 pub(crate) enum Outcome {
@@ -55,7 +55,7 @@ impl Case {
         wraps_more: bool,
     ) -> Outcome {
         let document = draft.document();
-        let thread = self.sessions.thread(&session.key);
+        let thread = self.thread(&session.key, document);
         let flow = self.flow(&session.key, &session.vault, class, ruling.as_ref(), document);
         let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
         let other_model = self.other_model;
@@ -74,6 +74,15 @@ impl Case {
             other_model,
             ..received.passed(document.source(), rendered, restoring)
         })
+    }
+
+    /// Its conversation, which remembers what rules about tools need to know of what goes on from it.
+    fn thread(&self, session: &Arc<str>, document: &Document) -> Thread {
+        let thread = self.sessions.thread(session);
+        match self.policy.restricts_tools() {
+            true => thread.remembering(document),
+            false => thread,
+        }
     }
 
     /// What its answer is judged by, where anything is asked of it; refused where nobody could.
@@ -97,6 +106,7 @@ impl Case {
             lane: self.lane.as_ref(),
             title: self.title(),
             vault,
+            behind: self.sessions.behind(document),
         };
         Ruling::of(asked, document)
     }
@@ -123,7 +133,7 @@ impl Case {
             policy: Arc::clone(&self.policy),
             session: Arc::clone(session),
             vault: vault.clone(),
-            thread: self.sessions.thread(session),
+            thread: self.thread(session, document),
             restore: self.restore,
             to: self.to.clone(),
             lane: self.lane.clone(),
@@ -204,7 +214,7 @@ impl Case {
     ) -> Result<Outcome, Refusal> {
         let manner = self.manner(document);
         let guard = waiter.guard();
-        let thread = self.sessions.thread(&guard.session);
+        let thread = self.thread(&guard.session, document);
         let restoring =
             Restoring::of(self.api, document, guard.vault.clone(), thread).filter(|_| self.restore);
         let ruling = self.ruling(&guard.policy, &guard.session, &guard.vault, guard.class, document)?;

@@ -37,8 +37,10 @@ pub(crate) struct Restoring {
     vault: Vault,
     reader: Box<dyn Reader>,
     /// The conversation, which the next request may find by the name of this answer alone; `None`
-    /// once it was told the name.
+    /// once it was told all that it wants to know.
     thread: Option<Thread>,
+    /// It was told the name.
+    is_named: bool,
     /// Values may come while the answer does.
     grows: bool,
 }
@@ -52,7 +54,7 @@ impl Restoring {
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
         let reader = api.conversation()?.reader(request);
         let thread = reader.names_answers().then_some(thread);
-        Some(Restoring { vault, reader, thread, grows: false })
+        Some(Restoring { vault, reader, thread, is_named: false, grows: false })
     }
 
     /// Of an answer during which its session may get its first value: its whole stream is read.
@@ -97,8 +99,13 @@ impl Restoring {
             return None;
         }
         for one in &said {
-            if let Said::Id(leaf) = one {
-                self.follow(document, *leaf);
+            match *one {
+                Said::Id(leaf) => self.follow(document, leaf),
+                Said::Call(
+                    _,
+                    CallSaid::Begins(tool) | CallSaid::Whole { tool, .. } | CallSaid::Object { tool, .. },
+                ) => self.note_call(document, tool),
+                _ => {}
             }
         }
         Some(said)
@@ -106,8 +113,21 @@ impl Restoring {
 
     /// Remembers whose answer this is. An answer has one name; the first counts.
     fn follow(&mut self, document: &Document, name: NodeId) {
-        if let (Some(name), Some(thread)) = (document.leaf(name), self.thread.take()) {
+        let (Some(name), Some(thread)) = (document.leaf(name), &self.thread) else { return };
+        if !std::mem::replace(&mut self.is_named, true) {
             thread.answered(name.text().expose());
+        }
+        if !thread.remembers() {
+            self.thread = None;
+        }
+    }
+
+    /// Remembers of which tool a call is, by the id that stands beside its name.
+    fn note_call(&self, document: &Document, tool: NodeId) {
+        let id = document.parent(tool).and_then(|call| document.member(call, "call_id"));
+        let texts = id.and_then(|id| document.leaf(id)).zip(document.leaf(tool));
+        if let (Some(thread), Some((id, tool))) = (&self.thread, texts) {
+            thread.called(id.text().expose(), tool.text().expose());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_answer::ToolCall;
-use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Route, Verdict, answers};
+use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict, answers};
 use leafgate_tree::{Document, Format};
 use serde_json::Value;
 
@@ -91,8 +91,9 @@ impl Ruling {
             Verdict::Route(route) => return Ok(Calls::Refused(because(&not_routed(route)))),
             Verdict::Forward => Vec::new(),
         };
+        let passes = |approval: &Approval, name: &str| approval.passes(name) && self.offered.has(name);
         if let Some(approval) =
-            self.approval().filter(|approval| calls.iter().any(|call| !approval.passes(call.name.expose())))
+            self.approval().filter(|approval| calls.iter().any(|call| !passes(approval, call.name.expose())))
         {
             let id = self.assembly.as_ref().map(|assembly| assembly.id().to_string()).unwrap_or_default();
             match approval.rest() {
@@ -164,10 +165,11 @@ impl Ruling {
     }
 
     fn evaluate(&self, shared: &Arc<Shared>, body: Bytes, on: On) -> Result<Evaluation, Refusal> {
-        let document =
+        let mut document =
             Document::parse(body, Format::OpenaiChat, &shared.limits.document).map_err(|error| {
                 Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
             })?;
+        document.doubt_calls(|name| self.offered.has(name));
         Ok(self.policy.evaluate(Arc::new(document), &self.context(on), &self.vault))
     }
 }

@@ -28,7 +28,7 @@ use http::header::CONTENT_LENGTH;
 use http::{Response, StatusCode};
 use leafgate_answer::{AnswerLimits, Api as AnswerApi};
 use leafgate_desk::{Class, Destination, Title};
-use leafgate_policy::{Approval, Assembly, Context, OfAnswers, On, Policy};
+use leafgate_policy::{Approval, Assembly, Context, OfAnswers, Offered, On, Policy};
 use leafgate_tree::{Document, NodeId};
 use leafgate_vault::Vault;
 
@@ -39,6 +39,7 @@ use crate::log::{self, RequestLogProgress, Tally};
 use crate::media;
 use crate::refusal::{Code, Refusal};
 use crate::restore::Reader;
+use crate::session::Behind;
 
 pub use outcome::AnswerOutcome;
 pub(crate) use whole::{Ruled, SoFar};
@@ -60,6 +61,8 @@ pub(crate) struct Ruling {
     pub(crate) lane: Option<Arc<str>>,
     pub(crate) title: Title,
     pub(crate) vault: Vault,
+    /// The tools that its request offered.
+    offered: Offered,
     /// What reads the texts of its stream, until that begins.
     reader: Mutex<Option<Box<dyn Reader>>>,
 }
@@ -79,6 +82,8 @@ pub(crate) struct Asked<'r> {
     pub(crate) lane: Option<&'r Arc<str>>,
     pub(crate) title: Title,
     pub(crate) vault: &'r Vault,
+    /// What is known of the response that the request goes on from.
+    pub(crate) behind: Option<Arc<Behind>>,
 }
 
 impl Asked<'_> {
@@ -137,6 +142,10 @@ impl Ruling {
             let wants = api.wants(asked.to.endpoint());
             return refuse_unread(policy, approves, &context, &wants).map(|()| None);
         };
+        let mut offered = Offered::of(request);
+        if let Some(behind) = &asked.behind {
+            offered.extend(behind.offered());
+        }
         let mut of = of.unwrap_or_default();
         // What passes event by event must be what it was taken for.
         of.whole |= api.is_by_shape();
@@ -157,6 +166,7 @@ impl Ruling {
             lane: asked.lane.cloned(),
             title: asked.title,
             vault: asked.vault.clone(),
+            offered,
             reader: Mutex::new(Some(conversation.reader(request))),
         })))
     }

@@ -4,6 +4,7 @@
 //! on every turn and after a restart, and telling nothing about the name. Other requests are no
 //! conversations; each has a vault of its own, which nobody finds again.
 
+mod behind;
 mod intent;
 mod name;
 
@@ -17,6 +18,7 @@ use lru::LruCache;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+pub(crate) use behind::Behind;
 pub(crate) use intent::{Intent, Location};
 use name::Hint;
 pub(crate) use name::{BodyHints, CLAUDE_CODE, Name};
@@ -36,8 +38,8 @@ pub(crate) struct Sessions {
     /// What the vaults of all conversations may remember together.
     values: MemoryBound,
     vaults: Mutex<LruCache<Arc<str>, Vault>>,
-    /// Which conversation a response belongs to, by the HMAC of its id.
-    responses: Mutex<LruCache<String, Arc<str>>>,
+    /// Which conversation a response belongs to and what is known of it, by the HMAC of its id.
+    responses: Mutex<LruCache<String, (Arc<str>, Option<Arc<Behind>>)>>,
 }
 
 /// What a request's header says about its conversation.
@@ -77,6 +79,7 @@ pub(crate) struct Session {
 pub(crate) struct Thread {
     sessions: Arc<Sessions>,
     key: Arc<str>,
+    behind: Option<Arc<Behind>>,
 }
 
 /// Returns the name of a request's conversation, as the policy and its plugins see it: opaque, the
@@ -155,7 +158,8 @@ impl Sessions {
             Name::Follows(response) => {
                 // A panic while a lock is held leaves a whole map behind: every change is one call.
                 let mut responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
-                responses.get(&self.response(response)).cloned().unwrap_or_else(own)
+                let known = responses.get(&self.response(response));
+                known.map_or_else(own, |(key, _)| Arc::clone(key))
             }
         };
         let mut vaults = self.vaults.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,7 +206,15 @@ impl Sessions {
 
     /// Responses of this conversation may be named by its next turn.
     pub(crate) fn thread(self: &Arc<Self>, key: &Arc<str>) -> Thread {
-        Thread { sessions: Arc::clone(self), key: Arc::clone(key) }
+        Thread { sessions: Arc::clone(self), key: Arc::clone(key), behind: None }
+    }
+
+    /// Returns what is known of the response that a request goes on from.
+    pub(crate) fn behind(&self, request: &Document) -> Option<Arc<Behind>> {
+        let id = request.member(request.root(), "previous_response_id")?;
+        let response = self.response(&name::follows(request.leaf(id)?.text().expose()));
+        let mut responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
+        responses.get(&response).and_then(|(_, behind)| behind.clone())
     }
 
     fn response(&self, id: &str) -> String {
@@ -216,7 +228,25 @@ impl Thread {
     pub(crate) fn answered(&self, id: &str) {
         let response = self.sessions.response(&name::follows(id));
         let mut responses = self.sessions.responses.lock().unwrap_or_else(PoisonError::into_inner);
-        responses.get_or_insert(response, || Arc::clone(&self.key));
+        responses.get_or_insert(response, || (Arc::clone(&self.key), self.behind.clone()));
+    }
+
+    /// Remembers with its responses what this request offers and what it goes on from, and what they call.
+    pub(crate) fn remembering(self, request: &Document) -> Self {
+        let before = self.sessions.behind(request);
+        Thread { behind: Some(Arc::new(Behind::to(request, before.as_deref()))), ..self }
+    }
+
+    /// Returns whether it wants to know of calls.
+    pub(crate) fn remembers(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// A response of this conversation calls a tool.
+    pub(crate) fn called(&self, id: &str, tool: &str) {
+        if let Some(behind) = &self.behind {
+            behind.called(id, tool);
+        }
     }
 }
 

@@ -82,10 +82,29 @@ pub(crate) async fn house(rules: &str, api: Api, stream: bool, words: &Words) ->
     House::with(rules, reply, |config| config.limits.keepalive = LONG).await
 }
 
+/// The tools that questions offer, as an API spells them.
+pub(crate) fn tools(api: Api) -> Value {
+    let named = ["run_sql", "run_shell", "read_file", "write_file", "git"].map(|name| match api {
+        Api::Chat => json!({ "type": "function", "function": { "name": name } }),
+        Api::Responses => json!({ "type": "function", "name": name }),
+        Api::Messages => json!({ "name": name, "input_schema": { "type": "object" } }),
+        Api::Gemini => json!({ "name": name }),
+    });
+    match api {
+        Api::Chat | Api::Responses | Api::Messages => json!(named),
+        Api::Gemini => json!([{ "functionDeclarations": named }]),
+    }
+}
+
 /// A question in the words of an API.
 pub(crate) fn request(house: &House, api: Api, stream: bool) -> Request<Full<bytes::Bytes>> {
+    asking(house, api, stream, &tools(api))
+}
+
+/// A question that offers these tools.
+pub(crate) fn asking(house: &House, api: Api, stream: bool, tools: &Value) -> Request<Full<bytes::Bytes>> {
     let user = json!([{ "role": "user", "content": "Do it" }]);
-    let (path, body) = match api {
+    let (path, mut body) = match api {
         Api::Chat => ("/v1/chat/completions", json!({ "model": "m-1", "messages": user, "stream": stream })),
         Api::Responses => ("/v1/responses", json!({ "model": "m-1", "input": "Do it", "stream": stream })),
         Api::Messages => {
@@ -106,6 +125,7 @@ pub(crate) fn request(house: &House, api: Api, stream: bool) -> Request<Full<byt
             }}),
         ),
     };
+    body["tools"] = tools.clone();
     let request = Request::post(path).header("host", house.address.to_string());
     request.header("content-type", "application/json").body(Full::new(body.to_string().into())).unwrap()
 }

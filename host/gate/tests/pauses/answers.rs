@@ -1,6 +1,7 @@
 //! Answers that rules, profiles and people decide about, in every API, whole and as a stream.
 
-use http_body_util::BodyExt;
+use http::Request;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use leafgate_admin::{EditCommand, Ruled, State};
 use leafgate_answer::{Api, Finish, Reply as Words};
@@ -380,4 +381,84 @@ async fn a_stream_that_clients_may_read_in_another_way_does_not_go_on() {
     let answer = told(LOOKING, Api::Chat, odd.to_owned()).await;
     assert!(answer.text().contains("clients may read"), "{}", answer.text());
     assert!(!answer.text().contains("\"content\""), "{}", answer.text());
+}
+
+/// P-05: clients lower names, trim them and take prefixes off, and so run what no rule was about.
+#[tokio::test]
+async fn a_call_that_its_request_did_not_offer_is_of_every_tool_that_a_rule_blocks() {
+    const NEVER: &str = r#"
+[[rule]]
+id = "never"
+on = "tool-call"
+match = { tool = "run_sql" }
+action = "block"
+reason = "No"
+"#;
+    for (called, passes) in [
+        ("read_file", true),
+        ("run_sql", false),
+        ("Run_Sql", false),
+        ("run_sql ", false),
+        ("functions.run_sql", false),
+        ("Read_File", false),
+        ("other", false),
+    ] {
+        let words = model("", &[(called, json!({ "path": "a" }))]);
+        for (api, stream) in everywhere() {
+            let house = house(NEVER, api, stream, &words).await;
+            let answer = house.send_raw(request(&house, api, stream)).await.unwrap();
+            assert_eq!(answer.text() == sent(api, stream, &words), passes, "{api:?} {stream} {called}");
+            let calls = api.tool_calls(read(api, stream, &answer).json());
+            assert_eq!(calls.is_empty(), !passes, "{api:?} {stream} {called}");
+        }
+    }
+    // A profile lets some tools be called: those that were offered.
+    let profile = "[[assemble]]\nid = 'v'\nmatch = {}\nagent_mode = true\ntools = { approve = { auto = ['*'], rest = 'block' } }\n";
+    for (called, passes) in [("read_file", true), ("Read_File", false)] {
+        let words = model("", &[(called, json!({ "path": "a" }))]);
+        let house = house(profile, Api::Chat, false, &words).await;
+        let answer = house.send_raw(request(&house, Api::Chat, false)).await.unwrap();
+        assert_eq!(answer.text() == sent(Api::Chat, false, &words), passes, "{called}");
+    }
+}
+
+/// P-16: where the server keeps a conversation, its next request has results without their calls.
+#[tokio::test]
+async fn a_result_is_of_the_call_that_was_answered_before() {
+    const NO_ROWS: &str = r#"
+[[rule]]
+id = "no-rows"
+match = { tool = "run_sql", kind = "tool-result" }
+action = "block"
+
+[[rule]]
+id = "no-sql"
+on = "tool-call"
+match = { tool = "write_file" }
+action = "block"
+"#;
+    let result = |house: &House, response: &str, tools: bool, stream: bool| {
+        let output = json!({ "type": "function_call_output", "call_id": "call_0", "output": "x" });
+        let mut body = json!({ "model": "m-1", "previous_response_id": response, "input": [output] });
+        body["stream"] = stream.into();
+        if tools {
+            body["tools"] = crate::answering::tools(Api::Responses);
+        }
+        let request = Request::post("/v1/responses").header("host", house.address.to_string());
+        request.header("content-type", "application/json").body(Full::new(body.to_string().into())).unwrap()
+    };
+    for stream in [false, true] {
+        for (called, passes) in [("run_sql", false), ("read_file", true)] {
+            let words = model("", &[(called, json!({ "path": "a" }))]);
+            let house = house(NO_ROWS, Api::Responses, stream, &words).await;
+            let unknown = house.send_raw(result(&house, "answer_1", true, stream)).await.unwrap();
+            assert_ne!(unknown.status, 200, "{called}: nobody has seen the call");
+            house.send_raw(request(&house, Api::Responses, stream)).await.unwrap();
+            let answer = house.send_raw(result(&house, "answer_1", true, stream)).await.unwrap();
+            assert_eq!(answer.status == 200, passes, "{stream} {called}: {}", answer.text());
+            // What was offered there is offered still.
+            let answer = house.send_raw(result(&house, "answer_1", false, stream)).await.unwrap();
+            assert_eq!(answer.text() == sent(Api::Responses, stream, &words), passes, "{stream} {called}");
+        }
+    }
 }

@@ -9,12 +9,13 @@ mod files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use leafgate_glob::Glob;
 use leafgate_assemble::{Api, AssembleError, Assembled, Counted, Files, Profile, assemble, assemble_count};
+use leafgate_glob::Glob;
 use leafgate_tree::{Document, Format};
 
 use crate::evaluate::request_facts;
 use crate::request::{Asked, OfRequest};
+use crate::selector::Reach;
 use crate::{Context, Policy};
 
 pub use explain::AssemblyExplanation;
@@ -216,7 +217,10 @@ impl Policy {
         let matches = self.assemblies.iter().filter_map(|assembly| assembly.request.as_ref());
         let facts = request_facts(&Asked::of_requests(matches), document, context);
         let fits = |assembly: &&Arc<Assembly>| {
-            assembly.request.as_ref().is_some_and(|request| request.applies(document.format(), &facts))
+            assembly
+                .request
+                .as_ref()
+                .is_some_and(|request| request.applies(Reach::Changes, document.format(), &facts))
         };
         self.assemblies.iter().find(fits)
     }

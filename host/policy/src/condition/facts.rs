@@ -44,6 +44,8 @@ const READINGS: u64 = 64;
 pub(crate) struct RequestFacts {
     pub(crate) format: &'static str,
     pub(crate) model: String,
+    /// What else the body names as a model.
+    pub(crate) other_models: Vec<String>,
     pub(crate) stream: bool,
     pub(crate) session: String,
     pub(crate) agent: String,

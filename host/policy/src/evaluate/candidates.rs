@@ -265,10 +265,13 @@ fn within<'l>(leaves: &'l [NodeId], range: &Range<usize>) -> &'l [NodeId] {
 
 /// Collects the leaves of each tool that a rule names.
 fn of_tools(leaves: &[NodeId], document: &Document, lookup: &Lookup) -> Numbered<RuleIndex, Vec<NodeId>> {
-    let mut by_tool: HashMap<&str, Vec<NodeId>> = HashMap::new();
+    let (mut by_tool, mut uncertain): (HashMap<&str, Vec<NodeId>>, _) = (HashMap::new(), Vec::new());
     for leaf in leaves.iter().filter_map(|&node| document.leaf(node)) {
         if let Some(tool) = leaf.tool() {
             by_tool.entry(tool).or_default().push(leaf.id());
+        }
+        if leaf.is_of_uncertain_tool() {
+            uncertain.push(leaf.id());
         }
     }
     let mut by_rule: Numbered<RuleIndex, Vec<NodeId>> = Numbered::default();
@@ -276,6 +279,9 @@ fn of_tools(leaves: &[NodeId], document: &Document, lookup: &Lookup) -> Numbered
         for rule in lookup.of_tool(tool) {
             by_rule.entry(rule).or_default().extend(leaves);
         }
+    }
+    for &rule in lookup.of_uncertain_tools().iter().filter(|_| !uncertain.is_empty()) {
+        by_rule.entry(rule).or_default().extend(&uncertain);
     }
     for leaves in by_rule.values_mut() {
         leaves.sort_unstable();

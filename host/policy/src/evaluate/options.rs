@@ -38,7 +38,7 @@ pub(super) fn chosen_model<'p>(
     rules.filter(asked).find_map(|&index| {
         let rule = &policy.rules[index];
         let Action::Edit(Edit::Model(model)) = &rule.action else { return None };
-        let applies = rule.selector.request.applies(document.format(), request)
+        let applies = rule.selector.request.applies(rule.selector.reach, document.format(), request)
             && rule.when.as_ref().is_none_or(|when| when.of_request(request) == Ok(true));
         applies.then_some((index, model.as_str()))
     })

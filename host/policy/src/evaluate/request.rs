@@ -10,12 +10,14 @@ use crate::request::{Asked, Said};
 
 /// Collects the facts of a request.
 pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -> RequestFacts {
+    let model = match context.model {
+        Some(model) => model.to_owned(),
+        None => document.model().unwrap_or_default().into_owned(),
+    };
     RequestFacts {
         format: document.format().name(),
-        model: match context.model {
-            Some(model) => model.to_owned(),
-            None => document.model().unwrap_or_default().into_owned(),
-        },
+        other_models: document.models().into_iter().filter(|other| *other != model).map(Into::into).collect(),
+        model,
         stream: context.stream.unwrap_or_else(|| document.streams()),
         session: context.session.to_owned(),
         agent: context.agent.unwrap_or_default().to_owned(),

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use leafgate_glob::Glob;
 use leafgate_assemble::{SERVERS, ToolServer};
+use leafgate_glob::Glob;
 use leafgate_tree::{
     Access, Document, EditError, LeafKind, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
     Segment, ValueType,

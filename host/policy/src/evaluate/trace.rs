@@ -374,7 +374,7 @@ fn why_not(rule: &Rule, document: &Document, request: &crate::condition::Request
     if rule.on != On::Request {
         return format!("it is about answers: `on = \"{}\"`", rule.on);
     }
-    if let Some(miss) = rule.selector.request.miss(document.format(), request) {
+    if let Some(miss) = rule.selector.request.miss(rule.selector.reach, document.format(), request) {
         return miss;
     }
     if let (Some(when), Some(Unmet::Term(place))) =

@@ -113,14 +113,16 @@ impl Compiler<'_, '_> {
         // Each key is read before the rule is given up for any of them.
         let (reason, about) = (self.reason(raw), self.about(raw));
         let streamed = self.streamed(on, raw);
+        let (action, mut selector) = (action?, selector?);
+        selector.reach = action.reach();
         let rule = Rule {
             id: id?.into(),
             on: on?,
             streaming: Streaming::Buffer,
             origin: self.origin(&header),
-            selector: selector?,
+            selector,
             when,
-            action: action?,
+            action,
             mode,
             on_error: on_error.unwrap_or(OnError::Block),
             reason,

@@ -14,7 +14,7 @@ use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
 use crate::new_exception::NEVER;
 use crate::rule::{Action, Rule};
-use crate::selector::Selector;
+use crate::selector::{Reach, Selector};
 
 /// Everything that compiling exceptions may look at.
 pub(crate) struct Compiler<'c, 'd> {
@@ -35,7 +35,7 @@ impl Compiler<'_, '_> {
         let rules = self.rules(raw);
         let selector =
             raw.matches.as_ref().map(|table| matches::compile(table.get_ref(), &mut self.complaints));
-        let selector = selector.unwrap_or_default();
+        let selector = Selector { reach: Reach::Allows, ..selector.unwrap_or_default() };
         let allowed = self.allowed(raw);
         let reason = self.said("reason", &raw.reason, raw, header.clone());
         let by = self.said("by", &raw.by, raw, header.clone());

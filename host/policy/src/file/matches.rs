@@ -13,7 +13,7 @@ use crate::diagnostic::hint_for;
 use crate::endpoint::endpoint;
 use crate::pattern::PathPattern;
 use crate::request::{Named, OfRequest};
-use crate::selector::{Bits, Selector};
+use crate::selector::{Bits, Reach, Selector};
 
 /// Longest name that a glob may match: longer ones are no names.
 const MAX_GLOB: usize = 200;
@@ -24,10 +24,11 @@ pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Select
         kinds: bits(&raw.kind, "kind", LeafKind::ALL, |kind| kind.name(), complaints),
         roles: bits(&raw.role, "role", Role::ALL, |role| role.name(), complaints),
         sections: bits(&raw.section, "section", SectionKind::ALL, |section| section.name(), complaints),
-        tools: globs(&raw.tool, "tool", complaints),
+        tools: names(&raw.tool, "tool", complaints),
         paths: paths(&raw.path, complaints),
         latest: latest(raw, complaints),
         request: of_request(raw, complaints),
+        reach: Reach::default(),
     }
 }
 
@@ -35,7 +36,7 @@ fn of_request(raw: &RawMatch, complaints: &mut Complaints<'_>) -> OfRequest {
     let truth = |value: &Option<Spanned<bool>>| value.as_ref().map(|value| *value.get_ref());
     OfRequest {
         formats: bits(&raw.format, "format", Format::ALL, |format| format.name(), complaints),
-        models: globs(&raw.model, "model", complaints),
+        models: names(&raw.model, "model", complaints),
         agents: agents(&raw.agent, complaints),
         sessions: globs(&raw.session, "session", complaints),
         upstreams: globs(&raw.upstream, "upstream", complaints),
@@ -174,6 +175,63 @@ fn bits<T: Copy>(
     bits
 }
 
+/// Globs over names of tools or models. What has signs that no such name has is another notation, and
+/// would match nothing.
+pub(super) fn names(
+    raw: &Option<Spanned<OneOrMany>>,
+    field: &str,
+    complaints: &mut Complaints<'_>,
+) -> Vec<Glob> {
+    let noun = if field == "model" { "model" } else { "tool" };
+    for (word, span) in raw.iter().flat_map(|value| value.get_ref().words(value.span())) {
+        if let Some((message, hint)) = notation(word, field, noun) {
+            complaints.warning(span, format!("no {noun} is called `{word}`: {message}"), hint);
+        }
+    }
+    globs(raw, field, complaints)
+}
+
+/// What a word is that is no glob over names, and what was probably meant.
+fn notation(word: &str, field: &str, noun: &str) -> Option<(&'static str, String)> {
+    const GLOB: &str = "a glob is for the whole of a name: `*` stands for any characters, `?` for one";
+    let list = |separator: &str| {
+        let words: Vec<String> = word.split(separator).map(|word| format!("\"{}\"", word.trim())).collect();
+        format!("write a list: `{field} = [{}]`", words.join(", "))
+    };
+    let subject = if noun == "model" { "request.model" } else { "leaf.tool" };
+    if let Some(other) = word.strip_prefix('!') {
+        let when = match other.strip_suffix('*') {
+            Some(begins) => format!("!{subject}.startsWith(\"{begins}\")"),
+            None => format!("{subject} != \"{other}\""),
+        };
+        return Some(("a glob has no `not`", format!("ask for it in `when = '{when}'`")));
+    }
+    if let (Some((tool, _)), "tool") = (word.split_once('('), noun) {
+        let hint = format!(
+            "write `{field} = \"{tool}\"`, and ask for its arguments in `when = 'leaf.text.contains(\"…\")'`"
+        );
+        return Some(("it has the notation of a permission", hint));
+    }
+    let signs = ['^', '$', '\\', '[', ']', '(', ')', '{', '}'];
+    match word {
+        word if word.contains('|') => Some(("a glob has no `|`", list("|"))),
+        word if word.contains(',') => Some(("it is several names", list(","))),
+        word if word.contains(signs) || word.contains(".*") => {
+            let anchored = word.starts_with('^') || word.ends_with('$');
+            let name = word.trim_start_matches('^').trim_end_matches('$').replace(".*", "*");
+            let open = |is_open: bool| if anchored && is_open { "*" } else { "" };
+            let glob = [open(!word.starts_with('^')), &name, open(!word.ends_with('$'))].concat();
+            let hint = match glob.contains(signs) {
+                true => GLOB.to_owned(),
+                false => format!("write `{glob}`: {GLOB}"),
+            };
+            Some(("it is a regular expression, and a glob is wanted", hint))
+        }
+        word if word.contains(char::is_whitespace) => Some(("names have no blanks", GLOB.to_owned())),
+        _ => None,
+    }
+}
+
 pub(super) fn globs(
     raw: &Option<Spanned<OneOrMany>>,
     field: &str,
@@ -209,6 +267,10 @@ fn agents(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> 
 fn paths(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<PathPattern> {
     let mut paths = Vec::new();
     for (word, span) in words(raw, "path", complaints) {
+        if word.starts_with("$.") || word.starts_with("$[") {
+            let hint = format!("a pattern begins at the body: `{}`", word[1..].trim_start_matches('.'));
+            complaints.warning(span.clone(), "this is JSONPath, and no member is called `$`", hint);
+        }
         match PathPattern::parse(word) {
             Ok(path) => paths.push(path),
             Err(error) => {

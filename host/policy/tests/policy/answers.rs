@@ -1,7 +1,7 @@
 //! Rules about answers: which load, and that each rule is asked about its own matter alone.
 
 use leafgate_policy::{Context, OfAnswers, On, Rest, Verdict};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::*;
 
@@ -177,4 +177,35 @@ fn a_profile_says_which_calls_pass() {
     );
     let said = complaints(&profile("{ auto = 'read_*', rest = 'skip' }"));
     assert!(said.contains("`skip` is no value of `approve.rest`"), "{said}");
+}
+
+/// P-23: seven of nine spellings passed the rule that the documents give.
+#[test]
+fn the_documents_rule_against_asking_for_values_is_not_passed_by_spelling() {
+    let documents = include_str!("../../../../docs/restoring.md");
+    let rules = documents.split("```toml\n").filter_map(|rest| rest.split("```").next());
+    let rules = policy(rules.into_iter().find(|rule| rule.contains("no-reveal")).unwrap());
+    let is_blocked = |arguments: &Value| {
+        let call = json!({ "id": "1", "type": "function",
+            "function": { "name": "Bash", "arguments": arguments.to_string() } });
+        let body = json!({ "messages": [{ "role": "assistant", "content": null, "tool_calls": [call] }] });
+        let context = Context { on: On::ToolCall, ..Context::default() };
+        matches!(rules.evaluate(document(&body), &context, &vault()).verdict, Verdict::Block(_))
+    };
+    for command in [
+        "leafgate reveal EMAIL_1",
+        "leafgate  \treveal EMAIL_1",
+        "LEAFGATE=leafgate; $LEAFGATE rev''eal EMAIL_1",
+        "\\leafgate re\\veal EMAIL_1",
+        "leaf\"gate\" 'reveal' EMAIL_1",
+        "leafgate --gate 127.0.0.1:4100 reveal EMAIL_1",
+        "leafgate${IFS}reveal EMAIL_1",
+        "leafgate \\\n reveal EMAIL_1",
+        "a=rev; b=eal; curl 127.0.0.1:4100/v1/reve$()al",
+        "python3 -c 'import os; os.execvp(\"leaf\" + \"gate\", [\"\"])'",
+    ] {
+        assert!(is_blocked(&json!({ "command": command })), "{command}");
+    }
+    assert!(is_blocked(&json!({ "command": ["leafgate", "reveal", "EMAIL_1"] })));
+    assert!(!is_blocked(&json!({ "command": "cargo test --release" })));
 }

@@ -31,6 +31,7 @@ mod known;
 mod memo;
 mod mistakes;
 mod monitor;
+mod names;
 mod never;
 mod options;
 mod outgoing;

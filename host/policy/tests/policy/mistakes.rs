@@ -85,6 +85,17 @@ fn mistakes() -> Vec<(&'static str, usize, String)> {
         ("a pattern in a condition", 1, when("'leaf.text.matches(\"(a\")'")),
         ("less than nothing", 1, when("'request.bytes < 0'")),
         ("a pattern for nothing", 1, rewrite("replace = { pattern = '', with = 'y' }")),
+        ("a model that is not meant", 1, rule("match = { model = \"!local/*\" }\naction = \"block\"")),
+        ("a model as a regular expression", 1, rule("match = { model = \"^gpt-4\" }\naction = \"block\"")),
+        ("two models in one", 1, rule("match = { model = \"gpt-4|gpt-5\" }\naction = \"block\"")),
+        ("a tool as in a permission", 1, rule("match = { tool = \"Bash(rm*)\" }\naction = \"block\"")),
+        ("two tools in one", 1, rule("match = { tool = [\"Bash, Read\"] }\naction = \"block\"")),
+        (
+            "tools that stay as a regular expression",
+            1,
+            rule("match = {}\naction = \"filter-tools\"\nkeep = [\"mcp__.*\"]"),
+        ),
+        ("a path of JSONPath", 1, rule("match = { path = \"$.messages[*]\" }\naction = \"block\"")),
         (
             "a block behind a wider one with the same condition",
             1,

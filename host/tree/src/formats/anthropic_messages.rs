@@ -324,7 +324,7 @@ fn part(
 fn call(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) -> SectionId {
     let (id, name) = (projector.string_member(node, "id"), projector.string_member(node, "name"));
     if let (Some(id), Some(name)) = (&id, &name) {
-        projector.calls.insert(id.clone(), name.clone());
+        projector.calls.call(id.clone(), name.clone());
     }
     projector.sub_section(node, around, |section| {
         section.kind = SectionKind::ToolCall;
@@ -337,7 +337,7 @@ fn call(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: u
 
 fn result(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) -> SectionId {
     let id = projector.string_member(node, "tool_use_id");
-    let name = id.as_ref().and_then(|id| projector.calls.get(id).cloned());
+    let name = id.as_ref().and_then(|id| projector.calls.result_of(&**id));
     let content = projector.body.member(node, "content");
     let editable = content.is_some_and(|content| projector.body.scalar(content) == Some(ValueType::Text));
     let section = part(projector, node, around, index, SectionKind::ToolResult, editable);

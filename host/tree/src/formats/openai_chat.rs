@@ -146,7 +146,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     };
     let call_id = projector.string_member(node, "tool_call_id").filter(|_| role == Role::Tool);
     // A legacy function result names its function; a tool result names its call.
-    let tool = call_id.as_ref().and_then(|id| projector.calls.get(id).cloned());
+    let tool = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
     let tool = tool.or_else(|| projector.string_member(node, "name").filter(|_| role == Role::Tool));
     let id = projector.section(Section {
         kind: message_kind(role),

@@ -216,22 +216,35 @@ impl Exchanges {
 fn items(projector: &mut Projector<'_>, input: NodeId) {
     let mut exchanges = Exchanges::default();
     for (index, node) in projector.body.children(input).enumerate() {
-        let kind = projector.text_member(node, "type");
+        let item_type = projector.string_member(node, "type");
         let role = projector.text_member(node, "role");
-        let (kind, role) = classify(kind.as_deref(), role.as_deref());
+        let (kind, role) = classify(item_type.as_deref(), role.as_deref());
         let id = item_section(projector, node, kind, role, Some(MessageIndex::from_index(index)));
         let call_id = projector.string_member(node, "call_id");
-        let name = projector.string_member(node, "name");
-        if let (Some(call), Some(name)) = (&call_id, &name) {
-            projector.calls.insert(call.clone(), name.clone());
+        let name = || projector.string_member(node, "name");
+        let tool = match kind {
+            SectionKind::ToolResult => {
+                let called = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
+                called.or_else(|| projector.string_member(node, "name"))
+            }
+            SectionKind::ToolCall if is_nameless(item_type.as_deref()) => item_type,
+            SectionKind::ToolCall => name().or(item_type),
+            _ => name(),
+        };
+        if let (SectionKind::ToolCall, Some(call), Some(tool)) = (kind, &call_id, &tool) {
+            projector.calls.call(call.clone(), tool.clone());
         }
-        let tool = name.or_else(|| call_id.as_ref().and_then(|id| projector.calls.get(id).cloned()));
         let section = &mut projector.projection.sections[id.index()];
         section.exchange = Some(exchanges.of(kind, role, call_id.as_ref()));
         (section.tool, section.call_id) = (tool, call_id);
         item(projector, node, id, kind);
         projector.classify_user(id, None);
     }
+}
+
+/// Whether a call has no name, but for its type: a member `name` beside it names nothing.
+fn is_nameless(kind: Option<&str>) -> bool {
+    matches!(kind, Some("local_shell_call" | "shell_call" | "computer_call" | "apply_patch_call"))
 }
 
 /// What an item is, and who speaks in it.

@@ -162,7 +162,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     };
     let name = projector.string_member(node, "name");
     let call_id = projector.string_member(node, "toolCallId");
-    let tool = call_id.as_ref().and_then(|id| projector.calls.get(id).cloned());
+    let tool = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
     let id = projector.section(Section {
         kind: kind(role),
         node_type: NodeType::Message,

@@ -4,6 +4,7 @@
 //! walked and scanned like any other. Nothing here knows a format by name; what several share stands here.
 
 mod access;
+mod calls;
 pub(crate) mod classify;
 mod options;
 mod schema;
@@ -11,11 +12,11 @@ mod tools;
 
 pub use access::{Access, MEDIA_MAGIC};
 pub(crate) use access::{Field, Table, table};
+pub(crate) use calls::CallsById;
 pub(crate) use options::{BODY, MESSAGE, PART, content_kind};
 pub(crate) use tools::{TOOL_CALL, TOOL_DEFINITION};
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::exchange::ExchangeGroups;
@@ -65,14 +66,12 @@ impl Projection {
     }
 }
 
-/// Names of the tools called so far, by call id.
-pub(crate) type Calls = HashMap<Arc<str>, Arc<str>>;
-
 /// Marks subtrees from the outside in: what comes later overrides.
 pub(crate) struct Projector<'i> {
     pub(crate) body: &'i Index,
     pub(crate) projection: Projection,
-    pub(crate) calls: Calls,
+    /// The tools called so far.
+    pub(crate) calls: CallsById<Arc<str>, Arc<str>>,
     /// The key of what a message says.
     content_key: &'static str,
 }
@@ -90,7 +89,7 @@ impl<'i> Projector<'i> {
             exchanges: ExchangeGroups::default(),
             marks,
         };
-        Projector { body, projection, calls: Calls::new(), content_key }
+        Projector { body, projection, calls: CallsById::default(), content_key }
     }
 
     /// Gives out what was said.
@@ -217,6 +216,7 @@ pub(crate) fn option_section(node: NodeId, parent: Option<SectionId>) -> Section
         content_kind: None,
         tool_call_index: None,
         tool: None,
+        is_doubted: false,
         call_id: None,
         exchange: None,
         editable: true,

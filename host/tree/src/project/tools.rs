@@ -39,7 +39,7 @@ impl Projector<'_> {
         let function = body.member(node, "function").or_else(|| body.member(node, "custom")).unwrap_or(node);
         let name = self.string_member(function, "name");
         if let (Some(id), Some(name)) = (&id, &name) {
-            self.calls.insert(id.clone(), name.clone());
+            self.calls.call(id.clone(), name.clone());
         }
         self.sub_section(node, message, |section| {
             section.kind = SectionKind::ToolCall;

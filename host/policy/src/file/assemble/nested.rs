@@ -1,7 +1,7 @@
 //! The tables inside an `[[assemble]]` table.
 
-use leafgate_glob::Glob;
 use leafgate_assemble::{MapOf, Plugin, Prompt, ToolsOf};
+use leafgate_glob::Glob;
 use toml::Spanned;
 
 use super::raw::{RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
