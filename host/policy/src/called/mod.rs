@@ -127,10 +127,12 @@ struct Members<'d> {
 
 impl<'d> Members<'d> {
     fn of(document: &'d Document, object: NodeId) -> Option<Self> {
+        /// More than any tool is called with.
+        const MOST: usize = 64;
         let mut all: Vec<(String, NodeId)> = Vec::new();
         for node in document.children(object) {
             let Segment::Key(key) = document.segment(node)? else { return None };
-            if all.iter().any(|(other, _)| *other == key) {
+            if all.len() == MOST || all.iter().any(|(other, _)| *other == key) {
                 return None;
             }
             all.push((key.into_owned(), node));

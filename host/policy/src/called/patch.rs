@@ -48,10 +48,9 @@ pub(super) fn read(patch: &str, names: &PatchNames) -> Option<Vec<Stretch>> {
                 part.files = names.parse(name).map(|name| vec![name]);
             }
             Line::Moves(name) => {
-                part.files = part.files.take().zip(names.parse(name)).map(|(mut files, name)| {
-                    files.push(name);
-                    files
-                });
+                // A file that moves twice moves to neither for somebody.
+                let file = part.files.take().filter(|files| files.len() == 1);
+                part.files = file.zip(names.parse(name)).map(|(file, name)| [file, vec![name]].concat());
             }
             Line::Ends => part.end(patch, &mut stretches),
             Line::OfFile => part.lines.push(range),

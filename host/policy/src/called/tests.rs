@@ -164,6 +164,7 @@ fn a_patch_that_has_two_readings_says_nothing() {
         "*** Update File: /w/.env\n+x\n***\n",
         "*** Update File: /w/.env\n+x\r*** Move to: /w/b\r",
         "*** Update File: /w/.env\n*** Move to: ~/b\n+x\n",
+        "*** Update File: /w/.env\n*** Move to: /w/.env\n*** Move to: /w/.env\n+x\n",
     ] {
         let call = json!({ "input": format!("*** Begin Patch\n{odd}*** End Patch\n") });
         assert!(!stretches("apply_patch", &call).iter().any(|(text, _)| text == "+x"), "{odd:?}");
