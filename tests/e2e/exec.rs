@@ -1,6 +1,6 @@
 //! `exec` and `env`: a program behind a gate, whatever program it is. Real agents are among the client tests.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -158,6 +158,207 @@ fn a_shell_is_led_to_a_gate_and_exec_stays_with_it() {
     );
 }
 
+/// A file that leads a client past the gate, and what is said of it.
+const DETOURS: [(&str, &str, &str); 12] = [
+    (".claude/settings.json", "{\n\"env\": {\"http_proxy\": \"http://127.0.0.1:9\"}}", "line 2: http_proxy"),
+    (".claude/settings.local.json", r#"{"env": {"NODE_OPTIONS": "-r ./x.js"}}"#, "line 1: NODE_OPTIONS"),
+    (
+        ".claude/settings.json",
+        r#"{"hooks": {"Stop": [{"hooks": [{"type": "http", "url": "https://x.example"}]}]}}"#,
+        "hooks.Stop.hooks.url",
+    ),
+    (
+        "home/.claude/settings.json",
+        r#"{"env": {"ANTHROPIC_BASE_URL": "https://x.example"}}"#,
+        "`--upstream URL`",
+    ),
+    ("home/.claude.json", r#"{"env": {"CLAUDE_CODE_USE_BEDROCK": "1"}}"#, "Amazon Bedrock"),
+    (".codex/config.toml", "model = 'm'\nmodel_provider = 'own'", "line 2: model_provider"),
+    ("home/.codex/.env", "HTTPS_PROXY=http://127.0.0.1:9", "line 1: HTTPS_PROXY"),
+    (".gemini/settings.json", r#"{/* */"security": {"auth": {"selectedType": "vertex-ai"}}}"#, "Vertex AI"),
+    (
+        ".gemini/settings.json",
+        r#"{"experimental": {"gemmaModelRouter": {"classifier": {"host": "h"}}}}"#,
+        "classifier.host",
+    ),
+    (".env", "A=1\nexport GOOGLE_VERTEX_BASE_URL=https://x.example", "line 2: GOOGLE_VERTEX_BASE_URL"),
+    (".github/copilot/settings.json", r#"{"proxy": "http://127.0.0.1:9"}"#, "line 1: proxy"),
+    (".claude/settings.json", "{\"env\": ", "the file is no JSON"),
+];
+
+/// Runs a command that leaves a trace in a project, and returns its code and what was said.
+fn started(project: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String, bool) {
+    let home = project.join("home");
+    let mut command = leafgate(&home, &[&["exec", "--upstream", "echo:"], arguments].concat());
+    let output = command.envs(variables.iter().copied()).current_dir(project).output().unwrap();
+    let trace = project.join("trace");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said, std::fs::remove_file(trace).is_ok())
+}
+
+#[test]
+fn settings_that_lead_past_the_gate_are_refused_whatever_the_program_is_called() {
+    for (file, text, words) in DETOURS {
+        let project = tempfile::tempdir().unwrap();
+        let path = project.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        for program in [&["--", "sh", "-c", ": > trace"][..], &["env", "sh", "-c", ": > trace"]] {
+            let (code, said, ran) = started(project.path(), program, &[]);
+            assert!(code == Some(2) && !ran, "{file} {text}: {said}");
+            let file = Path::new(file).file_name().unwrap().to_str().unwrap();
+            assert!(said.contains(words) && said.contains(file) && said.contains("--allow"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_program_starts_where_nothing_leads_past_the_gate_or_a_person_allows_it() {
+    const SETTINGS: &str = r#"{"env": {"ANTHROPIC_MODEL": "m", "MY_OWN": "1"}, "hooks": {"Stop": [{"command": "x"}]},
+        "extraKnownMarketplaces": {"m": {"source": {"url": "https://x.example"}}}}"#;
+    let project = tempfile::tempdir().unwrap();
+    std::fs::create_dir(project.path().join(".claude")).unwrap();
+    std::fs::write(project.path().join(".claude/settings.json"), SETTINGS).unwrap();
+    std::fs::write(project.path().join(".env"), "DATABASE_URL=x\nOPENAI_BASE_URL=https://x.example\n")
+        .unwrap();
+    const LEADS: (&str, &str) = ("ANTHROPIC_FOUNDRY_RESOURCE", "r");
+    let leaves_a_trace = ["sh", "-c", ": > trace"];
+    let (code, said, ran) = started(project.path(), &leaves_a_trace, &[LEADS]);
+    assert!(code == Some(2) && !ran, "{said}");
+    assert!(
+        said.contains("the environment: ANTHROPIC_FOUNDRY_RESOURCE") && said.contains(": MY_OWN"),
+        "{said}"
+    );
+    assert!(!said.contains("DATABASE_URL") && !said.contains("OPENAI_BASE_URL"), "{said}");
+    let allowed = ["--allow", "MY_OWN", "--allow", LEADS.0];
+    let (code, said, ran) = started(project.path(), &[&allowed, &leaves_a_trace[..]].concat(), &[LEADS]);
+    assert!(code == Some(0) && ran, "{said}");
+}
+
+#[test]
+fn an_endpoint_that_only_a_variable_names_is_led_through_the_gate() {
+    let (folder, azure) = (tempfile::tempdir().unwrap(), Upstream::start().unwrap());
+    let mut command =
+        leafgate(folder.path(), &["exec", "--", "sh", "-c", "echo $AZURE_OPENAI_ENDPOINT; read x; exit 0"]);
+    command.env("AZURE_OPENAI_ENDPOINT", azure.url());
+    let mut client = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(client.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let (address, path) = line.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let path = format!("/{path}/openai/deployments/d/chat/completions?api-version=1");
+    let mut connection = Client::connect(address.parse().unwrap()).unwrap();
+    connection.post(&path, &[], says(&secret()).as_bytes()).unwrap();
+    let left = azure.take();
+    assert!(left.len() == 1 && !holds(&left[0].body, &secret()), "it was asked, and not for the secret");
+    drop(client.stdin.take());
+    assert!(client.wait().unwrap().success());
+}
+
+/// A script in a folder of its own, by the name of a client or another.
+fn script(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, format!("#!/usr/bin/env bash\n{text}")).unwrap();
+    let mut mode = std::fs::metadata(&path).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(&path, mode).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Sends so many bytes to an address, and stays connected until a line comes.
+fn sends(bytes: usize, to: SocketAddr) -> String {
+    format!("exec 3<>/dev/tcp/{}/{}; head -c {bytes} /dev/zero >&3; read line", to.ip(), to.port())
+}
+
+/// Reads what a program's gate says until a word, or to the end.
+fn said_until(errors: &mut impl BufRead, word: &str) -> String {
+    let mut said = String::new();
+    while !said.contains(word) && errors.read_line(&mut said).unwrap() > 0 {}
+    said
+}
+
+#[test]
+fn a_program_that_asks_past_the_gate_is_told_of_while_it_runs_and_at_its_end() {
+    let (folder, upstream) = (tempfile::tempdir().unwrap(), Upstream::start().unwrap());
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let elsewhere = other.local_addr().unwrap();
+    let model: SocketAddr = upstream.url().strip_prefix("http://").unwrap().parse().unwrap();
+    // What asks the model itself, and a client that sends a prompt to whomever.
+    for (name, script_of) in [("agent", sends(10, model)), ("claude", sends(20_000, elsewhere))] {
+        let program = script(folder.path(), name, &script_of);
+        let mut command = leafgate(folder.path(), &["exec", "--upstream", &upstream.url(), "--", &program]);
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let said = said_until(&mut errors, "nothing has come by");
+        assert!(said.contains("WARNING") && said.contains(&program), "{said}");
+        drop(child.stdin.take());
+        let said = said_until(&mut errors, "nothing came by the gate");
+        assert!(said.contains("WARNING: nothing came by the gate"), "{said}");
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn nobody_is_alarmed_by_a_program_that_asks_no_model_or_asks_through_the_gate() {
+    let (folder, upstream) = (tempfile::tempdir().unwrap(), Upstream::start().unwrap());
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let elsewhere = other.local_addr().unwrap();
+    // Long enough to be looked at: the gate of the test looks every quarter of a second.
+    let for_a_while = |text: String| text.replace("read line", "read -t 1 line");
+    let asks = r#"exec 4<>"/dev/tcp/127.0.0.1/${ANTHROPIC_BASE_URL##*:}"; b='{"model":"m","messages":[]}'
+        printf 'POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s' ${#b} "$b" >&4; read line <&4; "#;
+    for (name, text) in [
+        ("npm", for_a_while(sends(50_000, elsewhere))),
+        ("claude", for_a_while(sends(5_000, elsewhere))),
+        ("claude", format!("{asks}{}", for_a_while(sends(50_000, elsewhere)))),
+    ] {
+        let program = script(folder.path(), name, &text);
+        let mut command = leafgate(folder.path(), &["exec", "--upstream", &upstream.url(), "--", &program]);
+        let output = command.stdin(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("WARNING"), "{name}: {said}");
+    }
+}
+
+/// Whether this system confines, and by which way.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_confined_program_reaches_its_gate_and_nothing_else() {
+    let (folder, upstream) = (tempfile::tempdir().unwrap(), Upstream::start().unwrap());
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let asks = |port: &str| format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>&1 && echo reached");
+    let script = format!(
+        r#"{}; echo then; {}; echo then; id -u; read code"#,
+        asks(r#""${ANTHROPIC_BASE_URL##*:}""#),
+        asks(&other.local_addr().unwrap().port().to_string())
+    );
+    let mut command = leafgate(
+        folder.path(),
+        &["exec", "--only", "--upstream", &upstream.url(), "--", "bash", "-c", &script],
+    );
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let (said, seen) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    let parts: Vec<&str> = seen.split("then\n").collect();
+    assert!(said.contains("--only: it runs under"), "{said}");
+    assert!(parts.len() == 3 && parts[0] == "reached\n" && !parts[1].contains("reached"), "{seen} {said}");
+    let user = Command::new("id").arg("-u").output().unwrap().stdout;
+    assert_eq!(parts[2].as_bytes(), user, "it is the same user");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn landlock_lets_a_program_reach_one_port() {
+    let [gate, other] = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = |listener: &std::net::TcpListener| listener.local_addr().unwrap().port().to_string();
+    let asks = |port: &str| format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>&1 && echo reached");
+    let script = format!("{}; echo then; {}", asks(&port(&gate)), asks(&port(&other)));
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--confine", "landlock", &port(&gate), "", "bash", "-c", &script];
+    let output = leafgate(folder.path(), &words).output().unwrap();
+    let (said, seen) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    let (allowed, refused) = seen.split_once("then\n").unwrap_or_else(|| panic!("{said}"));
+    assert!(allowed == "reached\n" && refused.contains("Permission denied"), "{seen}");
+}
+
 #[test]
 fn what_cannot_be_started_says_so_as_a_shell_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -166,6 +367,9 @@ fn what_cannot_be_started_says_so_as_a_shell_does() {
     assert_eq!(missing.status.code(), Some(127));
     let said = String::from_utf8_lossy(&missing.stderr).into_owned();
     assert!(said.contains("there is no program no-such-program"), "{said}");
+    let confined = run(&["exec", "--only", "--upstream", "echo:", "no-such-program"]);
+    let said = String::from_utf8_lossy(&confined.stderr).into_owned();
+    assert!(cfg!(not(target_os = "linux")) || confined.status.code() == Some(127), "{said}");
     assert_eq!(run(&["exec"]).status.code(), Some(2));
     assert_eq!(run(&["env"]).status.code(), Some(2), "no gate runs");
 }

@@ -55,7 +55,7 @@ use crate::exit::Exit;
 use crate::print::Printer;
 
 fn main() -> std::process::ExitCode {
-    if let Some(exit) = policy::compile_if_asked() {
+    if let Some(exit) = policy::compile_if_asked().or_else(client::confine::run_if_asked) {
         return exit.into();
     }
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();

@@ -156,6 +156,11 @@ impl OpenGate {
         Status { listen: format!("http://{}", self.address), ..self.gate.status() }
     }
 
+    /// Returns the gate itself.
+    pub(crate) fn gate(&self) -> Gate {
+        self.gate.clone()
+    }
+
     /// Tells a person which turns will wait from the start on.
     pub(crate) fn tell_mode(&self, printer: &mut Printer) {
         if let Some(told) = mode::at_start(self.mode, self.admin.is_some()) {

@@ -94,6 +94,10 @@ fn of_kind(kind: Option<&str>) -> String {
     kind.map(|kind| format!(" ({kind})")).unwrap_or_default()
 }
 
+/// Who can say that a turn may leave, or ask for the value of a token.
+const APPROVAL: &str =
+    "any program of this user can give it, an agent's shell too, unless `exec --only` started the agent";
+
 fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     let Status {
         version,
@@ -164,6 +168,7 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     let mib = |bytes: usize| bytes.div_ceil(1 << 20);
     let (used, limit) = (mib(pending_memory.used), mib(pending_memory.limit));
     row("pending", format!("{pending}, {used} of {limit} MiB{hint}"))?;
+    row("approval", APPROVAL.to_owned())?;
     if let Some(mode) = &status.mode {
         row("mode", format!("{}: {}", mode.label, mode.text))?;
         if let Some(saved) = &mode.saved {

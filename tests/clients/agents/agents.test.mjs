@@ -186,7 +186,7 @@ describe("leafgate exec", { timeout: 10 * PATIENCE }, () => {
     const ran = await shell(`leafgate exec claude -p hi`, { ANTHROPIC_API_KEY: "sk-test" });
     await rm(settings, { recursive: true });
     assert.equal(ran.code, 2, ran.err);
-    assert.match(ran.err, /settings\.json sets ANTHROPIC_BASE_URL/);
+    assert.match(ran.err, /settings\.json, line 1: ANTHROPIC_BASE_URL/);
     assert.deepEqual(received, []);
   });
 
@@ -204,6 +204,18 @@ describe("leafgate exec", { timeout: 10 * PATIENCE }, () => {
     went_through(ran, "/backend-api/codex/responses");
     assert.ok((await readdir(folder)).includes("sessions"), "what the run added is the user's");
     assert.deepEqual(await readdir(join(home, "data/codex")), [], "nothing is left behind");
+  });
+
+  test("confined, Claude Code and Codex ask through the gate, and the model is reached by no other way", { skip: process.platform !== "linux" }, async () => {
+    await codex_home({ OPENAI_API_KEY: "sk-test", tokens: null });
+    const past = `node -e 'fetch(process.argv[1]).then(() => process.exit(1), () => process.exit(0))' ${url}/past`;
+    for (const [client, path] of [[`claude -p '${PROMPT}'`, "/v1/messages"], [CODEX, "/v1/responses"]]) {
+      const script = `${client} && ${past}`;
+      const ran = await shell(`leafgate exec --only --upstream ${url} -- sh -c "$SCRIPT"`, { SCRIPT: script, ANTHROPIC_API_KEY: "sk-test" });
+      went_through(ran, path);
+      assert.match(ran.err, /--only: it runs under/);
+      assert.ok(received.every((request) => request.path !== "/past"));
+    }
   });
 
   test("any program finds every API behind the gate, and its exit code is the answer", async () => {

@@ -130,6 +130,13 @@ pub(crate) struct ExecArgs {
     /// Where requests go; without it, where the program would send them by itself
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<String>,
+    /// Starts the program although a setting or variable of this name stands that may lead it past
+    /// the gate
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow: Vec<String>,
+    /// Lets the program reach the gate alone, and no other place over TCP
+    #[arg(long)]
+    pub(crate) only: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
     /// The program and its arguments

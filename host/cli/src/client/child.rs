@@ -56,6 +56,11 @@ impl Program {
         })
     }
 
+    /// Returns its process.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Passes signals on until the program ends, and returns how it ended.
     pub(super) async fn ended(mut self) -> anyhow::Result<Exit> {
         loop {
@@ -92,7 +97,7 @@ fn signals() -> io::Result<tokio::sync::mpsc::UnboundedReceiver<Signal>> {
     Ok(receiver)
 }
 
-fn not_started(program: &str, error: &io::Error) -> NotStarted {
+pub(super) fn not_started(program: &str, error: &io::Error) -> NotStarted {
     match error.kind() {
         io::ErrorKind::NotFound => NotStarted {
             why: format!("there is no program {program}: install it, or give its path"),

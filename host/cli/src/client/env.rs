@@ -19,12 +19,10 @@ pub(crate) fn run(args: &EnvArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         let origin = Origin::of(provider.name, provider.url)?;
         variables.extend(origin.at(&status).map(|way| (provider.variable, way.url)));
     }
-    let no_proxy = super::exec::no_proxy();
-    variables.extend(
-        no_proxy
-            .iter()
-            .flat_map(|value| super::exec::NO_PROXY.map(|name| (name, value.to_string_lossy().into_owned()))),
-    );
+    if super::exec::is_behind_proxy() {
+        let value = super::exec::no_proxy().to_string_lossy().into_owned();
+        variables.extend(super::exec::NO_PROXY.map(|name| (name, value.clone())));
+    }
     if args.gate.json {
         printer.json(&variables.into_iter().collect::<std::collections::BTreeMap<_, _>>())?;
     } else {

@@ -3,16 +3,20 @@
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use leafgate_admin::shown_url;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName, UpstreamTarget};
 
+use super::bypass::{self, Noticed, Watch};
 use super::child::{NotStarted, Program};
 use super::codex::PrivateHome;
+use super::confine::{self, Confined, Confinement};
+use super::detour::Search;
 use super::reuse::{self, Found, NO_POLICY, Running, Wanted};
-use super::{Client, Known, Origin, PROVIDERS, Way};
+use super::{Client, FURTHER, Known, Origin, PROVIDERS, Way};
 use crate::args::{ExecArgs, policy_name};
 use crate::exit::Exit;
 use crate::print::Printer;
@@ -50,29 +54,34 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
         policy: policy.as_deref(),
         origins: &origins,
     };
+    let confinement = args.only.then(confine::find).transpose()?;
+    let start = Start { args, client: &client, origins: &origins, confinement };
     let found = reuse::find(&running, &wanted)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
-    match found {
-        Some(gate) => runtime.block_on(start(args, &client, &origins, &gate, printer)),
-        None => runtime.block_on(with_own_gate(args, &client, &origins, &settings, printer)),
-    }
+    let exit = match found {
+        Some(gate) => runtime.block_on(start.behind(&gate, printer)),
+        None => runtime.block_on(with_own_gate(&start, &settings, printer)),
+    };
+    // A name that is still looked up keeps nobody waiting.
+    runtime.shutdown_background();
+    exit
 }
 
 /// Starts a gate, and the client behind it. The gate ends with the client.
 async fn with_own_gate(
-    args: &ExecArgs,
-    client: &Client,
-    origins: &[Origin],
+    start: &Start<'_>,
     settings: &Settings,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
     let stop = Stop::by_hand();
-    let gate = OpenGate::open(setup(args, origins, settings)?).await?;
-    let found = Found { status: gate.status(), by_name: false };
+    let gate = OpenGate::open(setup(start.args, start.origins, settings)?).await?;
+    let serves = gate.gate();
+    let counter = Arc::new(move || Some(bypass::judged(&serves.status())));
+    let found = Found { status: gate.status(), by_name: false, counter };
     gate.tell_mode(printer);
     let serving = gate.serve(&stop);
     let running = async {
-        let exit = start(args, client, origins, &found, printer).await;
+        let exit = start.behind(&found, printer).await;
         stop.request();
         exit
     };
@@ -112,23 +121,113 @@ fn free_name(name: &str, named: &[NamedUpstream]) -> anyhow::Result<UpstreamName
     Ok(name.parse()?)
 }
 
-/// Starts the client behind a gate that serves, and waits for its end.
-async fn start(
-    args: &ExecArgs,
-    client: &Client,
-    origins: &[Origin],
-    gate: &Found,
-    printer: &mut Printer,
-) -> anyhow::Result<Exit> {
-    let (variables, _home) = variables(client, origins, gate)?;
-    printer.error_line(&told(&args.command[0].to_string_lossy(), gate, origins));
-    match Program::start(&args.command, &variables)? {
-        Ok(program) => program.ended().await,
-        Err(NotStarted { why, exit }) => {
-            printer.error_line(&format!("leafgate: {why}"));
-            Ok(exit)
+/// What is to be started.
+struct Start<'s> {
+    args: &'s ExecArgs,
+    client: &'s Client,
+    origins: &'s [Origin],
+    confinement: Option<Confinement>,
+}
+
+impl Start<'_> {
+    /// Starts the client behind a gate that serves, and waits for its end.
+    async fn behind(&self, gate: &Found, printer: &mut Printer) -> anyhow::Result<Exit> {
+        let Start { args, client, origins, .. } = self;
+        let (variables, _home) = variables(client, origins, gate)?;
+        let search = Search {
+            command: &args.command,
+            // Those that a client reads are its origin, whatever it is then started with.
+            set: PROVIDERS
+                .iter()
+                .map(|provider| provider.variable)
+                .chain(variables.iter().map(|(name, _)| *name))
+                .collect(),
+            allowed: &args.allow,
+            gate: &gate.status.listen,
+        };
+        search.refuse()?;
+        let program = args.command[0].to_string_lossy();
+        printer.error_line(&told(&program, gate, origins));
+        let confined = self.confined(gate, printer)?;
+        let command = confined.as_ref().map_or(&args.command, |confined| &confined.command);
+        let program = match Program::start(command, &variables)? {
+            Ok(program) => program,
+            Err(NotStarted { why, exit }) => {
+                printer.error_line(&format!("leafgate: {why}"));
+                return Ok(exit);
+            }
+        };
+        match confined {
+            // Nothing passes by.
+            Some(confined) => tokio::select! {
+                exit = program.ended() => exit,
+                never = confined.serve() => match never {},
+            },
+            None => self.watched(program, gate, printer).await,
         }
     }
+
+    /// Returns the command that nothing but the gate is in reach of, where that was asked for.
+    fn confined(&self, gate: &Found, printer: &mut Printer) -> anyhow::Result<Option<Confined>> {
+        let Some(way) = self.confinement else { return Ok(None) };
+        let address = address(gate)?;
+        if address.ip() != Ipv4Addr::LOCALHOST {
+            bail!(
+                "--only needs a gate at 127.0.0.1, and this one listens at {address}: name another with --gate"
+            );
+        }
+        printer.error_line(&way.told(address));
+        Confined::new(way, address, &self.args.command).map(Some)
+    }
+
+    /// Waits for the end of a program, and says if it asks past the gate.
+    async fn watched(&self, program: Program, gate: &Found, printer: &mut Printer) -> anyhow::Result<Exit> {
+        let name = self.args.command[0].to_string_lossy().into_owned();
+        let watch = Watch {
+            program: name.clone(),
+            is_client: self.client.asks_models(),
+            gate: address(gate)?,
+            upstreams: self.asked().collect(),
+            counter: Arc::clone(&gate.counter),
+        };
+        let (mut noticed, pid) = (Noticed::default(), program.id());
+        let watching = async {
+            if let Some(pid) = pid {
+                watch.run(pid, &mut noticed, |line| printer.error_line(line)).await;
+            }
+            std::future::pending::<std::convert::Infallible>().await
+        };
+        let exit = tokio::select! {
+            exit = program.ended() => exit,
+            never = watching => match never {},
+        };
+        if let Some(line) = noticed.told(&name) {
+            printer.error_line(&line);
+        }
+        exit
+    }
+}
+
+impl Start<'_> {
+    /// Returns where the program would ask by itself, as `host:port`.
+    fn asked(&self) -> impl Iterator<Item = String> {
+        let own = PROVIDERS.iter().map(|provider| provider.url.to_owned());
+        let urls = self.origins.iter().map(|origin| origin.target.to_string()).chain(own);
+        urls.filter_map(|url| {
+            let url: http::Uri = url.parse().ok()?;
+            let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
+            Some(format!("{}:{}", url.host()?, url.port_u16().unwrap_or(usual)))
+        })
+    }
+}
+
+/// Returns where a gate listens.
+fn address(gate: &Found) -> anyhow::Result<SocketAddr> {
+    let listen = &gate.status.listen;
+    listen
+        .strip_prefix("http://")
+        .and_then(|text| text.parse().ok())
+        .with_context(|| format!("the gate listens at {listen}"))
 }
 
 /// Returns what is said of the gate that a program is behind.
@@ -160,11 +259,17 @@ type Variables = (Vec<(&'static str, OsString)>, Option<PrivateHome>);
 
 fn variables(client: &Client, origins: &[Origin], gate: &Found) -> anyhow::Result<Variables> {
     let mut variables: Vec<(&'static str, OsString)> = Vec::new();
-    let url = |name: &str| Some(gate.way(origins.iter().find(|origin| origin.name == name)?)?.url);
+    let url = |name: &str| {
+        let origin = origins.iter().find(|origin| origin.name == name)?;
+        // A gate that a person named may lead there by no way. It refuses what then comes.
+        let nowhere = || format!("{}/u/{name}{}", gate.status.listen, origin.path);
+        Some(gate.way(origin).map_or_else(nowhere, |way| way.url))
+    };
     if !matches!(client, Client::Codex(_)) {
         let urls =
             PROVIDERS.iter().filter_map(|provider| Some((provider.variable, url(provider.name)?.into())));
         variables.extend(urls);
+        variables.extend(FURTHER.iter().filter_map(|(name, variable)| Some((*variable, url(name)?.into()))));
     }
     let mut home = None;
     if let Some((login, base_url)) = client.codex().and_then(|login| Some((login, url(login.origin().name)?)))
@@ -173,27 +278,29 @@ fn variables(client: &Client, origins: &[Origin], gate: &Found) -> anyhow::Resul
         variables.push(("CODEX_HOME", made.folder().into()));
         home = Some(made);
     }
-    let no_proxy = no_proxy();
-    variables.extend(no_proxy.iter().flat_map(|value| NO_PROXY.map(|name| (name, value.clone()))));
+    // Without a proxy as well: what a client reads later may name one.
+    variables.extend(NO_PROXY.map(|name| (name, no_proxy())));
     Ok((variables, home))
 }
 
-/// Returns what proxies are not asked for, where there are any: a client would send the gate's
-/// requests to its proxy.
-pub(super) fn no_proxy() -> Option<OsString> {
+/// Returns whether the environment names a proxy, to which a client would send the gate's requests.
+pub(super) fn is_behind_proxy() -> bool {
     const PROXIES: [&str; 6] =
         ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    PROXIES.iter().find(|name| is_set(name))?;
+    PROXIES.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// Returns what proxies are not asked for.
+pub(super) fn no_proxy() -> OsString {
     let given = NO_PROXY.iter().find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()));
-    Some(match given {
+    match given {
         Some(mut given) => {
             given.push(",");
             given.push(LOOPBACK);
             given
         }
         None => LOOPBACK.into(),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -213,6 +320,7 @@ mod tests {
                 ..Status::default()
             },
             by_name: true,
+            counter: Arc::new(|| None),
         };
         let origins = [Origin::of("openai", "https://api.openai.com/v1").unwrap()];
         let said = |enabled, policy| told("codex", &gate(enabled, policy), &origins);

@@ -4,9 +4,11 @@
 //! `exec` starts a program so, `env` prints the same for a shell. What a client would ignore, and so
 //! send past the gate, is an error before it starts.
 
+mod bypass;
 mod child;
-mod claude;
 mod codex;
+pub(crate) mod confine;
+mod detour;
 pub(crate) mod env;
 pub(crate) mod exec;
 mod reuse;
@@ -103,6 +105,15 @@ const GEMINI: Provider = Provider {
 
 const PROVIDERS: [Provider; 3] = [ANTHROPIC, OPENAI, GEMINI];
 
+/// Variables that name further endpoints, which programs ask only where they are set: what the
+/// upstream is called, and the variable.
+const FURTHER: [(&str, &str); 4] = [
+    ("azure-openai", "AZURE_OPENAI_ENDPOINT"),
+    ("azure-inference", "AZURE_INFERENCE_ENDPOINT"),
+    ("foundry", "ANTHROPIC_FOUNDRY_BASE_URL"),
+    ("openai-api-base", "OPENAI_API_BASE"),
+];
+
 impl Provider {
     /// Returns the origin that the environment names, or an upstream of the settings with the
     /// provider's name, or else the provider's own.
@@ -160,18 +171,25 @@ impl Client {
     /// Returns where its requests would go. The first is what most of them are for.
     fn origins(&self, known: &Known<'_>) -> anyhow::Result<Vec<Origin>> {
         match self {
-            Client::Claude => {
-                claude::refuse_what_passes_by()?;
-                Ok(vec![ANTHROPIC.origin(known)?])
-            }
+            Client::Claude => Ok(vec![ANTHROPIC.origin(known)?]),
             Client::Codex(login) => Ok(vec![login.origin().clone()]),
             Client::Other(login) => {
                 let own = PROVIDERS.iter().map(|provider| provider.origin(known));
                 let mut origins: Vec<_> = own.collect::<Result<_, _>>()?;
+                for (name, variable) in FURTHER {
+                    let url = known.running.base_url(variable);
+                    let origin = url.map(|url| Origin::of(name, &url)).transpose();
+                    origins.extend(origin.with_context(|| format!("{variable} is set"))?);
+                }
                 origins.extend(login.iter().map(|login| login.origin().clone()));
                 Ok(origins)
             }
         }
+    }
+
+    /// Returns whether it asks models and little else.
+    fn asks_models(&self) -> bool {
+        !matches!(self, Client::Other(_))
     }
 
     /// Returns how it logs in to Codex's API, if it may.

@@ -1,9 +1,12 @@
 //! Which running gate a client may be put behind.
 
+use std::sync::Arc;
+
 use anyhow::bail;
 use leafgate_admin::shown_url;
 use leafgate_admin::{RuntimeFile, Status};
 
+use super::bypass::{self, Counter};
 use super::{Origin, PROVIDERS, Place, Way, text_variable};
 use crate::admin::AdminClient;
 use crate::runtime::{self, GateName};
@@ -63,6 +66,7 @@ pub(super) struct Wanted<'w> {
 pub(super) struct Found {
     pub(super) status: Status,
     pub(super) by_name: bool,
+    pub(super) counter: Counter,
 }
 
 impl Found {
@@ -115,7 +119,7 @@ pub(super) fn find(running: &Running, wanted: &Wanted<'_>) -> anyhow::Result<Opt
         None => running.in_environment().filter(|_| !wanted.elsewhere).cloned(),
     };
     if let Some(gate) = named {
-        let found = Found { status: ask(&gate)?, by_name: true };
+        let found = Found { status: ask(&gate)?, by_name: true, counter: counter(&gate) };
         if let Some(why) = found.misfit(wanted) {
             bail!(
                 "the gate at {} {why}: name another one with --gate, or unset what leads to it",
@@ -126,8 +130,15 @@ pub(super) fn find(running: &Running, wanted: &Wanted<'_>) -> anyhow::Result<Opt
     }
     // Those of other clients end with them.
     let lasting = running.0.iter().filter(|gate| gate.client.is_none());
-    let asked = lasting.filter_map(|gate| Some(Found { status: ask(gate).ok()?, by_name: false }));
+    let asked = lasting
+        .filter_map(|gate| Some(Found { status: ask(gate).ok()?, by_name: false, counter: counter(gate) }));
     Ok(asked.into_iter().find(|found| found.misfit(wanted).is_none()))
+}
+
+/// Counts what comes by a gate of another process.
+fn counter(gate: &RuntimeFile) -> Counter {
+    let gate = gate.clone();
+    Arc::new(move || ask(&gate).ok().as_ref().map(bypass::judged))
 }
 
 fn ask(gate: &RuntimeFile) -> anyhow::Result<Status> {
@@ -150,7 +161,7 @@ mod tests {
             ..Status::default()
         };
         let why = |status: &Status, by_name, policy| {
-            let found = Found { status: status.clone(), by_name };
+            let found = Found { status: status.clone(), by_name, counter: Arc::new(|| None) };
             found.misfit(&Wanted { gate: None, elsewhere: false, policy, origins: &origins })
         };
         let here = |source| status("https://api.anthropic.com", source);

@@ -1,0 +1,167 @@
+//! Notices that a started program asks a model and nothing comes by its gate.
+//!
+//! Until a request has come by, the connections of the program and of all that it starts are looked
+//! at, several times a second. A connection to the very place that the gate leads to is one that
+//! should have come by. A client that asks models and little else has also been asked past the gate
+//! where it sent as much as a prompt anywhere; others, as `npm`, may send what they like.
+
+#[cfg(target_os = "linux")]
+mod sockets;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use leafgate_admin::Status;
+
+/// How often connections are looked at. One request of a model takes longer.
+const OFTEN: Duration = Duration::from_millis(250);
+
+/// What no client sends before its first prompt, and each with it: its own instructions and tools are
+/// larger even when compressed.
+const PROMPT: u64 = 16 << 10;
+
+/// A connection of a program, and what it has sent there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Connection {
+    to: SocketAddr,
+    bytes: u64,
+}
+
+/// Counts what has come by a gate; `None` where it does not answer.
+pub(super) type Counter = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
+
+/// Returns how many requests a gate has judged.
+pub(super) fn judged(gate: &Status) -> u64 {
+    let requests = &gate.requests;
+    requests.forwarded + requests.blocked + requests.paused + requests.cancelled
+}
+
+/// Looks after a program that was started behind a gate.
+pub(super) struct Watch {
+    pub(super) program: String,
+    /// Whether it is a client that asks models and little else.
+    pub(super) is_client: bool,
+    /// Where the gate listens.
+    pub(super) gate: SocketAddr,
+    /// Where the gate leads to, as `host:port`.
+    pub(super) upstreams: Vec<String>,
+    pub(super) counter: Counter,
+}
+
+/// What was noticed so far.
+#[derive(Debug, Default)]
+pub(super) struct Noticed {
+    has_come: bool,
+    past: Option<Connection>,
+}
+
+impl Noticed {
+    /// Returns what is said at the end of a program.
+    pub(super) fn told(&self, program: &str) -> Option<String> {
+        let past = self.past.filter(|_| !self.has_come)?;
+        Some(format!("leafgate: WARNING: nothing came by the gate, and {}", sent(program, past)))
+    }
+}
+
+fn sent(program: &str, past: Connection) -> String {
+    let Connection { to, bytes } = past;
+    format!(
+        "{program} sent {bytes} bytes to {to} itself: what was asked there, no rule has seen (`--only` prevents it)"
+    )
+}
+
+impl Watch {
+    /// Watches a process until something has come by, and says what should have.
+    pub(super) async fn run(&self, pid: u32, noticed: &mut Noticed, mut say: impl FnMut(&str)) {
+        let before = self.count().await;
+        let upstreams = self.addresses();
+        let mut clock = tokio::time::interval(OFTEN);
+        loop {
+            clock.tick().await;
+            let now = self.count().await;
+            if now.is_some() && now != before {
+                noticed.has_come = true;
+                return;
+            }
+            let upstreams = upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let Some(past) = self.past(&connections(pid), &upstreams) else { continue };
+            if noticed.past.is_none_or(|known| known.bytes < past.bytes)
+                && noticed.past.replace(past).is_none()
+            {
+                say(&format!(
+                    "leafgate: WARNING: nothing has come by the gate, and {}",
+                    sent(&self.program, past)
+                ));
+            }
+        }
+    }
+
+    async fn count(&self) -> Option<u64> {
+        let counter = Arc::clone(&self.counter);
+        tokio::task::spawn_blocking(move || counter()).await.ok()?
+    }
+
+    /// Has the addresses of the upstreams looked up, and returns what will hold them.
+    fn addresses(&self) -> Arc<Mutex<Vec<SocketAddr>>> {
+        let addresses = Arc::new(Mutex::new(Vec::new()));
+        for upstream in self.upstreams.clone() {
+            let addresses = Arc::clone(&addresses);
+            tokio::spawn(async move {
+                let found: Vec<_> = tokio::net::lookup_host(upstream).await.into_iter().flatten().collect();
+                addresses.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+            });
+        }
+        addresses
+    }
+
+    /// Returns the connection over which most was sent that should have come by.
+    fn past(&self, connections: &[Connection], upstreams: &[SocketAddr]) -> Option<Connection> {
+        let is_past = |connection: &&Connection| {
+            let is_prompt = self.is_client && connection.bytes >= PROMPT;
+            connection.to != self.gate
+                && (is_prompt || upstreams.contains(&connection.to) && connection.bytes > 0)
+        };
+        connections.iter().filter(is_past).max_by_key(|connection| connection.bytes).copied()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn connections(pid: u32) -> Vec<Connection> {
+    // What cannot be seen is no reason to alarm anybody.
+    sockets::of_tree(pid).unwrap_or_default()
+}
+
+/// Other systems show no connections without root.
+#[cfg(not(target_os = "linux"))]
+fn connections(_: u32) -> Vec<Connection> {
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_should_have_come_by_is_told_from_what_programs_send_elsewhere() {
+        let [gate, model, other] =
+            ["127.0.0.1:4141", "192.0.2.1:443", "198.51.100.1:443"].map(|text| text.parse().unwrap());
+        let past = |is_client, connections: &[(SocketAddr, u64)]| {
+            let watch = Watch {
+                program: "x".to_owned(),
+                is_client,
+                gate,
+                upstreams: Vec::new(),
+                counter: Arc::new(|| None),
+            };
+            let connections: Vec<_> =
+                connections.iter().map(|&(to, bytes)| Connection { to, bytes }).collect();
+            watch.past(&connections, &[model]).map(|past| past.to)
+        };
+        assert_eq!(past(false, &[(gate, PROMPT), (other, PROMPT)]), None, "a package is uploaded");
+        assert_eq!(past(true, &[(gate, PROMPT), (other, PROMPT - 1)]), None, "telemetry");
+        assert_eq!(past(true, &[(other, PROMPT), (gate, 9 * PROMPT)]), Some(other));
+        assert_eq!(past(false, &[(model, 400), (other, PROMPT)]), Some(model));
+        assert_eq!(past(false, &[(model, 0)]), None, "it only connects");
+    }
+}
