@@ -80,9 +80,23 @@ fn secrets(path: &Path) -> Option<usize> {
     Some(named_values(&text).into_iter().filter(|named| named.secret).count()).filter(|count| *count > 0)
 }
 
-/// The files of a folder that git knows to ignore. Outside of a repository there are none.
+/// The files of a folder that git ignores, tracked or not. Outside of a repository there are none.
+///
+/// A repository's configuration may name programs that git runs. So git is given an empty one of
+/// ours: of the project it reads what is to be ignored, and nothing else.
 fn ignored(folder: &Path) -> Vec<String> {
-    let listed = Command::new("git")
+    let Some((ours, project)) = repository(folder) else { return Vec::new() };
+    let mut git = Command::new("git");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
+        git.env_remove(name);
+    }
+    let listed = git
+        .arg("--git-dir")
+        .arg(ours.path())
+        .arg("--work-tree")
+        .arg(&project)
+        // The user's own may be on for all repositories, and would stay behind.
+        .args(["-c", "core.fsmonitor=false"])
         .args(["ls-files", "--others", "--ignored", "--exclude-standard", "-z"])
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -104,6 +118,19 @@ fn ignored(folder: &Path) -> Vec<String> {
         .collect()
 }
 
+/// Returns an empty repository that ignores what a folder's own does, and where that one begins.
+fn repository(folder: &Path) -> Option<(tempfile::TempDir, PathBuf)> {
+    let folder = folder.canonicalize().ok()?;
+    let project = folder.ancestors().find(|above| above.join(".git").exists())?;
+    let ours = tempfile::tempdir().ok()?;
+    ["objects", "refs", "info"].iter().try_for_each(|name| fs::create_dir(ours.path().join(name))).ok()?;
+    fs::write(ours.path().join("HEAD"), "ref: refs/heads/none\n").ok()?;
+    if let Ok(own) = leafgate_folder::read(&project.join(".git/info/exclude"), LONGEST as usize) {
+        fs::write(ours.path().join("info/exclude"), own).ok()?;
+    }
+    Some((ours, project.to_owned()))
+}
+
 fn has_settings_extension(name: &str) -> bool {
     let end = name.rsplit('.').next().unwrap_or_default();
     [
@@ -122,4 +149,41 @@ fn has_settings_extension(name: &str) -> bool {
         "tfvars",
     ]
     .contains(&end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes a repository by hand, whose configuration names a program.
+    fn repository_of(git: &Path, traces: &Path) {
+        for name in ["objects", "refs", "info"] {
+            fs::create_dir_all(git.join(name)).unwrap();
+        }
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(git.join("info/exclude"), "*.local\n").unwrap();
+        let run = format!("touch {}", traces.display());
+        fs::write(git.join("config"), format!("[core]\nfsmonitor = {run}\nbare = false\n")).unwrap();
+    }
+
+    #[test]
+    fn git_runs_no_program_that_a_project_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, traces) = (folder.path().join("project"), folder.path().join("traces"));
+        fs::create_dir_all(project.join("below")).unwrap();
+        repository_of(&project.join(".git"), &traces);
+        fs::write(project.join(".gitignore"), ".env\n").unwrap();
+        for name in [".env", "a.local", "seen.toml", "below/.env"] {
+            fs::write(project.join(name), "x").unwrap();
+        }
+        let mut names = ignored(&project);
+        names.sort();
+        assert_eq!(names, [".env", "a.local", "below/.env"]);
+        assert_eq!(ignored(&project.join("below")), [".env"]);
+        // An unpacked or bare repository is a folder like any other.
+        let bare = folder.path().join("bare");
+        repository_of(&bare, &traces);
+        assert_eq!(ignored(&bare), Vec::<String>::new());
+        assert!(!traces.exists());
+    }
 }

@@ -128,7 +128,8 @@ impl Project {
         fs::create_dir_all(self.target())
             .with_context(|| format!("cannot write into {}", self.folder.display()))?;
         let made = Command::new("python3")
-            .args(["-m", "venv", "--clear"])
+            // Not from the folder that this is called in, which may have modules of these names.
+            .args(["-I", "-m", "venv", "--clear"])
             .arg(&environment)
             .stdin(Stdio::null())
             .output();
@@ -145,7 +146,7 @@ impl Project {
             ),
         }
         let mut pip = Command::new(environment.join("bin/python"));
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&list);
+        pip.args(["-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&list);
         let done = said_by(&mut pip).context("pip cannot be run")?;
         ensure!(
             done,
