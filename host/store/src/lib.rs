@@ -27,6 +27,7 @@
 mod bounds;
 mod cuts;
 mod export;
+mod files;
 mod keys;
 mod ledger;
 mod live;

@@ -13,6 +13,7 @@ use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRec
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
+use crate::files::LogFiles;
 use crate::keys::StoreKeys;
 use crate::presence::Presence;
 use crate::queue::{Entrance, Left, Message, queue};
@@ -147,7 +148,9 @@ impl Store {
             }
             let (entrance, exit) = queue(config.queue);
             let state = Arc::new(State::default());
-            let writer = Writer::new(database, presence.ok(), keys, &config, exit, Arc::clone(&state))?;
+            let files = LogFiles::at(&path)?;
+            let writer =
+                Writer::new((database, files), presence.ok(), keys, &config, exit, Arc::clone(&state))?;
             let thread = std::thread::Builder::new().name("leafgate-store".to_owned());
             let required = config.required;
             let run = move || {

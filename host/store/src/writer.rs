@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -15,6 +16,7 @@ use zstd::bulk::Compressor;
 
 use crate::bounds;
 use crate::cuts::Cuts;
+use crate::files::LogFiles;
 use crate::keys::StoreKeys;
 use crate::live::Live;
 use crate::mask::Masker;
@@ -49,6 +51,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// The thread's own.
 pub(crate) struct Writer {
     database: Connection,
+    files: LogFiles,
     /// `None` where the folder knows no locks.
     presence: Option<Presence>,
     keys: StoreKeys,
@@ -73,7 +76,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(
-        database: Connection,
+        (database, files): (Connection, LogFiles),
         presence: Option<Presence>,
         keys: StoreKeys,
         config: &StoreConfig,
@@ -83,6 +86,7 @@ impl Writer {
         Ok(Writer {
             masker: Masker::new(keys.tokens.clone()),
             database,
+            files,
             presence,
             keys,
             exit,
@@ -151,7 +155,8 @@ impl Writer {
                 try_it.pragma_update(None, "user_version", version)?;
                 try_it.commit()
             });
-        self.state.fails(written.err().map(|error| told(&error)));
+        let written = written.map_err(Unwritten::from).and_then(|()| self.still_there());
+        self.state.fails(written.err().map(|why| why.to_string()));
     }
 
     /// Writes messages and what is due, in as many transactions as that takes.
@@ -210,14 +215,14 @@ impl Writer {
                 }
                 self.known.clear();
                 self.state.missed.fetch_add(taken as u64, Relaxed);
-                self.state.fails(Some(told(&error)));
+                self.state.fails(Some(error.to_string()));
             }
         }
         taken
     }
 
     /// One transaction: the first message in any case, and others as long as there is time.
-    fn transact(&mut self, messages: &[Message], now: Instant, done: &mut Done) -> rusqlite::Result<()> {
+    fn transact(&mut self, messages: &[Message], now: Instant, done: &mut Done) -> Result<(), Unwritten> {
         let version = self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if std::mem::replace(&mut self.data_version, version) != version {
             self.known.clear();
@@ -273,7 +278,16 @@ impl Writer {
                 done.saved.push(*id);
             }
         }
-        transaction.commit()
+        transaction.commit()?;
+        self.still_there()
+    }
+
+    /// Fails where what was written is in no file of the log.
+    fn still_there(&mut self) -> Result<(), Unwritten> {
+        match self.files.lost() {
+            Some(path) => Err(Unwritten::Lost(path.to_owned())),
+            None => Ok(()),
+        }
     }
 
     /// Removes what is beyond the bounds.
@@ -302,6 +316,15 @@ pub(crate) fn millis(time: SystemTime) -> i64 {
 
 pub(crate) fn whole_millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Why something is not in the log.
+#[derive(Debug, thiserror::Error)]
+enum Unwritten {
+    #[error("{}", told(.0))]
+    Database(#[from] rusqlite::Error),
+    #[error("{} was removed or replaced while it was written: restart the gate, which begins a new log", .0.display())]
+    Lost(PathBuf),
 }
 
 /// Says why the database cannot be written, and what to do.

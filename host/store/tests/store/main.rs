@@ -290,6 +290,23 @@ fn a_store_that_is_locked_is_said_and_stops_what_must_be_logged() {
 }
 
 #[test]
+fn a_request_that_must_be_logged_does_not_leave_once_a_file_of_the_log_is_gone() {
+    for gone in ["log.db", "log.db-wal"] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path(), |config| config.required = true);
+        let asked = |id| match store.request(request(id, &body(&["one".to_owned()]))) {
+            Recorded::Awaited(kept) => kept.blocking_recv().is_ok(),
+            other => panic!("{other:?}"),
+        };
+        assert!(asked(1));
+        std::fs::remove_file(folder.path().join(gone)).unwrap();
+        assert!(!asked(2) && !asked(3), "{gone}");
+        let failing = store.status().unwrap().failing.unwrap();
+        assert!(failing.contains(gone) && failing.contains("restart the gate"), "{failing}");
+    }
+}
+
+#[test]
 fn what_comes_faster_than_it_is_written_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), |config| config.queue = 1);
