@@ -160,22 +160,20 @@ impl Log {
     ) -> Result<usize, LogError> {
         let mut all = self
             .database
-            .prepare_cached("SELECT receipt, signature FROM request WHERE id >= ?1 ORDER BY id")?;
-        let mut rows = all.query([from.unwrap_or(0)])?;
+            .prepare_cached("SELECT id, receipt, signature FROM request WHERE id >= ?1 ORDER BY id")?;
+        let from = from.unwrap_or(0);
+        let first = all.query([from])?.next()?.map(|row| row.get::<_, String>(1)).transpose()?;
+        let first: Option<receipt::Receipt> = first.and_then(|text| serde_json::from_str(&text).ok());
+        let previous = first.map_or_else(|| receipt::NONE.to_owned(), |first| first.previous);
+        let mut file = receipt::FileWriter::begin(out, keys, &previous)?;
+        let mut rows = all.query([from])?;
         let mut count = 0;
         while let Some(row) = rows.next()? {
-            let (text, signature): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            if count == 0 {
-                let first: Option<receipt::Receipt> = serde_json::from_str(&text).ok();
-                let previous = first.map_or_else(|| receipt::NONE.to_owned(), |first| first.previous);
-                receipt::write_head(out, keys, &previous)?;
-            }
-            receipt::write_line(out, text, &signature)?;
+            let signature: Vec<u8> = row.get(2)?;
+            file.receipt(row.get(0)?, row.get(1)?, &signature)?;
             count += 1;
         }
-        if count == 0 {
-            receipt::write_head(out, keys, receipt::NONE)?;
-        }
+        file.end()?;
         Ok(count)
     }
 }

@@ -3,10 +3,12 @@
 //! A receipt is a line of JSON that says what came, what was changed, who agreed to what, and what
 //! left, by digests. It bears the SHA-256 of the receipt before it, and an Ed25519 signature by the
 //! installation's key. A file of receipts begins with a head that names the key and the digest from
-//! which its chain goes on: older receipts may have been removed with their requests.
+//! which its chain goes on: older receipts may have been removed with their requests. It ends with a
+//! seal, signed as well, that says which receipts it was written with: what was cut off before or
+//! behind is missed. No digest is of use to who lacks the key: an edit is often of a text that can be
+//! guessed.
 //!
-//! What a chain cannot show is that its last receipts were cut off. Who must know that, keeps the
-//! digest of the last one elsewhere.
+//! What no file can show is that its log went on after it was written.
 
 use std::io::{BufRead, Write};
 
@@ -49,12 +51,12 @@ pub struct Receipt {
     pub received: String,
     /// How many edits and redactions stand in what left.
     pub edits: usize,
-    /// SHA-256 of the list of these, as the log has it.
+    /// The keyed digest of the list of these, as the log has it.
     pub edits_digest: String,
     /// Who let it go after it had waited: `user`, a person, or `timeout`, where a rule lets it go when
     /// nobody decides. The policy alone decided where this is not there.
     pub released_by: Option<String>,
-    /// The digest of what was shown and agreed to: SHA-256 over destination and body.
+    /// The keyed digest of what was shown and agreed to, destination and body.
     pub approved: Option<String>,
     /// The keyed digest of the body that left. None did where this is not there.
     pub sent: Option<String>,
@@ -83,9 +85,12 @@ impl Receipt {
             rules: record.rules.clone(),
             received,
             edits: record.edits.len(),
-            edits_digest: sha256(edits),
+            edits_digest: keys.digest(edits.as_bytes()),
             released_by: record.approved.as_ref().map(|approval| approval.by.to_owned()),
-            approved: record.approved.as_ref().map(|approval| approval.digest.to_string()),
+            approved: record
+                .approved
+                .as_ref()
+                .map(|approval| keys.digest(approval.digest.to_string().as_bytes())),
             sent,
             previous: String::new(),
         }
@@ -116,36 +121,76 @@ struct Head {
     previous: String,
 }
 
+/// A further line: what was signed, as it was signed.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Signed {
+    Receipt(String),
+    Seal(String),
+}
+
 /// Any further line.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Line {
-    /// The receipt as it was signed.
-    receipt: String,
+    #[serde(flatten)]
+    signed: Signed,
     signature: String,
+}
+
+/// Which receipts a file was written with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Seal {
+    /// The numbers of the first and the last.
+    numbers: Option<(i64, i64)>,
+    /// SHA-256 of the receipt before the first.
+    previous: String,
+    /// SHA-256 of the last one.
+    last: String,
 }
 
 /// What kind of file it is.
 const KIND: &str = "receipts";
 
 /// The version of the form.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// Writes the head of a file.
-pub(crate) fn write_head(out: &mut impl Write, keys: &StoreKeys, previous: &str) -> std::io::Result<()> {
-    let head = Head {
-        leafgate: KIND.to_owned(),
-        version: VERSION,
-        public_key: keys.verifying_key(),
-        previous: previous.to_owned(),
-    };
-    writeln!(out, "{}", serde_json::to_string(&head)?)
+/// Writes a file of receipts.
+pub(crate) struct FileWriter<'w, W: Write> {
+    out: &'w mut W,
+    keys: &'w StoreKeys,
+    seal: Seal,
 }
 
-/// Writes a receipt as it was signed.
-pub(crate) fn write_line(out: &mut impl Write, receipt: String, signature: &[u8]) -> std::io::Result<()> {
-    let line = Line { receipt, signature: base16ct::lower::encode_string(signature) };
-    writeln!(out, "{}", serde_json::to_string(&line)?)
+impl<'w, W: Write> FileWriter<'w, W> {
+    /// Begins a file whose first receipt goes on from this digest.
+    pub(crate) fn begin(out: &'w mut W, keys: &'w StoreKeys, previous: &str) -> std::io::Result<Self> {
+        let previous = previous.to_owned();
+        let public_key = keys.verifying_key();
+        let head = Head { leafgate: KIND.to_owned(), version: VERSION, public_key, previous };
+        writeln!(out, "{}", serde_json::to_string(&head)?)?;
+        let seal = Seal { numbers: None, last: head.previous.clone(), previous: head.previous };
+        Ok(FileWriter { out, keys, seal })
+    }
+
+    /// Writes a receipt as it was signed.
+    pub(crate) fn receipt(&mut self, number: i64, text: String, signature: &[u8]) -> std::io::Result<()> {
+        self.seal.numbers = Some((self.seal.numbers.map_or(number, |(first, _)| first), number));
+        self.seal.last = sha256(&text);
+        self.line(Signed::Receipt(text), signature)
+    }
+
+    /// Ends the file.
+    pub(crate) fn end(mut self) -> std::io::Result<()> {
+        let text = serde_json::to_string(&self.seal)?;
+        let signature = self.keys.signer.sign(text.as_bytes());
+        self.line(Signed::Seal(text), signature.as_ref())
+    }
+
+    fn line(&mut self, signed: Signed, signature: &[u8]) -> std::io::Result<()> {
+        let line = Line { signed, signature: base16ct::lower::encode_string(signature) };
+        writeln!(self.out, "{}", serde_json::to_string(&line)?)
+    }
 }
 
 /// A file of receipts that holds.
@@ -157,7 +202,7 @@ pub struct Verified {
     pub receipts: usize,
     /// The numbers of the first and the last.
     pub numbers: Option<(i64, i64)>,
-    /// SHA-256 of the last receipt: nothing was cut off behind it if this is known from elsewhere.
+    /// SHA-256 of the last receipt.
     pub last: String,
 }
 
@@ -237,6 +282,32 @@ pub enum Broken {
         /// Which.
         number: i64,
     },
+    /// The last line is no seal.
+    #[error("the file ends without its seal: receipts behind {} were cut off", last.map_or("its head".to_owned(), |last| last.to_string()))]
+    NoSeal {
+        /// The number of the last receipt.
+        last: Option<i64>,
+    },
+    /// The seal does not fit what stands before it.
+    #[error("line {line}: the seal is of {}, and the file has {}", range(*sealed), range(*found))]
+    Sealed {
+        /// Where.
+        line: usize,
+        /// The numbers that the file was written with.
+        sealed: Option<(i64, i64)>,
+        /// Those that it has.
+        found: Option<(i64, i64)>,
+    },
+    /// Something stands behind the seal.
+    #[error("line {line} stands behind the seal, which is the last line of a file")]
+    BehindSeal {
+        /// Where.
+        line: usize,
+    },
+}
+
+fn range(numbers: Option<(i64, i64)>) -> String {
+    numbers.map_or("no receipt".to_owned(), |(first, last)| format!("receipts {first} to {last}"))
 }
 
 fn missing(before: i64, number: i64) -> String {
@@ -269,10 +340,20 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Br
     }
     let key = base16ct::mixed::decode_vec(&head.public_key).map_err(|_| Broken::NoHead)?;
     let key = UnparsedPublicKey::new(&ED25519, key);
-    let mut verified = Verified { key: head.public_key, receipts: 0, numbers: None, last: head.previous };
+    let last = head.previous.clone();
+    let mut verified = Verified { key: head.public_key, receipts: 0, numbers: None, last };
+    let mut is_sealed = false;
     while let Some(next) = lines.next() {
         let (text, line) = next?;
         if text.trim().is_empty() {
+            continue;
+        }
+        if is_sealed {
+            return Err(Broken::BehindSeal { line });
+        }
+        if let Ok(Line { signed: Signed::Seal(seal), signature }) = serde_json::from_str(&text) {
+            check_seal(&verified, &head.previous, &key, (&seal, &signature), line)?;
+            is_sealed = true;
             continue;
         }
         take(&mut verified, &key, &text, line).map_err(|broken| match broken {
@@ -287,7 +368,30 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Br
             broken => broken,
         })?;
     }
-    Ok(verified)
+    match is_sealed {
+        true => Ok(verified),
+        false => Err(Broken::NoSeal { last: verified.numbers.map(|(_, last)| last) }),
+    }
+}
+
+/// Checks that a file has what it was written with.
+fn check_seal(
+    verified: &Verified,
+    previous: &str,
+    key: &UnparsedPublicKey<Vec<u8>>,
+    (text, signature): (&str, &str),
+    line: usize,
+) -> Result<(), Broken> {
+    let signature = base16ct::mixed::decode_vec(signature).map_err(|_| Broken::NoReceipt { line })?;
+    let number = verified.numbers.map_or(0, |(_, last)| last);
+    key.verify(text.as_bytes(), &signature).map_err(|_| Broken::Signature { line, number })?;
+    let seal: Seal = serde_json::from_str(text).map_err(|_| Broken::NoReceipt { line })?;
+    let found =
+        Seal { numbers: verified.numbers, previous: previous.to_owned(), last: verified.last.clone() };
+    match seal == found {
+        true => Ok(()),
+        false => Err(Broken::Sealed { line, sealed: seal.numbers, found: found.numbers }),
+    }
 }
 
 /// What is no text is no receipt, and can be read.
@@ -301,7 +405,8 @@ fn unread(line: usize, source: std::io::Error) -> Broken {
 
 fn number_of(line: &str) -> Option<i64> {
     let line: Line = serde_json::from_str(line).ok()?;
-    Some(serde_json::from_str::<Receipt>(&line.receipt).ok()?.number)
+    let Signed::Receipt(text) = line.signed else { return None };
+    Some(serde_json::from_str::<Receipt>(&text).ok()?.number)
 }
 
 fn take(
@@ -311,7 +416,8 @@ fn take(
     line: usize,
 ) -> Result<(), Broken> {
     let no_receipt = || Broken::NoReceipt { line };
-    let Line { receipt: text, signature } = serde_json::from_str(text).map_err(|_| no_receipt())?;
+    let line_read = serde_json::from_str(text);
+    let Ok(Line { signed: Signed::Receipt(text), signature }) = line_read else { return Err(no_receipt()) };
     let receipt: Receipt = serde_json::from_str(&text).map_err(|_| no_receipt())?;
     let number = receipt.number;
     let signature = base16ct::mixed::decode_vec(&signature).map_err(|_| no_receipt())?;
@@ -348,7 +454,7 @@ mod tests {
     fn file(keys: &StoreKeys) -> Vec<String> {
         let mut previous = sha256("the second");
         let mut out = Vec::new();
-        write_head(&mut out, keys, &previous).unwrap();
+        let mut file = FileWriter::begin(&mut out, keys, &previous).unwrap();
         for number in 3..8 {
             let receipt = Receipt {
                 number,
@@ -363,7 +469,7 @@ mod tests {
                 rules: vec!["secrets".into()],
                 received: NONE.into(),
                 edits: 0,
-                edits_digest: sha256("[]"),
+                edits_digest: NONE.into(),
                 released_by: None,
                 approved: None,
                 sent: Some(NONE.into()),
@@ -372,9 +478,21 @@ mod tests {
             let text = receipt.text();
             previous = sha256(&text);
             let signature = keys.signer.sign(text.as_bytes());
-            write_line(&mut out, text, signature.as_ref()).unwrap();
+            file.receipt(number, text, signature.as_ref()).unwrap();
         }
+        file.end().unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// Removes the first receipt, and has the head say that the chain begins behind it.
+    fn without_the_first(lines: &mut Vec<String>) {
+        let Line { signed: Signed::Receipt(first), .. } = serde_json::from_str(&lines.remove(1)).unwrap()
+        else {
+            panic!("it is a receipt")
+        };
+        let mut head: Head = serde_json::from_str(&lines[0]).unwrap();
+        head.previous = sha256(&first);
+        lines[0] = serde_json::to_string(&head).unwrap();
     }
 
     fn verified(lines: &[String], expected: Option<&str>) -> Result<Verified, String> {
@@ -393,14 +511,22 @@ mod tests {
         let (own, other) = (keys(1), keys(2));
         let lines = file(&own);
         type Change = fn(&mut Vec<String>);
-        let changed: [(Change, &str); 7] = [
+        let changed: [(Change, &str); 12] = [
             (|lines| drop(lines.remove(3)), "line 4: receipt 6 follows 4: 5 is missing"),
             (|lines| lines.swap(2, 3), "line 3: receipt 5 stands behind 3: the order was changed"),
             (|lines| lines.swap(4, 5), "line 5: receipt 7 stands behind 5: the order was changed"),
+            (|lines| lines.push(lines[2].clone()), "line 8 stands behind the seal"),
             (
-                |lines| lines.push(lines[2].clone()),
+                |lines| lines.insert(6, lines[2].clone()),
                 "line 7: receipt 4 stands behind 7: the order was changed",
             ),
+            (|lines| drop(lines.pop()), "the file ends without its seal: receipts behind 7 were cut off"),
+            (|lines| lines.truncate(4), "the file ends without its seal: receipts behind 5 were cut off"),
+            (
+                |lines| drop(lines.drain(4..6)),
+                "line 5: the seal is of receipts 3 to 7, and the file has receipts 3 to 5",
+            ),
+            (without_the_first, "line 6: the seal is of receipts 3 to 7, and the file has receipts 4 to 7"),
             (|lines| lines[2] = lines[2].replace("curl", "codex"), "line 3 (receipt 4): the signature"),
             (|lines| lines[4].truncate(40), "line 5 is no receipt"),
             (|lines| drop(lines.remove(0)), "line 1 is no head"),
