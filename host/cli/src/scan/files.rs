@@ -1,11 +1,11 @@
 //! The texts of files and folders, one after the other.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A NUL this near to its beginning says that a file is no text, as `grep` and `git` judge.
-const LOOKED_AT: usize = 8 << 10;
+const LOOKED_AT: u64 = 8 << 10;
 
 /// A walk over what was named. Links in folders are not followed, and what is neither a file nor a
 /// folder is not opened there.
@@ -25,22 +25,25 @@ impl Files {
     }
 
     /// Gives the next text with its name.
-    pub(super) fn next_text(&mut self) -> Option<(String, String)> {
+    pub(super) fn next_text(&mut self) -> Option<(String, Box<dyn Read>)> {
         while let Some((path, named)) = self.waiting.pop() {
-            match self.read(&path, named) {
-                Ok(Some(bytes)) => return Some((name(&path), text(bytes))),
+            match self.open(&path, named) {
+                Ok(Some(text)) => return Some((name(&path), text)),
                 Ok(None) => {}
-                Err(error) => self.unread.push(format!("cannot read {}: {error}", name(&path))),
+                Err(error) => self.fails(&name(&path), &error),
             }
         }
         None
     }
 
-    fn read(&mut self, path: &Path, named: bool) -> io::Result<Option<Vec<u8>>> {
+    /// Notes what cannot be read.
+    pub(super) fn fails(&mut self, name: &str, error: &io::Error) {
+        self.unread.push(format!("cannot read {name}: {error}"));
+    }
+
+    fn open(&mut self, path: &Path, named: bool) -> io::Result<Option<Box<dyn Read>>> {
         if named && is_standard_input(path) {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes)?;
-            return Ok(Some(bytes));
+            return Ok(Some(Box::new(io::stdin().lock())));
         }
         let kind = if named { fs::metadata(path)? } else { fs::symlink_metadata(path)? };
         if kind.is_dir() {
@@ -50,12 +53,14 @@ impl Files {
         if !named && !kind.is_file() {
             return Ok(None);
         }
-        let bytes = fs::read(path)?;
-        if !named && bytes[..bytes.len().min(LOOKED_AT)].contains(&0) {
+        let mut file = File::open(path)?;
+        let mut head = Vec::new();
+        (&mut file).take(LOOKED_AT).read_to_end(&mut head)?;
+        if !named && head.contains(&0) {
             self.binary += 1;
             return Ok(None);
         }
-        Ok(Some(bytes))
+        Ok(Some(Box::new(io::Cursor::new(head).chain(file))))
     }
 
     /// Puts what a folder holds in front of what waits, in the order of names.
@@ -77,30 +82,5 @@ fn name(path: &Path) -> String {
     match is_standard_input(path) {
         true => "standard input".to_owned(),
         false => path.display().to_string(),
-    }
-}
-
-/// The bytes as text, with a substitute for each byte that is no UTF-8, so that offsets stay.
-fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| {
-        let mut text = String::with_capacity(error.as_bytes().len());
-        for chunk in error.as_bytes().utf8_chunks() {
-            text.push_str(chunk.valid());
-            text.extend(chunk.invalid().iter().map(|_| '\u{1a}'));
-        }
-        text
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_text_keeps_its_length() {
-        let bytes = b"a\xff\xe2\x82b\xe2\x82\xac".to_vec();
-        let text = text(bytes.clone());
-        assert_eq!(text, "a\u{1a}\u{1a}\u{1a}b\u{20ac}");
-        assert_eq!(text.len(), bytes.len());
     }
 }

@@ -7,7 +7,9 @@ mod files;
 mod places;
 mod rows;
 mod sarif;
+mod windows;
 
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,6 +22,7 @@ use crate::known;
 use crate::print::{Printer, Style};
 use files::Files;
 use places::{Place, places};
+use windows::{Window, Windows};
 
 /// What the built-in policy looks for. A test compares.
 const DEFAULT: [&str; 3] = ["secrets", "pii/payment-card", "pii/iban"];
@@ -66,7 +69,7 @@ pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit
     }
     let (mut scanned, mut files) = (Scanned::default(), Files::new(&args.files));
     while let Some((name, text)) = files.next_text() {
-        scanned.add(&name, &text, &scanner);
+        scanned.add(&name, text, &scanner).unwrap_or_else(|error| files.fails(&name, &error));
     }
     (scanned.binary, scanned.unread) = (files.binary, files.unread);
     match &args.output {
@@ -139,15 +142,24 @@ struct Found {
 }
 
 impl Scanned {
-    fn add(&mut self, name: &str, text: &str, scanner: &Scanner) {
+    fn add(&mut self, name: &str, text: impl Read, scanner: &Scanner) -> io::Result<()> {
         self.files += 1;
-        let findings = scanner.scan(text);
-        let places = places(text, findings.iter().map(|finding| finding.range.clone()));
+        let mut windows = Windows::new(text);
+        while let Some(window) = windows.next()? {
+            self.add_window(name, &window, scanner);
+        }
+        Ok(())
+    }
+
+    fn add_window(&mut self, name: &str, window: &Window, scanner: &Scanner) {
+        let mut findings = scanner.scan(&window.text);
+        findings.retain(|finding| window.counts.contains(&finding.range.start));
+        let places = places(&window.text, findings.iter().map(|finding| finding.range.clone()));
         let found = findings.iter().zip(places).map(|(finding, place)| Found {
             file: name.to_owned(),
-            place,
-            start: finding.range.start,
-            end: finding.range.end,
+            place: window.place(place),
+            start: finding.range.start + window.at,
+            end: finding.range.end + window.at,
             detector: finding.detector.to_string(),
             pack: pack_of(&finding.detector, finding.confidence),
             label: finding.label.to_string(),

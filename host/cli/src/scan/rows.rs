@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use leafgate_detect::pack_of;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,6 +10,9 @@ use serde_json::error::Category;
 
 use super::Scanner;
 use crate::print::Printer;
+
+/// Longest row, in bytes: one is held whole.
+const LONGEST: u64 = 256 << 20;
 
 /// A row as it comes. Other members are the caller's own.
 #[derive(Deserialize)]
@@ -44,10 +47,15 @@ pub(super) fn run(scanner: &Scanner, input: impl Read, printer: &mut Printer) ->
             printer.flush()?;
         }
         line.clear();
-        if input.read_until(b'\n', &mut line).context("cannot read standard input")? == 0 {
+        let mut row = (&mut input).take(LONGEST + 1);
+        if row.read_until(b'\n', &mut line).context("cannot read standard input")? == 0 {
             return Ok(());
         }
         number += 1;
+        ensure!(
+            line.len() as u64 <= LONGEST,
+            "line {number} of standard input has more than {LONGEST} bytes"
+        );
         if line.trim_ascii().is_empty() {
             continue;
         }
