@@ -14,5 +14,5 @@ mod list;
 mod read;
 
 pub use below::{Below, BelowError, Entry};
-pub use list::{Listing, PassedOver, Reason, is_inside, is_plugin, list, list_tests, tests_of};
+pub use list::{Listing, PassedOver, Reason, is_inside, is_plugin, lies_in, list, list_tests, tests_of};
 pub use read::{ReadError, open, read};

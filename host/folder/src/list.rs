@@ -76,6 +76,13 @@ pub fn is_inside(path: &Path) -> bool {
     (1..=MAX_DEPTH).contains(&depth)
 }
 
+/// Returns whether a file lies in a folder, whatever links lead to it.
+#[must_use]
+pub fn lies_in(folder: &Path, path: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(folder).is_some_and(|folder| real(path).is_some_and(|path| path.starts_with(folder)))
+}
+
 /// Lists a policy folder. Links are followed.
 ///
 /// # Errors

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
@@ -27,12 +28,20 @@ pub(crate) struct SourceFile {
     line_starts: Vec<usize>,
     /// The text as it is quoted, once it was: as long as the text.
     quoted: OnceLock<String>,
+    /// Whether a link leads to it out of its folder: then it may be any file, and is not quoted.
+    is_foreign: bool,
 }
 
 impl SourceFile {
     fn new(name: String, text: String) -> Self {
         let line_starts = std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
-        SourceFile { name, line_starts: line_starts.collect(), text, quoted: OnceLock::new() }
+        SourceFile {
+            name,
+            line_starts: line_starts.collect(),
+            text,
+            quoted: OnceLock::new(),
+            is_foreign: false,
+        }
     }
 
     /// Returns the text as diagnostics quote it.
@@ -160,6 +169,13 @@ impl Diagnostics {
         self.files.len() - 1
     }
 
+    /// Registers a file of a folder. One outside of it, to which a link leads, is not quoted.
+    pub(crate) fn add_file_of(&mut self, folder: &Path, path: &Path, text: String) -> usize {
+        let file = self.add_file(path.display().to_string(), text);
+        self.files[file].is_foreign = !leafgate_folder::lies_in(folder, path);
+        file
+    }
+
     pub(crate) fn file(&self, file: usize) -> &SourceFile {
         &self.files[file]
     }
@@ -202,10 +218,19 @@ impl Diagnostics {
     ) {
         let source = &self.files[file];
         let span = within(&source.text, span);
-        let (message, hint) = (without_secrets(message), hint.map(without_secrets));
         let (line, column) = source.position(span.start);
-        let rendered = render(severity, source, span.clone(), &message, hint.as_deref());
         let file_name = source.name.clone();
+        let (message, hint, rendered) = if source.is_foreign {
+            let message =
+                "this is not understood; of a file outside of its folder nothing is quoted".to_owned();
+            let hint = "put the file in the place of the link".to_owned();
+            let rendered = unquoted(severity, &message, &format!("{file_name}:{line}"), Some(&hint));
+            (message, Some(hint), rendered)
+        } else {
+            let (message, hint) = (without_secrets(message), hint.map(without_secrets));
+            let rendered = render(severity, source, span.clone(), &message, hint.as_deref());
+            (message, hint, rendered)
+        };
         let diagnostic = Diagnostic { severity, file: file_name, line, column, message, hint, rendered };
         self.found.push((Some(SourceSpan { file, span }), diagnostic));
     }
@@ -220,14 +245,7 @@ impl Diagnostics {
     ) {
         let (file, message) = (file.into(), without_secrets(message.into()));
         let hint = hint.into().map(without_secrets);
-        let word = match severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
-        let mut rendered = format!("{word}: {message}\n  --> {file}");
-        if let Some(hint) = &hint {
-            rendered.push_str(&format!("\n  = help: {hint}"));
-        }
+        let rendered = unquoted(severity, &message, &file, hint.as_deref());
         let diagnostic = Diagnostic { severity, file, line: 0, column: 0, message, hint, rendered };
         self.found.push((None, diagnostic));
     }
@@ -253,6 +271,16 @@ impl Diagnostics {
     pub(crate) fn into_error_of(self, consequence: &'static str) -> LoadError {
         LoadError { diagnostics: self.into_all(), consequence }
     }
+}
+
+/// Renders what quotes no line.
+fn unquoted(severity: Severity, message: &str, place: &str, hint: Option<&str>) -> String {
+    let word = match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let hint = hint.map(|hint| format!("\n  = help: {hint}")).unwrap_or_default();
+    format!("{word}: {message}\n  --> {place}{hint}")
 }
 
 fn render(

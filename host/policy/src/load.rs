@@ -117,7 +117,10 @@ impl Loading {
         }
         for path in listing.rules {
             match read_text(&path) {
-                Ok(text) => self.add_file(&path.display().to_string(), text, folder),
+                Ok(text) => {
+                    let file = self.diagnostics.add_file_of(folder, &path, text);
+                    self.read_file(file, folder);
+                }
                 Err(why) => {
                     self.diagnostics.without_place(Severity::Error, path.display().to_string(), why, None);
                 }
@@ -164,6 +167,10 @@ impl Loading {
 
     fn add_file(&mut self, name: &str, text: String, folder: &Path) {
         let file = self.diagnostics.add_file(name.to_owned(), text);
+        self.read_file(file, folder);
+    }
+
+    fn read_file(&mut self, file: usize, folder: &Path) {
         let raw = raw::read(file, &mut self.diagnostics);
         let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
         requires::check(&raw, &mut complaints);

@@ -20,7 +20,7 @@ use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys};
 pub(crate) use self::time::span;
 use crate::exit::Exit;
 use crate::home;
-use crate::print::{Printer, Style};
+use crate::print::{JsonOut, Printer, Style};
 
 /// The folder of the log in the data folder.
 const FOLDER: &str = "log";
@@ -321,7 +321,7 @@ fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result
     let file = args.file.clone().or_else(|| is_chat.then(|| PathBuf::from("chat.json")));
     let Some(file) = file.filter(|file| file.as_os_str() != "-") else {
         let mut written = Vec::new();
-        log.export(&filter, format, &mut written)?;
+        log.export(&filter, format, &mut JsonOut::new(&mut written))?;
         return Ok(printer.bytes(&written)?);
     };
     let shown = file.display();
@@ -330,10 +330,9 @@ fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result
         !log.list(&filter, None, 1)?.is_empty(),
         "no request in the log is meant by that, so {shown} is not written: `leafgate log list` shows what there is"
     );
-    let mut out = std::io::BufWriter::new(
-        std::fs::File::create(&file).with_context(|| format!("cannot write {shown}"))?,
-    );
-    let count = log.export(&filter, format, &mut out)?;
+    let out = std::fs::File::create(&file).with_context(|| format!("cannot write {shown}"))?;
+    let mut out = std::io::BufWriter::new(out);
+    let count = log.export(&filter, format, &mut JsonOut::new(&mut out))?;
     std::io::Write::flush(&mut out).with_context(|| format!("cannot write {shown}"))?;
     printer.error_line(&format!("{count} request{} in {shown}", if count == 1 { "" } else { "s" }));
     Ok(())

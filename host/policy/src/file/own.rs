@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, DetectorId, Label};
@@ -175,7 +175,7 @@ impl OwnDetectors {
                 for (rule, span) in left_out.iter().filter(|(rule, _)| !gitleaks::names_rule(&text, rule)) {
                     complaints.error(span.clone(), format!("the file has no rule `{rule}`"), "take it out");
                 }
-                let file = complaints.diagnostics.add_file(path, text.clone());
+                let file = complaints.diagnostics.add_file_of(folder, &path, text.clone());
                 gitleaks::read(&text, &common, &mut Complaints { file, diagnostics: complaints.diagnostics })
             }
             Err((message, hint)) => {
@@ -231,7 +231,7 @@ fn rules_confidence(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Confi
 }
 
 /// The text of a file of rules and its name, or what is wrong and what to do.
-fn rules_text(file: &Spanned<String>, folder: &Path) -> Result<(String, String), (String, &'static str)> {
+fn rules_text(file: &Spanned<String>, folder: &Path) -> Result<(PathBuf, String), (String, &'static str)> {
     const WHERE: &str = "put it into a folder inside the policy folder: `gitleaks = \"rules/gitleaks.toml\"`";
     let name = Path::new(file.get_ref());
     let is_deeper = name.components().filter(|part| matches!(part, Component::Normal(_))).count() > 1;
@@ -243,7 +243,7 @@ fn rules_text(file: &Spanned<String>, folder: &Path) -> Result<(String, String),
     }
     let path = folder.join(name);
     match leafgate_folder::read(&path, MAX_FILE).map(String::from_utf8) {
-        Ok(Ok(text)) => Ok((path.display().to_string(), text)),
+        Ok(Ok(text)) => Ok((path, text)),
         Ok(Err(_)) => Err((format!("`{}` is not UTF-8", file.get_ref()), "save it as UTF-8")),
         Err(error) => Err((format!("`{}` cannot be read: {error}", file.get_ref()), WHERE)),
     }
@@ -381,18 +381,20 @@ fn file_words(raw: &RawDetector, folder: &Path, complaints: &mut Complaints<'_>)
             );
         }
     };
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let (words, short): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.chars().count() >= LEAST_WORD);
-    if let Some(word) = short.first() {
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let (words, short): (Vec<_>, Vec<_>) = lines.partition(|(_, line)| line.chars().count() >= LEAST_WORD);
+    if let Some((number, _)) = short.first() {
+        // Not quoted: a link may lead to any file.
         return refuse(
-            format!("`{word}` in `{}` is too short for a word", file.get_ref()),
+            format!("line {number} of `{}` is too short for a word", file.get_ref()),
             "write at least 2 characters",
         );
     }
     if words.is_empty() {
         return refuse(format!("`{}` holds no word", file.get_ref()), "write one word a line");
     }
-    words.into_iter().map(str::to_owned).collect()
+    words.into_iter().map(|(_, word)| word.to_owned()).collect()
 }
 
 /// What must be found, by any of the detectors, and what must not. One that looks under certain keys is

@@ -206,7 +206,7 @@ impl RuleTests {
         let files: Vec<usize> = self
             .files
             .iter()
-            .map(|file| diagnostics.add_file(file.path.display().to_string(), file.text.clone()))
+            .map(|file| diagnostics.add_file_of(&self.folder, &file.path, file.text.clone()))
             .collect();
         for test in &self.tests {
             let outcome = test.run(policy);
@@ -238,7 +238,7 @@ fn read_text(
     policy: &Policy,
     diagnostics: &mut Diagnostics,
 ) -> Vec<RuleTest> {
-    let file = diagnostics.add_file(name.to_owned(), text.to_owned());
+    let file = diagnostics.add_file_of(folder, Path::new(name), text.to_owned());
     let raw = raw::read(file, diagnostics);
     let complaints = Complaints { file, diagnostics };
     let mut compiler = compile::Compiler { complaints, policy, folder, number, name: name.into() };
