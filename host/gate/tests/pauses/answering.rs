@@ -88,21 +88,16 @@ pub(crate) fn tools(api: Api) -> Value {
         Api::Chat => json!({ "type": "function", "function": { "name": name } }),
         Api::Responses => json!({ "type": "function", "name": name }),
         Api::Messages => json!({ "name": name, "input_schema": { "type": "object" } }),
-        Api::Gemini => json!({ "name": name }),
+        Api::Gemini | Api::CodeAssist => json!({ "name": name }),
     });
     match api {
         Api::Chat | Api::Responses | Api::Messages => json!(named),
-        Api::Gemini => json!([{ "functionDeclarations": named }]),
+        Api::Gemini | Api::CodeAssist => json!([{ "functionDeclarations": named }]),
     }
 }
 
 /// A question in the words of an API.
 pub(crate) fn request(house: &House, api: Api, stream: bool) -> Request<Full<bytes::Bytes>> {
-    asking(house, api, stream, &tools(api))
-}
-
-/// A question that offers these tools.
-pub(crate) fn asking(house: &House, api: Api, stream: bool, tools: &Value) -> Request<Full<bytes::Bytes>> {
     let user = json!([{ "role": "user", "content": "Do it" }]);
     let (path, mut body) = match api {
         Api::Chat => ("/v1/chat/completions", json!({ "model": "m-1", "messages": user, "stream": stream })),
@@ -125,7 +120,10 @@ pub(crate) fn asking(house: &House, api: Api, stream: bool, tools: &Value) -> Re
             }}),
         ),
     };
-    body["tools"] = tools.clone();
+    match api {
+        Api::Chat | Api::Responses | Api::Messages | Api::Gemini => body["tools"] = tools(api),
+        Api::CodeAssist => body["request"]["tools"] = tools(api),
+    }
     let request = Request::post(path).header("host", house.address.to_string());
     request.header("content-type", "application/json").body(Full::new(body.to_string().into())).unwrap()
 }
