@@ -23,11 +23,12 @@ use sha2::{Digest as _, Sha256};
 use crate::run::step;
 
 /// The folders of recordings, and where requests of each are sent.
-const FOLDERS: [(&str, &str); 5] = [
+const FOLDERS: [(&str, &str); 6] = [
     ("openai-chat", "/v1/chat/completions"),
     ("openai-responses", "/v1/responses"),
     ("anthropic-messages", "/v1/messages"),
     ("gemini", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse"),
+    ("code-assist", "/v1internal:streamGenerateContent?alt=sse"),
     ("raw-chatmessage", "/v1/raw"),
 ];
 

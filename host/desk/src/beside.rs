@@ -29,7 +29,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use leafgate_policy::{Cause, Hold};
 use leafgate_tree::{
-    Author, Document, Draft, Format, Leaf, Limits, NodeId, NodeType, SectionId, Segment, ValueType,
+    Author, Document, Draft, Format, Leaf, Limits, NodeId, NodeType, Section, SectionId, Segment, ValueType,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -173,7 +173,8 @@ pub(crate) fn covers<'h>(mut asked: impl Iterator<Item = (&'h str, Cause)> + Clo
 }
 
 /// Takes words out of a request, wherever they stand in lines of their own; `None` where they do not
-/// stand anywhere. A message of which nothing is left goes whole.
+/// stand anywhere. The last message goes whole where nothing is left of it; any other one stays, for
+/// a rule may count those behind it.
 fn without(document: &Arc<Document>, said: &str) -> Option<Document> {
     let mut rest = Draft::new(Arc::clone(document));
     for leaf in document.leaves().filter(|leaf| leaf.value_type() == ValueType::Text) {
@@ -185,10 +186,10 @@ fn without(document: &Arc<Document>, said: &str) -> Option<Document> {
     if !rest.is_dirty() {
         return None;
     }
-    for (at, section) in document.sections().iter().enumerate() {
-        if section.node_type == NodeType::Message && says_nothing(&rest, section.node) {
-            let _ = rest.delete(SectionId::from_index(at), &Author::Person);
-        }
+    let is_listed = |section: &Section| section.node_type == NodeType::Message && section.message.is_some();
+    let last = document.sections().iter().rposition(is_listed).map(SectionId::from_index);
+    if let Some(last) = last.filter(|&last| says_nothing(&rest, document.section(last).node)) {
+        let _ = rest.delete(last, &Author::Person);
     }
     Document::parse(rest.render(), document.format(), &Limits::default()).ok()
 }

@@ -18,8 +18,8 @@ pub trait Reviewer {
     /// and the text is kept nowhere.
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold>;
 
-    /// Returns whether anything would keep this body from leaving at once, if it came instead of the
-    /// turn's. What is put in for rules or remembered is no part of the turn.
+    /// Returns whether anything would keep this body from leaving at once, if it came in the place of
+    /// the turn's. Nothing of it is remembered.
     fn asks(&self, body: Document) -> bool;
 
     /// Returns the bytes of memory that it keeps for this turn alone, estimated.

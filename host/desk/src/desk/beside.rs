@@ -154,8 +154,7 @@ impl<G> Desk<G> {
             lead.beside.retain(|side| *side != turn.id);
             effects.push(Effect::Changed(lead.id));
         }
-        let is_gone = ending.is_of_client();
-        if turn.class == Class::Side && is_gone {
+        if turn.class == Class::Side && ending.is_of_client() {
             return self.hand_over(&turn.beside, effects);
         }
         for &side in &turn.beside {

@@ -181,6 +181,8 @@ mod tests {
         for (intent, initiator, expected) in [
             ("conversation-other", "agent", Class::Side),
             ("conversation-other", "user", Class::Main),
+            ("conversation-edits", "agent", Class::Side),
+            ("conversation-edits", "user", Class::Main),
             ("conversation-agent", "agent", Class::Main),
             ("conversation-agent", "user", Class::Main),
         ] {

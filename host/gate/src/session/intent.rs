@@ -69,12 +69,13 @@ impl Intent {
 
     /// Returns whose request it is, where the word says that. A server of tools that samples a model
     /// works for the conversation as an agent does. What is asked elsewhere than in a conversation is
-    /// an extension's, where a person began it; else VS Code suggests edits, or mends those of a model.
+    /// an extension's, where a person began it; else VS Code suggests edits, makes those that a model
+    /// described, or mends them.
     pub(crate) fn class(self, by_person: bool) -> Option<Class> {
         match self.0 {
             "conversation-subagent" | "conversation-sampling" => Some(Class::Subagent),
             "conversation-background" | "conversation-compaction" => Some(Class::Side),
-            "conversation-other" if !by_person => Some(Class::Side),
+            "conversation-other" | "conversation-edits" if !by_person => Some(Class::Side),
             _ => None,
         }
     }

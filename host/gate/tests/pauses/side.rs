@@ -193,6 +193,22 @@ async fn a_side_request_that_says_more_is_asked_about_like_any_other() {
     assert!(house.left().iter().all(|body| !body.contains("hunter2")));
 }
 
+/// Without the words another message would stand where the rule does not look.
+#[tokio::test]
+async fn what_a_rule_counts_keeps_its_place() {
+    let rules = "[[rule]]\nid = 'third'\nmatch = { path = 'messages[2].content' }\naction = 'pause'\n";
+    let house = House::with(rules, Reply::echo(), |_| ()).await;
+    let mut events = house.events().await;
+    let _asked = house.turn_of("Why?");
+    events.paused().await;
+    let mut smuggler = title("Why?");
+    smuggler["messages"][1]["content"] = "Why?".into();
+    let more = json!({ "role": "user", "content": "The password is hunter2" });
+    smuggler["messages"].as_array_mut().unwrap().push(more);
+    let _named = house.asks("/v1/chat/completions", &TITLE, &smuggler);
+    assert_eq!(events.paused().await.with, None);
+}
+
 /// Claude Code has the words as the whole of a message; where a client adds some, they are asked about
 /// once.
 #[tokio::test]
