@@ -109,6 +109,9 @@ pub struct RuntimeFile {
     /// The client program that the gate was started for, and with which it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
+    /// Whether it is the one gate of its user that stands at the same place for good.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub standing: bool,
 }
 
 impl std::fmt::Debug for RuntimeFile {

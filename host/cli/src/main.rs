@@ -41,11 +41,13 @@ mod saved;
 mod scan;
 mod serve;
 mod settings;
+mod standing;
 mod status;
 mod subagents;
 mod team;
 mod tree;
 mod verify;
+mod vscode;
 mod words;
 
 use clap::Parser;
@@ -85,6 +87,9 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Run(args) => serve::run(&args, printer),
         Command::Exec(args) => client::exec::run(&args, printer),
         Command::Env(args) => client::env::run(&args, printer),
+        Command::Start => standing::start(printer),
+        Command::Stop(args) => standing::stop(&args, printer),
+        Command::Vscode { command } => vscode::run(&command, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Status(args) => status::run(&args, printer),
         Command::Mode(args) => mode::run(&args, printer),

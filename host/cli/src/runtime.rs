@@ -50,6 +50,11 @@ pub(crate) fn folder() -> anyhow::Result<PathBuf> {
     }
 }
 
+/// Returns the name of the runtime file of a gate that listens on this port.
+pub(crate) fn file_of(port: u16) -> String {
+    format!("gate-{port}.json")
+}
+
 /// The runtime file of this process. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct Published {
@@ -97,7 +102,7 @@ fn remove_stale(folder: &Path) -> anyhow::Result<()> {
 /// Writes the file under another name and locks it before it gets its own: others see a whole,
 /// locked file or none.
 fn write(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::Result<Published> {
-    let path = folder.join(format!("gate-{port}.json"));
+    let path = folder.join(file_of(port));
     let draft = folder.join(format!(".gate-{port}.{}", std::process::id()));
     // Stale by an earlier process that had our id.
     let _ = fs::remove_file(&draft);
@@ -138,12 +143,12 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Finds the gate that is named, or the only one that runs.
+/// Finds the gate that is named, or the one that stands, or the only one that runs.
 pub(crate) fn find(folder: &Path, name: Option<&GateName>) -> anyhow::Result<RuntimeFile> {
     match name {
         Some(GateName::File(path)) => read(path),
         Some(GateName::Port(port)) => {
-            let path = folder.join(format!("gate-{port}.json"));
+            let path = folder.join(file_of(*port));
             if !path.exists() {
                 let others = others(folder);
                 let start = if others.is_empty() { "; start one with `leafgate run`" } else { "" };
@@ -191,8 +196,12 @@ fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
     }
 }
 
+/// Of several gates that of the user is meant, which stands.
 fn only(folder: &Path) -> anyhow::Result<RuntimeFile> {
     let mut running = running(folder)?;
+    if let Some(place) = running.iter().position(|gate| gate.standing) {
+        return Ok(running.swap_remove(place));
+    }
     match (running.pop(), running.is_empty()) {
         (Some(gate), true) => Ok(gate),
         (None, _) => Err(none_runs(folder)),
@@ -297,6 +306,7 @@ mod tests {
             token: "t".repeat(64),
             listen: format!("http://127.0.0.1:{port}"),
             client: None,
+            standing: false,
         }
     }
 

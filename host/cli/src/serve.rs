@@ -35,14 +35,17 @@ use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
 use crate::team::TeamFile;
-use crate::{home, mode, notify, policy, review, settings};
+use crate::{home, mode, notify, policy, review, settings, standing};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.review {
         review::require_terminal()?;
     }
     let settings = settings::load(&args.config, args.layer()?)?;
-    let mut setup = settings::setup(&settings)?;
+    let mut setup = if args.standing { standing::setup(&settings)? } else { settings::setup(&settings)? };
+    if args.standing {
+        standing::detach();
+    }
     if args.review {
         setup.log = LogTo::File;
         ensure!(setup.admin_listen.is_some(), "the prompt asks the admin API, which the settings switch off");
@@ -93,6 +96,8 @@ pub(crate) struct GateSetup {
     pub(crate) traces: Option<Collector>,
     /// The program that the gate is started for.
     pub(crate) client: Option<String>,
+    /// Whether it is the user's own that stands.
+    pub(crate) standing: bool,
 }
 
 /// A gate that listens, with all that runs beside it. A request that comes before it serves waits in

@@ -12,6 +12,7 @@ use crate::admin::AdminClient;
 use crate::args::GateArgs;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
+use crate::vscode;
 
 /// Asks the gate that is named, or each that runs. One that does not answer does not hide the
 /// others.
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit
                 printer.line("")?;
             }
             match status {
-                Ok(status) => print(status, printer)?,
+                Ok(status) => print(gate, status, printer)?,
                 Err(error) => printer.line(&format!("{}: {}", gate.listen, error.message))?,
             }
         }
@@ -47,7 +48,7 @@ fn one(gate: &RuntimeFile, json: bool, printer: &mut Printer) -> anyhow::Result<
     };
     match json {
         true => printer.json(&status)?,
-        false => print(&status, printer)?,
+        false => print(gate, &status, printer)?,
     }
     printer.flush()?;
     Ok(Exit::Done)
@@ -98,7 +99,7 @@ fn of_kind(kind: Option<&str>) -> String {
 const APPROVAL: &str =
     "any program of this user can give it, an agent's shell too, unless `exec --only` started the agent";
 
-fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(gate: &RuntimeFile, status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
     let Status {
         version,
         listen,
@@ -124,6 +125,12 @@ fn print(status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
         let own = upstream.policy.as_ref().map(|own| format!(", policy {}", own.source)).unwrap_or_default();
         let kind = of_kind(upstream.kind.as_deref());
         row("upstream", format!("{} before {}{kind}{own}", upstream.prefix, upstream.url))?;
+    }
+    if gate.standing {
+        row("stands", "at this place for good: `leafgate stop` ends it".to_owned())?;
+        let report = vscode::Report::of(&vscode::installed(None));
+        row("vscode", report.map_or_else(|error| format!("{error:#}"), |report| report.summary()))?;
+        row("not seen", vscode::NOT_SEEN.to_owned())?;
     }
     row("policy", format!("{}, generation {}", policy.source, policy.generation))?;
     row("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads))?;

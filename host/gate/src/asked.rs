@@ -6,7 +6,7 @@ use std::str::FromStr;
 use http::{HeaderMap, Method, Uri};
 use leafgate_tree::{Document, Format};
 
-use crate::apis::Api;
+use crate::apis::{Api, is_served};
 use crate::config::UpstreamKind;
 use crate::path::refuse_ambiguous;
 
@@ -48,6 +48,12 @@ impl AskedPath {
     #[must_use]
     pub fn format(&self) -> Option<Format> {
         self.api.format()
+    }
+
+    /// Returns whether a gate lets requests with a body go there, whatever their upstream.
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        is_served(UpstreamKind::default(), &self.path)
     }
 
     /// Returns the model that it names, where the body does not say another one.

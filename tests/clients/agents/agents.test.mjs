@@ -1,147 +1,16 @@
 // Claude Code and Codex behind a gate that `leafgate exec` starts, before a model of ours: what they say arrives redacted, what the
 // model says is restored, and nothing leads past the gate.
 //
-// LEAFGATE_BIN is the program, LEAFGATE_README the file whose command is run, LEAFGATE_AGENTS the folder that npm has installed into.
+// LEAFGATE_README is the file whose command is run.
 
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
-import { after, before, describe, test } from "node:test";
-import zlib from "node:zlib";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
 
-const { LEAFGATE_BIN, LEAFGATE_README, LEAFGATE_AGENTS } = process.env;
+import { PATIENCE, PROMPT, home, received, shell, url, went_through } from "./kit.mjs";
 
-// In parts, so that no secret scanner takes this file for a leak.
-const SECRET = ["gh", "p_", "q7W2eR5tY8uI1oP4aS6dF9gH0jK3lZxCvB", "nM"].join("");
-const PROMPT = `Repeat this key once and do nothing else: ${SECRET}`;
-const TOKEN = /[A-Z]+(?:_[A-Z]+)*_[0-9a-z]{16}/;
-const PATIENCE = 120_000;
-
-/** What has come to the model: method, path, headers and the decoded body of each request. */
-let received = [];
-let model;
-let url;
-let home;
-
-/** A stream of named events. */
-const events = (list) => list.map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join("");
-
-/** A message that says a text, as a stream. */
-function message(text) {
-  const usage = { input_tokens: 5, output_tokens: 5 };
-  const start = { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, stop_sequence: null, usage };
-  return events([
-    { type: "message_start", message: start },
-    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
-    { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage },
-    { type: "message_stop" },
-  ]);
-}
-
-/** The same as a response. */
-function response(text) {
-  const content = [{ type: "output_text", text, annotations: [] }];
-  const item = { id: "msg_1", type: "message", role: "assistant", status: "completed", content };
-  const details = { input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } };
-  const usage = { input_tokens: 5, output_tokens: 5, total_tokens: 10, ...details };
-  const whole = { id: "resp_1", object: "response", status: "completed", output: [item], usage };
-  return events([
-    { type: "response.created", response: { ...whole, status: "in_progress", output: [] } },
-    { type: "response.output_item.done", output_index: 0, item },
-    { type: "response.completed", response: whole },
-  ]);
-}
-
-/** What Codex asks before its first question. Its origin is not where it then asks: that is the provider's base URL. */
-const ACCOUNTS = {
-  accounts: [{ id: "a", structure: "personal", plan_type: "plus", workspace_backend_origin: "https://127.0.0.1:9", account_routing_override: "us" }],
-  account_ordering: ["a"],
-  default_account_id: "a",
-};
-
-/** Repeats the token that stands in the request, as a model would. */
-function answer({ path, body }) {
-  const text = `The key is ${body.match(TOKEN)?.[0] ?? "nowhere"}.`;
-  if (path.includes("count_tokens")) return ["application/json", JSON.stringify({ input_tokens: 10 })];
-  if (path.includes("/messages")) return ["text/event-stream", message(text)];
-  if (path.endsWith("/accounts/check")) return ["application/json", JSON.stringify(ACCOUNTS)];
-  if (path.includes("/responses")) return ["text/event-stream", response(text)];
-  return ["application/json", JSON.stringify({ data: [], models: [] })];
-}
-
-function decoded(bytes, coding) {
-  if (coding === "gzip") return zlib.gunzipSync(bytes);
-  // Node has it from 22.15 on. What holds a secret comes decoded anyway.
-  return coding === "zstd" && zlib.zstdDecompressSync ? zlib.zstdDecompressSync(bytes) : bytes;
-}
-
-before(async () => {
-  model = createServer(async (request, reply) => {
-    const parts = [];
-    for await (const part of request) parts.push(part);
-    const body = decoded(Buffer.concat(parts), request.headers["content-encoding"]).toString();
-    const { method, url: path, headers } = request;
-    received.push({ method, path, headers, body });
-    const [type, text] = answer({ path, body });
-    // Keep-alive sockets would keep the test alive.
-    reply.writeHead(200, { "content-type": type, connection: "close" }).end(text);
-  });
-  model.on("upgrade", (request, socket) => {
-    received.push({ method: "UPGRADE", path: request.url, headers: request.headers, body: "" });
-    socket.destroy();
-  });
-  await new Promise((listening) => model.listen(0, "127.0.0.1", listening));
-  url = `http://127.0.0.1:${model.address().port}`;
-  home = await mkdtemp(join(tmpdir(), "leafgate-agents-"));
-  await mkdir(join(home, "work"));
-  // By the names that a user's shell finds them by.
-  await mkdir(join(home, "bin"));
-  const platform = `${process.platform}-${process.arch}`;
-  await symlink(join(LEAFGATE_AGENTS, "@anthropic-ai", `claude-code-${platform}`, "claude"), join(home, "bin/claude"));
-  await symlink(join(LEAFGATE_AGENTS, "@openai/codex/bin/codex.js"), join(home, "bin/codex"));
-  await symlink(LEAFGATE_BIN, join(home, "bin/leafgate"));
-});
-
-after(async () => {
-  model.close();
-  await rm(home, { recursive: true, force: true });
-});
-
-/** Runs a command line as a user's shell would, with a home of its own. */
-function shell(line, variables = {}) {
-  received = [];
-  const env = {
-    PATH: [join(home, "bin"), dirname(process.execPath), "/usr/bin", "/bin"].join(delimiter),
-    HOME: home,
-    LEAFGATE_DATA_DIR: join(home, "data"),
-    // Claude Code otherwise refuses to run for root, and asks other hosts than its model.
-    IS_SANDBOX: "1",
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-    DISABLE_AUTOUPDATER: "1",
-    ...variables,
-  };
-  const options = { cwd: join(home, "work"), env, timeout: PATIENCE };
-  return new Promise((done) => {
-    const child = execFile("sh", ["-c", line], options, (error, out, err) => {
-      done({ code: error ? error.code : 0, out, err });
-    });
-    child.stdin.end();
-  });
-}
-
-/** What every run must show: the model saw a token, the person the value, and the gate is gone. */
-function went_through(ran, path) {
-  assert.equal(ran.code, 0, ran.err + ran.out);
-  const asked = received.filter((request) => request.method === "POST" && request.path.split("?")[0] === path);
-  assert.ok(asked.some((request) => TOKEN.test(request.body)), `${path}: ${received.map((r) => r.path)}\n${ran.err}`);
-  for (const request of received) assert.ok(!request.body.includes(SECRET), request.path);
-  assert.match(ran.out, new RegExp(`The key is ${SECRET}`));
-}
+const { LEAFGATE_README } = process.env;
 
 async function codex_home(auth, config = "") {
   const folder = join(home, ".codex");

@@ -1,6 +1,6 @@
 """Clients live through a pause: held, resumed, cancelled, retried; in every API.
 
-LEAFGATE_HOLD says for how many seconds one request is held: 3 unless told, 60 in the soak. That wait is what the test is about; every
+LEAFGATE_HOLD says for how many seconds one request is held: 3 unless told, two minutes in the soak. That wait is what the test is about; every
 other wait is for an event of the gate.
 """
 

@@ -16,7 +16,7 @@ use leafgate_tests::stage::Stage;
 use crate::run::{run, step};
 
 /// For how many seconds a request is held in the soak: as long as a person may well take.
-const SOAK_HOLD: &str = "60";
+const SOAK_HOLD: &str = "120";
 
 /// Runs the client tests of a language, if it is there.
 pub(crate) fn test(language: &str, long: bool) -> Result<()> {

@@ -267,7 +267,14 @@ mod tests {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let admin = format!("http://{}", socket.local_addr().unwrap());
-        let gate = RuntimeFile { pid: 1, admin, token: "t".repeat(64), listen: String::new(), client: None };
+        let gate = RuntimeFile {
+            pid: 1,
+            admin,
+            token: "t".repeat(64),
+            listen: String::new(),
+            client: None,
+            standing: false,
+        };
         let error = AdminClient::new(&gate).unwrap().status().unwrap_err();
         assert_eq!(error.code, ErrorCode::Unreachable);
         assert!(!error.message.contains("tttt"), "{}", error.message);

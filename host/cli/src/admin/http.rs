@@ -110,6 +110,7 @@ mod tests {
             token: "t".repeat(64),
             listen: String::new(),
             client: None,
+            standing: false,
         };
         for good in ["http://127.0.0.1:7000", "http://[::1]:7000"] {
             assert!(Endpoint::new(&gate(good)).is_ok(), "{good}");

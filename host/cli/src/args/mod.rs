@@ -16,7 +16,7 @@ use clap_complete::Shell;
 pub(crate) use about::{ConfigCommand, ConfigShowArgs, DetectorsCommand, ExplainDetectorArgs, SchemaCommand};
 pub(crate) use pending::{EditArgs, EditChange, PendingCommand, ResumeArgs, ReviewArgs, TurnArgs};
 pub(crate) use request::{ApplyArgs, ComposeArgs, RedactArgs, TreeArgs};
-pub(crate) use run::{DoctorArgs, EnvArgs, ExecArgs, RunArgs};
+pub(crate) use run::{DoctorArgs, EnvArgs, ExecArgs, RunArgs, StopArgs};
 pub(crate) use saved::{SavedCommand, SavedGateArgs, TrustArgs};
 pub(crate) use sessions::{ModeArgs, SessionArgs, SessionsCommand};
 pub(crate) use shared::{
@@ -38,6 +38,7 @@ use crate::reveal::RevealArgs;
 use crate::rule_tests::TestArgs;
 use crate::scan::ScanArgs;
 use crate::verify::VerifyArgs;
+use crate::vscode::VscodeCommand;
 
 /// A gate for LLM requests: shows, edits and holds what leaves for a model.
 #[derive(Parser)]
@@ -58,8 +59,17 @@ LEAFGATE_<KEY> for every key of the configuration (LEAFGATE_LOG, LEAFGATE_LIMITS
 pub(crate) enum Command {
     /// Run the gate before an upstream
     Run(RunArgs),
-    /// Start a client behind a gate: Claude Code, Codex, or any program
+    /// Start a client behind a gate: Claude Code, Codex, Copilot CLI, Gemini CLI, VS Code, any program
     Exec(ExecArgs),
+    /// Have VS Code and its kin ask models through the gate, and give their settings back
+    Vscode {
+        #[command(subcommand)]
+        command: VscodeCommand,
+    },
+    /// Start the gate that stands: one for each user, to which editors lead
+    Start,
+    /// End the gate that stands
+    Stop(StopArgs),
     /// Write what leads clients to a running gate: eval "$(leafgate env)"
     Env(EnvArgs),
     /// See whether clients really ask through a gate, and gates reach their upstreams

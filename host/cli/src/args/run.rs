@@ -51,6 +51,9 @@ pub(crate) struct RunArgs {
     /// LEAFGATE_SESSION, LEAFGATE_RULES and LEAFGATE_REASON, and nothing of what the request says
     #[arg(long, value_name = "CMD", conflicts_with = "no_admin")]
     notify_command: Option<String>,
+    /// As the gate of the user that stands: `leafgate start`
+    #[arg(long, hide = true, conflicts_with_all = ["review", "no_admin"])]
+    pub(crate) standing: bool,
     /// Answer the client of a cancelled request with the reason as the model's words, instead of an
     /// error
     #[arg(long)]
@@ -142,6 +145,13 @@ pub(crate) struct ExecArgs {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
+pub(crate) struct StopArgs {
+    /// End it even where requests wait for a person: they are refused
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args)]

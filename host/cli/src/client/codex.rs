@@ -35,6 +35,8 @@ const CHATGPT: (&str, &str) = ("https://chatgpt.com", "/backend-api/codex");
 /// What its upstream is called.
 const NAME: &str = "codex";
 
+pub(super) const CHATGPT_UPSTREAM: (&str, &str) = (NAME, CHATGPT.0);
+
 /// The variable with OpenAI's key.
 const KEY: &str = "OPENAI_API_KEY";
 

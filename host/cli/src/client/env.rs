@@ -20,8 +20,8 @@ pub(crate) fn run(args: &EnvArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         variables.extend(origin.at(&status).map(|way| (provider.variable, way.url)));
     }
     if super::exec::is_behind_proxy() {
-        let value = super::exec::no_proxy().to_string_lossy().into_owned();
-        variables.extend(super::exec::NO_PROXY.map(|name| (name, value.clone())));
+        let named = super::exec::past_proxies().into_iter();
+        variables.extend(named.map(|(name, value)| (name, value.to_string_lossy().into_owned())));
     }
     if args.gate.json {
         printer.json(&variables.into_iter().collect::<std::collections::BTreeMap<_, _>>())?;

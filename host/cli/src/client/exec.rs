@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use leafgate_admin::shown_url;
 use leafgate_config::{Layer, Settings};
-use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName, UpstreamTarget};
+use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamKind, UpstreamName, UpstreamTarget};
 
 use super::bypass::{self, Noticed, Watch};
 use super::child::{NotStarted, Program};
@@ -16,7 +16,7 @@ use super::codex::PrivateHome;
 use super::confine::{self, Confined, Confinement};
 use super::detour::Search;
 use super::reuse::{self, Found, NO_POLICY, Running, Wanted};
-use super::{Client, FURTHER, Known, Origin, PROVIDERS, Way};
+use super::{COPILOT, COPILOT_OWN, Client, FURTHER, Known, Origin, PROVIDERS, Way, editor};
 use crate::args::{ExecArgs, policy_name};
 use crate::exit::Exit;
 use crate::print::Printer;
@@ -24,13 +24,16 @@ use crate::serve::{GateSetup, LogTo, OpenGate, Stop};
 use crate::settings;
 
 /// The variables that name what a proxy is not asked for.
-pub(super) const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
+const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
 /// The addresses of gates.
 const LOOPBACK: &str = "127.0.0.1,localhost";
 
 pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let program = args.command.first().context("name a program to start")?;
+    if let Some(edition) = editor::named(program) {
+        return editor::run(args, edition, printer);
+    }
     let mut flags = Layer::default();
     if let Some(policy) = &args.policy {
         flags.set_flag("--policy", "policy", &policy_name(policy)).map_err(anyhow::Error::msg)?;
@@ -91,7 +94,13 @@ async fn with_own_gate(
 /// Returns what the client's own gate is started with: all that the settings say, but for where it
 /// listens and where requests go.
 fn setup(args: &ExecArgs, origins: &[Origin], settings: &Settings) -> anyhow::Result<GateSetup> {
-    let upstream = |origin: &Origin| settings::upstream_at(settings, &origin.target.to_string());
+    let upstream = |origin: &Origin| {
+        let mut upstream = settings::upstream_at(settings, &origin.target.to_string())?;
+        if origin.name == COPILOT.name {
+            upstream.kind = UpstreamKind::Copilot;
+        }
+        anyhow::Ok(upstream)
+    };
     let first = origins.first().context("the client asks for nothing")?;
     let mut setup = settings::setup_before(settings, FirstUpstream::Own(Box::new(upstream(first)?)))?;
     let named = &mut setup.config.named;
@@ -266,8 +275,8 @@ fn variables(client: &Client, origins: &[Origin], gate: &Found) -> anyhow::Resul
         Some(gate.way(origin).map_or_else(nowhere, |way| way.url))
     };
     if !matches!(client, Client::Codex(_)) {
-        let urls =
-            PROVIDERS.iter().filter_map(|provider| Some((provider.variable, url(provider.name)?.into())));
+        let providers = PROVIDERS.iter().chain([&COPILOT_OWN]);
+        let urls = providers.filter_map(|provider| Some((provider.variable, url(provider.name)?.into())));
         variables.extend(urls);
         variables.extend(FURTHER.iter().filter_map(|(name, variable)| Some((*variable, url(name)?.into()))));
     }
@@ -279,7 +288,7 @@ fn variables(client: &Client, origins: &[Origin], gate: &Found) -> anyhow::Resul
         home = Some(made);
     }
     // Without a proxy as well: what a client reads later may name one.
-    variables.extend(NO_PROXY.map(|name| (name, no_proxy())));
+    variables.extend(past_proxies());
     Ok((variables, home))
 }
 
@@ -290,8 +299,13 @@ pub(super) fn is_behind_proxy() -> bool {
     PROXIES.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
+/// Returns the variables by which a client asks its proxy for nothing of the gate's.
+pub(super) fn past_proxies() -> [(&'static str, OsString); 2] {
+    NO_PROXY.map(|name| (name, no_proxy()))
+}
+
 /// Returns what proxies are not asked for.
-pub(super) fn no_proxy() -> OsString {
+fn no_proxy() -> OsString {
     let given = NO_PROXY.iter().find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()));
     match given {
         Some(mut given) => {

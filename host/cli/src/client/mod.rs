@@ -9,6 +9,7 @@ mod child;
 mod codex;
 pub(crate) mod confine;
 mod detour;
+mod editor;
 pub(crate) mod env;
 pub(crate) mod exec;
 mod reuse;
@@ -103,7 +104,34 @@ const GEMINI: Provider = Provider {
     url: "https://generativelanguage.googleapis.com",
 };
 
-const PROVIDERS: [Provider; 3] = [ANTHROPIC, OPENAI, GEMINI];
+/// Gemini where a person is logged in with Google, in a wrapper of its own.
+const CODE_ASSIST: Provider = Provider {
+    name: "code-assist",
+    variable: "CODE_ASSIST_ENDPOINT",
+    url: "https://cloudcode-pa.googleapis.com",
+};
+
+/// Copilot's models for Copilot CLI and the agents of editors. A plan may have another host, which the
+/// settings name as the upstream `copilot`.
+const COPILOT: Provider =
+    Provider { name: "copilot", variable: "COPILOT_API_URL", url: "https://api.githubcopilot.com" };
+
+const PROVIDERS: [Provider; 5] = [ANTHROPIC, OPENAI, GEMINI, CODE_ASSIST, COPILOT];
+
+/// Where Copilot CLI asks with a key of the user's own, in the API that `COPILOT_PROVIDER_TYPE` names.
+/// It has no URL of its own: where the variable is not set, nothing is asked so.
+const COPILOT_OWN: Provider =
+    Provider { name: "copilot-own", variable: "COPILOT_PROVIDER_BASE_URL", url: "" };
+
+/// Where a host of GitHub's completes code beside Copilot's models: the same paths as there.
+const COPILOT_PROXY: (&str, &str) = ("copilot-proxy", "https://copilot-proxy.githubusercontent.com");
+
+/// Returns the upstreams that clients ask by themselves, by their names. The first is good for all
+/// that name none.
+pub(crate) fn usual_upstreams() -> Vec<(&'static str, &'static str)> {
+    let providers = PROVIDERS.iter().map(|provider| (provider.name, provider.target()));
+    providers.chain([codex::CHATGPT_UPSTREAM, COPILOT_PROXY]).collect()
+}
 
 /// Variables that name further endpoints, which programs ask only where they are set: what the
 /// upstream is called, and the variable.
@@ -115,6 +143,22 @@ const FURTHER: [(&str, &str); 4] = [
 ];
 
 impl Provider {
+    /// Returns the URL of its upstream.
+    fn target(&self) -> &'static str {
+        self.url.strip_suffix("/v1").unwrap_or(self.url)
+    }
+
+    /// Returns the origin, where the environment names one.
+    fn origin_if_set(&self, known: &Known<'_>) -> anyhow::Result<Option<Origin>> {
+        let place = known.running.place(self.variable);
+        let Some(url) = known.running.base_url(self.variable).or_else(|| place.as_ref().map(Place::url))
+        else {
+            return Ok(None);
+        };
+        let origin = Origin::of(self.name, &url).with_context(|| format!("{} is set", self.variable))?;
+        Ok(Some(Origin { place, ..origin }))
+    }
+
     /// Returns the origin that the environment names, or an upstream of the settings with the
     /// provider's name, or else the provider's own.
     fn origin(&self, known: &Known<'_>) -> anyhow::Result<Origin> {
@@ -154,6 +198,9 @@ struct Known<'k> {
 enum Client {
     Claude,
     Codex(CodexLogin),
+    /// Copilot CLI.
+    Copilot,
+    Gemini,
     /// Any other: it gets what all clients need that might run in it.
     Other(Option<CodexLogin>),
 }
@@ -164,6 +211,8 @@ impl Client {
         Ok(match Path::new(program).file_name().and_then(OsStr::to_str) {
             Some("claude") => Client::Claude,
             Some("codex") => Client::Codex(CodexLogin::find(known.running)?),
+            Some("copilot") => Client::Copilot,
+            Some("gemini") => Client::Gemini,
             _ => Client::Other(CodexLogin::find_if_any(known.running)?),
         })
     }
@@ -173,6 +222,11 @@ impl Client {
         match self {
             Client::Claude => Ok(vec![ANTHROPIC.origin(known)?]),
             Client::Codex(login) => Ok(vec![login.origin().clone()]),
+            Client::Copilot => {
+                let own = COPILOT_OWN.origin_if_set(known)?;
+                Ok(own.into_iter().chain([COPILOT.origin(known)?]).collect())
+            }
+            Client::Gemini => Ok(vec![GEMINI.origin(known)?, CODE_ASSIST.origin(known)?]),
             Client::Other(login) => {
                 let own = PROVIDERS.iter().map(|provider| provider.origin(known));
                 let mut origins: Vec<_> = own.collect::<Result<_, _>>()?;
@@ -181,6 +235,7 @@ impl Client {
                     let origin = url.map(|url| Origin::of(name, &url)).transpose();
                     origins.extend(origin.with_context(|| format!("{variable} is set"))?);
                 }
+                origins.extend(COPILOT_OWN.origin_if_set(known)?);
                 origins.extend(login.iter().map(|login| login.origin().clone()));
                 Ok(origins)
             }
@@ -189,13 +244,13 @@ impl Client {
 
     /// Returns whether it asks models and little else.
     fn asks_models(&self) -> bool {
-        !matches!(self, Client::Other(_))
+        matches!(self, Client::Claude | Client::Codex(_))
     }
 
     /// Returns how it logs in to Codex's API, if it may.
     fn codex(&self) -> Option<&CodexLogin> {
         match self {
-            Client::Claude => None,
+            Client::Claude | Client::Copilot | Client::Gemini => None,
             Client::Codex(login) => Some(login),
             Client::Other(login) => login.as_ref(),
         }

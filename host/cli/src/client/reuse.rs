@@ -202,7 +202,14 @@ mod tests {
     #[test]
     fn a_url_leads_to_a_gate_by_all_of_its_address() {
         let listen = "http://127.0.0.1:41".to_owned();
-        let gate = RuntimeFile { pid: 1, admin: String::new(), token: String::new(), listen, client: None };
+        let gate = RuntimeFile {
+            pid: 1,
+            admin: String::new(),
+            token: String::new(),
+            listen,
+            client: None,
+            standing: false,
+        };
         let running = Running(vec![gate]);
         for (url, leads) in [
             ("http://127.0.0.1:41", true),

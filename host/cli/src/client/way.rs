@@ -47,6 +47,11 @@ impl Place {
         (!names_nothing).then(|| Place { listen: listen.to_owned(), path: path.to_owned() })
     }
 
+    /// Returns the whole URL.
+    pub(super) fn url(&self) -> String {
+        format!("{}{}", self.listen, self.path)
+    }
+
     /// Returns the upstream that the path names.
     pub(super) fn name(&self) -> Option<&str> {
         let rest = self.path.strip_prefix(NAMED)?;
@@ -55,7 +60,7 @@ impl Place {
 
     /// Returns the way there, if the gate has the upstream that the path names.
     pub(super) fn way<'g>(&self, gate: &'g Status) -> Option<Way<'g>> {
-        let url = format!("{}{}", self.listen, self.path);
+        let url = self.url();
         let Some(name) = self.name() else { return Some(Way::first(gate, url)) };
         let named = gate.upstreams.iter().find(|upstream| upstream.name == name)?;
         Some(Way::named(gate, named, url))

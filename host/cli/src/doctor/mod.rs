@@ -21,7 +21,7 @@ use crate::args::{ConfigArgs, DoctorArgs};
 use crate::client::NO_POLICY;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
-use crate::{runtime, settings};
+use crate::{runtime, settings, vscode};
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -62,6 +62,9 @@ pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Ex
     let clients = Known::ALL.into_iter().filter(|known| args.client.is_none_or(|client| client == *known));
     for known in clients {
         findings.extend(client(known, args.client.is_some(), &runtime)?);
+    }
+    if args.client.is_none() {
+        findings.extend(editors()?);
     }
     if args.json.json {
         printer.json(&findings)?;
@@ -162,6 +165,26 @@ fn settings() -> Option<Finding> {
     let is_off = settings.switch("enabled") == Some(false);
     let text = format!("gates that start now are switched off ({})", settings.source("enabled"));
     is_off.then(|| Finding::new("settings", State::Warning, text).hint("set `enabled = true`"))
+}
+
+/// Says where the settings of editors lead. A window is not opened for it.
+fn editors() -> anyhow::Result<Option<Finding>> {
+    let folders = vscode::installed(None);
+    if folders.is_empty() {
+        return Ok(None);
+    }
+    let report = match vscode::Report::of(&folders) {
+        Ok(report) => report,
+        Err(error) => return Ok(Some(Finding::new("vscode", State::Problem, format!("{error:#}")))),
+    };
+    let beyond: Vec<&str> = report.beyond().collect();
+    let state = match (report.problem(), beyond.is_empty()) {
+        (Some(_), _) => State::Note,
+        (None, true) => State::Good,
+        (None, false) => State::Warning,
+    };
+    let finding = Finding::new("vscode", state, report.summary());
+    Ok(Some(if beyond.is_empty() { finding } else { finding.hint(beyond.join("; ")) }))
 }
 
 /// Tries a client.

@@ -23,22 +23,28 @@ pub(crate) enum Known {
     Claude,
     /// Codex
     Codex,
+    /// Copilot CLI
+    Copilot,
+    /// Gemini CLI
+    Gemini,
 }
 
 impl Known {
-    pub(super) const ALL: [Known; 2] = [Known::Claude, Known::Codex];
+    pub(super) const ALL: [Known; 4] = [Known::Claude, Known::Codex, Known::Copilot, Known::Gemini];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Known::Claude => "claude",
             Known::Codex => "codex",
+            Known::Copilot => "copilot",
+            Known::Gemini => "gemini",
         }
     }
 
     /// Returns what has it answer the question that follows, and end.
     fn once(self) -> &'static [&'static str] {
         match self {
-            Known::Claude => &["-p"],
+            Known::Claude | Known::Copilot | Known::Gemini => &["-p"],
             Known::Codex => &["exec", "--skip-git-repo-check", "--sandbox", "read-only"],
         }
     }
@@ -105,7 +111,7 @@ impl Drop for Folder {
 }
 
 /// Paths that a client asks a model by.
-const MODELS: [&str; 2] = ["/messages", "/responses"];
+const MODELS: [&str; 4] = ["/messages", "/responses", "/chat/completions", ":streamGenerateContent"];
 
 impl Trial {
     /// Returns the body of the largest question to a model: the others are about titles and tokens.
@@ -134,7 +140,17 @@ impl Trial {
 }
 
 /// Members that make up a prompt, which providers cache from its beginning.
-const PROMPT: [&str; 5] = ["/instructions", "/input", "/messages", "/system", "/tools"];
+const PROMPT: [&str; 9] = [
+    "/instructions",
+    "/input",
+    "/messages",
+    "/system",
+    "/tools",
+    "/contents",
+    "/request/contents",
+    "/request/systemInstruction",
+    "/request/tools",
+];
 
 /// What two runs are asked: what differs because of it is no fault of the client.
 pub(super) const QUESTIONS: [&str; 2] = ["Say hello to Ann.", "Say goodbye to Bob."];

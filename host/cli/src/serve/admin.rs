@@ -27,6 +27,7 @@ impl AdminListener {
             token: token.expose().to_owned(),
             listen: format!("http://{}", clients.address()),
             client: setup.client.clone(),
+            standing: setup.standing,
         };
         let published = runtime::publish(&runtime::folder()?, clients.address().port(), &file)?;
         Ok(Some(AdminListener { listener, token, file, published }))

@@ -281,6 +281,7 @@ fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSet
         traces: traces(settings)?,
         log_level: settings.text("log").unwrap_or("info").to_owned(),
         client: None,
+        standing: false,
     })
 }
 

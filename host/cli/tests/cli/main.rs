@@ -31,3 +31,4 @@ mod support;
 mod tutorial;
 mod verify;
 mod views;
+mod vscode;

@@ -1,0 +1,56 @@
+//! What is kept of the standing gate from one start to the next.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use crate::private;
+use crate::vscode::Names;
+
+const FILE: &str = "standing.json";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Kept {
+    /// Where it stood last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) url: Option<String>,
+    /// Its runtime file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<PathBuf>,
+    /// Upstreams beside the usual ones.
+    pub(super) upstreams: Names,
+}
+
+impl Kept {
+    /// Reads it; nothing is kept before the first start.
+    pub(super) fn read(data: &Path) -> anyhow::Result<Kept> {
+        let path = data.join(FILE);
+        let wrong = || {
+            format!("{} cannot be used: remove it, and `leafgate vscode on` writes it anew", path.display())
+        };
+        match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Kept::default()),
+            text => serde_json::from_slice(&text.with_context(wrong)?).with_context(wrong),
+        }
+    }
+
+    pub(super) fn write(&self, data: &Path) -> anyhow::Result<()> {
+        let text = serde_json::to_vec_pretty(self)?;
+        private::write(data, FILE, &text)
+            .with_context(|| format!("{} cannot be written", data.join(FILE).display()))
+    }
+
+    /// Returns the port where it stood last.
+    pub(super) fn port(&self) -> anyhow::Result<Option<u16>> {
+        self.url.as_deref().map(port_of).transpose()
+    }
+}
+
+/// Returns the port of a gate's URL.
+pub(super) fn port_of(url: &str) -> anyhow::Result<u16> {
+    let port = url.rsplit(':').next().and_then(|port| port.parse().ok());
+    port.with_context(|| format!("{url} names no port"))
+}

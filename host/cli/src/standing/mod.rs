@@ -1,0 +1,293 @@
+//! The standing gate: one for each user, on a port that stays.
+//!
+//! Editors are led by a URL in their settings, so the gate behind it must be there again at the same
+//! place. It is started when it is first needed, in a session of its own, and goes on when its starter
+//! and its terminal are gone. What is kept of it lies in `standing.json` of the data folder: the port,
+//! and upstreams beside the usual ones. A lock lets one process at a time start or stop it.
+//!
+//! Whoever listens on the port is not taken for it: it is found by its runtime file, which a gate keeps
+//! locked while it runs, and which has the token that its admin API answers to. Another program on the
+//! port is an error, since editors would send to it.
+
+mod kept;
+mod port;
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use leafgate_admin::{RuntimeFile, Status};
+use leafgate_config::{Layer, Settings};
+use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName};
+use rustix::process::{Pid, Signal, kill_process};
+
+use self::kept::Kept;
+use crate::admin::AdminClient;
+use crate::args::{ConfigArgs, StopArgs};
+use crate::exit::Exit;
+use crate::print::Printer;
+use crate::runtime::{self, GateName};
+use crate::serve::{GateSetup, LogTo};
+use crate::vscode::Names;
+use crate::{client, home, private, settings};
+
+/// Where its standard error goes: what it says before its log is open, and its panics.
+const ERRORS: &str = "standing.err";
+
+const LOCK: &str = "standing.lock";
+
+/// How long it may take to end: what is in flight is answered first.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `start`.
+pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
+    let gate = Standing::lock()?.gate(MayMove::No, printer)?;
+    printer
+        .line(&format!("{} stands: `leafgate stop` ends it, `leafgate status` shows it", gate.listen()))?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// `stop`.
+pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let standing = Standing::lock()?;
+    let Some(gate) = standing.find()? else {
+        printer.error_line("leafgate: no gate stands");
+        return Ok(Exit::Done);
+    };
+    let pending = ask(&gate).map_or(0, |status| status.pending);
+    if pending > 0 && !args.force {
+        bail!(
+            "{pending} requests wait for a person (`leafgate review`): decide about them, or `leafgate stop --force` refuses them"
+        );
+    }
+    standing.end(&gate)?;
+    printer.line(&format!("{} has ended", gate.listen))?;
+    if crate::vscode::is_led(&gate.listen) {
+        printer.error_line(
+            "leafgate: VS Code still leads there, and reaches no model until `leafgate start`; `leafgate vscode off` takes its settings back",
+        );
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// The standing gate that runs, if any.
+pub(crate) fn running() -> anyhow::Result<Option<RuntimeFile>> {
+    find(&Kept::read(&home::data_folder()?)?)
+}
+
+/// The URL where it stands, or stood last.
+pub(crate) fn last_url() -> anyhow::Result<Option<String>> {
+    Ok(Kept::read(&home::data_folder()?)?.url)
+}
+
+/// What the standing gate is started with: all that the settings say, the usual upstreams, and those
+/// of models of the user's own.
+pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
+    let kept = Kept::read(&home::data_folder()?)?;
+    let upstream = |url: &str| settings::upstream_at(settings, url);
+    let mut usual = client::usual_upstreams();
+    let mut setup = match settings.text("upstream") {
+        Some(_) => settings::setup(settings)?,
+        None => {
+            let (name, url) = usual.remove(0);
+            let first = match settings.upstream(name) {
+                Some(_) => FirstUpstream::Named(name.parse()?),
+                None => FirstUpstream::Own(Box::new(upstream(url)?)),
+            };
+            settings::setup_before(settings, first)?
+        }
+    };
+    for (name, url) in usual.into_iter().chain(kept.upstreams.iter().map(|(url, name)| (name, url))) {
+        let named = &mut setup.config.named;
+        if !named.iter().any(|known| known.name.as_str() == name) {
+            named.push(NamedUpstream { name: name.parse::<UpstreamName>()?, upstream: upstream(url)? });
+        }
+    }
+    if setup.admin_listen.is_none() {
+        bail!(
+            "commands find the standing gate by its admin API, which the settings switch off (`admin.enabled`)"
+        );
+    }
+    setup.log = LogTo::File;
+    setup.standing = true;
+    Ok(setup)
+}
+
+/// Returns whether a name is one of the usual upstreams.
+pub(crate) fn is_usual(name: &str) -> bool {
+    client::usual_upstreams().iter().any(|(usual, _)| *usual == name)
+}
+
+/// Leaves the session of the starter, whose terminal may close.
+pub(crate) fn detach() {
+    // Fails for the leader of a process group, which is one where somebody has done the same before.
+    let _ = rustix::process::setsid();
+}
+
+/// Whether the gate may stand elsewhere than before: only who leads the editors anew may move it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MayMove {
+    Yes,
+    No,
+}
+
+/// The standing gate, with no other process starting or stopping it.
+pub(crate) struct Standing {
+    data: PathBuf,
+    _lock: File,
+}
+
+/// It runs.
+pub(crate) struct StandingGate {
+    pub(crate) status: Status,
+}
+
+impl StandingGate {
+    /// Its URL.
+    pub(crate) fn listen(&self) -> &str {
+        &self.status.listen
+    }
+}
+
+impl Standing {
+    /// Waits until no other process starts or stops it.
+    pub(crate) fn lock() -> anyhow::Result<Standing> {
+        let data = home::data_folder()?;
+        let path = data.join(LOCK);
+        let lock = || {
+            private::make_folder(&data)?;
+            let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+            file.lock().map(|()| file)
+        };
+        let _lock = lock().with_context(|| format!("the lock {} cannot be had", path.display()))?;
+        Ok(Standing { data, _lock })
+    }
+
+    /// Returns its upstreams beside the usual ones.
+    pub(crate) fn upstreams(&self) -> anyhow::Result<Names> {
+        Ok(Kept::read(&self.data)?.upstreams)
+    }
+
+    /// Keeps them for the next start.
+    pub(crate) fn keep_upstreams(&self, upstreams: &Names) -> anyhow::Result<()> {
+        let kept = Kept::read(&self.data)?;
+        Kept { upstreams: upstreams.clone(), ..kept }.write(&self.data)
+    }
+
+    fn find(&self) -> anyhow::Result<Option<RuntimeFile>> {
+        find(&Kept::read(&self.data)?)
+    }
+
+    /// Returns the gate that runs with all its upstreams, or starts it.
+    pub(crate) fn gate(&self, may_move: MayMove, printer: &mut Printer) -> anyhow::Result<StandingGate> {
+        let kept = Kept::read(&self.data)?;
+        if let Some(gate) = self.find()? {
+            let status = ask(&gate)?;
+            let has = |name: &str| status.upstreams.iter().any(|upstream| upstream.name == name);
+            if kept.upstreams.iter().all(|(_, name)| has(name)) {
+                return Ok(StandingGate { status });
+            }
+            if status.pending > 0 {
+                bail!(
+                    "{} must be started anew for the models of your own, and {} requests wait there for a person: decide about them (`leafgate review`), and try again",
+                    gate.listen,
+                    status.pending
+                );
+            }
+            self.end(&gate)?;
+        }
+        self.begin(kept, may_move, printer)
+    }
+
+    fn begin(&self, kept: Kept, may_move: MayMove, printer: &mut Printer) -> anyhow::Result<StandingGate> {
+        let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
+        // Whatever keeps it from starting is said here, and not in a file.
+        setup(&settings)?;
+        let place = port::choose(&settings, kept.port()?, may_move)?;
+        let url = self.spawn(&place.address.to_string())?;
+        let file = runtime::folder()?.join(runtime::file_of(kept::port_of(&url)?));
+        Kept { url: Some(url), file: Some(file), ..kept }.write(&self.data)?;
+        let gate = self.find()?.context("the gate that was just started has ended")?;
+        if let Some(why) = place.moved {
+            printer.error_line(&format!("leafgate: {why}: the gate stands at {} from now on", gate.listen));
+        }
+        Ok(StandingGate { status: ask(&gate)? })
+    }
+
+    /// Starts it and waits until it serves.
+    fn spawn(&self, listen: &str) -> anyhow::Result<String> {
+        let path = self.data.join(ERRORS);
+        let errors = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
+        let errors = errors.with_context(|| format!("{} cannot be written", path.display()))?;
+        let program = std::env::current_exe().context("this program cannot be found")?;
+        let child = Command::new(program)
+            .args(["run", "--standing", "--listen", listen])
+            // Where the starter was may be unmounted while it runs.
+            .current_dir(&self.data)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn();
+        let mut child = child.context("the gate cannot be started")?;
+        match first_line(&mut child) {
+            Some(url) => Ok(url),
+            None => {
+                let _ = child.wait();
+                let said = std::fs::read_to_string(&path).unwrap_or_default();
+                bail!("the gate has not started ({}): {}", path.display(), said.trim_end())
+            }
+        }
+    }
+
+    /// Ends it, and waits until it has.
+    fn end(&self, gate: &RuntimeFile) -> anyhow::Result<()> {
+        let pid = i32::try_from(gate.pid).ok().and_then(Pid::from_raw).context("it has no process id")?;
+        let file = Kept::read(&self.data)?.file.context("its runtime file is not known")?;
+        // The file is locked by its gate alone, so the number is still its own.
+        let file = File::open(file).context("it is ending")?;
+        kill_process(pid, Signal::TERM)
+            .with_context(|| format!("the gate {} cannot be ended", gate.listen))?;
+        let (ended, end) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let _ = ended.send(file.lock_shared());
+        });
+        match end.recv_timeout(PATIENCE) {
+            Ok(locked) => Ok(locked?),
+            Err(_) => bail!(
+                "process {} has not ended within {} s: requests are still in flight",
+                gate.pid,
+                PATIENCE.as_secs()
+            ),
+        }
+    }
+}
+
+fn find(kept: &Kept) -> anyhow::Result<Option<RuntimeFile>> {
+    let folder = runtime::folder()?;
+    let running = runtime::find_running(&folder)?.into_iter().find(|gate| gate.standing);
+    // Another session of the user may have another runtime folder.
+    let elsewhere = || {
+        let file = kept.file.clone().filter(|file| file.exists())?;
+        runtime::find(&folder, Some(&GateName::File(file))).ok().filter(|gate| gate.standing)
+    };
+    Ok(running.or_else(elsewhere))
+}
+
+/// Asks the gate of a runtime file, which alone knows the token, how it is.
+fn ask(gate: &RuntimeFile) -> anyhow::Result<Status> {
+    let status = AdminClient::new(gate)?.status();
+    status.map_err(|error| anyhow::anyhow!("the gate {} does not answer: {}", gate.listen, error.message))
+}
+
+/// Returns the URL that a gate says once it serves; `None` where it ends before.
+fn first_line(child: &mut Child) -> Option<String> {
+    let mut line = String::new();
+    BufReader::new(child.stdout.take()?).read_line(&mut line).ok()?;
+    line.strip_suffix('\n').map(str::to_owned)
+}

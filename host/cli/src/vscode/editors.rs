@@ -1,0 +1,272 @@
+//! Where VS Code and its kin keep settings: for each edition, profile and remote server.
+//!
+//! Sources: VS Code's documentation of settings and profiles, its `userDataProfile.ts`, and
+//! code-server's FAQ.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::home;
+
+/// An edition of the editor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edition {
+    pub(crate) name: &'static str,
+    /// What starts it.
+    pub(crate) command: &'static str,
+    /// Where its settings may lie, from these places on.
+    places: &'static [(Base, &'static str)],
+}
+
+/// From where on a folder of settings is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    /// Where programs of a desktop keep their settings.
+    Config,
+    /// Where programs keep their data.
+    Data,
+    /// The home folder.
+    Home,
+}
+
+use Base::{Config, Data, Home};
+
+pub(crate) const EDITIONS: [Edition; 6] = [
+    Edition {
+        name: "VS Code",
+        command: "code",
+        places: &[(Config, "Code/User"), (Home, ".var/app/com.visualstudio.code/config/Code/User")],
+    },
+    Edition {
+        name: "VS Code Insiders",
+        command: "code-insiders",
+        places: &[(Config, "Code - Insiders/User")],
+    },
+    Edition {
+        name: "VSCodium",
+        command: "codium",
+        places: &[(Config, "VSCodium/User"), (Home, ".var/app/com.vscodium.codium/config/VSCodium/User")],
+    },
+    Edition { name: "Code - OSS", command: "code-oss", places: &[(Config, "Code - OSS/User")] },
+    Edition { name: "code-server", command: "code-server", places: &[(Data, "code-server/User")] },
+    Edition {
+        name: "remote server",
+        command: "",
+        places: &[
+            (Home, ".vscode-server/data/Machine"),
+            (Home, ".vscode-server-insiders/data/Machine"),
+            (Home, ".vscodium-server/data/Machine"),
+            (Home, ".vscode-remote/data/Machine"),
+        ],
+    },
+];
+
+/// A folder of settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SettingsFolder {
+    /// Whose it is.
+    pub(crate) editor: String,
+    folder: PathBuf,
+}
+
+/// What a file of settings is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// `settings.json`.
+    Settings,
+    /// `chatLanguageModels.json`: the user's own models.
+    Models,
+}
+
+impl FileKind {
+    pub(super) const ALL: [FileKind; 2] = [FileKind::Settings, FileKind::Models];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            FileKind::Settings => "settings.json",
+            FileKind::Models => "chatLanguageModels.json",
+        }
+    }
+
+    /// The flag of a profile that uses what the default one has.
+    fn flag(self) -> &'static str {
+        match self {
+            FileKind::Settings => "settings",
+            FileKind::Models => "languageModels",
+        }
+    }
+}
+
+/// Systems keep settings in places of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum System {
+    Linux,
+    MacOs,
+    Windows,
+}
+
+impl System {
+    const HERE: System = if cfg!(windows) {
+        System::Windows
+    } else if cfg!(target_os = "macos") {
+        System::MacOs
+    } else {
+        System::Linux
+    };
+
+    /// Returns where a base is, as variables of the environment say.
+    fn base(self, base: Base, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+        let named = |name| variable(name).filter(|folder| folder.is_absolute());
+        let home = || named(if self == System::Windows { "USERPROFILE" } else { "HOME" });
+        match (base, self) {
+            (Home, _) => home(),
+            (Data, System::Linux | System::MacOs) if named("XDG_DATA_HOME").is_some() => {
+                named("XDG_DATA_HOME")
+            }
+            (Config | Data, System::MacOs) => Some(home()?.join("Library/Application Support")),
+            (Config | Data, System::Windows) => named("APPDATA"),
+            (Config, System::Linux) => named("XDG_CONFIG_HOME").or_else(|| Some(home()?.join(".config"))),
+            (Data, System::Linux) => Some(home()?.join(".local/share")),
+        }
+    }
+}
+
+impl Edition {
+    /// Returns the edition that a program starts.
+    pub(crate) fn of(program: &str) -> Option<Edition> {
+        EDITIONS.into_iter().find(|edition| edition.command == program && !program.is_empty())
+    }
+
+    /// Returns the folders where its settings may lie, whether they are there or not.
+    fn folders(self, system: System, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<SettingsFolder> {
+        let folder = |&(base, place): &(Base, &str)| Some(system.base(base, variable)?.join(place));
+        let folders = self.places.iter().filter_map(folder);
+        folders.map(|folder| SettingsFolder { editor: self.name.to_owned(), folder }).collect()
+    }
+}
+
+/// Returns the folders of settings that are there, of one edition or of all.
+pub(crate) fn installed(only: Option<Edition>) -> Vec<SettingsFolder> {
+    let editions = EDITIONS.into_iter().filter(|edition| only.is_none_or(|only| only == *edition));
+    let folders = editions.flat_map(|edition| edition.folders(System::HERE, &home::variable));
+    folders.filter(|folder| folder.folder.is_dir()).collect()
+}
+
+impl SettingsFolder {
+    /// Returns the folder of `--user-data-dir`, or one of settings that is named itself.
+    pub(crate) fn at(folder: &Path) -> SettingsFolder {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        let is_of_settings = folder.ends_with("User") || folder.ends_with("Machine");
+        let of_settings = if is_of_settings { folder.clone() } else { folder.join("User") };
+        SettingsFolder { editor: folder.display().to_string(), folder: of_settings }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the files of a kind: that of the default profile, and of each profile that has its own.
+    /// Settings need not be there: a profile without them would lead nowhere.
+    pub(super) fn files(&self, kind: FileKind) -> Vec<PathBuf> {
+        let (own, borrowed): (Vec<_>, Vec<_>) =
+            self.profiles().into_iter().partition(|(_, flags)| flags[kind.flag()] != true);
+        let profiles = self.folder.join("profiles");
+        let borrowed: Vec<PathBuf> = borrowed.into_iter().map(|(name, _)| profiles.join(name)).collect();
+        let there = fs::read_dir(&profiles).into_iter().flatten().flatten().map(|entry| entry.path());
+        let there = there.filter(|profile| profile.join(kind.name()).exists() && !borrowed.contains(profile));
+        let folders: BTreeSet<PathBuf> =
+            own.iter().map(|(name, _)| profiles.join(name)).chain(there).collect();
+        let files = [self.folder.clone()].into_iter().chain(folders).map(|folder| folder.join(kind.name()));
+        files.filter(|file| kind == FileKind::Settings || file.exists()).collect()
+    }
+
+    /// Returns the names of the folders of profiles, and what each has from the default one.
+    fn profiles(&self) -> Vec<(String, Value)> {
+        let storage = fs::read(self.folder.join("globalStorage/storage.json")).unwrap_or_default();
+        let storage: Value = serde_json::from_slice(&storage).unwrap_or_default();
+        let profiles = storage["userDataProfiles"].as_array().cloned().unwrap_or_default();
+        let named = profiles.into_iter().filter_map(|mut profile| {
+            let name = profile["location"].as_str()?.to_owned();
+            let is_folder =
+                matches!(Path::new(&name).components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
+            is_folder.then(|| (name, profile["useDefaultFlags"].take()))
+        });
+        named.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_system_keeps_settings_in_its_places() {
+        let folders = |system, set: &[(&str, &str)]| {
+            let variable =
+                |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+            let all = EDITIONS.into_iter().flat_map(|edition| edition.folders(system, &variable));
+            all.map(|folder| folder.folder.display().to_string()).collect::<Vec<_>>()
+        };
+        let linux = folders(System::Linux, &[("HOME", "/h")]);
+        for place in [
+            "/h/.config/Code/User",
+            "/h/.config/Code - Insiders/User",
+            "/h/.config/VSCodium/User",
+            "/h/.local/share/code-server/User",
+            "/h/.vscode-server/data/Machine",
+            "/h/.var/app/com.visualstudio.code/config/Code/User",
+        ] {
+            assert!(linux.iter().any(|folder| folder == place), "{place}");
+        }
+        let named =
+            folders(System::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "d")]);
+        assert!(named.contains(&"/c/Code/User".to_owned()), "{named:?}");
+        assert!(named.contains(&"/h/.local/share/code-server/User".to_owned()), "a relative one is ignored");
+        let mac = folders(System::MacOs, &[("HOME", "/h")]);
+        assert!(mac.contains(&"/h/Library/Application Support/Code/User".to_owned()), "{mac:?}");
+        let windows = folders(System::Windows, &[("APPDATA", "/a"), ("USERPROFILE", "/u")]);
+        assert!(windows.contains(&"/a/Code/User".to_owned()), "{windows:?}");
+        assert!(windows.contains(&"/u/.vscode-server/data/Machine".to_owned()), "{windows:?}");
+        assert_eq!(folders(System::Linux, &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn profiles_have_settings_of_their_own_unless_they_borrow_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = SettingsFolder::at(folder.path());
+        let user = folder.path().join("User");
+        let write = |name: &str, text: &str| {
+            let file = user.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        let storage = serde_json::json!({ "userDataProfiles": [
+            { "location": "own", "name": "A" },
+            { "location": "borrows", "name": "B", "useDefaultFlags": { "settings": true } },
+            { "location": "../out", "name": "C" },
+        ]});
+        write("globalStorage/storage.json", &storage.to_string());
+        for profile in ["borrows", "unlisted"] {
+            write(&format!("profiles/{profile}/settings.json"), "{}");
+            write(&format!("profiles/{profile}/chatLanguageModels.json"), "[]");
+        }
+        let files = |kind| {
+            let files = settings.files(kind).into_iter();
+            files.map(|file| file.strip_prefix(&user).unwrap().display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            files(FileKind::Settings),
+            ["settings.json", "profiles/own/settings.json", "profiles/unlisted/settings.json"]
+        );
+        let models =
+            ["profiles/borrows/chatLanguageModels.json", "profiles/unlisted/chatLanguageModels.json"];
+        assert_eq!(files(FileKind::Models), models);
+        assert_eq!(
+            SettingsFolder::at(&user),
+            SettingsFolder { editor: user.display().to_string(), ..settings }
+        );
+    }
+}

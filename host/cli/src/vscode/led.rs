@@ -1,0 +1,202 @@
+//! A file of settings that leads to a gate, and as it was before.
+//!
+//! Two addresses of Copilot are set in `settings.json`: they count signed out as well, when VS Code
+//! still asks Copilot for titles. In `chatLanguageModels.json` it is the URL of each model of the
+//! user's own. What takes no URL is named, so that nobody takes it for led.
+
+use jsonc_parser::ast::Value;
+use serde::{Deserialize, Serialize};
+
+use super::editors::FileKind;
+use super::jsonc::{Before, Jsonc, quoted, span, spliced};
+use super::models::{self, Names};
+
+const ADVANCED: &str = "github.copilot.advanced";
+
+/// The settings with Copilot's addresses, and where on the gate each leads.
+const ADDRESSES: [(&str, &str); 2] =
+    [("debug.overrideProxyUrl", "/u/copilot-proxy"), ("debug.overrideCapiUrl", "/u/copilot")];
+
+/// Other spellings of the same, which win where they are there.
+const SPELLINGS: [(&str, &str); 4] = [
+    ("github.copilot.advanced.debug.overrideCapiUrl", "/u/copilot"),
+    ("github.copilot.advanced.debug.overrideProxyUrl", "/u/copilot-proxy"),
+    ("github.copilot.internal.capiUrl", "/u/copilot"),
+    ("github.copilot.internal.completionsUrl", "/u/copilot-proxy"),
+];
+
+/// A spelling that nobody uses, and that would hide the others.
+const HIDING: [&str; 2] = ["github", "github.copilot"];
+
+/// Where a file leads: the gate, and its names of other upstreams.
+#[derive(Clone, Copy)]
+pub(super) struct Lead<'l> {
+    /// The gate's URL.
+    pub(super) gate: &'l str,
+    pub(super) names: &'l Names,
+}
+
+/// What was changed in a file, so that it can be given back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Changes {
+    /// What the file was, if it held no JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    blank: Option<Blank>,
+    /// Members that were set, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    members: Vec<Member>,
+    /// URLs that were replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    urls: Vec<ReplacedUrl>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Blank {
+    /// It was not there.
+    Absent,
+    /// White space, comments, or nothing at all.
+    Text(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Member {
+    path: Vec<String>,
+    /// What was written.
+    ours: String,
+    before: Before,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ReplacedUrl {
+    /// The model's id: several may lead to the same place.
+    model: String,
+    ours: String,
+    /// The JSON string that stood there, as it was spelled.
+    spelled: String,
+}
+
+impl Changes {
+    /// Returns whether nothing was changed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty() && self.urls.is_empty()
+    }
+}
+
+/// Returns a file that leads to the gate, and what that changed. `None` is a file that is not there.
+///
+/// # Errors
+/// When it cannot be read as VS Code reads it.
+pub(super) fn lead(text: Option<&str>, kind: FileKind, lead: Lead<'_>) -> anyhow::Result<(String, Changes)> {
+    match kind {
+        FileKind::Settings => settings(text, lead),
+        FileKind::Models => models(text.unwrap_or_default(), lead),
+    }
+}
+
+fn settings(text: Option<&str>, lead: Lead<'_>) -> anyhow::Result<(String, Changes)> {
+    let mut changes = Changes::default();
+    let mut led = text.unwrap_or_default().to_owned();
+    let jsonc = Jsonc::parse(&led)?;
+    if jsonc.root.is_none() {
+        changes.blank = Some(text.map_or(Blank::Absent, |text| Blank::Text(text.to_owned())));
+    }
+    if let Some(hiding) = HIDING.iter().find(|name| jsonc.get(&[name]).is_some()) {
+        anyhow::bail!("`{hiding}` would hide what is written here: spell its members out in the names");
+    }
+    let spelled = SPELLINGS.into_iter().filter(|(name, _)| jsonc.get(&[name]).is_some());
+    let paths = ADDRESSES.into_iter().map(|(name, place)| (vec![ADVANCED, name], place));
+    let paths: Vec<_> = paths.chain(spelled.map(|(name, place)| (vec![name], place))).collect();
+    for (path, place) in paths {
+        let ours = format!("{}{place}", lead.gate);
+        let set = Jsonc::parse(&led)?.set(&path, &quoted(&ours));
+        let (text, before) =
+            set.map_err(|error| error.context(format!("`{}` cannot be set", path.join("` → `"))))?;
+        led = text;
+        let path = path.into_iter().map(str::to_owned).collect();
+        changes.members.push(Member { path, ours, before });
+    }
+    Ok((led, changes))
+}
+
+fn models(text: &str, lead: Lead<'_>) -> anyhow::Result<(String, Changes)> {
+    let jsonc = Jsonc::parse(text)?;
+    let mut changes = Changes::default();
+    let mut led = text.to_owned();
+    let models = models::models(&jsonc)?;
+    // From the last on, so that places before it stay.
+    for model in models.iter().rev() {
+        let Some((name, rest)) =
+            model.split().and_then(|(target, rest)| Some((lead.names.of(&target)?, rest)))
+        else {
+            continue;
+        };
+        let ours = format!("{}/u/{name}{rest}", lead.gate);
+        led = spliced(&led, span(model.url), &quoted(&ours));
+        let spelled = jsonc.spelled(model.url).to_owned();
+        changes.urls.push(ReplacedUrl { model: model.id.to_owned(), ours, spelled });
+    }
+    Ok((led, changes))
+}
+
+/// A file as it was before it led to a gate.
+pub(super) struct GivenBack {
+    /// `None` where there was no file.
+    pub(super) text: Option<String>,
+    /// What somebody has changed meanwhile, and which therefore stays, by its path.
+    pub(super) left: Vec<String>,
+}
+
+/// Returns a file as it was, but for what was edited meanwhile.
+pub(super) fn give_back(text: &str, changes: &Changes) -> anyhow::Result<GivenBack> {
+    let mut left = Vec::new();
+    let mut now = text.to_owned();
+    for Member { path, ours, before } in changes.members.iter().rev() {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        match Jsonc::parse(&now)?.unset(&path, ours, before) {
+            Some(without) => now = without,
+            None => left.push(path.join(" → ")),
+        }
+    }
+    now = with_urls(now, &changes.urls)?;
+    let text = match &changes.blank {
+        Some(Blank::Absent) if now.trim().is_empty() => None,
+        Some(Blank::Text(blank)) if now.trim() == blank.trim() => Some(blank.clone()),
+        _ => Some(now),
+    };
+    Ok(GivenBack { text, left })
+}
+
+fn with_urls(text: String, urls: &[ReplacedUrl]) -> anyhow::Result<String> {
+    if urls.is_empty() {
+        return Ok(text);
+    }
+    let jsonc = Jsonc::parse(&text)?;
+    let mut now = text.clone();
+    for model in models::models(&jsonc)?.iter().rev() {
+        let same = urls.iter().filter(|replaced| model.address() == replaced.ours);
+        let replaced = same.clone().find(|replaced| model.id == replaced.model).or(same.clone().next());
+        if let Some(replaced) = replaced {
+            now = spliced(&now, span(model.url), &replaced.spelled);
+        }
+    }
+    Ok(now)
+}
+
+/// Returns the addresses of Copilot that do not lead to the gate, by their names.
+pub(super) fn past(text: &str, gate: &str) -> anyhow::Result<Vec<String>> {
+    let jsonc = Jsonc::parse(text)?;
+    let leads = |value: Option<&Value<'_>>, place: &str| {
+        value.and_then(Value::as_string_lit).is_some_and(|url| url.value == format!("{gate}{place}"))
+    };
+    let own = ADDRESSES.iter().filter(|(name, place)| !leads(jsonc.get(&[ADVANCED, name]), place));
+    let own = own.map(|(name, _)| format!("{ADVANCED} → {name}"));
+    let spelled = SPELLINGS.iter().filter(|(name, place)| {
+        let value = jsonc.get(&[name]);
+        value.is_some() && !leads(value, place)
+    });
+    let hiding = HIDING.iter().filter(|name| jsonc.get(&[name]).is_some());
+    let others = spelled.map(|(name, _)| *name).chain(hiding.copied()).map(str::to_owned);
+    Ok(own.chain(others).collect())
+}

@@ -1,0 +1,227 @@
+//! `vscode`: has VS Code and its kin send what they ask of models through the standing gate, and gives
+//! their settings back.
+//!
+//! Nothing is changed before everything could be: each file is read, and may be written. What was
+//! changed is kept in `vscode.json` of the data folder before any file is, so that a crash loses no
+//! value of the user's. A file is led from what it was before, so leading twice is leading once.
+
+mod editors;
+mod files;
+mod jsonc;
+mod led;
+mod models;
+mod record;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+
+pub(crate) use self::editors::installed;
+use self::editors::{EDITIONS, FileKind};
+pub(crate) use self::editors::{Edition, SettingsFolder};
+use self::files::{UserFile, real_path};
+use self::led::{Lead, give_back};
+pub(crate) use self::models::Names;
+use self::record::Record;
+pub(crate) use self::status::{NOT_SEEN, Report, StatusArgs, not_seen};
+use crate::exit::Exit;
+use crate::print::Printer;
+use crate::standing::{self, MayMove, Standing};
+
+#[derive(Subcommand)]
+pub(crate) enum VscodeCommand {
+    /// Lead Copilot and the models of your own through the gate, in all editors that are found
+    On(EditorArgs),
+    /// Give the settings back as they were
+    Off(EditorArgs),
+    /// Say what goes through the gate and what past it; exit code 1 where something goes past it
+    Status(StatusArgs),
+}
+
+/// Which settings.
+#[derive(Args)]
+pub(crate) struct EditorArgs {
+    /// The folder of another editor's data, as its own option of that name, or its `User` folder;
+    /// without it, those of VS Code, Insiders, VSCodium, code-server and remote servers
+    #[arg(long = "user-data-dir", visible_alias = "dir", value_name = "DIR")]
+    folders: Vec<PathBuf>,
+}
+
+impl EditorArgs {
+    /// Returns the folders that are named, or all that are there.
+    fn folders(&self) -> Vec<SettingsFolder> {
+        match &self.folders[..] {
+            [] => installed(None),
+            named => named.iter().map(|folder| SettingsFolder::at(folder)).collect(),
+        }
+    }
+}
+
+pub(crate) fn run(command: &VscodeCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
+    match command {
+        VscodeCommand::On(args) => on(&args.folders(), printer),
+        VscodeCommand::Off(args) => off(args, printer),
+        VscodeCommand::Status(args) => status::run(args, &args.editors.folders(), printer),
+    }
+}
+
+/// Returns whether some file leads to this gate.
+pub(crate) fn is_led(listen: &str) -> bool {
+    Record::read().is_ok_and(|record| record.gate == listen && !record.files.is_empty())
+}
+
+/// A file that is to lead to the gate.
+struct Leading {
+    editor: String,
+    kind: FileKind,
+    path: PathBuf,
+    file: UserFile,
+    /// What it was before it led anywhere.
+    before: Option<String>,
+}
+
+impl Leading {
+    fn read(editor: &str, kind: FileKind, path: &Path, record: &Record) -> anyhow::Result<Leading> {
+        let path = real_path(path)?;
+        let file = UserFile::read(&path)?;
+        let wrong = || format!("{} is not changed", path.display());
+        let before = match (file.text()?, record.files.get(&path)) {
+            (Some(text), Some(changes)) => give_back(text, changes).with_context(wrong)?.text,
+            (text, _) => text.map(str::to_owned),
+        };
+        Ok(Leading { editor: editor.to_owned(), kind, path, file, before })
+    }
+
+    /// Returns the text that leads there, and what that changes.
+    fn led(&self, to: Lead<'_>) -> anyhow::Result<(String, led::Changes)> {
+        let led = led::lead(self.before.as_deref(), self.kind, to);
+        led.with_context(|| format!("{} is not changed", self.path.display()))
+    }
+}
+
+fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit> {
+    if folders.is_empty() {
+        let known: Vec<_> = EDITIONS.iter().map(|edition| edition.name).collect();
+        bail!("no settings of {} are found: name the folder of yours with --user-data-dir", known.join(", "));
+    }
+    let standing = Standing::lock()?;
+    let mut record = Record::read()?;
+    let files = to_lead(folders, &record)?;
+    let mut names = standing.upstreams()?;
+    let last = standing::last_url()?;
+    for file in files.iter().filter(|file| file.kind == FileKind::Models) {
+        let text = file.before.as_deref().unwrap_or_default();
+        for target in
+            models::targets(text, last.as_deref()).with_context(|| file.path.display().to_string())?
+        {
+            names.add(&target, &standing::is_usual);
+        }
+    }
+    // Whatever is wrong with a file is known before anything begins.
+    for file in &files {
+        file.led(Lead { gate: "http://127.0.0.1:0", names: &names })?;
+        file.file.ensure_writable()?;
+    }
+    standing.keep_upstreams(&names)?;
+    let gate = standing.gate(MayMove::Yes, printer)?;
+    let to = Lead { gate: gate.listen(), names: &names };
+    let led = files.iter().map(|file| file.led(to)).collect::<anyhow::Result<Vec<_>>>()?;
+    gate.listen().clone_into(&mut record.gate);
+    let (leading, other): (Vec<_>, Vec<_>) =
+        files.iter().zip(&led).partition(|(_, (_, changes))| !changes.is_empty());
+    for (file, (_, changes)) in &leading {
+        record.files.insert(file.path.clone(), changes.clone());
+    }
+    record.write()?;
+    for (file, (text, _)) in &leading {
+        file.file.replace(Some(text))?;
+        printer.line(&format!("{}: {} leads to {}", file.editor, file.path.display(), gate.listen()))?;
+    }
+    // What has nothing to lead any more is as it was before.
+    for (file, _) in other {
+        file.file.replace(file.before.as_deref())?;
+        record.files.remove(&file.path);
+    }
+    record.write()?;
+    let texts = files.iter().zip(&led).map(|(file, (text, _))| (file.kind, &*file.path, &**text));
+    status::said_of(texts, gate.listen())?.iter().try_for_each(|line| printer.line(line))?;
+    printer.line(
+        "An editor that runs follows at once. Agents in it that are Copilot CLI need a new window from `leafgate exec code .`.",
+    )?;
+    printer.line(&not_seen())?;
+    printer.line("`leafgate vscode off` gives the settings back, `leafgate stop` ends the gate.")?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Returns the files of these folders, and those that were led before: the gate may have moved.
+fn to_lead(folders: &[SettingsFolder], record: &Record) -> anyhow::Result<Vec<Leading>> {
+    let mut files: Vec<Leading> = Vec::new();
+    let mut add = |editor: &str, kind, path: &Path| {
+        let file = Leading::read(editor, kind, path, record)?;
+        if files.iter().all(|known| known.path != file.path) {
+            files.push(file);
+        }
+        anyhow::Ok(())
+    };
+    for folder in folders {
+        for kind in FileKind::ALL {
+            folder.files(kind).iter().try_for_each(|path| add(&folder.editor, kind, path))?;
+        }
+    }
+    for path in record.files.keys().filter(|path| path.exists()) {
+        let kind = FileKind::ALL.into_iter().find(|kind| path.ends_with(kind.name()));
+        add("led before", kind.unwrap_or(FileKind::Settings), path)?;
+    }
+    Ok(files)
+}
+
+fn off(args: &EditorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let _standing = Standing::lock()?;
+    let mut record = Record::read()?;
+    let folders = args.folders.iter().map(|folder| real_path(SettingsFolder::at(folder).path()));
+    let folders = folders.collect::<anyhow::Result<Vec<_>>>()?;
+    let is_meant = |path: &Path| folders.is_empty() || folders.iter().any(|folder| path.starts_with(folder));
+    let paths: Vec<PathBuf> = record.files.keys().filter(|path| is_meant(path)).cloned().collect();
+    if paths.is_empty() {
+        printer.error_line("leafgate: no settings lead to the gate");
+        return Ok(Exit::Done);
+    }
+    let mut exit = Exit::Done;
+    for path in paths {
+        let changes = &record.files[&path];
+        let given = give_back_file(&path, changes);
+        match given.with_context(|| format!("{} stays as it is", path.display())) {
+            Ok(left) => {
+                record.files.remove(&path);
+                printer.line(&format!("{} is as it was", path.display()))?;
+                for name in left {
+                    printer.error_line(&format!("leafgate: but for {name}, which was changed meanwhile"));
+                }
+            }
+            Err(error) => {
+                printer.error_line(&format!("leafgate: {error:#}"));
+                exit = Exit::Bad;
+            }
+        }
+    }
+    record.write()?;
+    if let Some(gate) = standing::running()?.filter(|_| record.files.is_empty()) {
+        printer.line(&format!("The gate at {} goes on: `leafgate stop` ends it.", gate.listen))?;
+    }
+    printer.flush()?;
+    Ok(exit)
+}
+
+/// Gives a file back; returns what was changed meanwhile.
+fn give_back_file(path: &Path, changes: &led::Changes) -> anyhow::Result<Vec<String>> {
+    let file = UserFile::read(path)?;
+    let Some(text) = file.text()? else { return Ok(Vec::new()) };
+    let given = give_back(text, changes)?;
+    file.replace(given.text.as_deref())?;
+    Ok(given.left)
+}
