@@ -49,11 +49,12 @@ fn cleaned(name: &str) -> String {
 
 impl Place {
     fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir().expect("a folder can be made");
         for folder in ["w/x", "home", "elsewhere/x"] {
-            fs::create_dir_all(root.path().join(folder)).unwrap();
+            fs::create_dir_all(root.path().join(folder)).expect("the folder is ours");
         }
-        std::os::unix::fs::symlink(root.path().join("elsewhere/x"), root.path().join("w/link")).unwrap();
+        std::os::unix::fs::symlink(root.path().join("elsewhere/x"), root.path().join("w/link"))
+            .expect("the folder is ours");
         Place { root }
     }
 
