@@ -43,6 +43,18 @@ impl Message {
         self.start.split(' ').nth(1).unwrap_or_default()
     }
 
+    /// The message as it is sent: with the length of its body, in one piece.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut head = format!("{}\r\n", self.start);
+        let framing = |name: &str| matches!(name, "content-length" | "transfer-encoding");
+        for (name, value) in self.headers.iter().filter(|(name, _)| !framing(name)) {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("content-length: {}\r\n\r\n", self.body.len()));
+        [head.as_bytes(), &self.body].concat()
+    }
+
     /// The body as JSON.
     ///
     /// # Errors

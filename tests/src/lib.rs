@@ -13,6 +13,7 @@ pub struct Readme;
 pub mod admin;
 pub mod gate;
 pub mod http;
+pub mod intercept;
 pub mod model;
 pub mod paths;
 pub mod plant;

@@ -1,4 +1,4 @@
-//! Where scripts with real clients play: four gates, the upstream behind them, and a person who decides as the script says.
+//! Where scripts with real clients play: gates, the upstream behind them, and a person who decides as the script says.
 //!
 //! A script gets addresses and speaks HTTP with all of them, so that a library in another language needs no kit of its own:
 //!
@@ -8,21 +8,26 @@
 //! | `lively` | a gate before the upstream; clients that wait hear from it at once |
 //! | `quiet` | the same, but clients that wait hear nothing |
 //! | `team` | a gate before the upstream that serves a [`team`](model::team) |
+//! | `editor` | a gate before the upstream, which is Copilot's at `/u/copilot` |
 //! | `upstream` | a recording [`model`] |
+//! | `proxy` | leads every host to the upstream; `certificate` is the file with its authority |
 //! | `control` | tells what has left and what waits, and decides for the person |
 //!
-//! All gates have one policy. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
+//! Libraries and agents play on the first four gates, editors on the fifth, beside the proxy. All gates have one policy. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::admin::{Admin, Events};
 use crate::gate::Gate;
 use crate::http::Message;
+use crate::intercept::Proxy;
 use crate::model;
 use crate::upstream::{Requests, Upstream};
 
@@ -68,43 +73,83 @@ const QUIET: [&str; 4] = ["--pause-silence", "600", "--pause-keepalive", "600"];
 pub struct Stage {
     /// What a script is told: addresses by name.
     addresses: Value,
-    _gates: Vec<Gate>,
-    _policy: TempDir,
+    upstream: Upstream,
+    gates: Vec<Gate>,
+    reviewers: BTreeMap<&'static str, Reviewer>,
+    /// The policy, and other files that gates and scripts read.
+    folder: TempDir,
 }
 
 impl Stage {
-    /// Starts everything.
+    /// Starts what libraries and agents need.
     ///
     /// # Errors
     /// When a gate does not start.
     pub fn open() -> Result<Self> {
-        let policy = tempfile::tempdir()?;
-        std::fs::write(policy.path().join("rules.toml"), POLICY)?;
-        let folder = policy.path().to_string_lossy().into_owned();
-        let team = policy.path().join("team.json");
-        std::fs::write(&team, model::team::FILE)?;
-        let team = team.to_string_lossy().into_owned();
+        let mut stage = Stage::empty()?;
+        let team = stage.file("team.json", model::team::FILE)?;
+        let upstream = stage.upstream.url();
+        stage.add("echo", "echo:", LIVELY, &[])?;
+        stage.add("lively", &upstream, LIVELY, &[])?;
+        stage.add("quiet", &upstream, QUIET, &[])?;
+        stage.add("team", &upstream, LIVELY, &["--agents", &team])?;
+        stage.controlled()
+    }
+
+    /// Starts what editors need.
+    ///
+    /// # Errors
+    /// When the gate does not start.
+    pub fn for_editors() -> Result<Self> {
+        let mut stage = Stage::empty()?;
+        let upstream = stage.upstream.url();
+        let named = |name: &str, path: &str| {
+            format!("[upstreams.{name}]\nurl = \"{upstream}{path}\"\nkind = \"copilot\"\n")
+        };
+        let named = format!("{}{}", named("copilot", ""), named("copilot-proxy", "/proxy"));
+        let settings = stage.file("settings.toml", &named)?;
+        stage.add("editor", &upstream, LIVELY, &["--config", &settings])?;
+        let proxy = Proxy::before(stage.upstream.address())?;
+        stage.addresses["proxy"] = json!(proxy.url());
+        stage.addresses["certificate"] = json!(stage.file("authority.pem", proxy.certificate())?);
+        stage.controlled()
+    }
+
+    fn empty() -> Result<Self> {
         let upstream = Upstream::answering(model::answer)?;
-        let mut addresses = json!({ "upstream": upstream.url() });
-        let (mut gates, mut reviewers) = (Vec::new(), BTreeMap::new());
-        for (name, to, pauses) in [
-            ("echo", "echo:", LIVELY),
-            ("lively", &upstream.url(), LIVELY),
-            ("quiet", &upstream.url(), QUIET),
-            ("team", &upstream.url(), LIVELY),
-        ] {
-            let mut arguments = [&["--policy", &folder, "--upstream", to][..], &pauses].concat();
-            if name == "team" {
-                arguments.extend(["--agents", &team]);
-            }
-            let gate = Gate::start(&arguments)?;
-            addresses[name] = json!(format!("http://{}", gate.address()));
-            reviewers.insert(name, Reviewer::of(&gate)?);
-            gates.push(gate);
-        }
-        let control = Control { left: upstream.requests(), reviewers };
-        addresses["control"] = json!(Upstream::answering(move |call| Ok(control.answer(call)))?.url());
-        Ok(Stage { addresses, _gates: gates, _policy: policy })
+        let addresses = json!({ "upstream": upstream.url() });
+        let folder = tempfile::tempdir()?;
+        let (gates, reviewers) = (Vec::new(), BTreeMap::new());
+        let stage = Stage { addresses, upstream, gates, reviewers, folder };
+        stage.file("policy/rules.toml", POLICY)?;
+        Ok(stage)
+    }
+
+    /// Writes a file; returns its path.
+    fn file(&self, name: &str, text: &str) -> Result<String> {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().context("a file in no folder")?)?;
+        std::fs::write(&path, text)?;
+        Ok(path.to_string_lossy().into_owned())
+    }
+
+    /// Starts a gate before an upstream.
+    fn add(&mut self, name: &'static str, to: &str, pauses: [&str; 4], more: &[&str]) -> Result<()> {
+        let policy = self.folder.path().join("policy");
+        let policy = policy.to_string_lossy();
+        let gate = Gate::start(&[&["--policy", &policy, "--upstream", to], &pauses[..], more].concat())?;
+        self.addresses[name] = json!(format!("http://{}", gate.address()));
+        self.reviewers.insert(name, Reviewer::of(&gate)?);
+        self.gates.push(gate);
+        Ok(())
+    }
+
+    /// Lets a script control it.
+    fn controlled(mut self) -> Result<Self> {
+        let reviewers = std::mem::take(&mut self.reviewers);
+        let control = Control { left: self.upstream.requests(), reviewers };
+        self.addresses["control"] = json!(Upstream::answering(move |call| Ok(control.answer(call)))?.url());
+        Ok(self)
     }
 
     /// The variable that a script reads, and its value.
@@ -122,6 +167,7 @@ impl Stage {
 /// | `/GATE/paused` | the next turn that begins to wait, which is waited for |
 /// | `/GATE/until/STATE` | the next turn that comes into a state |
 /// | `/GATE/resume/TURN` | lets a turn go as it stands |
+/// | `/GATE/reword/TURN/OLD/NEW` | puts a word in the place of another one, wherever it stands in a turn |
 /// | `/GATE/cancel/TURN` | gives a turn up |
 /// | `/GATE/mode/MODE` | chooses which turns wait although no rule asks |
 /// | `/GATE/pending` | the turns that wait |
@@ -157,6 +203,7 @@ impl Control {
             ["paused"] => reviewer.until(|event| event["event"] == "paused"),
             ["until", state] => reviewer.until(|event| event["turn"]["state"] == *state),
             ["resume", turn] => reviewer.resume(turn),
+            ["reword", turn, old, new] => reviewer.reword(turn, old, new),
             ["cancel", turn] => done(&reviewer.admin.cancel(turn)?),
             ["mode", mode] => done(&reviewer.admin.put("/v1/mode", &json!({ "mode": mode }))?),
             ["pending"] => reviewer.admin.get("/v1/pending"),
@@ -186,6 +233,16 @@ impl Reviewer {
         Ok(events.until(condition)?["turn"].take())
     }
 
+    fn reword(&self, turn: &str, old: &str, new: &str) -> Result<Value> {
+        let seen = self.admin.turn(turn)?;
+        let sections = seen["sections"].as_array().into_iter().flatten();
+        let leaves = sections.flat_map(|section| section["leaves"].as_array().into_iter().flatten());
+        let words = leaves.filter_map(|leaf| Some((leaf["pointer"].as_str()?, leaf["text"].as_str()?)));
+        let mut worded = words.filter(|(_, text)| text.contains(old)).peekable();
+        ensure!(worded.peek().is_some(), "no leaf holds `{old}`");
+        worded.try_fold(Value::Null, |_, (leaf, text)| self.admin.set(turn, leaf, &text.replace(old, new)))
+    }
+
     fn resume(&self, turn: &str) -> Result<Value> {
         let seen = self.admin.turn(turn)?;
         done(&self.admin.resume(turn, seen["digest"].as_str().context("a turn without a digest")?)?)
@@ -197,11 +254,15 @@ fn done(answer: &Message) -> Result<Value> {
     answer.json()
 }
 
-/// A request as scripts read it.
+/// A request as scripts read it: what is packed is unpacked, for scripts that look for a word.
 fn shown(request: &Message) -> Value {
+    let mut unpacked = Vec::new();
+    let is_packed = request.header("content-encoding") == Some("gzip")
+        && GzDecoder::new(&*request.body).read_to_end(&mut unpacked).is_ok();
     json!({
+        "method": request.start.split(' ').next(),
         "target": request.target(),
         "headers": request.headers,
-        "body": String::from_utf8_lossy(&request.body),
+        "body": String::from_utf8_lossy(if is_packed { &unpacked } else { &request.body }),
     })
 }

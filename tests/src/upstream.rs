@@ -1,7 +1,7 @@
 //! An upstream that keeps every byte of what reaches it, served by threads of its own over plain sockets.
 
-use std::io::{BufReader, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::{BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result};
@@ -79,7 +79,13 @@ impl Upstream {
             for stream in listener.incoming().flatten() {
                 let (requests, responder) = (requests.clone(), Arc::clone(&responder));
                 // A connection that breaks off is its client's business.
-                std::thread::spawn(move || serve(stream, &requests, &*responder));
+                std::thread::spawn(move || {
+                    stream.set_nodelay(true)?;
+                    serve(stream, |request| {
+                        requests.note(&request);
+                        responder(&request)
+                    })
+                });
             }
         });
         Ok(upstream)
@@ -129,22 +135,14 @@ impl Requests {
     }
 }
 
-fn serve(stream: TcpStream, requests: &Requests, responder: &Responder) -> Result<()> {
-    stream.set_nodelay(true)?;
+/// Answers every request of a connection.
+pub(crate) fn serve(
+    stream: impl Read + Write,
+    mut respond: impl FnMut(Message) -> Result<Message>,
+) -> Result<()> {
     let mut stream = BufReader::new(stream);
     while let Some(request) = http::read(&mut stream)? {
-        requests.note(&request);
-        let answer = responder(&request)?;
-        let mut head = format!("{}\r\n", answer.start);
-        for (name, value) in answer
-            .headers
-            .iter()
-            .filter(|(name, _)| !matches!(name.as_str(), "content-length" | "transfer-encoding"))
-        {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        head.push_str(&format!("content-length: {}\r\n\r\n", answer.body.len()));
-        stream.get_mut().write_all(&[head.as_bytes(), &answer.body].concat())?;
+        stream.get_mut().write_all(&respond(request)?.to_bytes())?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 const ADDRESSES = JSON.parse(process.env.LEAFGATE_STAGE);
 
 export const { echo: ECHO, lively: LIVELY, quiet: QUIET, team: TEAM, upstream: UPSTREAM } = ADDRESSES;
+export const { editor: EDITOR, proxy: PROXY, certificate: CERTIFICATE } = ADDRESSES;
 
 // What the upstream's model calls tools with, and names of it that are answered with errors.
 export const ARGUMENTS = '{"path":  "notes.txt", "lines": [1, 20]}';

@@ -1,9 +1,10 @@
-//! Tests with real client libraries, unmodified but for their base URL, and with coding agents that `leafgate exec` starts: [`python`] and
-//! [`node`], each in an environment below `target/`.
+//! Tests with real client libraries, unmodified but for their base URL, with coding agents that `leafgate exec` starts, and with VS Code:
+//! [`python`], [`node`] and [`editors`], each in an environment below `target/`.
 //!
 //! Scripts in `tests/clients/` hold what a library must see; gates, upstream and person are a [`Stage`] of ours. A language that is not
 //! installed is skipped with a line that says so, and in CI fails the run.
 
+mod editors;
 mod node;
 mod python;
 
@@ -24,6 +25,7 @@ pub(crate) fn test(language: &str, long: bool) -> Result<()> {
         "Python" => python::tests(),
         "Node" => node::tests(),
         "Agents" => node::agents(),
+        "Editors" => editors::tests(),
         _ => bail!("no client tests in {language}"),
     };
     match prepared {
@@ -39,7 +41,10 @@ pub(crate) fn test(language: &str, long: bool) -> Result<()> {
 /// Every language has a stage of its own: no session of one is known to the other's gates.
 fn play(language: &str, tests: &mut Command, long: bool) -> Result<()> {
     step(&format!("running the client tests in {language}"));
-    let stage = Stage::open()?;
+    let stage = match language {
+        "Editors" => Stage::for_editors()?,
+        _ => Stage::open()?,
+    };
     let (variable, addresses) = stage.variable();
     tests.env(variable, addresses);
     if long {

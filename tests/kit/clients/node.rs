@@ -19,23 +19,23 @@ const LOCKFILE: &str = "package-lock.json";
 
 /// The libraries.
 pub(super) fn tests() -> Result<Command> {
-    tests_in("node").map(|(tests, _)| tests)
+    tests_in("node", |_| Ok(())).map(|(tests, _)| tests)
 }
 
 /// The agents, which are told where they are and what they are put behind.
 pub(super) fn agents() -> Result<Command> {
-    let (mut tests, folder) = tests_in("agents")?;
+    let (mut tests, folder) = tests_in("agents", |_| Ok(()))?;
     tests.env("LEAFGATE_AGENTS", folder.join("node_modules"));
     tests.env("LEAFGATE_BIN", gate::binary()?);
     tests.env("LEAFGATE_README", paths::root().join("README.md"));
     Ok(tests)
 }
 
-/// Prepares the tests of a folder; also returns where its packages are.
-fn tests_in(name: &str) -> Result<(Command, PathBuf)> {
+/// Prepares the tests of a folder, with what else is to be installed there; also returns where its packages are.
+pub(super) fn tests_in(name: &str, further: impl FnOnce(&Path) -> Result<()>) -> Result<(Command, PathBuf)> {
     check_version()?;
     let (scripts, folder) = (paths::root().join("tests/clients").join(name), paths::target().join(name));
-    fill(&scripts, &folder)?;
+    fill(&scripts, &folder, further)?;
     let mut tests = Command::new("node");
     tests.args(["--test", "--test-concurrency=1", "--test-reporter=spec"]);
     tests.args(copy(&scripts, &folder)?).current_dir(&folder);
@@ -53,7 +53,7 @@ fn check_version() -> Result<()> {
 }
 
 /// Installs the packages where they are not up to date.
-fn fill(scripts: &Path, folder: &Path) -> Result<()> {
+fn fill(scripts: &Path, folder: &Path, further: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let wanted = std::fs::read_to_string(scripts.join(LOCKFILE)).context("there is no lockfile")?;
     let installed = folder.join("installed-lock.json");
     if std::fs::read_to_string(&installed).is_ok_and(|found| found == wanted) {
@@ -66,11 +66,17 @@ fn fill(scripts: &Path, folder: &Path) -> Result<()> {
     for pinned in ["package.json", LOCKFILE] {
         std::fs::copy(scripts.join(pinned), folder.join(pinned))?;
     }
-    // What packages do on installation is not needed, and so not run.
-    run(Command::new("npm")
-        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
-        .current_dir(folder))?;
+    install(folder, &["ci"])?;
+    further(folder)?;
     Ok(std::fs::write(&installed, wanted)?)
+}
+
+/// Installs what the lockfile of a folder says. What packages do on installation is not needed, and so not run.
+pub(super) fn install(folder: &Path, how: &[&str]) -> Result<()> {
+    run(Command::new("npm")
+        .args(how)
+        .args(["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+        .current_dir(folder))
 }
 
 /// Copies the scripts to the packages, and returns those that hold tests.

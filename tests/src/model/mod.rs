@@ -11,6 +11,7 @@
 //! | a model of the name `talks` | `All done.`, whatever is offered |
 //! | a model of the name `delegates`, which is offered a tool that starts agents | a call of that tool until there is a result, then `All done.` |
 //! | the prompt of an agent of [`team`] | what that agent does |
+//! | a prompt that holds `CALLS [[TOOL, {…}], …]` | these calls, one after the other, then the tokens that it was shown |
 //! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
 //! | any other | what the last message says, word for word |
 //!
@@ -20,6 +21,8 @@
 
 mod agents;
 mod chat;
+mod copilot;
+mod directed;
 mod gemini;
 mod messages;
 mod responses;
@@ -58,8 +61,11 @@ const TALKS: &str = "talks";
 /// The model that has an agent do the work.
 const DELEGATES: &str = "delegates";
 
-/// What these two say.
+/// What is said when all is done.
 const DONE: &str = "All done.";
+
+/// What Copilot serves without `/v1`.
+const BARE: [&str; 3] = ["chat/completions", "embeddings", "responses"];
 
 /// How often the official libraries have tried already, as they say themselves.
 const TRIED: &str = "x-stainless-retry-count";
@@ -97,6 +103,8 @@ impl Call {
 
 /// An answer, before it has the form of an API.
 struct Reply {
+    /// Its name, where clients go on from it by name.
+    id: String,
     model: String,
     turn: Turn,
 }
@@ -119,6 +127,9 @@ pub fn answer(request: &Message) -> Result<Message> {
     if let Some((model, method)) = gemini::asked(path).filter(|_| request.start.starts_with("POST ")) {
         return generated(request, model, method);
     }
+    if let Some(answer) = copilot::answer(request, path) {
+        return Ok(answer);
+    }
     let Some(endpoint) = endpoint(path).filter(|_| request.start.starts_with("POST ")) else {
         return Ok(json_answer("200 OK", &json!({ "object": "list", "data": [] })));
     };
@@ -129,7 +140,7 @@ pub fn answer(request: &Message) -> Result<Message> {
     }
     match endpoint {
         "chat/completions" => Ok(spoken(&body, endpoint, &chat::FORM)),
-        "responses" => Ok(spoken(&body, endpoint, &responses::FORM)),
+        "responses" => Ok(spoken(&responses::whole_of(body), endpoint, &responses::FORM)),
         "messages" => Ok(spoken(&body, endpoint, &messages::FORM)),
         "messages/count_tokens" => Ok(json_answer("200 OK", &json!({ "input_tokens": request.body.len() }))),
         "embeddings" => Ok(json_answer("200 OK", &embeddings(&body))),
@@ -159,11 +170,13 @@ fn generated(request: &Message, model: &str, method: &str) -> Result<Message> {
     Ok(message("200 OK", "text/event-stream", events.concat()))
 }
 
-/// A path without what stands before the API's own names; Azure puts the model there.
+/// A path without what stands before the API's own names: Azure puts the model there, Copilot nothing.
 fn endpoint(path: &str) -> Option<&str> {
     let deployed =
         || path.strip_prefix("/openai/deployments/")?.split_once('/').map(|(_, endpoint)| endpoint);
-    path.strip_prefix("/v1/").or_else(deployed)
+    let path = path.strip_prefix("/proxy").unwrap_or(path);
+    let bare = || path.strip_prefix('/').filter(|endpoint| BARE.contains(endpoint));
+    path.strip_prefix("/v1/").or_else(deployed).or_else(bare)
 }
 
 fn spoken(body: &Value, endpoint: &str, form: &Form) -> Message {
@@ -186,9 +199,12 @@ fn reply(body: &Value, model: &str, form: &Form) -> Reply {
     let turn = match heard.tool {
         _ if model == TALKS => Turn::Says(DONE.to_owned()),
         _ if model == DELEGATES => agents::turn(body),
-        tool => team::turn(body).unwrap_or_else(|| first(tool, heard.is_result, heard.text)),
+        tool => team::turn(body)
+            .or_else(|| directed::turn(body))
+            .or_else(|| directed::fitted(&heard.text))
+            .unwrap_or_else(|| first(tool, heard.is_result, heard.text)),
     };
-    Reply { model: model.to_owned(), turn }
+    Reply { id: body["id"].as_str().unwrap_or_default().to_owned(), model: model.to_owned(), turn }
 }
 
 /// A call of the first tool, or the last message once more.
