@@ -242,7 +242,10 @@ fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
     assert!(shown.contains("Paused by mode: Pause next turn") && !shown.contains(EMAIL), "{shown}");
     let label = turn["label"].as_str().unwrap();
     let listed = gate.run(&["sessions", "list"]).out;
-    assert!(listed.starts_with(&format!("* {label}  “Write to EMAIL_")) && !listed.contains(EMAIL), "{listed}");
+    assert!(
+        listed.starts_with(&format!("* {label}  “Write to EMAIL_")) && !listed.contains(EMAIL),
+        "{listed}"
+    );
     assert!(listed.contains("  1 turn, the last ") && listed.contains(", 1 waiting"), "{listed}");
     let end = label.rsplit('…').next().unwrap();
     let selected = gate.json(&["sessions", "select", end, "--json"]);
