@@ -77,7 +77,9 @@ impl OfRequest {
         truth(self.stream, context.stream)
             && truth(self.subagent, context.subagent)
             && (self.models.is_empty()
-                || context.model.is_none_or(|model| self.models.iter().any(|glob| glob.matches_any_case(model))))
+                || context
+                    .model
+                    .is_none_or(|model| self.models.iter().any(|glob| glob.matches_any_case(model))))
             && named(&self.agents, context.agent)
             && named(&self.sessions, session)
             && (named(&self.upstreams, context.upstream) || named(&self.upstreams, upstream_name))

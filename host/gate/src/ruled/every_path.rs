@@ -168,6 +168,7 @@ impl Read {
             to: &to,
             lane: None,
             title: Title { location: "chat".into(), name: "a".into() },
+            behind: None,
             vault: &Read::vault(),
         };
         Ruling::of(asked, &self.document)
