@@ -39,8 +39,11 @@ pub(crate) struct Sessions {
     values: MemoryBound,
     vaults: Mutex<LruCache<Arc<str>, Vault>>,
     /// Which conversation a response belongs to and what is known of it, by the HMAC of its id.
-    responses: Mutex<LruCache<String, (Arc<str>, Option<Arc<Behind>>)>>,
+    responses: Mutex<LruCache<String, KnownResponse>>,
 }
+
+/// A conversation, and what is known of a response in it.
+type KnownResponse = (Arc<str>, Option<Arc<Behind>>);
 
 /// What a request's header says about its conversation.
 #[derive(Clone, Debug, Default)]

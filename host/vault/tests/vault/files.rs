@@ -119,10 +119,19 @@ fn changed(name: String, how: u8) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
+    /// Both names have what is `shared`, so that every way to lead a name elsewhere is met with two
+    /// clients that read it, too; and each may have more of its own.
     #[test]
     fn names_are_one_file_only_where_stat_says_so(
-        bases in prop::array::uniform2(0_usize..4),
-        changes in prop::array::uniform2(prop::collection::vec(0_u8..40, 0..3)),
+        bases in prop_oneof![
+            4 => (0_usize..4).prop_map(|base| [base, base]),
+            1 => prop::array::uniform2(0_usize..4),
+        ],
+        shared in prop::collection::vec(0_u8..27, 0..3),
+        own in prop::array::uniform2(prop_oneof![
+            1 => Just(Vec::new()),
+            1 => prop::collection::vec(0_u8..27, 1..2),
+        ]),
     ) {
         /// All cases begin with the same files.
         static PLACE: LazyLock<Place> = LazyLock::new(Place::new);
@@ -130,7 +139,8 @@ proptest! {
         let root = place.root.path().to_string_lossy().into_owned();
         let all = [format!("{root}/w/.env"), ".env".into(), "x/.env".into(), format!("{root}/w/a b.env")];
         let spelled = |n: usize| {
-            changes[n].iter().fold(all[bases[n]].clone(), |name, how| changed(name, *how))
+            let changes = shared.iter().chain(&own[n]);
+            changes.fold(all[bases[n]].clone(), |name, how| changed(name, *how))
         };
         let names = [spelled(0), spelled(1)];
         let [Some(one), Some(other)] = names.each_ref().map(|name| FileName::parse(name)) else {
@@ -178,6 +188,12 @@ fn plain_spellings_of_a_name_are_one_file() {
     ] {
         assert!(!is_same(one, other), "{one} {other}");
     }
+}
+
+/// What Linux has no second reading for: two slashes are a server elsewhere.
+#[test]
+fn a_name_that_is_a_server_somewhere_is_no_file() {
+    assert!(FileName::parse("//w/.env").is_none() && FileName::parse(r"\\w\.env").is_none());
 }
 
 #[test]
