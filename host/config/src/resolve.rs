@@ -58,12 +58,6 @@ pub struct Shown {
     pub about: &'static str,
 }
 
-/// The upstreams of Copilot's clients. An editor asks the second for its completions, by paths that the first has as well.
-const COPILOT: [(&str, &str); 2] = [
-    ("copilot", "https://api.githubcopilot.com"),
-    ("copilot-proxy", "https://copilot-proxy.githubusercontent.com"),
-];
-
 /// What of a named upstream is its own alone.
 const OWN: [&str; 3] = ["kind", "policy", "url"];
 
@@ -85,14 +79,6 @@ impl Settings {
     /// Adds a value that is built in, where nothing else is set.
     pub fn default_to(&mut self, key: &str, value: Value) {
         self.values.entry(key.to_owned()).or_insert((value, Source::Default));
-    }
-
-    /// Adds the upstreams of Copilot's clients, `/u/copilot` and `/u/copilot-proxy`, where nobody has
-    /// given these names to others.
-    pub fn add_copilot(&mut self) {
-        for (name, url) in COPILOT {
-            self.default_to(&format!("{UPSTREAMS}.{name}.url"), url.into());
-        }
     }
 
     /// Returns a value.
@@ -375,25 +361,6 @@ mod tests {
         let text = "[limits]\nbody = 512\nevents = 9223372036854775807\ndepth = 5000\nidle = '1ms'\n[reload]\nrise = 101\n\
                     [store]\nsize = '1 KiB'\ndays = 9223372036854775807\n";
         insta::assert_snapshot!(complaints(text));
-    }
-
-    #[test]
-    fn the_upstreams_of_copilot_are_there_unless_somebody_has_their_names() {
-        let text = "proxy = 'none'\n[upstreams.copilot]\nurl = 'http://127.0.0.1:1'\nkind = 'copilot'\n";
-        let mut settings = Settings::of([file("f", text)]);
-        settings.add_copilot();
-        let said: Vec<_> = settings
-            .upstreams()
-            .map(|one| (one.name(), one.text("url").unwrap(), one.text("kind"), one.text("proxy")))
-            .collect();
-        let theirs = "https://copilot-proxy.githubusercontent.com";
-        assert_eq!(
-            said,
-            [
-                ("copilot", "http://127.0.0.1:1", Some("copilot"), Some("none")),
-                ("copilot-proxy", theirs, None, Some("none"))
-            ]
-        );
     }
 
     #[test]
