@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | clients | plugins | authors | bench | corpus [--fit] |
+//! Developer tasks: `cargo xtask demo | test [--soak] | clients | editors | plugins | authors | bench | corpus [--fit] |
 //! fuzz | invariants | requirements`.
 //!
 //! Each task says what it does before it does it, and fails where anything differs from what it promises. Nothing here is part of the
@@ -31,6 +31,8 @@ usage: cargo xtask <task>
   demo            shows in a minute what the gate does, and checks every step of it
   test [--soak]   plugins, all tests, and real clients; --soak takes longer and looks harder
   clients         the real clients of `test` alone, through the gate that is built already or now
+  editors         VS Code in a browser before a model of ours, through the gate; npm and apt have it, pictures stay in
+                  target/editors/pictures
   plugins         builds the bundled plugins and puts them where examples and tests find them
   authors         builds the example plugins in Python and JavaScript, and asks them their cases
   javascript      builds the engine of scripts anew (plugins/javascript; needs clang)
@@ -103,6 +105,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["test"] => test::test(false),
         ["test", "--soak"] => test::test(true),
         ["clients"] => clients::clients(),
+        ["editors"] => clients::editors(),
         ["plugins"] => plugins(),
         ["authors"] => authors::authors(),
         ["javascript"] => javascript::javascript(),

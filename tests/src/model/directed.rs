@@ -12,8 +12,10 @@ use super::{Call, DONE, Turn};
 /// What stands before the calls in a prompt.
 const MARK: &str = "CALLS ";
 
-/// What stands before an edit that is to be fitted into a file, and on both sides of it.
+/// What stands before an edit that is to be fitted into a file.
 const EDIT: &str = "the suggested code change:";
+
+/// What stands on both sides of it.
 const FENCE: &str = "```";
 
 /// What stands in arguments for the token that was shown last.
@@ -44,11 +46,12 @@ pub(super) fn turn(body: &Value) -> Option<Turn> {
     Some(Turn::Calls(Call { id: IDS[made % IDS.len()], group: None, tool: tool.clone(), arguments }))
 }
 
-/// Returns the edit that an editor wants fitted into a file, as the file: what stands last between fences. `None` where nobody asks.
+/// Returns an edit as the file that an editor wants it fitted into: what stands last between fences. `None` where nobody asks.
 pub(super) fn fitted(prompt: &str) -> Option<Turn> {
-    let (_, block) = prompt.split_once(EDIT)?;
-    let end = block.rfind(FENCE)? + FENCE.len();
-    Some(Turn::Says(block[block.find(FENCE)?..end].to_owned()))
+    let (_, behind) = prompt.split_once(EDIT)?;
+    let (_, block) = behind.split_once(FENCE)?;
+    let (_, lines) = block.rsplit_once(FENCE)?.0.split_once('\n')?;
+    Some(Turn::Says(lines.to_owned()))
 }
 
 /// The calls that a prompt asks for: what stands behind them is of no matter.
@@ -109,6 +112,14 @@ mod tests {
     use super::*;
 
     const PROMPT: &str = r#"<request> CALLS [["read_file", {"path": ".env"}], ["write", {"text": "K=TOKEN"}]] thanks </request>"#;
+
+    #[test]
+    fn an_edit_is_fitted_as_it_is() {
+        let asked =
+            "The file:\n```sh\nA=1\n```\nThis is the suggested code change:\n```sh\nA=1\nB=2\n```\nGo on.";
+        let Some(Turn::Says(file)) = fitted(asked) else { panic!("nothing is said") };
+        assert_eq!(file, "A=1\nB=2\n");
+    }
 
     fn asked(results: &[Value]) -> Turn {
         let messages = [&[json!({ "role": "user", "content": PROMPT })], results].concat();

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{Request, Response, StatusCode};
+use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use leafgate_gate::{Gate, GateConfig, Listener, UpstreamTarget};
 use leafgate_policy::PolicySource;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -94,6 +95,9 @@ async fn answer(
         let path = parts.uri.path().to_owned();
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(Seen { path, body: body.clone() });
     }
+    if let Some(told) = told_before_a_question(&parts.method, parts.uri.path()) {
+        return json(&told);
+    }
     for own in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
         parts.headers.remove(own);
     }
@@ -105,4 +109,57 @@ async fn answer(
         }
         Err(_) => failed(StatusCode::BAD_GATEWAY),
     }
+}
+
+/// Returns what a client must be told before it asks a model: Copilot's which models there are, Gemini's
+/// with a login of Google who is logged in. An echo of what they sent says neither.
+fn told_before_a_question(method: &Method, path: &str) -> Option<Value> {
+    if method == Method::GET && path == "/models" {
+        return Some(json!({ "data": [copilot_model()] }));
+    }
+    let (_, call) = path.split_once("/v1internal:")?;
+    let project = "leafgate-doctor";
+    let tier =
+        json!({ "currentTier": { "id": "free-tier", "name": "Free" }, "cloudaicompanionProject": project });
+    match call {
+        "generateContent" | "streamGenerateContent" | "countTokens" => None,
+        "loadCodeAssist" => Some(tier),
+        _ => Some(json!({})),
+    }
+}
+
+/// A model by one of the names that Copilot CLI chooses by itself.
+fn copilot_model() -> Value {
+    let limits = json!({
+        "max_prompt_tokens": 200_000,
+        "max_output_tokens": 64_000,
+        "max_context_window_tokens": 264_000,
+    });
+    let supports = json!({ "streaming": true, "tool_calls": true, "parallel_tool_calls": true });
+    json!({
+        "id": "gpt-5.4",
+        "name": "gpt-5.4",
+        "object": "model",
+        "vendor": "leafgate",
+        "version": "gpt-5.4",
+        "preview": false,
+        "model_picker_enabled": true,
+        "capabilities": {
+            "family": "gpt-5.4",
+            "object": "model_capabilities",
+            "type": "chat",
+            "tokenizer": "o200k_base",
+            "limits": limits,
+            "supports": supports,
+        },
+        "supported_endpoints": ["/responses"],
+        "policy": { "state": "enabled", "terms": "" },
+        "billing": { "is_premium": false, "multiplier": 1 },
+    })
+}
+
+fn json(value: &Value) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(value.to_string()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }

@@ -531,7 +531,7 @@ fn an_export_of_nothing_leaves_the_file_that_is_there() {
     bytes[last] = 0xff;
     std::fs::write(bench.path().join("all.jsonl"), bytes).unwrap();
     let noise = bench.run(&["receipt", "verify", "all.jsonl"], "");
-    assert!(noise.code == 1 && noise.err.contains("line 2 is no receipt"), "{}", noise.shown());
+    assert!(noise.code == 1 && noise.err.contains("line 3 is no receipt"), "{}", noise.shown());
     let folder = bench.run(&["receipt", "verify", "data"], "");
     assert!(folder.code == 2 && folder.err.contains("cannot read data"), "{}", folder.shown());
 }
