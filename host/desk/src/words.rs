@@ -7,10 +7,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use leafgate_tree::{Draft, LeafKind, NodeId, NodeType, Role, Section, SectionKind};
+use leafgate_tree::{Draft, Leaf, LeafKind, NodeId, NodeType, Role, Section, SectionKind};
 
 /// Characters of a question that a list shows: half a line.
 const WORDS_SHOWN: usize = 48;
+
+/// Bytes of a text, as it came, in which words are looked for: nobody types more, and each request is asked.
+const LONGEST: usize = 1 << 20;
 
 /// The tag in which VS Code puts what the user typed.
 const QUERY: (&str, &str) = ("<userRequest>", "</userRequest>");
@@ -50,7 +53,9 @@ pub(crate) fn own_words(draft: &Draft) -> Option<(NodeId, Range<usize>)> {
     };
     let message = document.sections().iter().rev().find(is_asked)?;
     let mut last = None;
-    for leaf in document.lasting_leaves(message.node).filter(|leaf| leaf.kind() == LeafKind::Text) {
+    let is_said =
+        |leaf: &Leaf<'_>| leaf.kind() == LeafKind::Text && document.body_span(leaf.id()).len() <= LONGEST;
+    for leaf in document.lasting_leaves(message.node).filter(is_said) {
         let text = draft.text(leaf.id());
         let (at, is_own) = own(text.expose());
         if !at.is_empty() && (last.is_none() || is_own) {

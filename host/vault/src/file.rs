@@ -42,11 +42,11 @@ impl FileName {
             || rest.contains(has_other_readings)
             // On a system that has no drives it is a character of the name, unless a tool turns it.
             || drive.is_empty() && rest.contains('\\')
-            || rest.starts_with(['~', '@'])
+            || rest.starts_with('@')
             || rest.starts_with(edges)
             || rest.ends_with(edges)
             || rest.starts_with("//")
-            || rest.split(SEPARATORS).any(|part| part == "..")
+            || rest.split(SEPARATORS).any(|part| part == ".." || part.starts_with('~'))
             || matches!(rest.rsplit(SEPARATORS).next(), Some("" | "."));
         if is_odd {
             return None;

@@ -185,6 +185,11 @@ pub(super) const OTHERWISE: &[(&str, &str)] = &[
     ("reveal", "its call has the word of a value in it"),
     ("log tail", "it does not end by itself"),
     ("plugin dev", "it does not end by itself"),
+    ("start", "its gate outlives the test"),
+    ("stop", "it ends the gate of `start`"),
+    ("vscode on", "its gate outlives the test"),
+    ("vscode off", "it reads the settings of editors alone"),
+    ("vscode status", "it reads the settings of editors alone"),
 ];
 
 /// What calls name.
