@@ -100,7 +100,7 @@ pub(crate) struct Addition([u8; 32]);
 impl Repeats {
     /// Returns what a side request that rules hold repeats of one of these turns: of the first of
     /// which it adds nothing that is asked about, or else of the first at all. Looks at no more than
-    /// [`MOST_LEADS`] of them.
+    /// `MOST_LEADS` of them.
     ///
     /// It has the policy judge what is added, so it belongs outside of any lock.
     #[must_use]

@@ -37,7 +37,7 @@
 //!   turn's own generation, and then replaces the turn whole. Undo leads back to the very bytes and
 //!   never to a redacted value.
 //! - **A person is asked once.** A side request that repeats a turn's words and adds nothing that
-//!   anybody would be asked about shares that turn's decision ([`beside`]). Nothing else does.
+//!   anybody would be asked about shares that turn's decision (`beside.rs`). Nothing else does.
 //! - **A cancel holds.** The same question of the same conversation is not asked of a person again
 //!   for a while, and not sent, however the client asks.
 //! - **A deadline always exists**, and everything is bounded by [`DeskLimits`]. What exceeds them
