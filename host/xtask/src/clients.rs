@@ -9,7 +9,7 @@ use crate::ran::Ran;
 /// The languages that there are scripts in, and the agents that Node installs.
 const LANGUAGES: [&str; 3] = ["Python", "Node", "Agents"];
 
-/// What is as large as a browser, and so no part of [`test`].
+/// What is as large as a browser, and so no part of `cargo xtask test`.
 const EDITORS: [&str; 1] = ["Editors"];
 
 /// Runs them alone.
