@@ -10,23 +10,19 @@
 //!   a client made of it.
 //! - The other bytes of an answer stay as they are.
 //!
-//! The folder of each API has a [`Reader`] that says where its texts stand, in an answer that comes
-//! whole and in the events of a stream. [`stream`] does the work for streams, this file for the
-//! rest.
+//! What an answer says, and where, is heard by its [`Account`]. [`stream`] does the work for streams,
+//! this file for the rest.
 
 mod calls;
 mod heredoc;
-pub(crate) mod said;
 mod speech;
 mod stream;
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, ParseError};
+use leafgate_answer::{Account, Heard, Said, parse};
+use leafgate_tree::{Author, Document, Draft};
 use leafgate_vault::Vault;
 
-pub(crate) use said::{Added, CallSaid, Position, Reader, Reading, Said, TextKind, TextPlace};
 pub(crate) use stream::EventStream;
 
 use crate::apis::Api;
@@ -36,13 +32,15 @@ use speech::Speech;
 /// What one answer is restored from, and how it is read.
 pub(crate) struct Restoring {
     vault: Vault,
-    reader: Box<dyn Reader>,
-    /// The conversation, which the next request may find by the name of this answer alone; `None`
-    /// once it was told the name.
-    thread: Option<Thread>,
+    /// What is heard of the answer, until a stream takes it over.
+    account: Account,
+    thread: Named,
     /// Values may come while the answer does.
     grows: bool,
 }
+
+/// The conversation, which the next request may find by the name of this answer alone; `None` once it was told the name.
+struct Named(Option<Thread>);
 
 /// Who restores, in the journal of the answer. It is a person's copy that is written, so nothing in
 /// it is protected.
@@ -51,9 +49,10 @@ const RESTORER: Author = Author::Person;
 impl Restoring {
     /// Of the answer to a request; `None` where the API's answers are not restored.
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
-        let reader = api.conversation()?.reader(request);
-        let thread = reader.names_answers().then_some(thread);
-        Some(Restoring { vault, reader, thread, grows: false })
+        let conversation = api.conversation()?;
+        let account = Account::new(conversation.answers(), conversation.seals(request));
+        let thread = Named(account.names_answers().then_some(thread));
+        Some(Restoring { vault, account, thread, grows: false })
     }
 
     /// Of an answer during which its session may get its first value: its whole stream is read.
@@ -64,60 +63,41 @@ impl Restoring {
     /// Returns whether there is nothing to do: the session has no values yet, and the answer's name
     /// is of no use.
     pub(crate) fn is_idle(&self) -> bool {
-        self.vault.is_empty() && self.thread.is_none() && !self.grows
+        self.vault.is_empty() && self.thread.0.is_none() && !self.grows
     }
 
     /// Restores an answer that came whole.
-    pub(crate) fn whole(&mut self, answer: &Bytes) -> Bytes {
-        let Ok(document) = read(answer.clone()) else { return answer.clone() };
-        let Some(mut said) = self.said(&document, |reader, answer| reader.whole(answer)) else {
+    pub(crate) fn whole(mut self, answer: &Bytes) -> Bytes {
+        let Ok(document) = parse(answer.clone()) else { return answer.clone() };
+        let heard = self.account.whole(document);
+        if heard.is_odd {
             return answer.clone();
-        };
+        }
+        self.thread.follow(&heard);
         if self.vault.is_empty() {
             return answer.clone();
         }
-        said.push(Said::EndAll);
-        let mut draft = Draft::new(Arc::new(document));
-        let mut speech = Speech::new(self.vault.clone(), self.reader.repeats());
+        let said: Vec<Said> = heard.said.into_iter().chain([Said::EndAll]).collect();
+        let mut draft = Draft::new(heard.document);
+        let mut speech = Speech::new(self.vault, self.account.repeats());
         match speech.hear(&mut draft, &said, |_| {}) {
             Ok(()) => draft.render(),
             Err(speech::Disorder) => answer.clone(),
         }
     }
+}
 
-    /// Returns what an answer or an event says; `None` where parsers disagree about it. Remembers
-    /// the answer's name.
-    fn said(
-        &mut self,
-        document: &Document,
-        read: impl FnOnce(&mut dyn Reader, &Reading<'_>) -> Vec<Said>,
-    ) -> Option<Vec<Said>> {
-        let reading = Reading::new(document);
-        let said = read(&mut *self.reader, &reading);
-        if reading.is_odd() {
-            return None;
-        }
-        for one in &said {
-            if let Said::Id(leaf) = one {
-                self.follow(document, *leaf);
-            }
-        }
-        Some(said)
-    }
-
+impl Named {
     /// Remembers whose answer this is. An answer has one name; the first counts.
-    fn follow(&mut self, document: &Document, name: NodeId) {
-        if let (Some(name), Some(thread)) = (document.leaf(name), self.thread.take()) {
+    fn follow(&mut self, heard: &Heard) {
+        let mut names = heard.said.iter().filter_map(|said| match said {
+            Said::Id(leaf) => heard.document.leaf(*leaf),
+            _ => None,
+        });
+        if let Some((name, thread)) = names.next().and_then(|name| Some((name, self.0.take()?))) {
             thread.answered(name.text().expose());
         }
     }
-}
-
-/// Reads an answer, or an event of a stream. A text that is itself JSON stays one leaf here: it is
-/// restored as text.
-pub(crate) fn read(json: Bytes) -> Result<Document, ParseError> {
-    let limits = Limits { embedded: 0, ..Limits::default() };
-    Document::parse(json, Format::Generic, &limits)
 }
 
 #[cfg(test)]

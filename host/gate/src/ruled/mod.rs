@@ -20,11 +20,11 @@ mod stream;
 mod texts;
 mod whole;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use http::Response;
 use http::header::CONTENT_LENGTH;
-use leafgate_answer::{AnswerLimits, Api as AnswerApi};
+use leafgate_answer::Api as AnswerApi;
 use leafgate_desk::{Class, Destination, Title};
 use leafgate_policy::{Approval, Assembly, Context, OfAnswers, On, Policy};
 use leafgate_tree::{Document, NodeId};
@@ -36,7 +36,6 @@ use crate::gate::Shared;
 use crate::log::{self, RequestLogProgress, Tally};
 use crate::media;
 use crate::refusal::Refusal;
-use crate::restore::Reader;
 
 pub use outcome::AnswerOutcome;
 pub(crate) use whole::{Ruled, SoFar};
@@ -58,8 +57,8 @@ pub(crate) struct Ruling {
     pub(crate) lane: Option<Arc<str>>,
     pub(crate) title: Title,
     pub(crate) vault: Vault,
-    /// What reads the texts of its stream, until that begins.
-    reader: Mutex<Option<Box<dyn Reader>>>,
+    /// Whether its reasoning comes with an encrypted copy.
+    sealed: bool,
 }
 
 /// What a ruling is made of.
@@ -107,16 +106,8 @@ impl Ruling {
             lane: asked.lane.cloned(),
             title: asked.title,
             vault: asked.vault.clone(),
-            reader: Mutex::new(Some(conversation.reader(request))),
+            sealed: conversation.seals(request),
         }))
-    }
-
-    /// What reads the texts of its stream, where rules read them while it comes.
-    fn take_reader(&self) -> Option<Box<dyn Reader>> {
-        if self.of.whole || self.of.look_behind.is_none() {
-            return None;
-        }
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn approval(&self) -> Option<&Approval> {
@@ -197,10 +188,6 @@ impl Shared {
         if !progress.is_ruled() {
             self.answer_is(AnswerOutcome::Blocked, &Tally::default(), progress);
         }
-    }
-
-    fn answer_limits(&self) -> AnswerLimits {
-        AnswerLimits { bytes: self.limits.answer, ..AnswerLimits::default() }
     }
 }
 
