@@ -65,7 +65,7 @@ pub(crate) fn leaves(says: &dyn Says, heard: &Heard, is_event: bool) -> Vec<Node
             }
         }
     }
-    let said = heard.said.iter().filter(|said| is_event || said.is_open()).filter_map(|said| said.text());
+    let said = heard.said.iter().filter(|said| is_event || said.is_judged()).filter_map(|said| said.text());
     let said: BTreeSet<NodeId> = said.map(|(_, leaf)| leaf).collect();
     found.retain(|leaf| !said.contains(leaf));
     found

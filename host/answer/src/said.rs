@@ -219,10 +219,21 @@ impl Said {
         }
     }
 
-    /// Whether it is a text in which something may be changed.
+    /// Whether it is a text that rules read: one that may be changed, or one that says words to people beside a seal. What
+    /// is thought beside a seal is the provider's.
     #[must_use]
-    pub fn is_open(self) -> bool {
-        matches!(self, Said::More(..) | Said::Repeat(..))
+    pub fn is_judged(self) -> bool {
+        match self {
+            Said::More(..) | Said::Repeat(..) => true,
+            Said::Shown(place, _) | Said::ShownAgain(place, _) => !place.text.is_reasoning(),
+            Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) | Said::EndAll => false,
+        }
+    }
+
+    /// Whether it is a text in which nothing may be changed.
+    #[must_use]
+    pub fn is_sealed(self) -> bool {
+        matches!(self, Said::Shown(..) | Said::ShownAgain(..))
     }
 }
 

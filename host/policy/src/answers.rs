@@ -13,8 +13,8 @@ pub enum NotWritten {
     /// What they left has another form.
     #[error("response rules left no answer that can be read")]
     Form,
-    /// What they left of a call is none.
-    #[error("a response rule left no tool call: {0}")]
+    /// What they left of a call is none, or they changed what cannot be changed.
+    #[error("what response rules left cannot be written into the answer: {0}")]
     Call(CallError),
 }
 

@@ -31,7 +31,7 @@ pub struct ToolCall {
     pub is_json: bool,
 }
 
-/// Why calls cannot be written into an answer.
+/// Why calls or texts cannot be written into an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// There are more or fewer than the answer has.
@@ -54,6 +54,9 @@ pub enum CallError {
         /// Which call.
         at: usize,
     },
+    /// What is signed is refused by the provider in any other form.
+    #[error("a text that is signed cannot be changed")]
+    Sealed,
 }
 
 impl Api {

@@ -1,6 +1,6 @@
 //! An answer that is there as a whole, as it is judged and changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct WholeAnswer {
     api: Api,
     document: Arc<Document>,
     texts: Vec<Vec<NodeId>>,
+    /// Those in which nothing may be changed.
+    sealed: BTreeSet<NodeId>,
     calls: Vec<ToolCall>,
     /// Where each call stands.
     places: Vec<(Called, Option<Arguments>)>,
@@ -46,8 +48,10 @@ impl WholeAnswer {
         }
         let beside = beside::leaves(&*says, &heard, false).into_iter().map(|leaf| vec![leaf]);
         let texts = runs(&heard).into_iter().chain(beside).collect();
+        let sealed = heard.said.iter().filter(|said| said.is_sealed()).filter_map(|said| said.text());
+        let sealed = sealed.map(|(_, leaf)| leaf).collect();
         let (calls, places) = (account.calls(), places(&heard));
-        Ok(WholeAnswer { api, texts, calls, places, document: heard.document })
+        Ok(WholeAnswer { api, texts, sealed, calls, places, document: heard.document })
     }
 
     /// Returns the calls, in order.
@@ -56,9 +60,9 @@ impl WholeAnswer {
         &self.calls
     }
 
-    /// Returns where the texts stand that people read and that may be changed, those that clients join with each other in
+    /// Returns where the texts stand that people read, those that clients join with each other in
     /// one list: what the model says, then what stands beside it, as what a provider's own tools gave. Signed reasoning is
-    /// none of them.
+    /// none of them; a signed text that is none is, and cannot be changed.
     #[must_use]
     pub fn texts(&self) -> &[Vec<NodeId>] {
         &self.texts
@@ -96,6 +100,9 @@ impl WholeAnswer {
     pub fn changed(&self, texts: &[(NodeId, String)], calls: &[ToolCall]) -> Result<Value, CallError> {
         if self.calls.len() != calls.len() {
             return Err(CallError::Count { had: self.calls.len(), given: calls.len() });
+        }
+        if texts.iter().any(|(leaf, _)| self.sealed.contains(leaf)) {
+            return Err(CallError::Sealed);
         }
         let mut whole = self.json();
         let mut put = |node: NodeId, value: Value| {
@@ -142,10 +149,10 @@ impl fmt::Debug for WholeAnswer {
     }
 }
 
-/// The texts that may be changed: what the model says and what it thinks, as far as they follow each other.
+/// The texts that rules read: what the model says and what it thinks, as far as they follow each other.
 fn runs(heard: &Heard) -> Vec<Vec<NodeId>> {
     let mut runs: Vec<(bool, Vec<NodeId>)> = Vec::new();
-    for (place, leaf) in heard.said.iter().filter(|said| said.is_open()).filter_map(|said| said.text()) {
+    for (place, leaf) in heard.said.iter().filter(|said| said.is_judged()).filter_map(|said| said.text()) {
         if heard.document.leaf(leaf).is_none_or(|leaf| leaf.text().expose().is_empty()) {
             continue;
         }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{ToolCall, WholeAnswer};
-use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Route, Verdict, answers};
+use leafgate_answer::{CallError, ToolCall, WholeAnswer};
+use leafgate_policy::answers::{self, NotWritten};
+use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format, NodeId};
 use serde_json::Value;
 
@@ -71,7 +72,11 @@ impl Ruling {
         let before = answers::written(self.model.as_deref(), &said, calls);
         let Some(after) = self.changed(shared, before, told)? else { return Ok(None) };
         let put = answers::put_back(answer, places, &after);
-        self.read_again(&put.map_err(|error| Refusal::internal(error.to_string()))?).map(Some)
+        let put = put.map_err(|error| match error {
+            NotWritten::Call(CallError::Sealed) => Refusal::upstream(error.to_string()),
+            _ => Refusal::internal(error.to_string()),
+        });
+        self.read_again(&put?).map(Some)
     }
 
     /// Reads an answer that was changed: what leaves is what is judged further.

@@ -89,8 +89,7 @@ impl Ruling {
         }
         let conversation = api.conversation()?;
         let mut of = of.unwrap_or_default();
-        // Probabilities spell each word once more.
-        of.whole |= of.look_behind.is_some() && asks_for_probabilities(request);
+        of.whole |= of.look_behind.is_some() && asks_for_more(request);
         Some(Arc::new(Ruling {
             answers: conversation.answers(),
             policy: Arc::clone(policy),
@@ -191,26 +190,30 @@ impl Shared {
     }
 }
 
-fn asks_for_probabilities(request: &Document) -> bool {
+/// Whether an answer says words more than once: with their probabilities, or in several choices, which are complete one
+/// behind the other only at the end.
+fn asks_for_more(request: &Document) -> bool {
     let root = request.root();
     let said = |node: NodeId| request.leaf(node).map(|leaf| leaf.text().into_cow().into_owned());
-    let is_on = |key: &str| {
-        let said = request.member(root, key).and_then(said);
-        said.is_some_and(|said| !matches!(said.as_str(), "false" | "0" | "null" | ""))
+    let is_beyond = |object: NodeId, key: &str, nothing: &[&str]| {
+        let said = request.member(object, key).and_then(said);
+        said.is_some_and(|said| !nothing.contains(&said.as_str()))
     };
     let includes = request
         .member(root, "include")
         .is_some_and(|list| request.children(list).filter_map(said).any(|said| said.contains("logprobs")));
-    is_on("logprobs")
-        || is_on("top_logprobs")
+    let mut objects = [Some(root), request.member(root, "request")].into_iter().flatten();
+    ["logprobs", "top_logprobs"].iter().any(|key| is_beyond(root, key, &["false", "0", "null", ""]))
+        || is_beyond(root, "n", &["0", "1", "null"])
         || includes
-        || [Some(root), request.member(root, "request")].into_iter().flatten().any(|object| {
+        || objects.any(|object| {
             let configs = ["generationConfig", "generation_config"];
             let mut configs = configs.iter().filter_map(|key| request.member(object, key));
             configs.any(|config| {
-                ["responseLogprobs", "response_logprobs"]
-                    .iter()
-                    .any(|key| request.member(config, key).is_some())
+                let probabilities = ["responseLogprobs", "response_logprobs"];
+                let candidates = ["candidateCount", "candidate_count"];
+                probabilities.iter().any(|key| request.member(config, key).is_some())
+                    || candidates.iter().any(|key| is_beyond(config, key, &["0", "1", "null"]))
             })
         })
 }

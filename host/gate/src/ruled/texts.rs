@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use leafgate_answer::{Account, Heard, Position, Said, TextPlace, with_data};
+use leafgate_answer::{Account, CallError, Heard, Position, Said, TextPlace, with_data};
 use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::Ruling;
@@ -61,6 +61,8 @@ struct Waiting {
     bytes: Bytes,
     document: Option<Arc<Document>>,
     says: Vec<(NodeId, Stretch)>,
+    /// Those of these leaves in which nothing may be changed.
+    sealed: Vec<NodeId>,
     /// What becomes of texts beside these.
     beside: Vec<(NodeId, String)>,
 }
@@ -86,21 +88,23 @@ impl Texts {
 
     /// Takes what stands between events, and returns what may leave.
     pub(super) fn between(&mut self, bytes: Bytes) -> Result<Bytes, Refusal> {
-        self.line.push_back(Waiting { bytes, document: None, says: Vec::new(), beside: Vec::new() });
+        self.line.push_back(Waiting { bytes, document: None, says: Vec::new(), sealed: Vec::new(), beside: Vec::new() });
         self.leave()
     }
 
     /// Takes an event, and returns what may leave.
     pub(super) fn event(&mut self, bytes: Bytes, heard: &Heard, account: &Account) -> Result<Bytes, Refusal> {
         let text = |leaf: &NodeId| heard.document.leaf(*leaf).map(|leaf| leaf.text().into_cow().into_owned());
-        let mut says = Vec::new();
+        let (mut says, mut sealed) = (Vec::new(), Vec::new());
         for said in &heard.said {
+            sealed.extend(said.text().filter(|_| said.is_sealed()).map(|(_, leaf)| leaf));
             match said {
-                Said::More(place, leaf) => {
+                Said::Shown(..) | Said::ShownAgain(..) if !said.is_judged() => {}
+                Said::More(place, leaf) | Said::Shown(place, leaf) => {
                     let more = text(leaf).unwrap_or_default();
                     says.extend(self.more(*place, &more)?.map(|stretch| (*leaf, stretch)));
                 }
-                Said::Repeat(place, leaf) => {
+                Said::Repeat(place, leaf) | Said::ShownAgain(place, leaf) => {
                     let again = text(leaf).unwrap_or_default();
                     if !again.is_empty() && !self.texts.contains_key(place) {
                         self.more(*place, &again)?;
@@ -111,18 +115,12 @@ impl Texts {
                 Said::Item(_, kind) if text(kind).is_some_and(|kind| kind == "reasoning") => self.end(|_| true)?,
                 Said::End(choice, Position::LAST) => self.end(|other| other == *choice)?,
                 Said::EndAll => self.end(|_| true)?,
-                // What is signed or sealed cannot be changed. Calls are read when the stream has ended.
-                Said::Id(_)
-                | Said::Item(..)
-                | Said::Shown(..)
-                | Said::ShownAgain(..)
-                | Said::Call(..)
-                | Said::End(..)
-                | Said::Items(_) => {}
+                // Calls are read when the stream has ended.
+                Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) => {}
             }
         }
         let beside = self.beside(heard, account)?;
-        self.line.push_back(Waiting { bytes, document: Some(Arc::clone(&heard.document)), says, beside });
+        self.line.push_back(Waiting { bytes, document: Some(Arc::clone(&heard.document)), says, sealed, beside });
         self.leave()
     }
 
@@ -153,6 +151,10 @@ impl Texts {
     fn more(&mut self, place: TextPlace, more: &str) -> Result<Option<Stretch>, Refusal> {
         if more.is_empty() {
             return Ok(None);
+        }
+        // Who joins choices joins them when each is complete: a request for several has its answer read as a whole.
+        if place.choice > 0 {
+            return Err(odd());
         }
         let thinks = place.text.is_reasoning();
         if self.open.get(&place.choice).is_some_and(|&run| self.runs[run].thinks != thinks) {
@@ -212,6 +214,9 @@ impl Texts {
     fn told(&self, waiting: Waiting) -> Result<Bytes, Refusal> {
         let said = waiting.says.iter().filter_map(|(leaf, said)| Some((*leaf, self.runs[said.run].now(&said.range)?)));
         let changes: BTreeMap<NodeId, String> = said.chain(waiting.beside).collect();
+        if waiting.sealed.iter().any(|leaf| changes.contains_key(leaf)) {
+            return Err(Refusal::upstream(CallError::Sealed.to_string()));
+        }
         let Some(document) = waiting.document.filter(|_| !changes.is_empty()) else {
             return Ok(waiting.bytes);
         };

@@ -97,3 +97,37 @@ async fn a_null_changes_nothing() {
     }
     assert_eq!(told(BUFFERED, Api::Chat, false, &called).await, called);
 }
+
+/// P-15: a value over two parts, blocks, items or choices is one value to whoever joins them.
+#[tokio::test]
+async fn a_value_over_a_border_is_found() {
+    let (left, right) = crate::answering::ADDRESS.split_at(11);
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let said = |text: &str| json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] });
+    let message = |id: &str, content: Value| json!({ "type": "message", "id": id, "role": "assistant", "status": "completed", "content": content });
+    let choice = |at: usize, text: &str| json!({ "index": at, "message": { "role": "assistant", "content": text }, "finish_reason": "stop" });
+    let part = |text: &str| json!({ "text": text });
+    let signed = |text: &str| json!({ "text": text, "thoughtSignature": "s" });
+    let parts = |parts: Value| json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": parts }, "finishReason": "STOP" }] });
+    let output = |output: Value| json!({ "id": "r", "status": "completed", "output": output });
+    let blocks = json!({ "id": "m", "type": "message", "role": "assistant", "content": [text(left), text(right)], "stop_reason": "end_turn" });
+    let cases = [
+        (Api::Chat, json!({ "choices": [choice(0, left), choice(1, right)] })),
+        (Api::Chat, json!({ "choices": [{ "index": 0, "message": { "content": [text(left), text(right)] }, "finish_reason": "stop" }] })),
+        (Api::Messages, blocks),
+        (Api::Responses, output(json!([message("a", json!([said(left), said(right)]))]))),
+        (Api::Responses, output(json!([message("a", json!([said(left)])), message("b", json!([said(right)]))]))),
+        (Api::Gemini, parts(json!([part(left), part(right)]))),
+        // What is signed is judged, and cannot be changed.
+        (Api::Gemini, parts(json!([signed(crate::answering::ADDRESS)]))),
+    ];
+    for (api, whole) in cases {
+        let stream: String = api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect();
+        for (rules, streams, sent) in [(BUFFERED, false, whole.to_string()), (BUFFERED, true, stream.clone()), (LIVE, true, stream)] {
+            let told = told(rules, api, streams, &sent).await;
+            let is_whole = told.contains(crate::answering::ADDRESS);
+            let is_there = is_whole || told.contains(left) && told.contains(right);
+            assert!(!is_there, "{api:?} {streams} {sent}\n-> {told}");
+        }
+    }
+}
