@@ -1,4 +1,4 @@
-//! Where scripts with real clients play: four gates, the upstream behind them, and a person who decides as the script says.
+//! Where scripts with real clients play: gates, the upstream behind them, and a person who decides as the script says.
 //!
 //! A script gets addresses and speaks HTTP with all of them, so that a library in another language needs no kit of its own:
 //!
@@ -8,15 +8,17 @@
 //! | `lively` | a gate before the upstream; clients that wait hear from it at once |
 //! | `quiet` | the same, but clients that wait hear nothing |
 //! | `team` | a gate before the upstream that serves a [`team`](model::team) |
+//! | `calls`, `texts`, `values` | gates before the upstream, with the rules of [`hostile`](model::hostile) answers |
 //! | `upstream` | a recording [`model`] |
 //! | `control` | tells what has left and what waits, and decides for the person |
 //!
-//! All gates have one policy. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
+//! The first four have one policy. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use leafgate_harness::answers::table::Guarded;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -102,6 +104,14 @@ impl Stage {
             reviewers.insert(name, Reviewer::of(&gate)?);
             gates.push(gate);
         }
+        for guards in [Guarded::Calls, Guarded::Texts, Guarded::Values] {
+            let rules = policy.path().join(guards.name());
+            std::fs::create_dir(&rules)?;
+            std::fs::write(rules.join("rules.toml"), guards.rules())?;
+            let gate = Gate::start(&["--policy", &rules.to_string_lossy(), "--upstream", &upstream.url()])?;
+            addresses[guards.name()] = json!(format!("http://{}", gate.address()));
+            gates.push(gate);
+        }
         let control = Control { left: upstream.requests(), reviewers };
         addresses["control"] = json!(Upstream::answering(move |call| Ok(control.answer(call)))?.url());
         Ok(Stage { addresses, _gates: gates, _policy: policy })
@@ -119,6 +129,7 @@ impl Stage {
 /// | call | answer |
 /// |---|---|
 /// | `/left` | the requests that reached the upstream since the last call |
+/// | `/hostile` | the table of hostile answers: what a row is called, whose it is, what it guards |
 /// | `/GATE/paused` | the next turn that begins to wait, which is waited for |
 /// | `/GATE/until/STATE` | the next turn that comes into a state |
 /// | `/GATE/resume/TURN` | lets a turn go as it stands |
@@ -150,6 +161,9 @@ impl Control {
     fn called(&self, path: &[&str]) -> Result<Value> {
         if path == ["left"] {
             return Ok(self.left.take().iter().map(shown).collect());
+        }
+        if path == ["hostile"] {
+            return Ok(model::hostile::listed());
         }
         let [gate, call @ ..] = path else { bail!("a call without a name") };
         let reviewer = self.reviewers.get(gate).context("no gate of this name")?;

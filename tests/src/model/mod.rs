@@ -11,6 +11,7 @@
 //! | a model of the name `talks` | `All done.`, whatever is offered |
 //! | a model of the name `delegates`, which is offered a tool that starts agents | a call of that tool until there is a result, then `All done.` |
 //! | the prompt of an agent of [`team`] | what that agent does |
+//! | a row of the table of hostile answers, by its name | that answer, byte for byte |
 //! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
 //! | any other | what the last message says, word for word |
 //!
@@ -21,6 +22,7 @@
 mod agents;
 mod chat;
 mod gemini;
+pub mod hostile;
 mod messages;
 mod responses;
 pub mod team;
@@ -116,6 +118,9 @@ struct Form {
 /// When a request to one of them has a body that is not JSON.
 pub fn answer(request: &Message) -> Result<Message> {
     let path = request.target().split('?').next().unwrap_or_default();
+    if let Some(answer) = hostile::answer(request) {
+        return Ok(answer);
+    }
     if let Some((model, method)) = gemini::asked(path).filter(|_| request.start.starts_with("POST ")) {
         return generated(request, model, method);
     }
