@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::loss::{Losses, Lost};
+use crate::reading::{Reading, parse};
+use crate::text::AnswerText;
 
 /// An object.
 pub(crate) type Object = Map<String, Value>;
@@ -102,4 +104,15 @@ pub(crate) fn arguments_text(input: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     }
+}
+
+/// Whether arguments say the same, however they are spelled. Those in which a key stands twice say no one thing.
+pub(crate) fn is_same(one: &AnswerText, other: &AnswerText) -> bool {
+    let json = |text: &AnswerText| {
+        let text = text.expose().to_owned();
+        let is_plain = parse(text.clone().into())
+            .is_ok_and(|document| Reading::new(&document).has_no_key_twice(document.root()));
+        arguments(&text).filter(|_| is_plain || text.trim().is_empty())
+    };
+    one == other || json(one).is_some_and(|one| json(other) == Some(one))
 }

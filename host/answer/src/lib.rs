@@ -38,23 +38,32 @@
 //! What it must not do: I/O, wait, change what goes to the client. It reads a copy. It knows neither
 //! requests nor HTTP.
 
+mod account;
 mod apis;
+mod beside;
 mod calls;
-mod frames;
+mod hearing;
 mod json;
 mod limits;
+mod lines;
 mod live;
 mod loss;
-mod mend;
 mod reader;
+mod reading;
 mod reply;
+mod said;
 mod text;
 
+pub use account::{Account, Heard};
 pub use apis::{Api, Event, Written};
-pub use calls::{CallError, CallStream, HeldAnswer, Holding, Passing, ToolCall};
+pub use calls::{CallError, CallStream, HeldAnswer, Holding, Passing, ToolCall, WholeAnswer};
+pub use hearing::{Hearing, Step};
 pub use limits::{AnswerLimits, ReadError};
+pub use lines::{Field, Lines, Piece, field, with_data};
 pub use live::{LIVE_SIGNATURE, LiveAnswer};
 pub use loss::{Loss, Losses, Lost};
 pub use reader::{Answer, Reader};
+pub use reading::{Reading, parse};
 pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Usage};
+pub use said::{Added, Arguments, CallSaid, Called, Form, Position, Said, TextKind, TextPlace, Tool};
 pub use text::AnswerText;

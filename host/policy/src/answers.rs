@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use leafgate_answer::{Api, CallError, ToolCall};
+use leafgate_answer::{CallError, ToolCall, WholeAnswer};
+use leafgate_tree::NodeId;
 use serde_json::{Value, json};
 
 /// Why an answer cannot be written as rules left it.
@@ -12,8 +13,8 @@ pub enum NotWritten {
     /// What they left has another form.
     #[error("response rules left no answer that can be read")]
     Form,
-    /// What they left of a call is none.
-    #[error("a response rule left no tool call: {0}")]
+    /// What they left of a call is none, or they changed what cannot be changed.
+    #[error("what response rules left cannot be written into the answer: {0}")]
     Call(CallError),
 }
 
@@ -24,35 +25,22 @@ impl From<CallError> for NotWritten {
     }
 }
 
-/// Returns the texts of a whole answer at some places.
+/// Returns the texts of a whole answer at some places, which clients join as those of one list.
 #[must_use]
-pub fn texts<'v>(whole: &'v Value, places: &[String]) -> Vec<&'v str> {
-    let text = |place: &String| whole.pointer(place).and_then(Value::as_str).unwrap_or_default();
-    places.iter().map(text).collect()
+pub fn texts(answer: &WholeAnswer, places: &[Vec<NodeId>]) -> Vec<Vec<String>> {
+    places.iter().map(|joined| joined.iter().map(|&leaf| answer.text(leaf)).collect()).collect()
 }
 
-/// Writes into a whole answer what rules made of its texts and calls, which were spelled by
-/// [`written`].
+/// Returns a whole answer with what rules made of its texts and calls, which were spelled by [`written`].
 ///
 /// # Errors
 /// [`NotWritten`].
-pub fn put_back(
-    api: Api,
-    whole: &mut Value,
-    places: &[String],
-    calls: &[ToolCall],
-    after: &[u8],
-) -> Result<(), NotWritten> {
-    let (texts, ruled) = read(after, places.len()).ok_or(NotWritten::Form)?;
-    if ruled != calls {
-        api.set_tool_calls(whole, &ruled)?;
-    }
-    for (place, text) in places.iter().zip(texts) {
-        if whole.pointer(place).and_then(Value::as_str) != Some(text.as_str()) {
-            api.set_text(whole, place, &text);
-        }
-    }
-    Ok(())
+pub fn put_back(answer: &WholeAnswer, places: &[Vec<NodeId>], after: &[u8]) -> Result<Value, NotWritten> {
+    let lengths: Vec<usize> = places.iter().map(Vec::len).collect();
+    let (texts, calls) = read(after, &lengths).ok_or(NotWritten::Form)?;
+    let said = places.concat().into_iter().zip(texts.concat());
+    let changed: Vec<_> = said.filter(|(leaf, text)| answer.text(*leaf) != *text).collect();
+    Ok(answer.changed(&changed, &calls)?)
 }
 
 /// Spells calls as the messages of chat completions, each in one of its own: so a person takes one
@@ -96,11 +84,16 @@ fn names(calls: &[ToolCall]) -> Vec<String> {
     (0..calls.len()).map(|at| format!("call-{at}")).collect()
 }
 
-/// Spells texts and calls as the messages of chat completions, the calls in the last one.
+/// Spells texts and calls as the messages of chat completions, the calls in the last one. Texts that clients join are the
+/// parts of one message.
 #[must_use]
-pub fn written(model: Option<&str>, texts: &[&str], calls: &[ToolCall]) -> Bytes {
-    let mut messages: Vec<Value> =
-        texts.iter().map(|text| json!({ "role": "assistant", "content": text })).collect();
+pub fn written(model: Option<&str>, texts: &[Vec<String>], calls: &[ToolCall]) -> Bytes {
+    let part = |text: &String| json!({ "type": "text", "text": text });
+    let message = |joined: &Vec<String>| match joined.as_slice() {
+        [text] => json!({ "role": "assistant", "content": text }),
+        parts => json!({ "role": "assistant", "content": parts.iter().map(part).collect::<Vec<_>>() }),
+    };
+    let mut messages: Vec<Value> = texts.iter().map(message).collect();
     if !calls.is_empty() {
         let calls: Vec<Value> = calls.iter().map(call).collect();
         messages.push(json!({ "role": "assistant", "content": null, "tool_calls": calls }));
@@ -116,18 +109,28 @@ fn call(call: &ToolCall) -> Value {
     }
 }
 
-/// Reads what [`written`] wrote, after it was changed; `None` where it has another form.
+/// Reads what [`written`] wrote, after it was changed; `None` where it has another form. `texts` says how many each message
+/// has.
 #[must_use]
-pub fn read(body: &[u8], texts: usize) -> Option<(Vec<String>, Vec<ToolCall>)> {
+pub fn read(body: &[u8], texts: &[usize]) -> Option<(Vec<Vec<String>>, Vec<ToolCall>)> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let messages = body["messages"].as_array()?;
-    if messages.len() < texts || messages.len() > texts + 1 {
+    if messages.len() < texts.len() || messages.len() > texts.len() + 1 {
         return None;
     }
-    let said = messages[..texts].iter().map(|message| Some(message["content"].as_str()?.to_owned()));
-    let calls =
-        messages.get(texts).map(|message| message["tool_calls"].as_array()?.iter().map(read_call).collect());
-    Some((said.collect::<Option<_>>()?, calls.unwrap_or_else(|| Some(Vec::new()))?))
+    let text = |text: &Value| Some(text.as_str()?.to_owned());
+    let joined = |(message, count): (&Value, &usize)| -> Option<Vec<String>> {
+        let said: Vec<String> = match &message["content"] {
+            Value::Array(parts) => parts.iter().map(|part| text(&part["text"])).collect::<Option<_>>()?,
+            content => vec![text(content)?],
+        };
+        (said.len() == *count).then_some(said)
+    };
+    let said = messages.iter().zip(texts).map(joined).collect::<Option<_>>()?;
+    let calls = messages
+        .get(texts.len())
+        .map(|message| message["tool_calls"].as_array()?.iter().map(read_call).collect());
+    Some((said, calls.unwrap_or_else(|| Some(Vec::new()))?))
 }
 
 fn read_call(call: &Value) -> Option<ToolCall> {
@@ -155,9 +158,10 @@ mod tests {
             is_json,
         };
         let calls = vec![call("read", r#"{"a": 1}"#, true), call("patch", "*** Begin", false)];
-        let texts = ["one", "two"];
+        let texts = [vec!["one".to_owned()], vec!["two".to_owned(), "three".to_owned()]];
         let written = written(Some("m"), &texts, &calls);
-        assert_eq!(read(&written, 2), Some((texts.map(str::to_owned).to_vec(), calls.clone())));
+        assert_eq!(read(&written, &[1, 2]), Some((texts.to_vec(), calls.clone())));
+        assert_eq!(read(&written, &[1, 3]), None, "a text is gone");
         let written = calls_written(Some("m"), &calls);
         let both = calls.iter().cloned().map(Some).collect();
         assert_eq!(calls_read(&written, &calls), Some(both), "ids that are the same give way to numbers");
@@ -168,7 +172,7 @@ mod tests {
         assert_eq!(calls_read(one.to_string().as_bytes(), &calls), None, "a call is there twice");
         one["messages"] = json!([{ "role": "user", "content": "Hi" }]);
         assert_eq!(calls_read(one.to_string().as_bytes(), &calls), None);
-        assert_eq!(read(br#"{"messages": []}"#, 1), None);
-        assert_eq!(read(br#"{"messages": [{"content": 1}]}"#, 1), None);
+        assert_eq!(read(br#"{"messages": []}"#, &[1]), None);
+        assert_eq!(read(br#"{"messages": [{"content": 1}]}"#, &[1]), None);
     }
 }

@@ -3,18 +3,23 @@
 
 use serde_json::{Value, json};
 
-use super::gemini::Gemini;
+use super::gemini::{ContentReader, Gemini};
 use super::{Assembly, Event, Read, Wire, failure};
 use crate::json::{Again, Object, merge, rest};
 use crate::loss::{Losses, Lost};
 use crate::reply::{Delta, Finish, Head, Reply};
+use crate::said::Says;
 
 /// The member that holds the answer.
-const RESPONSE: &str = "response";
+pub(super) const RESPONSE: &str = "response";
 
 pub(super) struct CodeAssist;
 
 impl Wire for CodeAssist {
+    fn says(&self, _: bool) -> Box<dyn Says> {
+        Box::new(ContentReader::new(true))
+    }
+
     fn assembly(&self) -> Box<dyn Assembly> {
         Box::new(Wrapped { inner: Gemini.assembly(), has_inner: false, beside: Object::new() })
     }
@@ -84,9 +89,13 @@ impl Assembly for Wrapped {
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {
-        let mut whole = self.beside;
+        self.so_far()
+    }
+
+    fn so_far(&self) -> Option<Value> {
+        let mut whole = self.beside.clone();
         if self.has_inner {
-            whole.insert(RESPONSE.to_owned(), self.inner.whole()?);
+            whole.insert(RESPONSE.to_owned(), self.inner.so_far()?);
         }
         (!whole.is_empty()).then_some(Value::Object(whole))
     }

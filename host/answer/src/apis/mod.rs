@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::json::{Object, text};
 use crate::loss::{Loss, Losses, Lost};
 use crate::reply::{Delta, Failure, Finish, Head, Reply};
+use crate::said::Says;
 
 /// An API whose answers are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -156,6 +157,9 @@ impl fmt::Debug for Event {
 
 /// How an API spells answers.
 pub(crate) trait Wire: Sync {
+    /// What reads an answer. `sealed` says whether its reasoning comes with an encrypted copy.
+    fn says(&self, sealed: bool) -> Box<dyn Says>;
+
     /// What puts a stream together.
     fn assembly(&self) -> Box<dyn Assembly>;
 
@@ -182,6 +186,9 @@ pub(crate) trait Assembly: Send {
 
     /// The whole answer; `None` where nothing of one came.
     fn whole(self: Box<Self>) -> Option<Value>;
+
+    /// The answer as far as it came.
+    fn so_far(&self) -> Option<Value>;
 }
 
 /// What a whole answer says.
@@ -225,6 +232,9 @@ fn failure(of: &Object) -> Option<Failure> {
 fn is_error(of: &Object, unless: &str) -> bool {
     !of.contains_key(unless) && failure(of).is_some()
 }
+
+/// The tool of a call that has no name and whose kind is not known: it may be one for clients.
+const UNKNOWN: &str = "unknown-tool";
 
 /// Stands between two texts of reasoning, which are paragraphs or have headings.
 const BETWEEN_REASONING: &str = "\n\n";

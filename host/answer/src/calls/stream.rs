@@ -1,32 +1,31 @@
 //! A stream whose tool calls wait: text passes, and from the first call on all of it stays behind
 //! until its end, where somebody decides.
 
+use leafgate_tree::NodeId;
 use serde_json::Value;
 
-use super::{beside, places};
+use super::WholeAnswer;
+use crate::account::{Account, Heard};
 use crate::apis::{Api, Assembly, Event};
-use crate::frames::{Framed, Frames};
 use crate::json::index;
-use crate::limits::{AnswerLimits, ReadError};
+use crate::limits::ReadError;
 use crate::loss::{Losses, Lost};
-use crate::reader::Answer;
+use crate::reading::value;
+use crate::said::Said;
 
-/// Reads a stream event by event, as it is passed on.
+/// Takes a stream event by event, as it is passed on.
 pub struct CallStream {
     api: Api,
-    limits: AnswerLimits,
-    frames: Frames,
     /// All that came.
     whole: Box<dyn Assembly>,
-    /// What went on to the client.
-    passed: Box<dyn Assembly>,
+    /// What went on to the client, once the rest waits.
+    passed: Option<Value>,
     has_passed: bool,
     /// The largest number of an event that went on.
     sequence: Option<u64>,
     holds: bool,
     reads: bool,
     losses: Losses,
-    bytes: usize,
 }
 
 /// What of a stream waits for its end.
@@ -54,102 +53,108 @@ pub enum Passing {
 #[derive(Debug)]
 pub struct HeldAnswer {
     /// All of it.
-    pub answer: Answer,
+    pub answer: WholeAnswer,
+    api: Api,
+    /// Whether it says what it cost.
+    usage: bool,
     passed: Option<Value>,
     sequence: Option<u64>,
 }
 
 impl CallStream {
-    /// Reads a stream.
+    /// Begins to take a stream.
     #[must_use]
-    pub fn new(api: Api, limits: AnswerLimits, holding: Holding) -> Self {
+    pub fn new(api: Api, holding: Holding) -> Self {
         CallStream {
             api,
-            limits,
-            frames: Frames::default(),
             whole: api.wire().assembly(),
-            passed: api.wire().assembly(),
+            passed: None,
             has_passed: false,
             sequence: None,
             holds: holding == Holding::All,
             reads: holding == Holding::Unspoken,
             losses: Losses::default(),
-            bytes: 0,
         }
     }
 
-    /// Takes the next bytes, which end with an event, and says what becomes of them.
+    /// Takes an event, and says what becomes of it. `account` has heard it.
     ///
     /// # Errors
-    /// When the answer is too long, and when clients could read it in another way.
-    pub fn push(&mut self, event: &[u8]) -> Result<Passing, ReadError> {
-        self.bytes += event.len();
-        if self.bytes > self.limits.bytes {
-            return Err(ReadError::TooLong { limit: self.limits.bytes });
+    /// When clients could read it in another way.
+    pub fn take(&mut self, heard: &Heard, account: &Account) -> Result<Passing, ReadError> {
+        let event = value(&heard.document, heard.document.root());
+        if !self.holds && self.begins_to_hold(heard, account) {
+            self.holds = true;
+            self.passed = if self.has_passed { self.whole.so_far() } else { None };
         }
-        let framed = self.frames.push(event);
-        self.take(framed)
-    }
-
-    fn take(&mut self, framed: Vec<Framed>) -> Result<Passing, ReadError> {
-        let mut events = Vec::new();
-        for one in framed {
-            let Framed::Object(event, _) = one else { return Err(ReadError::Unclear) };
-            let unspoken = self.reads && beside::begins(self.api, &event);
-            self.holds = self.holds || unspoken || begins_call(self.api, &event);
-            events.push(event);
+        if !self.holds {
+            self.sequence = self.sequence.max(event["sequence_number"].as_u64());
+            self.has_passed = true;
         }
-        for event in events {
-            if !self.holds {
-                self.sequence = self.sequence.max(event["sequence_number"].as_u64());
-                self.has_passed = true;
-                self.passed.take(event.clone(), &mut Losses::default());
-            }
-            self.whole.take(event, &mut self.losses);
-        }
+        self.whole.take(event, &mut self.losses);
         // A choice that is not kept may hold calls that a client runs.
         let unclear = [Lost::Unread, Lost::Contradiction, Lost::Choice];
-        if unclear.into_iter().any(|lost| self.losses.has(lost)) {
+        if heard.is_odd || unclear.into_iter().any(|lost| self.losses.has(lost)) {
             return Err(ReadError::Unclear);
         }
         Ok(if self.holds { Passing::Waits } else { Passing::Passes })
     }
 
-    /// Reads to the end; `None` where everything went on.
+    fn begins_to_hold(&self, heard: &Heard, account: &Account) -> bool {
+        let calls = heard.said.iter().any(|said| matches!(said, Said::Call(..)));
+        calls || self.reads && account.begins_unspoken(heard)
+    }
+
+    /// Whether what comes waits.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// Reads to the end; `None` where everything went on. `account` has heard the whole stream.
     ///
     /// # Errors
-    /// As [`CallStream::push`], and for what is no answer of the API.
-    pub fn finish(mut self) -> Result<Option<HeldAnswer>, ReadError> {
-        let framed = self.frames.finish();
-        self.take(framed)?;
-        if !self.holds {
+    /// As [`CallStream::take`], and for what is no answer of the API.
+    pub fn finish(self, account: &Account) -> Result<Option<HeldAnswer>, ReadError> {
+        let CallStream { api, whole, passed, sequence, holds, .. } = self;
+        if !holds {
             return Ok(None);
         }
-        let no_answer = ReadError::NoAnswer { api: self.api.name() };
-        let whole = self.whole.whole().ok_or(no_answer)?;
-        let passed = self.has_passed.then(|| self.passed.whole()).flatten();
-        let answer = Answer::of(self.api, whole, self.losses).ok_or(no_answer)?;
-        Ok(Some(HeldAnswer { answer, passed, sequence: self.sequence }))
+        let whole = whole.whole().ok_or(ReadError::NoAnswer { api: api.name() })?;
+        let usage = whole.get("usage").is_some_and(Value::is_object);
+        let answer = WholeAnswer::read(api, whole.to_string().into())?;
+        // What was put together says what was heard event by event, or clients read the one or the other.
+        let heard = account.calls();
+        let is_same = |(one, other): (&super::ToolCall, &super::ToolCall)| {
+            (&one.id, &one.name) == (&other.id, &other.name)
+                && crate::json::is_same(&one.arguments, &other.arguments)
+        };
+        match heard.len() == answer.calls().len() && heard.iter().zip(answer.calls()).all(is_same) {
+            true => Ok(Some(HeldAnswer { answer, api, usage, passed, sequence })),
+            false => Err(ReadError::Unclear),
+        }
     }
 }
 
 impl HeldAnswer {
-    /// Returns where texts stand that did not go on whole, as pointers. Of an API that says its
-    /// texts again at the end, all of them.
+    /// Returns where texts stand that did not go on whole, those that clients join in one list. Of an API that says its texts
+    /// again at the end, all of them.
     #[must_use]
-    pub fn texts(&self) -> Vec<String> {
-        let (api, whole) = (self.answer.api, self.answer.json());
-        let passed = self.passed.as_ref().filter(|_| api != Api::Responses);
-        let is_left = |at: &String| passed.is_none_or(|passed| passed.pointer(at) != whole.pointer(at));
-        api.texts(whole).into_iter().filter(is_left).collect()
+    pub fn texts(&self) -> Vec<Vec<NodeId>> {
+        let passed = self.passed.as_ref().filter(|_| self.api != Api::Responses);
+        let is_left = |leaf: &NodeId| {
+            let went = passed.and_then(|passed| passed.pointer(&self.answer.pointer(*leaf))?.as_str());
+            went != Some(&self.answer.text(*leaf))
+        };
+        let left = |run: &Vec<NodeId>| run.iter().copied().filter(is_left).collect::<Vec<_>>();
+        self.answer.texts().iter().map(left).filter(|run| !run.is_empty()).collect()
     }
 
     /// Returns the events that are left to send of an answer that was changed behind what went on;
     /// `None` where it was changed before.
     #[must_use]
     pub fn rest(&self, changed: &Value) -> Option<Vec<Event>> {
-        let api = self.answer.api;
-        let usage = self.answer.reply.usage.is_some();
+        let (api, usage) = (self.api, self.usage);
         let Some(passed) = &self.passed else { return api.events(changed, usage) };
         match api {
             Api::Chat => chat(passed, changed, usage),
@@ -174,32 +179,6 @@ impl HeldAnswer {
             }
             Api::Gemini | Api::CodeAssist => gemini(api, passed, changed, usage),
         }
-    }
-}
-
-/// Whether an event has something of a call.
-fn begins_call(api: Api, event: &Value) -> bool {
-    let is_one = |whole: &Value| !places::of(api, whole).is_empty();
-    match api {
-        Api::Chat => event["choices"].as_array().is_some_and(|choices| {
-            choices.iter().any(|choice| {
-                ["delta", "message"].iter().any(|key| {
-                    let message = &choice[*key];
-                    message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty())
-                        || message["function_call"].is_object()
-                })
-            })
-        }),
-        Api::Messages => {
-            let block = &event["content_block"];
-            is_one(&serde_json::json!({ "content": [block] })) || is_one(&event["message"])
-        }
-        Api::Responses => {
-            let kind = event["type"].as_str().unwrap_or_default();
-            let of_call = kind.contains("function_call") || kind.contains("custom_tool_call");
-            of_call || is_one(&serde_json::json!({ "output": [event["item"]] })) || is_one(&event["response"])
-        }
-        Api::Gemini | Api::CodeAssist => is_one(event),
     }
 }
 
@@ -285,14 +264,19 @@ fn chat(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
     Some(left)
 }
 
+/// Where an API of Gemini has its candidates.
+fn gemini_candidates(api: Api) -> &'static str {
+    if api == Api::CodeAssist { "/response/candidates" } else { "/candidates" }
+}
+
 /// The parts of each candidate behind those that went on; the last may have been said in part.
 fn gemini(api: Api, passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
     let mut changed = changed.clone();
     let of = |whole: &Value, number: u64| {
-        let candidates = whole.pointer(places::candidates(api))?.as_array()?;
+        let candidates = whole.pointer(gemini_candidates(api))?.as_array()?;
         candidates.iter().find(|candidate| candidate["index"].as_u64().unwrap_or(0) == number).cloned()
     };
-    for candidate in changed.pointer_mut(places::candidates(api))?.as_array_mut()? {
+    for candidate in changed.pointer_mut(gemini_candidates(api))?.as_array_mut()? {
         let number = candidate["index"].as_u64().unwrap_or(0);
         let said = of(passed, number).and_then(|said| said.pointer("/content/parts")?.as_array().cloned());
         let (Some(said), Some(Value::Array(parts))) = (said, candidate.pointer_mut("/content/parts")) else {

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 use http::{Method, StatusCode, request};
+use leafgate_answer::parse;
 use leafgate_policy::endpoint;
 use leafgate_tree::{Document, Format, NodeId};
 
@@ -17,7 +18,6 @@ use crate::config::UpstreamKind;
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::refusal::{Code, Refusal};
-use crate::restore;
 
 /// The paths of requests in which no conversation stands.
 const BESIDE: [&str; 5] = ["/auto", "/models/session", "/models/session/intent", "/search", "/skills"];
@@ -102,7 +102,7 @@ pub(crate) fn asks_for_models(kind: UpstreamKind, parts: &request::Parts) -> boo
 
 /// A list of models that offers no WebSocket; all its other bytes stay. What is no such list stays whole.
 pub(crate) fn without_sockets(answer: &Bytes) -> Bytes {
-    let Ok(document) = restore::read(answer.clone()) else { return answer.clone() };
+    let Ok(document) = parse(answer.clone()) else { return answer.clone() };
     let models =
         document.member(document.root(), "data").into_iter().flat_map(|data| document.children(data));
     let lists = models.filter_map(|model| document.member(model, "supported_endpoints"));

@@ -35,7 +35,6 @@ use self::gemini::Gemini;
 use crate::config::UpstreamKind;
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
-use crate::restore::Reader;
 use crate::session::BodyHints;
 
 /// Every endpoint whose bodies have a shape that the gate knows.
@@ -144,8 +143,10 @@ pub(crate) trait Conversation: Sync {
         request.streams()
     }
 
-    /// What reads the answer to a request.
-    fn reader(&self, request: &Document) -> Box<dyn Reader>;
+    /// Whether the reasoning of an answer to a request comes with an encrypted copy.
+    fn seals(&self, _request: &Document) -> bool {
+        false
+    }
 
     /// Whose form its answers have.
     fn answers(&self) -> AnswerApi;

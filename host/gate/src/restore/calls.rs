@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use leafgate_answer::{Arguments, CallSaid, Form, TextPlace, Tool, parse};
 use leafgate_policy::called::{self, ContentForm};
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::Vault;
 
 use super::RESTORER;
-use super::said::{CallSaid, TextPlace};
 use super::speech::HeldText;
 
 /// Longer arguments keep their tokens.
@@ -65,18 +65,19 @@ impl Calls {
     ) {
         let document = draft.document().clone();
         match said {
-            CallSaid::Begins(tool) => self.begin(&document, place, tool),
+            CallSaid::Begins(called) => self.begin(place, named(&document, called.tool)),
             CallSaid::More(leaf) => self.more(draft, place, leaf),
-            CallSaid::Whole { tool, arguments } => {
-                let (Some(tool), Some(leaf)) = (document.leaf(tool), document.leaf(arguments)) else {
-                    return;
-                };
-                let restored = self.arguments(tool.text().expose(), leaf.text().expose());
-                if !leaf.text().expose().is_empty() {
-                    self.count(place, leaf.text().expose(), restored.as_deref());
-                }
-                if let Some(restored) = restored {
-                    set(draft, arguments, &restored);
+            CallSaid::Whole(_, Arguments { is_sealed: true, .. }) => {}
+            CallSaid::Whole(called, Arguments { node, form, .. }) => {
+                let tool = named(&document, called.tool);
+                match (form, document.leaf(node)) {
+                    (Form::Text | Form::JsonText, Some(leaf)) => {
+                        let text = leaf.text();
+                        let restored = self.arguments(&tool, text.expose());
+                        self.count(place, text.expose(), restored.as_deref());
+                        restored.into_iter().for_each(|restored| set(draft, node, &restored));
+                    }
+                    (Form::Json, _) | (_, None) => self.whole_object(draft, place, &tool, node),
                 }
             }
             CallSaid::Again(leaf) => {
@@ -86,22 +87,22 @@ impl Calls {
                     set(draft, leaf, &restored);
                 }
             }
-            CallSaid::Object { tool, arguments } => {
-                let Some(tool) = document.leaf(tool) else { return };
-                let before = sum_below(draft, arguments, &|text| self.vault.tokens_in(text));
-                let altered = sum_below(draft, arguments, &|text| self.vault.altered_in(text));
-                self.object(draft, tool.text().expose(), arguments);
-                if before + altered > 0 && self.counted.insert(place) {
-                    let kept = sum_below(draft, arguments, &|text| self.vault.tokens_in(text));
-                    self.vault.count(before - kept, kept, altered);
-                }
-            }
             CallSaid::End => self.end(|other| other == place, before),
         }
     }
 
-    fn begin(&mut self, document: &Document, place: TextPlace, tool: NodeId) {
-        let Some(tool) = document.leaf(tool).map(|leaf| leaf.text().expose().to_owned()) else { return };
+    /// Restores arguments that are an object.
+    fn whole_object(&mut self, draft: &mut Draft, place: TextPlace, tool: &str, arguments: NodeId) {
+        let before = sum_below(draft, arguments, &|text| self.vault.tokens_in(text));
+        let altered = sum_below(draft, arguments, &|text| self.vault.altered_in(text));
+        self.object(draft, tool, arguments);
+        if before + altered > 0 && self.counted.insert(place) {
+            let kept = sum_below(draft, arguments, &|text| self.vault.tokens_in(text));
+            self.vault.count(before - kept, kept, altered);
+        }
+    }
+
+    fn begin(&mut self, place: TextPlace, tool: String) {
         if tool.is_empty() || !self.open.contains_key(&place) && self.open.len() >= MOST_CALLS {
             return;
         }
@@ -178,7 +179,7 @@ impl Calls {
         if !called::may_write(tool) || text.len() > MOST_ARGUMENTS {
             return None;
         }
-        let Ok(document) = super::read(Bytes::copy_from_slice(text.as_bytes())) else {
+        let Ok(document) = parse(Bytes::copy_from_slice(text.as_bytes())) else {
             return self.put_back(tool, &ContentForm::of_text(tool)?, text);
         };
         let root = document.root();
@@ -223,6 +224,17 @@ impl Calls {
             files
         };
         (out != text && files(form.stretches(&out)) == files(stretches)).then_some(out)
+    }
+}
+
+/// The tool of a call.
+pub(super) fn named(document: &Document, tool: Tool) -> String {
+    match tool {
+        Tool::Named(leaf) => {
+            document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()).unwrap_or_default()
+        }
+        Tool::Kind(kind) => kind.to_owned(),
+        Tool::Unnamed => String::new(),
     }
 }
 

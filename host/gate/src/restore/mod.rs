@@ -10,22 +10,18 @@
 //!   a client made of it.
 //! - The other bytes of an answer stay as they are.
 //!
-//! The folder of each API has a [`Reader`] that says where its texts stand, in an answer that comes
-//! whole and in the events of a stream. [`stream`] does the work for streams, this file for the
-//! rest.
+//! What an answer says, and where, is heard by its [`Account`]. [`stream`] does the work for streams,
+//! this file for the rest.
 
 mod calls;
-pub(crate) mod said;
 mod speech;
 mod stream;
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, ParseError};
+use leafgate_answer::{Account, CallSaid, Heard, Said, parse};
+use leafgate_tree::{Author, Document, Draft, Leaf};
 use leafgate_vault::Vault;
 
-pub(crate) use said::{Added, CallSaid, Position, Reader, Reading, Said, TextKind, TextPlace};
 pub(crate) use stream::EventStream;
 
 use crate::apis::Api;
@@ -35,14 +31,19 @@ use speech::Speech;
 /// What one answer is restored from, and how it is read.
 pub(crate) struct Restoring {
     vault: Vault,
-    reader: Box<dyn Reader>,
-    /// The conversation, which the next request may find by the name of this answer alone; `None`
-    /// once it was told all that it wants to know.
+    /// What is heard of the answer, until a stream takes it over.
+    account: Account,
+    thread: Named,
+    /// Values may come while the answer does.
+    grows: bool,
+}
+
+/// The conversation, which the next request may find by the name of this answer alone.
+struct Named {
+    /// `None` once it was told all that it wants to know.
     thread: Option<Thread>,
     /// It was told the name.
     is_named: bool,
-    /// Values may come while the answer does.
-    grows: bool,
 }
 
 /// Who restores, in the journal of the answer. It is a person's copy that is written, so nothing in
@@ -52,9 +53,10 @@ const RESTORER: Author = Author::Person;
 impl Restoring {
     /// Of the answer to a request; `None` where the API's answers are not restored.
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
-        let reader = api.conversation()?.reader(request);
-        let thread = reader.names_answers().then_some(thread);
-        Some(Restoring { vault, reader, thread, is_named: false, grows: false })
+        let conversation = api.conversation()?;
+        let account = Account::new(conversation.answers(), conversation.seals(request));
+        let thread = account.names_answers().then_some(thread);
+        Some(Restoring { vault, account, thread: Named { thread, is_named: false }, grows: false })
     }
 
     /// Of an answer during which its session may get its first value: its whole stream is read.
@@ -65,55 +67,50 @@ impl Restoring {
     /// Returns whether there is nothing to do: the session has no values yet, and the answer's name
     /// is of no use.
     pub(crate) fn is_idle(&self) -> bool {
-        self.vault.is_empty() && self.thread.is_none() && !self.grows
+        self.vault.is_empty() && self.thread.thread.is_none() && !self.grows
     }
 
     /// Restores an answer that came whole.
-    pub(crate) fn whole(&mut self, answer: &Bytes) -> Bytes {
-        let Ok(document) = read(answer.clone()) else { return answer.clone() };
-        let Some(mut said) = self.said(&document, |reader, answer| reader.whole(answer)) else {
+    pub(crate) fn whole(mut self, answer: &Bytes) -> Bytes {
+        let Ok(document) = parse(answer.clone()) else { return answer.clone() };
+        let heard = self.account.whole(document);
+        if heard.is_odd {
             return answer.clone();
-        };
+        }
+        self.thread.follow(&heard);
         if self.vault.is_empty() {
             return answer.clone();
         }
-        said.push(Said::EndAll);
-        let mut draft = Draft::new(Arc::new(document));
-        let mut speech = Speech::new(self.vault.clone(), self.reader.repeats());
+        let said: Vec<Said> = heard.said.into_iter().chain([Said::EndAll]).collect();
+        let mut draft = Draft::new(heard.document);
+        let mut speech = Speech::new(self.vault, self.account.repeats());
         match speech.hear(&mut draft, &said, |_| {}) {
             Ok(()) => draft.render(),
             Err(speech::Disorder) => answer.clone(),
         }
     }
+}
 
-    /// Returns what an answer or an event says; `None` where parsers disagree about it. Remembers
-    /// the answer's name.
-    fn said(
-        &mut self,
-        document: &Document,
-        read: impl FnOnce(&mut dyn Reader, &Reading<'_>) -> Vec<Said>,
-    ) -> Option<Vec<Said>> {
-        let reading = Reading::new(document);
-        let said = read(&mut *self.reader, &reading);
-        if reading.is_odd() {
-            return None;
-        }
-        for one in &said {
-            match *one {
-                Said::Id(leaf) => self.follow(document, leaf),
-                Said::Call(
-                    _,
-                    CallSaid::Begins(tool) | CallSaid::Whole { tool, .. } | CallSaid::Object { tool, .. },
-                ) => self.note_call(document, tool),
+impl Named {
+    /// Remembers whose answer this is and what it calls. An answer has one name; the first counts.
+    fn follow(&mut self, heard: &Heard) {
+        for said in &heard.said {
+            let Some(thread) = &self.thread else { return };
+            match *said {
+                Said::Id(leaf) => self.is_called(heard.document.leaf(leaf)),
+                Said::Call(_, CallSaid::Begins(called) | CallSaid::Whole(called, _)) => {
+                    let id = called.id.and_then(|id| heard.document.leaf(id));
+                    id.into_iter().for_each(|id| {
+                        thread.called(id.text().expose(), &calls::named(&heard.document, called.tool))
+                    });
+                }
                 _ => {}
             }
         }
-        Some(said)
     }
 
-    /// Remembers whose answer this is. An answer has one name; the first counts.
-    fn follow(&mut self, document: &Document, name: NodeId) {
-        let (Some(name), Some(thread)) = (document.leaf(name), &self.thread) else { return };
+    fn is_called(&mut self, name: Option<Leaf<'_>>) {
+        let (Some(name), Some(thread)) = (name, &self.thread) else { return };
         if !std::mem::replace(&mut self.is_named, true) {
             thread.answered(name.text().expose());
         }
@@ -121,22 +118,6 @@ impl Restoring {
             self.thread = None;
         }
     }
-
-    /// Remembers of which tool a call is, by the id that stands beside its name.
-    fn note_call(&self, document: &Document, tool: NodeId) {
-        let id = document.parent(tool).and_then(|call| document.member(call, "call_id"));
-        let texts = id.and_then(|id| document.leaf(id)).zip(document.leaf(tool));
-        if let (Some(thread), Some((id, tool))) = (&self.thread, texts) {
-            thread.called(id.text().expose(), tool.text().expose());
-        }
-    }
-}
-
-/// Reads an answer, or an event of a stream. A text that is itself JSON stays one leaf here: it is
-/// restored as text.
-pub(crate) fn read(json: Bytes) -> Result<Document, ParseError> {
-    let limits = Limits { embedded: 0, ..Limits::default() };
-    Document::parse(json, Format::Generic, &limits)
 }
 
 #[cfg(test)]

@@ -10,13 +10,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use leafgate_answer::{Position, Said, TextKind, TextPlace};
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::{Channel, Joined, Restorer, Vault};
-use sha2::{Digest, Sha256};
 
 use super::RESTORER;
 use super::calls::Calls;
-use super::said::{Position, Said, TextKind, TextPlace};
 
 /// So many texts an answer may have; no request asks for more choices, and no answer has more
 /// parts.
@@ -53,13 +52,12 @@ impl Join {
 }
 
 /// A text, while it is spoken and afterwards.
+#[derive(Default)]
 struct Spoken {
     /// `None` once the text is complete.
     restorer: Option<Restorer>,
     /// The event that ends in what is held.
     last: Option<Arc<Document>>,
-    /// What the model said.
-    said: Sha256,
     /// What became of it.
     restored: String,
 }
@@ -115,14 +113,13 @@ impl Speech {
         let order = self.order.after(&said, |place| self.texts.contains_key(&place))?;
         let places = said.iter().filter_map(|said| said.text()).map(|(place, _)| place);
         let new = places.filter(|place| !self.texts.contains_key(place)).count();
-        let contradicts = said.iter().any(|said| self.contradicts(&document, *said));
-        if contradicts || self.texts.len() + new > MAX_TEXTS || self.kept > MAX_KEPT {
+        if self.texts.len() + new > MAX_TEXTS || self.kept > MAX_KEPT {
             return Err(Disorder);
         }
         self.order = order;
         for (at, &one) in said.iter().enumerate() {
             match one {
-                Said::Id(_) => {}
+                Said::Id(_) | Said::Item(..) | Said::Items(_) => {}
                 Said::Call(place, call) => self.calls.hear(draft, place, call, &mut before),
                 Said::More(place, leaf) => {
                     self.release(due_before(place), &mut before);
@@ -201,7 +198,6 @@ impl Speech {
             spoken.restorer = None;
         }
         if self.repeats {
-            spoken.said.update(text.expose());
             spoken.restored.push_str(&restored);
             self.kept += restored.len();
         }
@@ -217,26 +213,6 @@ impl Speech {
             joined.iter_mut().for_each(|joined| joined.read(text.expose()))
         });
     }
-
-    /// Returns whether a repetition says something else than what it repeats.
-    fn contradicts(&self, document: &Document, said: Said) -> bool {
-        let Said::Repeat(place, leaf) = said else { return false };
-        let (Some(spoken), Some(leaf)) = (self.texts.get(&place), document.leaf(leaf)) else { return false };
-        !spoken.says(leaf.text().expose())
-    }
-}
-
-impl Default for Spoken {
-    fn default() -> Self {
-        Spoken { restorer: None, last: None, said: Sha256::new(), restored: String::new() }
-    }
-}
-
-impl Spoken {
-    /// Whether the model said just this text.
-    fn says(&self, text: &str) -> bool {
-        self.said.clone().finalize() == Sha256::digest(text)
-    }
 }
 
 impl Order {
@@ -245,7 +221,7 @@ impl Order {
         let mut order = self.clone();
         for one in said {
             match *one {
-                Said::Id(_) | Said::Call(..) => {}
+                Said::Id(_) | Said::Item(..) | Said::Items(_) | Said::Call(..) => {}
                 Said::Repeat(place, _) | Said::ShownAgain(place, _) if spoken(place) => {}
                 Said::More(place, _)
                 | Said::Shown(place, _)
@@ -289,7 +265,7 @@ fn due_before(place: TextPlace) -> impl Fn(TextPlace) -> bool {
 /// Whether a text that is spoken is over with what the same event says later, before it goes on.
 fn ends_in_event(later: &[Said], place: TextPlace) -> bool {
     let ends = |said: &Said| match *said {
-        Said::Id(_) | Said::Call(..) => None,
+        Said::Id(_) | Said::Item(..) | Said::Items(_) | Said::Call(..) => None,
         Said::More(other, _) if other == place => Some(false),
         Said::More(other, _) => due_before(other)(place).then_some(true),
         Said::Shown(other, _) | Said::Repeat(other, _) | Said::ShownAgain(other, _) => {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::ToolCall;
-use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict, answers};
-use leafgate_tree::{Document, Format};
+use leafgate_answer::{CallError, ToolCall, WholeAnswer};
+use leafgate_policy::answers::{self, NotWritten};
+use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict};
+use leafgate_tree::{Document, Format, NodeId};
 use serde_json::Value;
 
 use super::Ruling;
@@ -21,7 +22,7 @@ const PROFILE: &str = "(profile)";
 /// An answer that nothing holds back.
 pub(super) struct Judged {
     /// As response rules left it; `None` where they changed nothing.
-    pub(super) changed: Option<Value>,
+    pub(super) changed: Option<WholeAnswer>,
     pub(super) calls: Calls,
 }
 
@@ -42,42 +43,47 @@ impl Ruling {
     pub(super) fn judge(
         &self,
         shared: &Arc<Shared>,
-        whole: &Value,
-        texts: &[String],
+        answer: &WholeAnswer,
+        texts: &[Vec<NodeId>],
         told: &mut Tally,
     ) -> Result<Judged, Refusal> {
-        let mut judged = Judged { changed: None, calls: Calls::Pass };
-        if self.of.whole || self.of.look_behind.is_some() {
-            let mut changed = whole.clone();
-            if self.respond(shared, &mut changed, texts, told)? {
-                judged.changed = Some(changed);
-            }
-        }
-        let calls = self.answers.tool_calls(judged.changed.as_ref().unwrap_or(whole));
-        if self.asks_about_calls() && !calls.is_empty() {
-            judged.calls = self.decide(shared, &calls, told)?;
-        }
-        Ok(judged)
+        let responds = self.of.whole || self.of.look_behind.is_some();
+        let changed = if responds { self.respond(shared, answer, texts, told)? } else { None };
+        let calls = changed.as_ref().unwrap_or(answer).calls();
+        let calls = match self.asks_about_calls() && !calls.is_empty() {
+            true => self.decide(shared, calls, told)?,
+            false => Calls::Pass,
+        };
+        Ok(Judged { changed, calls })
     }
 
-    /// Has response rules change an answer, and returns whether they did.
+    /// Has response rules change an answer; `None` where they change nothing.
     fn respond(
         &self,
         shared: &Arc<Shared>,
-        whole: &mut Value,
-        places: &[String],
+        answer: &WholeAnswer,
+        places: &[Vec<NodeId>],
         told: &mut Tally,
-    ) -> Result<bool, Refusal> {
-        let said = answers::texts(whole, places);
-        let calls = self.answers.tool_calls(whole);
+    ) -> Result<Option<WholeAnswer>, Refusal> {
+        let (said, calls) = (answers::texts(answer, places), answer.calls());
         if said.is_empty() && calls.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
-        let before = answers::written(self.model.as_deref(), &said, &calls);
-        let Some(after) = self.changed(shared, before, told)? else { return Ok(false) };
-        let put = answers::put_back(self.answers, whole, places, &calls, &after);
-        put.map_err(|error| Refusal::internal(error.to_string()))?;
-        Ok(true)
+        let before = answers::written(self.model.as_deref(), &said, calls);
+        let Some(after) = self.changed(shared, before, told)? else { return Ok(None) };
+        let put = answers::put_back(answer, places, &after);
+        let put = put.map_err(|error| match error {
+            NotWritten::Call(CallError::Sealed) => Refusal::upstream(error.to_string()),
+            _ => Refusal::internal(error.to_string()),
+        });
+        self.read_again(&put?).map(Some)
+    }
+
+    /// Reads an answer that was changed: what leaves is what is judged further.
+    pub(super) fn read_again(&self, changed: &Value) -> Result<WholeAnswer, Refusal> {
+        WholeAnswer::read(self.answers, changed.to_string().into()).map_err(|error| {
+            Refusal::internal(format!("the answer cannot be read as it was changed: {error}"))
+        })
     }
 
     /// Has rules and the profile decide about calls.
@@ -141,9 +147,9 @@ impl Ruling {
 
     /// A text of an answer as response rules leave it.
     pub(super) fn text(&self, shared: &Arc<Shared>, text: &str, told: &mut Tally) -> Result<String, Refusal> {
-        let before = answers::written(self.model.as_deref(), &[text], &[]);
+        let before = answers::written(self.model.as_deref(), &[vec![text.to_owned()]], &[]);
         let Some(after) = self.changed(shared, before, told)? else { return Ok(text.to_owned()) };
-        let read = answers::read(&after, 1).and_then(|(mut texts, _)| texts.pop());
+        let read = answers::read(&after, &[1]).and_then(|(texts, _)| texts.concat().pop());
         read.ok_or_else(|| Refusal::internal("response rules left no answer that can be read"))
     }
 

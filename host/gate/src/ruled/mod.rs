@@ -22,11 +22,11 @@ mod stream;
 mod texts;
 mod whole;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use http::header::CONTENT_LENGTH;
 use http::{Response, StatusCode};
-use leafgate_answer::{AnswerLimits, Api as AnswerApi};
+use leafgate_answer::Api as AnswerApi;
 use leafgate_desk::{Class, Destination, Title};
 use leafgate_policy::{Approval, Assembly, Context, OfAnswers, Offered, On, Policy};
 use leafgate_tree::{Document, NodeId};
@@ -38,7 +38,6 @@ use crate::gate::Shared;
 use crate::log::{self, RequestLogProgress, Tally};
 use crate::media;
 use crate::refusal::{Code, Refusal};
-use crate::restore::Reader;
 use crate::session::Behind;
 
 pub use outcome::AnswerOutcome;
@@ -63,8 +62,8 @@ pub(crate) struct Ruling {
     pub(crate) vault: Vault,
     /// The tools that its request offered.
     offered: Offered,
-    /// What reads the texts of its stream, until that begins.
-    reader: Mutex<Option<Box<dyn Reader>>>,
+    /// Whether its reasoning comes with an encrypted copy.
+    sealed: bool,
 }
 
 /// What a ruling is made of.
@@ -149,8 +148,7 @@ impl Ruling {
         let mut of = of.unwrap_or_default();
         // What passes event by event must be what it was taken for.
         of.whole |= api.is_by_shape();
-        // Probabilities spell each word once more.
-        of.whole |= of.look_behind.is_some() && asks_for_probabilities(request);
+        of.whole |= of.look_behind.is_some() && asks_for_more(request);
         Ok(Some(Arc::new(Ruling {
             answers: conversation.answers(),
             policy: Arc::clone(policy),
@@ -167,16 +165,8 @@ impl Ruling {
             title: asked.title,
             vault: asked.vault.clone(),
             offered,
-            reader: Mutex::new(Some(conversation.reader(request))),
+            sealed: conversation.seals(request),
         })))
-    }
-
-    /// What reads the texts of its stream, where rules read them while it comes.
-    fn take_reader(&self) -> Option<Box<dyn Reader>> {
-        if self.of.whole || self.of.look_behind.is_none() {
-            return None;
-        }
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn approval(&self) -> Option<&Approval> {
@@ -258,32 +248,32 @@ impl Shared {
             self.answer_is(AnswerOutcome::Blocked, &Tally::default(), progress);
         }
     }
-
-    fn answer_limits(&self) -> AnswerLimits {
-        AnswerLimits { bytes: self.limits.answer, ..AnswerLimits::default() }
-    }
 }
 
-fn asks_for_probabilities(request: &Document) -> bool {
+/// Whether an answer says words more than once: with their probabilities, or in several choices, which are complete one
+/// behind the other only at the end.
+fn asks_for_more(request: &Document) -> bool {
     let root = request.root();
     let said = |node: NodeId| request.leaf(node).map(|leaf| leaf.text().into_cow().into_owned());
-    let is_on = |key: &str| {
-        let said = request.member(root, key).and_then(said);
-        said.is_some_and(|said| !matches!(said.as_str(), "false" | "0" | "null" | ""))
+    let is_beyond = |object: NodeId, key: &str, nothing: &[&str]| {
+        let said = request.member(object, key).and_then(said);
+        said.is_some_and(|said| !nothing.contains(&said.as_str()))
     };
     let includes = request
         .member(root, "include")
         .is_some_and(|list| request.children(list).filter_map(said).any(|said| said.contains("logprobs")));
-    is_on("logprobs")
-        || is_on("top_logprobs")
+    let mut objects = [Some(root), request.member(root, "request")].into_iter().flatten();
+    ["logprobs", "top_logprobs"].iter().any(|key| is_beyond(root, key, &["false", "0", "null", ""]))
+        || is_beyond(root, "n", &["0", "1", "null"])
         || includes
-        || [Some(root), request.member(root, "request")].into_iter().flatten().any(|object| {
+        || objects.any(|object| {
             let configs = ["generationConfig", "generation_config"];
             let mut configs = configs.iter().filter_map(|key| request.member(object, key));
             configs.any(|config| {
-                ["responseLogprobs", "response_logprobs"]
-                    .iter()
-                    .any(|key| request.member(config, key).is_some())
+                let probabilities = ["responseLogprobs", "response_logprobs"];
+                let candidates = ["candidateCount", "candidate_count"];
+                probabilities.iter().any(|key| request.member(config, key).is_some())
+                    || candidates.iter().any(|key| is_beyond(config, key, &["0", "1", "null"]))
             })
         })
 }

@@ -10,7 +10,7 @@ use futures_util::stream;
 use http::Response;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
-use leafgate_answer::{CallStream, HeldAnswer, Holding, Passing};
+use leafgate_answer::{Account, CallStream, Heard, Hearing, HeldAnswer, Holding, Passing, ReadError, Step};
 use tokio::time::sleep;
 
 use super::texts::Texts;
@@ -22,10 +22,6 @@ use crate::dialect;
 use crate::gate::Shared;
 use crate::log::RequestLogProgress;
 use crate::refusal::Refusal;
-use crate::sse::{self, Field, Lines, Piece};
-
-/// A longer line is not read.
-const MAX_LINE: usize = 16 * 1024 * 1024;
 
 type Deciding = Pin<Box<dyn Future<Output = Result<Bytes, Refusal>> + Send>>;
 type Given = Option<Result<Frame<Bytes>, ContentError>>;
@@ -36,7 +32,7 @@ struct Judging {
     ruling: Arc<Ruling>,
     progress: Arc<RequestLogProgress>,
     body: Content,
-    lines: Lines,
+    hearing: Hearing,
     /// What has come of the present event.
     event: BytesMut,
     /// `None` once the upstream's stream has ended.
@@ -61,23 +57,21 @@ impl Shared {
         ruling: &Arc<Ruling>,
         progress: &Arc<RequestLogProgress>,
     ) -> Response<Content> {
-        let texts = ruling.take_reader().map(|reader| Texts::new(self, ruling, reader));
-        // Without a reader a second answer to one request is read as a whole.
         let holding = match ruling.of.look_behind {
             _ if ruling.of.whole => Holding::All,
-            Some(_) if texts.is_none() => Holding::All,
             Some(_) => Holding::Unspoken,
             None => Holding::Calls,
         };
+        let account = Account::new(ruling.answers, ruling.sealed);
         let mut judging = Judging {
             shared: Arc::clone(self),
             ruling: Arc::clone(ruling),
             progress: Arc::clone(progress),
             body: Content::default(),
-            lines: Lines::new(MAX_LINE),
+            hearing: Hearing::new(account, self.limits.answer),
             event: BytesMut::new(),
-            calls: Some(CallStream::new(ruling.answers, self.answer_limits(), holding)),
-            texts,
+            calls: Some(CallStream::new(ruling.answers, holding)),
+            texts: (holding == Holding::Unspoken).then(|| Texts::new(self, ruling)),
             told: None,
             held: BytesMut::new(),
             came: 0,
@@ -160,46 +154,53 @@ impl Judging {
 
     /// Takes more of the stream, and returns what goes on.
     fn take(&mut self, data: Bytes) -> Result<Bytes, Refusal> {
-        let mut pieces = Vec::new();
-        self.lines.push(data, |piece| pieces.push(piece));
-        let mut passed = BytesMut::new();
-        for piece in pieces {
-            self.piece(&piece, &mut passed)?;
+        let steps = self.hearing.push(data);
+        self.steps(steps)
+    }
+
+    fn steps(&mut self, steps: Vec<(Bytes, Step)>) -> Result<Bytes, Refusal> {
+        let (mut passed, most) = (BytesMut::new(), self.shared.limits.answer);
+        for (bytes, step) in steps {
+            let is_within = !self.event.is_empty();
+            self.event.extend_from_slice(&bytes);
+            if self.event.len() > most {
+                return Err(too_large(most));
+            }
+            match step {
+                Step::Within => {}
+                Step::Comment | Step::Feed if is_within => {}
+                Step::Event(heard) | Step::End(Some(heard)) => self.heard(&heard, &mut passed)?,
+                Step::Comment | Step::Feed | Step::End(None) | Step::Done => self.between(&mut passed)?,
+                Step::Odd => return Err(unreadable(&ReadError::Unclear)),
+            }
         }
         Ok(passed.freeze())
     }
 
-    fn piece(&mut self, piece: &Piece, passed: &mut BytesMut) -> Result<(), Refusal> {
-        let most = self.shared.limits.answer;
-        if matches!(piece, Piece::Overlong(_)) || self.event.len() + piece.bytes().len() > most {
-            return Err(too_large(most));
+    /// What stands between events goes where the last event went.
+    fn between(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
+        let bytes = self.event.split().freeze();
+        match &mut self.texts {
+            _ if self.calls.as_ref().is_some_and(CallStream::holds) => self.held.extend_from_slice(&bytes),
+            Some(texts) => passed.extend_from_slice(&texts.between(bytes)?),
+            None => passed.extend_from_slice(&bytes),
         }
-        // The second half of a line's end belongs to what went on with the first.
-        if matches!(piece, Piece::LineFeed(_)) && self.event.is_empty() {
-            let to = if self.held.is_empty() { passed } else { &mut self.held };
-            to.extend_from_slice(piece.bytes());
-            return Ok(());
-        }
-        self.event.extend_from_slice(piece.bytes());
-        match piece {
-            Piece::Line(line) if matches!(sse::field(line), Field::End) => self.event_is_there(passed),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
-    fn event_is_there(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
-        let event = self.event.split();
+    fn heard(&mut self, heard: &Heard, passed: &mut BytesMut) -> Result<(), Refusal> {
+        let event = self.event.split().freeze();
         let Some(calls) = &mut self.calls else { return Ok(()) };
-        // The last event of a stream may lack its end, and clients read it all the same.
-        let ended = [&event[..], b"\n\n"].concat();
-        let has_end = event.ends_with(b"\n\n") || event.ends_with(b"\n\r\n");
-        let read = if has_end { &event[..] } else { &ended[..] };
         self.came += event.len();
         let most = self.shared.limits.answer;
-        self.reservation.cover(COPIES * self.came).map_err(|_| too_large(most))?;
-        match calls.push(read).map_err(|error| unreadable(&error))? {
+        if self.came > most || self.reservation.cover(COPIES * self.came).is_err() {
+            return Err(too_large(most));
+        }
+        match calls.take(heard, self.hearing.account()).map_err(|error| unreadable(&error))? {
             Passing::Passes => match &mut self.texts {
-                Some(texts) => passed.extend_from_slice(&texts.event(&event.freeze())?),
+                Some(texts) => {
+                    passed.extend_from_slice(&texts.event(event, heard, self.hearing.account())?)
+                }
                 None => passed.extend_from_slice(&event),
             },
             Passing::Waits => {
@@ -230,13 +231,11 @@ impl Judging {
 
     /// The upstream's stream has ended.
     fn end(&mut self) -> Result<Bytes, Refusal> {
-        let mut passed = BytesMut::new();
-        if let Some(piece) = self.lines.finish() {
-            self.piece(&piece, &mut passed)?;
-        }
-        self.event_is_there(&mut passed)?;
+        let steps = self.hearing.finish();
+        let mut passed = BytesMut::from(self.steps(steps)?);
         self.finish_texts(&mut passed)?;
-        let calls = self.calls.take().map(CallStream::finish).transpose();
+        let account = self.hearing.account();
+        let calls = self.calls.take().map(|calls| calls.finish(account)).transpose();
         match calls.map_err(|error| unreadable(&error))?.flatten() {
             None => {
                 self.over = true;
@@ -252,10 +251,10 @@ impl Judging {
         let (progress, as_it_came) = (Arc::clone(&self.progress), self.held.split().freeze());
         let told = self.told.take().unwrap_or_default();
         Box::pin(async move {
-            match shared.ruled(&ruling, held.answer.json().clone(), held.texts(), told, &progress).await? {
+            match shared.ruled(&ruling, held.answer.clone(), held.texts(), told, &progress).await? {
                 Ruled::Unchanged => Ok(as_it_came),
-                Ruled::Changed(whole) => {
-                    let rest = held.rest(&whole).ok_or_else(|| {
+                Ruled::Changed(changed) => {
+                    let rest = held.rest(&changed.json()).ok_or_else(|| {
                         Refusal::internal("what was decided cannot be told in a stream that has begun")
                     })?;
                     Ok(rest.iter().map(ToString::to_string).collect::<String>().into())

@@ -1,13 +1,15 @@
 //! The texts of a stream, judged while it comes.
 //!
 //! Events wait in a line until all that they say is decided, and leave byte for byte where nothing
-//! of it was changed. What is changed stands in the event in which its segment begins.
+//! of it was changed. What is changed stands in the event in which its segment begins. Texts that follow
+//! each other in parts, blocks or items are judged as the one text that clients make of them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use leafgate_answer::{Account, CallError, Heard, Position, Said, TextPlace, with_data};
 use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::Ruling;
@@ -15,8 +17,6 @@ use super::scan::{Scan, Segment};
 use crate::gate::Shared;
 use crate::log::Tally;
 use crate::refusal::Refusal;
-use crate::restore::{self, Position, Reader, Reading, Said, TextPlace};
-use crate::sse::{self, Field, Lines, Piece};
 
 /// So many texts an answer may have.
 const MAX_TEXTS: usize = 512;
@@ -25,8 +25,11 @@ const MAX_TEXTS: usize = 512;
 pub(super) struct Texts {
     shared: Arc<Shared>,
     ruling: Arc<Ruling>,
-    reader: Box<dyn Reader>,
-    texts: BTreeMap<TextPlace, Text>,
+    runs: Vec<Run>,
+    /// The run of each choice that may go on.
+    open: BTreeMap<usize, usize>,
+    /// Where each text stands.
+    texts: BTreeMap<TextPlace, Stretch>,
     line: VecDeque<Waiting>,
     /// What rules did so far.
     pub(super) tally: Tally,
@@ -34,35 +37,43 @@ pub(super) struct Texts {
     pub(super) changed: bool,
 }
 
-struct Text {
+/// Texts that follow each other.
+struct Run {
     scan: Scan,
+    /// Whether they are reasoning.
+    thinks: bool,
     /// What the model said.
     said: String,
+    /// Where it was changed, in order.
     segments: Vec<Segment>,
     decided: usize,
-    over: bool,
 }
 
-/// An event that waits.
+/// A stretch of a run.
+#[derive(Clone)]
+struct Stretch {
+    run: usize,
+    range: Range<usize>,
+}
+
+/// An event that waits, or what stands between two.
 struct Waiting {
-    event: Bytes,
-    says: Vec<(TextPlace, NodeId, Saying)>,
+    bytes: Bytes,
+    document: Option<Arc<Document>>,
+    says: Vec<(NodeId, Stretch)>,
+    /// Those of these leaves in which nothing may be changed.
+    sealed: Vec<NodeId>,
     /// What becomes of texts beside these.
     beside: Vec<(NodeId, String)>,
 }
 
-/// What a leaf says of its text.
-enum Saying {
-    Part(Range<usize>),
-    All,
-}
-
 impl Texts {
-    pub(super) fn new(shared: &Arc<Shared>, ruling: &Arc<Ruling>, reader: Box<dyn Reader>) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, ruling: &Arc<Ruling>) -> Self {
         Texts {
             shared: Arc::clone(shared),
             ruling: Arc::clone(ruling),
-            reader,
+            runs: Vec::new(),
+            open: BTreeMap::new(),
             texts: BTreeMap::new(),
             line: VecDeque::new(),
             tally: Tally::default(),
@@ -75,64 +86,66 @@ impl Texts {
         !self.line.is_empty()
     }
 
+    /// Takes what stands between events, and returns what may leave.
+    pub(super) fn between(&mut self, bytes: Bytes) -> Result<Bytes, Refusal> {
+        self.line.push_back(Waiting {
+            bytes,
+            document: None,
+            says: Vec::new(),
+            sealed: Vec::new(),
+            beside: Vec::new(),
+        });
+        self.leave()
+    }
+
     /// Takes an event, and returns what may leave.
-    pub(super) fn event(&mut self, event: &Bytes) -> Result<Bytes, Refusal> {
-        let (mut says, mut beside) = (Vec::new(), Vec::new());
-        if let Some(data) = data(event)? {
-            let document = restore::read(data).map_err(|_| odd())?;
-            let reading = Reading::new(&document);
-            let said = self.reader.event(&reading);
-            if reading.is_odd() {
-                return Err(odd());
-            }
-            let spoken: BTreeSet<NodeId> =
-                said.iter().filter_map(|one| one.text()).map(|(_, leaf)| leaf).collect();
-            beside = self.beside(&document, &spoken)?;
-            for one in said {
-                let text = |leaf: NodeId| document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned());
-                match one {
-                    Said::More(place, leaf) => {
-                        let text = text(leaf).unwrap_or_default();
-                        if !text.is_empty() {
-                            self.end(|other| other.choice == place.choice && other != place)?;
-                            says.push((place, leaf, Saying::Part(self.more(place, &text)?)));
-                        }
-                    }
-                    Said::Repeat(place, leaf) => {
-                        let text = text(leaf).unwrap_or_default();
-                        if !text.is_empty() {
-                            self.again(place, &text)?;
-                            says.push((place, leaf, Saying::All));
-                        }
-                    }
-                    Said::End(choice, end) => self.end_up_to(choice, end)?,
-                    Said::EndAll => self.end(|_| true)?,
-                    // What is signed or sealed cannot be changed.
-                    // Calls are read when the stream has ended.
-                    Said::Id(_) | Said::Shown(..) | Said::ShownAgain(..) | Said::Call(..) => {}
+    pub(super) fn event(&mut self, bytes: Bytes, heard: &Heard, account: &Account) -> Result<Bytes, Refusal> {
+        let text = |leaf: &NodeId| heard.document.leaf(*leaf).map(|leaf| leaf.text().into_cow().into_owned());
+        let (mut says, mut sealed) = (Vec::new(), Vec::new());
+        for said in &heard.said {
+            sealed.extend(said.text().filter(|_| said.is_sealed()).map(|(_, leaf)| leaf));
+            match said {
+                Said::Shown(..) | Said::ShownAgain(..) if !said.is_judged() => {}
+                Said::More(place, leaf) | Said::Shown(place, leaf) => {
+                    let more = text(leaf).unwrap_or_default();
+                    says.extend(self.more(*place, &more)?.map(|stretch| (*leaf, stretch)));
                 }
+                Said::Repeat(place, leaf) | Said::ShownAgain(place, leaf) => {
+                    let again = text(leaf).unwrap_or_default();
+                    if !again.is_empty() && !self.texts.contains_key(place) {
+                        self.more(*place, &again)?;
+                    }
+                    says.extend(
+                        self.texts.get(place).filter(|_| !again.is_empty()).map(|text| (*leaf, text.clone())),
+                    );
+                }
+                // What is thought without a word ends what was said.
+                Said::Item(_, kind) if text(kind).is_some_and(|kind| kind == "reasoning") => {
+                    self.end(|_| true)?
+                }
+                Said::End(choice, Position::LAST) => self.end(|other| other == *choice)?,
+                Said::EndAll => self.end(|_| true)?,
+                // Calls are read when the stream has ended.
+                Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) => {}
             }
         }
-        self.line.push_back(Waiting { event: event.clone(), says, beside });
+        let beside = self.beside(heard, account)?;
+        self.line.push_back(Waiting {
+            bytes,
+            document: Some(Arc::clone(&heard.document)),
+            says,
+            sealed,
+            beside,
+        });
         self.leave()
     }
 
     /// What rules make of the texts of an event that stand beside what the model says. Each is there
     /// as a whole.
-    fn beside(
-        &mut self,
-        event: &Document,
-        spoken: &BTreeSet<NodeId>,
-    ) -> Result<Vec<(NodeId, String)>, Refusal> {
-        let Ok(value) = serde_json::from_slice(event.source()) else { return Ok(Vec::new()) };
-        let places = self.ruling.answers.texts_beside(&value);
+    fn beside(&mut self, heard: &Heard, account: &Account) -> Result<Vec<(NodeId, String)>, Refusal> {
         let mut changes = Vec::new();
-        for at in places {
-            let leaf = event.resolve(&at).map_err(|_| odd())?;
-            if spoken.contains(&leaf) {
-                continue;
-            }
-            let Some(text) = event.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()) else {
+        for leaf in account.beside(heard) {
+            let Some(text) = heard.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()) else {
                 continue;
             };
             let now = self.ruling.text(&self.shared, &text, &mut self.tally)?;
@@ -150,44 +163,48 @@ impl Texts {
         self.leave()
     }
 
-    fn more(&mut self, place: TextPlace, text: &str) -> Result<Range<usize>, Refusal> {
-        if self.texts.len() >= MAX_TEXTS && !self.texts.contains_key(&place) {
+    /// Takes more of a text. It goes on with the run of its choice, where that is of its kind.
+    fn more(&mut self, place: TextPlace, more: &str) -> Result<Option<Stretch>, Refusal> {
+        if more.is_empty() {
+            return Ok(None);
+        }
+        // Who joins choices joins them when each is complete: a request for several has its answer read as a whole.
+        if place.choice > 0 {
             return Err(odd());
         }
-        let look_behind = self.ruling.of.look_behind.unwrap_or_default();
-        let spoken = self.texts.entry(place).or_insert_with(|| Text::new(look_behind));
-        if spoken.over {
+        let thinks = place.text.is_reasoning();
+        if self.open.get(&place.choice).is_some_and(|&run| self.runs[run].thinks != thinks) {
+            self.end(|choice| choice == place.choice)?;
+        }
+        let run = *self.open.entry(place.choice).or_insert_with(|| {
+            self.runs.push(Run::new(self.ruling.of.look_behind.unwrap_or_default(), thinks));
+            self.runs.len() - 1
+        });
+        let spoken = &mut self.runs[run];
+        let start = spoken.scan.end();
+        let text = self.texts.entry(place).or_insert(Stretch { run, range: start..start });
+        // What comes behind another text does not go on with this one for every client.
+        if text.run != run || text.range.end != start {
             return Err(odd());
         }
         let (shared, ruling, told) = (&self.shared, &self.ruling, &mut self.tally);
-        let start = spoken.scan.end();
-        spoken.said.push_str(text);
-        for segment in spoken.scan.push(text, |text| ruling.text(shared, text, told))? {
+        spoken.said.push_str(more);
+        for segment in spoken.scan.push(more, |text| ruling.text(shared, text, told))? {
             self.changed |= spoken.decide(segment);
         }
-        Ok(start..spoken.scan.end())
-    }
-
-    /// Takes a text that is said again, or for the first time.
-    fn again(&mut self, place: TextPlace, text: &str) -> Result<(), Refusal> {
-        if !self.texts.contains_key(&place) {
-            self.more(place, text)?;
+        text.range.end = spoken.scan.end();
+        let range = start..text.range.end;
+        if self.texts.len() > MAX_TEXTS {
+            return Err(odd());
         }
-        self.end(|other| other == place)?;
-        match self.texts.get(&place) {
-            Some(spoken) if spoken.said == text => Ok(()),
-            _ => Err(odd()),
-        }
+        Ok(Some(Stretch { run, range }))
     }
 
-    fn end_up_to(&mut self, choice: usize, end: Position) -> Result<(), Refusal> {
-        self.end(|place| place.choice == choice && place.at <= end)
-    }
-
-    fn end(&mut self, ends: impl Fn(TextPlace) -> bool) -> Result<(), Refusal> {
+    fn end(&mut self, ends: impl Fn(usize) -> bool) -> Result<(), Refusal> {
         let (shared, ruling, told) = (&self.shared, &self.ruling, &mut self.tally);
-        for (_, spoken) in self.texts.iter_mut().filter(|(place, text)| ends(**place) && !text.over) {
-            spoken.over = true;
+        let ended: Vec<usize> = self.open.keys().copied().filter(|&choice| ends(choice)).collect();
+        for run in ended.into_iter().filter_map(|choice| self.open.remove(&choice)) {
+            let spoken = &mut self.runs[run];
             if let Some(segment) = spoken.scan.finish(|text| ruling.text(shared, text, told))? {
                 self.changed |= spoken.decide(segment);
             }
@@ -199,13 +216,7 @@ impl Texts {
     fn leave(&mut self) -> Result<Bytes, Refusal> {
         let mut left = BytesMut::new();
         while let Some(first) = self.line.front() {
-            let texts = &self.texts;
-            let is_decided = |(place, _, saying): &(TextPlace, NodeId, Saying)| {
-                texts.get(place).is_some_and(|text| match saying {
-                    Saying::Part(range) => range.end <= text.decided,
-                    Saying::All => text.over,
-                })
-            };
+            let is_decided = |(_, said): &(NodeId, Stretch)| said.range.end <= self.runs[said.run].decided;
             if !first.says.iter().all(is_decided) {
                 break;
             }
@@ -220,28 +231,25 @@ impl Texts {
         let said = waiting
             .says
             .iter()
-            .filter_map(|(place, leaf, saying)| Some((*leaf, self.texts.get(place)?.now(saying)?)));
-        let changes: Vec<(NodeId, String)> = said.chain(waiting.beside).collect();
-        let Some(data) = data(&waiting.event)?.filter(|_| !changes.is_empty()) else {
-            return Ok(waiting.event);
+            .filter_map(|(leaf, said)| Some((*leaf, self.runs[said.run].now(&said.range)?)));
+        let changes: BTreeMap<NodeId, String> = said.chain(waiting.beside).collect();
+        if waiting.sealed.iter().any(|leaf| changes.contains_key(leaf)) {
+            return Err(Refusal::upstream(CallError::Sealed.to_string()));
+        }
+        let Some(document) = waiting.document.filter(|_| !changes.is_empty()) else {
+            return Ok(waiting.bytes);
         };
-        let mut draft = Draft::new(Arc::new(restore::read(data).map_err(|_| odd())?));
+        let mut draft = Draft::new(document);
         for (leaf, text) in changes {
             draft.set(leaf, &text, &Author::Person).map_err(|_| odd())?;
         }
-        Ok(with_data(&waiting.event, &draft.render()))
+        Ok(with_data(&waiting.bytes, &draft.render()))
     }
 }
 
-impl Text {
-    fn new(look_behind: usize) -> Self {
-        Text {
-            scan: Scan::new(look_behind),
-            said: String::new(),
-            segments: Vec::new(),
-            decided: 0,
-            over: false,
-        }
+impl Run {
+    fn new(look_behind: usize, thinks: bool) -> Self {
+        Run { scan: Scan::new(look_behind), thinks, said: String::new(), segments: Vec::new(), decided: 0 }
     }
 
     /// Keeps a segment, and returns whether it was changed.
@@ -254,14 +262,10 @@ impl Text {
         changed
     }
 
-    /// What a leaf says now; `None` where that is what it said.
-    fn now(&self, saying: &Saying) -> Option<String> {
-        let range = match saying {
-            Saying::Part(range) => range.clone(),
-            Saying::All => 0..self.said.len(),
-        };
-        let within =
-            self.segments.iter().filter(|it| it.range.start < range.end && it.range.end > range.start);
+    /// What a stretch says now; `None` where that is what it said.
+    fn now(&self, range: &Range<usize>) -> Option<String> {
+        let first = self.segments.partition_point(|it| it.range.end <= range.start);
+        let within = self.segments[first..].iter().take_while(|it| it.range.start < range.end);
         let (mut now, mut at, mut changed) = (String::new(), range.start, false);
         for segment in within {
             changed = true;
@@ -276,55 +280,6 @@ impl Text {
     }
 }
 
-/// The JSON that an event carries; `None` where it carries none.
-fn data(event: &Bytes) -> Result<Option<Bytes>, Refusal> {
-    let mut found = BytesMut::new();
-    let mut any = false;
-    for line in lines(event) {
-        match sse::field(&line) {
-            Field::Data(data) => {
-                if any {
-                    found.extend_from_slice(b"\n");
-                }
-                any = true;
-                found.extend_from_slice(data);
-            }
-            Field::Unclear => return Err(odd()),
-            Field::End | Field::Comment | Field::Name(_) | Field::Other => {}
-        }
-    }
-    let said = found.trim_ascii();
-    Ok((any && !said.is_empty() && said != b"[DONE]").then(|| found.freeze()))
-}
-
-/// An event with other data, its other lines as they came.
-fn with_data(event: &Bytes, data: &[u8]) -> Bytes {
-    let mut told = BytesMut::new();
-    let mut written = false;
-    for line in lines(event) {
-        if !matches!(sse::field(&line), Field::Data(_)) {
-            told.extend_from_slice(&line);
-        } else if !std::mem::replace(&mut written, true) {
-            for line in data.split(|&byte| byte == b'\n') {
-                told.extend_from_slice(b"data: ");
-                told.extend_from_slice(line);
-                told.extend_from_slice(b"\n");
-            }
-        }
-    }
-    told.freeze()
-}
-
-fn lines(event: &Bytes) -> Vec<Bytes> {
-    let mut cut = Lines::new(event.len());
-    let mut pieces = Vec::new();
-    cut.push(event.clone(), |piece| pieces.push(piece));
-    pieces.extend(cut.finish());
-    pieces.iter().map(|piece: &Piece| piece.bytes().clone()).collect()
-}
-
 fn odd() -> Refusal {
-    Refusal::upstream(
-        "rules decide about the answer, and clients may read its stream in another way than this gate",
-    )
+    super::whole::unreadable(&leafgate_answer::ReadError::Unclear)
 }

@@ -1,15 +1,14 @@
 //! An answer that is there as a whole: what it becomes, after a person decided where one must.
 
-use std::io;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http::Response;
 use http_body_util::BodyExt as _;
-use leafgate_answer::{Reader, ToolCall};
+use leafgate_answer::{ToolCall, WholeAnswer};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
-use serde_json::Value;
+use leafgate_tree::NodeId;
 
 use super::judge::{Calls, Judged};
 use super::{AnswerOutcome, Ruling};
@@ -42,7 +41,7 @@ pub(crate) enum Ruled {
     /// It leaves as it came.
     Unchanged,
     /// This leaves in its place.
-    Changed(Value),
+    Changed(WholeAnswer),
 }
 
 impl Shared {
@@ -66,17 +65,11 @@ impl Shared {
             }
         }
         let bytes = bytes.freeze();
-        let mut reader = Reader::whole(ruling.answers, self.answer_limits());
-        let read = reader.push(&bytes).and_then(|_| reader.finish());
-        let read = read.map_err(|error| unreadable(&error))?;
-        let texts = ruling.answers.texts(read.json());
-        let told = SoFar::default();
-        let leaves = match self.ruled(ruling, read.json().clone(), texts, told, progress).await? {
+        let answer = WholeAnswer::read(ruling.answers, bytes.clone()).map_err(|error| unreadable(&error))?;
+        let texts = answer.texts().to_vec();
+        let leaves = match self.ruled(ruling, answer, texts, SoFar::default(), progress).await? {
             Ruled::Unchanged => bytes,
-            Ruled::Changed(whole) if bytes.trim_ascii_start().starts_with(b"[") => {
-                Bytes::from(Value::from(vec![whole]).to_string())
-            }
-            Ruled::Changed(whole) => Bytes::from(whole.to_string()),
+            Ruled::Changed(changed) => changed.bytes().clone(),
         };
         Ok(Response::from_parts(parts, content::with(content::full(leaves), reservation)))
     }
@@ -86,15 +79,14 @@ impl Shared {
     pub(crate) async fn ruled(
         self: &Arc<Self>,
         ruling: &Arc<Ruling>,
-        whole: Value,
-        texts: Vec<String>,
+        answer: WholeAnswer,
+        texts: Vec<Vec<NodeId>>,
         told: SoFar,
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Ruled, Refusal> {
-        let (small, plugins) = (is_spelled_within(&whole, INLINE_BODY), ruling.policy.has_plugins());
-        let whole = Arc::new(whole);
+        let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, ruling.policy.has_plugins());
         let SoFar { mut tally, changed: changed_before } = told;
-        let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), Arc::clone(&whole));
+        let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), answer.clone());
         let judge = move || {
             let judged = judging.judge(&shared, &read, &texts, &mut tally);
             (judged, tally)
@@ -108,14 +100,14 @@ impl Shared {
         let told = |outcome| self.answer_is(outcome, &tally, progress);
         let Judged { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
         let was_changed = changed.is_some();
-        let mut whole = changed.unwrap_or_else(|| Value::clone(&whole));
+        let mut answer = changed.unwrap_or(answer);
         let why = match calls {
             Calls::Pass => {
                 told(match was_changed || changed_before {
                     true => AnswerOutcome::Changed,
                     false => AnswerOutcome::Passed,
                 });
-                return Ok(if was_changed { Ruled::Changed(whole) } else { Ruled::Unchanged });
+                return Ok(if was_changed { Ruled::Changed(answer) } else { Ruled::Unchanged });
             }
             Calls::Refused(why) => {
                 told(AnswerOutcome::Refused);
@@ -123,18 +115,18 @@ impl Shared {
             }
             Calls::Wait(waiter) => {
                 let waiting = Waiting::begin(told);
-                let decided = self.decided(ruling, waiter, &mut whole).await;
+                let decided = self.decided(ruling, waiter, &mut answer).await;
                 waiting.end(decided.as_ref().map_or(AnswerOutcome::Blocked, Decided::outcome));
                 match decided? {
                     Decided::Passed(AnswerOutcome::Approved) if !was_changed => return Ok(Ruled::Unchanged),
-                    Decided::Passed(_) => return Ok(Ruled::Changed(whole)),
+                    Decided::Passed(_) => return Ok(Ruled::Changed(answer)),
                     Decided::Refused(why) => why,
                 }
             }
         };
-        let words = words(&ruling.answers.tool_calls(&whole), &why);
-        ruling.answers.refuse_tool_calls(&mut whole, &words);
-        Ok(Ruled::Changed(whole))
+        let refused = vec![true; answer.calls().len()];
+        let changed = answer.refused(&refused, &words(answer.calls(), &why));
+        Ok(Ruled::Changed(ruling.read_again(&changed)?))
     }
 
     /// Waits for a decision about calls, and writes what was let go into the answer.
@@ -142,14 +134,14 @@ impl Shared {
         self: &Arc<Self>,
         ruling: &Ruling,
         mut waiter: Waiter,
-        whole: &mut Value,
+        answer: &mut WholeAnswer,
     ) -> Result<Decided, Refusal> {
         let release = match waiter.decision().await {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Ok(Decided::Refused(because(dismissed.dismissal))),
         };
         hold::check(waiter.destination(), &release)?;
-        let came = ruling.answers.tool_calls(whole);
+        let came = answer.calls().to_vec();
         let Some(left) = answers::calls_read(&release.body, &came) else {
             return Ok(Decided::Refused("what was let go is something else".to_owned()));
         };
@@ -157,42 +149,25 @@ impl Shared {
         let calls: Vec<ToolCall> =
             left.into_iter().zip(&came).map(|(left, came)| left.unwrap_or_else(|| came.clone())).collect();
         let edited = calls != came;
-        if edited && let Err(error) = ruling.answers.set_tool_calls(whole, &calls) {
-            return Ok(Decided::Refused(format!("what was let go cannot be written: {error}")));
+        if edited {
+            match answer.changed(&[], &calls) {
+                Ok(changed) => *answer = ruling.read_again(&changed)?,
+                Err(error) => {
+                    return Ok(Decided::Refused(format!("what was let go cannot be written: {error}")));
+                }
+            }
         }
         let gone: Vec<ToolCall> =
             came.into_iter().zip(&refused).filter(|(_, refused)| **refused).map(|(call, _)| call).collect();
         if !gone.is_empty() {
-            let words = words(&gone, A_PERSON_REFUSED);
-            ruling.answers.refuse_some_tool_calls(whole, &refused, &words);
+            let changed = answer.refused(&refused, &words(&gone, A_PERSON_REFUSED));
+            *answer = ruling.read_again(&changed)?;
         }
         Ok(Decided::Passed(match gone.len() {
             0 if edited => AnswerOutcome::Edited,
             0 => AnswerOutcome::Approved,
             _ => AnswerOutcome::PartlyRefused,
         }))
-    }
-}
-
-/// Whether a value as JSON takes no more bytes than this. Nothing of it is kept, and a larger one is spelled
-/// no further.
-fn is_spelled_within(value: &Value, most: usize) -> bool {
-    serde_json::to_writer(Room { left: most }, value).is_ok()
-}
-
-/// Room for so many bytes, of which none is kept.
-struct Room {
-    left: usize,
-}
-
-impl io::Write for Room {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.left = self.left.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -271,33 +246,4 @@ pub(super) fn too_large(most: usize) -> Refusal {
 
 pub(super) fn unreadable(error: &leafgate_answer::ReadError) -> Refusal {
     Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write as _;
-
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_value_is_measured_as_it_is_spelled() {
-        for value in [
-            json!(null),
-            json!([]),
-            json!({ "a\n\"é": [1.5, "\u{1}\u{2028}", { "b": -7 }], "c": "x".repeat(9000) }),
-        ] {
-            let bytes = value.to_string().len();
-            assert!(is_spelled_within(&value, bytes), "{bytes}");
-            assert!(!is_spelled_within(&value, bytes - 1), "{bytes}");
-        }
-    }
-
-    #[test]
-    fn what_does_not_fit_is_spelled_no_further() {
-        let mut room = Room { left: 4 };
-        assert!(room.write_all(b"abc").is_ok());
-        assert_eq!(room.write_all(b"de").unwrap_err().kind(), io::ErrorKind::WriteZero);
-    }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt as _;
 use leafgate_agents::{ModelTurn, Why};
-use leafgate_answer::{Answer, AnswerLimits, Delta, Losses, Lost, Reader};
+use leafgate_answer::{Answer, AnswerLimits, Delta, Losses, Reader, WholeAnswer};
 use leafgate_assemble::{Refused, refused};
 use tokio::sync::SemaphorePermit;
 
@@ -90,12 +90,15 @@ impl RunCase {
         let turn =
             |answer: Answer| Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply });
         let Some(ruling) = ruling else { return turn(answer) };
-        let texts = answer.api.texts(answer.json());
-        let ruled = self.shared.ruled(ruling, answer.json().clone(), texts, SoFar::default(), progress).await;
+        let Ok(whole) = WholeAnswer::read(answer.api, answer.json().to_string().into()) else {
+            return Asked::Failed(Why::Unreadable);
+        };
+        let texts = whole.texts().to_vec();
+        let ruled = self.shared.ruled(ruling, whole, texts, SoFar::default(), progress).await;
         self.progress.ruled_as(progress);
         match ruled {
             Ok(Ruled::Unchanged) => turn(answer),
-            Ok(Ruled::Changed(whole)) => match Answer::of(answer.api, whole, Losses::default()) {
+            Ok(Ruled::Changed(whole)) => match Answer::of(answer.api, whole.json(), Losses::default()) {
                 Some(answer) => turn(answer),
                 None => Asked::Failed(Why::Unreadable),
             },
@@ -152,8 +155,7 @@ impl RunCase {
         let turn = self.shared.teams.turn().await;
         let answer = reader.finish().ok()?;
         drop(turn);
-        let unsure = answer.losses.has(Lost::Unread) || answer.losses.has(Lost::Contradiction);
-        (answer.failure.is_none() && !answer.is_cut_off && !unsure).then_some(answer)
+        (answer.failure.is_none() && !answer.is_cut_off && !answer.is_odd).then_some(answer)
     }
 
     async fn refused(&self, answer: Response<Content>) -> Asked {

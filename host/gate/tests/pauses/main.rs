@@ -13,6 +13,7 @@ mod crossing;
 mod except;
 mod logs;
 mod modes;
+mod odd;
 mod pause;
 mod profiles;
 mod queue;

@@ -4,17 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{AnswerLimits, AnswerText, Api, Lost, Reader, ToolCall};
+use leafgate_answer::{AnswerLimits, AnswerText, Api, Reader, WholeAnswer};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::Value;
 
-use crate::answers::{self, NotWritten};
+use crate::answers;
 
 /// An answer, and how it came.
 pub(super) struct TestAnswer {
     api: Api,
     received: Vec<u8>,
-    whole: Value,
+    whole: WholeAnswer,
     model: AnswerText,
     streams: bool,
     /// Whether its stream ends with what it cost.
@@ -65,11 +65,11 @@ impl TestAnswer {
             let limits = AnswerLimits::default();
             let mut reader = if is_json { Reader::whole(api, limits) } else { Reader::stream(api, limits) };
             reader.push(&received).ok()?;
-            let answer = reader.finish().ok()?;
-            let is_sure = !answer.losses.has(Lost::Unread) && !answer.losses.has(Lost::Contradiction);
-            is_sure.then_some(answer)
+            let answer = reader.finish().ok().filter(|answer| !answer.is_odd)?;
+            let whole = if is_json { received.clone() } else { answer.json().to_string().into_bytes() };
+            Some((WholeAnswer::read(api, whole.into()).ok()?, answer))
         });
-        let (answer, other) = (read.next().ok_or(NoAnswer::Unknown)?, read.next());
+        let ((whole, answer), other) = (read.next().ok_or(NoAnswer::Unknown)?, read.next());
         if other.is_some() {
             return Err(NoAnswer::Several);
         }
@@ -78,7 +78,6 @@ impl TestAnswer {
             return Err(NoAnswer::Failure);
         }
         let streams = !is_json || stream == Some(true);
-        let whole = answer.json().clone();
         let mut read = TestAnswer {
             api: answer.api,
             model: answer.head.model.clone(),
@@ -88,7 +87,7 @@ impl TestAnswer {
             received,
         };
         if is_json && streams {
-            read.received = read.spelled(&read.whole);
+            read.received = read.spelled(answer.json());
         }
         Ok(read)
     }
@@ -97,7 +96,7 @@ impl TestAnswer {
         &self.received
     }
 
-    pub(super) fn whole(&self) -> &Value {
+    pub(super) fn whole(&self) -> &WholeAnswer {
         &self.whole
     }
 
@@ -111,22 +110,15 @@ impl TestAnswer {
 
     /// Its texts and calls as response rules see them; `None` where it has none.
     pub(super) fn as_messages(&self, model: Option<&str>) -> Option<Arc<Document>> {
-        let places = self.api.texts(&self.whole);
-        let (texts, calls) = (answers::texts(&self.whole, &places), self.calls());
+        let (texts, calls) = (answers::texts(&self.whole, self.whole.texts()), self.whole.calls());
         let says = !texts.is_empty() || !calls.is_empty();
-        says.then(|| document(answers::written(model, &texts, &calls))).flatten()
+        says.then(|| document(answers::written(model, &texts, calls))).flatten()
     }
 
-    /// The calls of what response rules left, as rules about calls see them; `None` where there are
-    /// none.
-    pub(super) fn as_calls(&self, whole: &Value, model: Option<&str>) -> Option<Arc<Document>> {
-        let calls = self.api.tool_calls(whole);
-        (!calls.is_empty()).then(|| document(answers::calls_written(model, &calls))).flatten()
-    }
-
-    /// Writes into the answer what response rules made of it.
-    pub(super) fn put_back(&self, whole: &mut Value, after: &[u8]) -> Result<(), NotWritten> {
-        answers::put_back(self.api, whole, &self.api.texts(&self.whole), &self.calls(), after)
+    /// What response rules made of the answer.
+    pub(super) fn put_back(&self, after: &[u8]) -> Option<WholeAnswer> {
+        let whole = answers::put_back(&self.whole, self.whole.texts(), after).ok()?;
+        WholeAnswer::read(self.api, whole.to_string().into()).ok()
     }
 
     /// The bytes of an answer in the form in which this one came: JSON, or the stream that it stands
@@ -140,10 +132,12 @@ impl TestAnswer {
             }
         }
     }
+}
 
-    fn calls(&self) -> Vec<ToolCall> {
-        self.api.tool_calls(&self.whole)
-    }
+/// The calls of an answer as rules about calls see them; `None` where there are none.
+pub(super) fn as_calls(answer: &WholeAnswer, model: Option<&str>) -> Option<Arc<Document>> {
+    let calls = answer.calls();
+    (!calls.is_empty()).then(|| document(answers::calls_written(model, calls))).flatten()
 }
 
 fn document(body: Bytes) -> Option<Arc<Document>> {

@@ -9,7 +9,7 @@ use leafgate_tree::Document;
 use leafgate_vault::Vault;
 use serde::Serialize;
 
-use super::answer::TestAnswer;
+use super::answer::{TestAnswer, as_calls};
 use super::change::{Made, made};
 use super::snapshot::Snapshot;
 use super::{Bytes, Change, Does, Matter, RuleTest, indices};
@@ -187,14 +187,15 @@ impl RuleTest {
                 return Found { verdict: Fate::Block, held_by: blocked.held_by, ..found };
             }
             if after[..] != before.source()[..] {
-                if answer.put_back(&mut whole, &after).is_err() {
+                let Some(changed) = answer.put_back(&after) else {
                     return Found { verdict: Fate::Block, ..found };
-                }
-                found.sent = answer.spelled(&whole);
+                };
+                found.sent = answer.spelled(&changed.json());
+                whole = changed;
             }
         }
         if asks(On::ToolCall)
-            && let Some(calls) = answer.as_calls(&whole, model)
+            && let Some(calls) = as_calls(&whole, model)
         {
             let decided = Found::of(&self.evaluate(policy, On::ToolCall, &calls));
             (found.verdict, found.held_by) = (decided.verdict, decided.held_by);

@@ -1,5 +1,6 @@
 //! OpenAI chat completions, as OpenAI, Azure, Copilot, OpenRouter, DeepSeek and others speak them.
 
+mod said;
 mod stream;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use super::{Assembly, Event, Read, Wire, call_id, failure, is_error};
 use crate::json::{Object, elements, is_nothing, member, number, rest, text};
 use crate::loss::{Losses, Lost};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
+use crate::said::Says;
 
 /// Where providers put reasoning: DeepSeek and most local servers, OpenRouter, Copilot.
 const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "cot_summary"];
@@ -32,6 +34,10 @@ const OF_MESSAGE: [(&str, Lost); 8] = [
 pub(super) struct Chat;
 
 impl Wire for Chat {
+    fn says(&self, _: bool) -> Box<dyn Says> {
+        Box::new(said::CompletionReader::default())
+    }
+
     fn assembly(&self) -> Box<dyn Assembly> {
         Box::new(stream::Chunks::default())
     }

@@ -16,7 +16,7 @@ const MAX_CHOICES: usize = 128;
 const MAX_CALLS: usize = 512;
 
 /// A stream of chunks.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Chunks {
     root: Object,
     /// Each choice as the whole answer has it, by its index.
@@ -55,6 +55,10 @@ impl Assembly for Chunks {
         }
         deltas.extend(failed.then_some(Delta::Finish(Finish::Failed)));
         deltas
+    }
+
+    fn so_far(&self) -> Option<Value> {
+        Box::new(self.clone()).whole()
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {

@@ -7,7 +7,7 @@ use crate::json::{Object, elements, text};
 
 pub(super) fn item_events(at: usize, item: &Object, events: &mut Vec<Value>) {
     let mut begun = item.clone();
-    for list in lists(item) {
+    for list in lists(text(item, "type")) {
         begun.insert(list.member.to_owned(), json!([]));
     }
     if let Some(asked) = asked(item) {
@@ -18,7 +18,7 @@ pub(super) fn item_events(at: usize, item: &Object, events: &mut Vec<Value>) {
     }
     events.push(json!({ "type": "response.output_item.added", "output_index": at, "item": begun }));
     let id = text(item, "id");
-    for list in lists(item) {
+    for list in lists(text(item, "type")) {
         for (index, part) in elements(item, list.member).iter().enumerate() {
             let event = |kind: String, mut event: Value| {
                 event["type"] = kind.into();

@@ -4,6 +4,7 @@
 //! and response. The last word counts; what differs from the deltas is noted.
 
 mod events;
+mod said;
 mod stream;
 mod words;
 
@@ -16,6 +17,7 @@ use super::{Assembly, BETWEEN_REASONING, Event, Read, Wire, call_id, failure, is
 use crate::json::{Object, elements, is_nothing, member, number, rest, text};
 use crate::loss::{Losses, Lost};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
+use crate::said::Says;
 
 /// What of the request a response repeats.
 const SETTINGS: [&str; 24] = [
@@ -61,6 +63,10 @@ const OF_PART: [(&str, Lost); 2] = [("annotations", Lost::Citation), ("logprobs"
 pub(super) struct Responses;
 
 impl Wire for Responses {
+    fn says(&self, sealed: bool) -> Box<dyn Says> {
+        Box::new(said::ResponseReader::new(sealed))
+    }
+
     fn assembly(&self) -> Box<dyn Assembly> {
         Box::new(stream::Items::default())
     }
@@ -246,12 +252,12 @@ fn read_parts(item: &Object, list: &List, at: &str, follows: bool, reply: &mut R
             continue;
         };
         rest(losses, &at, part, &["type", spoken.key], &OF_PART);
-        let into = if spoken.is_reasoning { &mut reply.reasoning } else { &mut reply.content };
+        let into = if spoken.text.is_reasoning() { &mut reply.reasoning } else { &mut reply.content };
         if follows || !into.is_empty() {
             losses.add(Lost::Order, at);
         }
         let words = text(part, spoken.key);
-        if spoken.is_reasoning && !into.is_empty() && !words.is_empty() {
+        if spoken.text.is_reasoning() && !into.is_empty() && !words.is_empty() {
             into.push(BETWEEN_REASONING);
         }
         into.push(words);

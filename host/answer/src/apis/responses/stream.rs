@@ -21,7 +21,7 @@ const MAX_PARTS: usize = 2048;
 type Place = (usize, &'static str, usize);
 
 /// A stream of items.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Items {
     response: Option<Object>,
     /// The items as they were last seen, by index.
@@ -64,6 +64,10 @@ impl Assembly for Items {
             _ => self.piece(at, &kind, event, &mut deltas, losses),
         }
         deltas
+    }
+
+    fn so_far(&self) -> Option<Value> {
+        Box::new(self.clone()).whole()
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {
@@ -163,7 +167,7 @@ impl Items {
             self.settle((at, asked.key, 0), None, &words, deltas, losses);
         }
         let speaks = text(&item, "type") == "reasoning" || text(&item, "role") == "assistant";
-        for list in lists(&item).iter().filter(|_| speaks) {
+        for list in lists(text(&item, "type")).iter().filter(|_| speaks) {
             for (index, part) in elements(&item, list.member).iter().take(MAX_PARTS).enumerate() {
                 if let Some(part) = part.as_object() {
                     self.part((at, list.member, index), part, deltas, losses);
@@ -229,7 +233,7 @@ impl Items {
             return;
         };
         self.refused |= spoken.key == "refusal";
-        if !spoken.is_reasoning {
+        if !spoken.text.is_reasoning() {
             return deltas.push(Delta::Content(words.into()));
         }
         if first && std::mem::replace(&mut self.reasoned, true) {

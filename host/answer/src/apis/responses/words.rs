@@ -2,6 +2,7 @@
 
 use crate::json::{Object, text};
 use crate::reply::CallKind;
+use crate::said::TextKind;
 
 /// A list of texts in an item: where its parts are, and how their events are called.
 pub(super) struct List {
@@ -11,12 +12,14 @@ pub(super) struct List {
     pub(super) index: &'static str,
     /// What events about a part begin with.
     pub(super) part: &'static str,
+    /// Its place among the lists of an item, as they are shown.
+    pub(super) order: usize,
 }
 
 pub(super) const SUMMARY: List =
-    List { member: "summary", index: "summary_index", part: "response.reasoning_summary_part" };
+    List { member: "summary", index: "summary_index", part: "response.reasoning_summary_part", order: 0 };
 pub(super) const CONTENT: List =
-    List { member: "content", index: "content_index", part: "response.content_part" };
+    List { member: "content", index: "content_index", part: "response.content_part", order: 1 };
 
 /// A kind of text: how its parts are called, where the words stand in them, and what its events begin
 /// with.
@@ -25,7 +28,7 @@ pub(super) struct Spoken {
     pub(super) key: &'static str,
     pub(super) event: &'static str,
     pub(super) list: &'static List,
-    pub(super) is_reasoning: bool,
+    pub(super) text: TextKind,
 }
 
 pub(super) const SPOKEN: [Spoken; 4] = [
@@ -34,28 +37,28 @@ pub(super) const SPOKEN: [Spoken; 4] = [
         key: "text",
         event: "response.output_text",
         list: &CONTENT,
-        is_reasoning: false,
+        text: TextKind::Content,
     },
     Spoken {
         part: "refusal",
         key: "refusal",
         event: "response.refusal",
         list: &CONTENT,
-        is_reasoning: false,
+        text: TextKind::Refusal,
     },
     Spoken {
         part: "reasoning_text",
         key: "text",
         event: "response.reasoning_text",
         list: &CONTENT,
-        is_reasoning: true,
+        text: TextKind::Reasoning,
     },
     Spoken {
         part: "summary_text",
         key: "text",
         event: "response.reasoning_summary_text",
         list: &SUMMARY,
-        is_reasoning: true,
+        text: TextKind::Summary,
     },
 ];
 
@@ -86,13 +89,38 @@ pub(super) fn spoken(part: &Object) -> Option<&'static Spoken> {
     SPOKEN.iter().find(|spoken| spoken.part == text(part, "type"))
 }
 
+/// Other items that a client runs: their kind, which is all the name that they have, and the member that says what.
+pub(super) const RUN_BY_CLIENTS: [(&str, &str); 4] = [
+    ("local_shell_call", "action"),
+    ("shell_call", "action"),
+    ("computer_call", "action"),
+    ("apply_patch_call", "operation"),
+];
+
+/// Items that the provider runs.
+const RUN_BY_PROVIDERS: [&str; 8] = [
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "tool_search_call",
+    "memory_call",
+    "hosted_shell_call",
+];
+
+/// Whether an item of a kind is a call that the client runs. One of a kind that is not known may be.
+pub(super) fn is_call(kind: &str) -> bool {
+    kind.ends_with("_call") && !RUN_BY_PROVIDERS.contains(&kind)
+}
+
 pub(super) fn asked(item: &Object) -> Option<&'static Asked> {
     ASKED.iter().find(|asked| asked.item == text(item, "type"))
 }
 
-/// The lists of an item that hold texts, in the order in which they are shown.
-pub(super) fn lists(item: &Object) -> &'static [&'static List] {
-    match text(item, "type") {
+/// The lists of an item of a kind that hold texts, in the order in which they are shown.
+pub(super) fn lists(kind: &str) -> &'static [&'static List] {
+    match kind {
         "message" => &[&CONTENT],
         "reasoning" => &[&SUMMARY, &CONTENT],
         _ => &[],

@@ -1,6 +1,5 @@
 //! OpenAI's chat completions, which most other vendors speak too.
 
-mod answer;
 pub(super) mod echo;
 
 use leafgate_answer::Api as AnswerApi;
@@ -9,7 +8,6 @@ use leafgate_tree::{Document, Format};
 use super::{Conversation, Endpoint, openai};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
-use crate::restore::Reader;
 use crate::session::BodyHints;
 
 pub(crate) struct Chat;
@@ -49,10 +47,6 @@ impl Endpoint for Chat {
 }
 
 impl Conversation for Chat {
-    fn reader(&self, _: &Document) -> Box<dyn Reader> {
-        Box::new(answer::CompletionReader)
-    }
-
     fn answers(&self) -> AnswerApi {
         AnswerApi::Chat
     }

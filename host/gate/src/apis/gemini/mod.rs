@@ -10,7 +10,6 @@
 //! `response`; a count is answered as elsewhere. Its other methods are about the user and not about
 //! a conversation.
 
-mod answer;
 mod echo;
 mod error;
 
@@ -22,7 +21,6 @@ use leafgate_tree::{Document, Format};
 use super::{Conversation, Endpoint, Wants, openai, segment};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
-use crate::restore::Reader;
 use crate::session::{BodyHints, Name};
 
 pub(super) use error::{CODE_ASSIST, GEMINI};
@@ -229,10 +227,6 @@ impl Conversation for Gemini {
     /// An array is no stream of events: nothing can be added to it while a request waits.
     fn streams(&self, _: &Document) -> bool {
         self.method == Method::Events
-    }
-
-    fn reader(&self, _: &Document) -> Box<dyn Reader> {
-        Box::new(answer::ContentReader { wraps: self.wraps })
     }
 
     fn answers(&self) -> AnswerApi {

@@ -1,6 +1,5 @@
 //! Anthropic's Messages, and what a request to them would cost.
 
-mod answer;
 pub(super) mod echo;
 mod error;
 
@@ -11,7 +10,6 @@ use leafgate_tree::{Document, Format, ValueType};
 use super::{Conversation, Endpoint, Wants, gemini, openai};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
-use crate::restore::Reader;
 use crate::session::{BodyHints, CLAUDE_CODE, Name};
 
 pub(super) use error::Anthropic;
@@ -61,10 +59,6 @@ impl Endpoint for Messages {
 }
 
 impl Conversation for Messages {
-    fn reader(&self, _: &Document) -> Box<dyn Reader> {
-        Box::new(answer::MessageReader)
-    }
-
     fn answers(&self) -> AnswerApi {
         AnswerApi::Messages
     }

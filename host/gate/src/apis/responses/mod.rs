@@ -1,17 +1,15 @@
 //! OpenAI's Responses.
 
-mod answer;
 mod echo;
 mod error;
 
 use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
-use leafgate_tree::{Document, Format};
+use leafgate_tree::{Document, Format, Leaf};
 
 use super::{Conversation, Endpoint, Wants, openai, text};
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
-use crate::restore::Reader;
 use crate::session::{BodyHints, Name};
 
 pub(crate) struct Responses;
@@ -101,8 +99,12 @@ impl Endpoint for Compact {
 }
 
 impl Conversation for Responses {
-    fn reader(&self, request: &Document) -> Box<dyn Reader> {
-        Box::new(answer::ResponseReader::to(request))
+    /// A stream may show the copy only after the text.
+    fn seals(&self, request: &Document) -> bool {
+        let included = request.member(request.root(), "include");
+        let mut included = included.into_iter().flat_map(|list| request.children(list));
+        let asks = |leaf: Leaf<'_>| leaf.text().expose() == "reasoning.encrypted_content";
+        included.any(|node| request.leaf(node).is_some_and(asks))
     }
 
     fn answers(&self) -> AnswerApi {

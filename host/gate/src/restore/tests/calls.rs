@@ -391,14 +391,14 @@ fn a_value_of_many_lines_is_as_many_lines_of_a_patch() {
     let (vault, _) = vault();
     let seen = Seen { tool: Some("Read".into()), file: FileName::parse(PATH) };
     let (lines, header) = ("one\ntwo\n*** Add File: /w/b\n", "a\n*** Add File: /w/b");
-    let mut restoring = restoring("messages", Flow::default());
     let token_of = |value: &str| {
         let token = vault.tokenize_seen("KEY", value, &Arc::new(seen.clone()), &Arc::default());
         token.unwrap().to_string()
     };
     let (token, odd) = (token_of(lines), token_of(header));
-    restoring.vault = vault;
-    let mut patch = |sign: &str, own: &str| {
+    let patch = |sign: &str, own: &str| {
+        let mut restoring = restoring("messages", Flow::default());
+        restoring.vault = vault.clone();
         let arguments = json!({ "input": format!("*** Begin Patch\n*** Update File: {PATH}\n{sign}{own}\n*** End Patch") });
         let restored =
             restoring.whole(&Bytes::from(answer("messages", "apply_patch", &arguments).to_string()));

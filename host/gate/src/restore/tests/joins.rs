@@ -192,6 +192,48 @@ fn behind_what_was_not_read_nothing_is_restored() {
     }
 }
 
+/// P-14: clients in Go and .NET read keys without regard to case, and join what they find.
+#[test]
+fn a_key_in_another_case_stops_restoring() {
+    let (_, token) = vault();
+    for (api, key) in [
+        ("chat", "content"),
+        ("chat", "delta"),
+        ("chat", "choices"),
+        ("responses", "delta"),
+        ("messages", "text"),
+        ("messages", "delta"),
+        ("gemini-stream", "text"),
+        ("gemini-stream", "parts"),
+        ("gemini-stream", "candidates"),
+    ] {
+        let said = more(api, 0, LINK);
+        let capital = format!("\"{}{}\":", key[..1].to_uppercase(), &key[1..]);
+        let event = said.replacen(&format!("\"{key}\":"), &capital, 1);
+        assert_ne!(event, said, "{api} {key}");
+        let stream = event + &more(api, 0, &token) + &more(api, 1, &token);
+        assert_eq!(joined(restoring(api), &stream), stream, "{api} {key}");
+    }
+    let whole =
+        |content: &str| json!({ "choices": [{ "message": { "Content": content, "content": token } }] });
+    stays_whole("chat", &whole(LINK));
+    stays_whole("chat", &whole("x"));
+}
+
+/// P-26: what only some clients take for the end of a line hides an event in a comment.
+#[test]
+fn a_comment_that_some_clients_end_stops_restoring() {
+    let (_, token) = vault();
+    for end in ["\u{b}", "\u{c}", "\u{85}", "\u{2028}"] {
+        for api in APIS {
+            let hidden = more(api, 0, LINK);
+            let data = hidden.lines().find(|line| line.starts_with("data: ")).unwrap();
+            let stream = format!(": x{end}{data}\n\n{}", more(api, 0, &token));
+            assert_eq!(joined(restoring(api), &stream), stream, "{api} {end:?}");
+        }
+    }
+}
+
 /// What closes the link is read by the gate, and perhaps not by the client.
 #[test]
 fn text_that_not_every_client_reads_closes_no_link() {

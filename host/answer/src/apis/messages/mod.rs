@@ -1,5 +1,7 @@
 //! Anthropic Messages.
 
+mod said;
+
 use serde_json::{Value, json};
 
 use super::{Assembly, Event, Read, Wire, call_id, failure, is_error};
@@ -8,6 +10,7 @@ use crate::json::{
 };
 use crate::loss::{Losses, Lost};
 use crate::reply::{Call, CallKind, Delta, Finish, Head, Reply, Usage};
+use crate::said::Says;
 
 /// Blocks of one message that are kept.
 const MAX_BLOCKS: usize = 2048;
@@ -23,6 +26,10 @@ const THINKING: (&str, &str) = ("thinking", "thinking_delta");
 pub(super) struct Messages;
 
 impl Wire for Messages {
+    fn says(&self, _: bool) -> Box<dyn Says> {
+        Box::new(said::MessageReader::default())
+    }
+
     fn assembly(&self) -> Box<dyn Assembly> {
         Box::new(Blocks::default())
     }
@@ -257,7 +264,7 @@ fn write_usage(usage: Usage) -> Value {
 }
 
 /// A stream of blocks.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Blocks {
     message: Option<Object>,
     blocks: Vec<Object>,
@@ -290,6 +297,10 @@ impl Assembly for Blocks {
             _ => losses.add(Lost::Event, ""),
         }
         deltas
+    }
+
+    fn so_far(&self) -> Option<Value> {
+        Box::new(self.clone()).whole()
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {

@@ -1,5 +1,9 @@
 //! Gemini: `generateContent` and `streamGenerateContent`. Each event of a stream is an answer.
 
+mod said;
+
+pub(super) use said::ContentReader;
+
 use serde_json::{Value, json};
 
 use super::{Assembly, Event, Read, Wire, failure, is_error};
@@ -8,6 +12,7 @@ use crate::json::{
 };
 use crate::loss::{Losses, Lost};
 use crate::reply::{Call, CallKind, Delta, Finish, Head, Reply, Usage};
+use crate::said::Says;
 
 /// Candidates that are kept; the API gives at most 8.
 const MAX_CANDIDATES: usize = 64;
@@ -26,6 +31,10 @@ const OF_PART: [(&str, Lost); 2] = [("thoughtSignature", Lost::Sealed), ("though
 pub(super) struct Gemini;
 
 impl Wire for Gemini {
+    fn says(&self, _: bool) -> Box<dyn Says> {
+        Box::new(ContentReader::new(false))
+    }
+
     fn assembly(&self) -> Box<dyn Assembly> {
         Box::new(Pieces::default())
     }
@@ -270,7 +279,7 @@ fn write_usage(usage: Usage) -> Value {
 }
 
 /// A stream of answers, each with the next parts.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Pieces {
     root: Object,
     candidates: Vec<Object>,
@@ -312,6 +321,10 @@ impl Assembly for Pieces {
             deltas.push(Delta::Usage(read_usage(usage, &mut Losses::default())));
         }
         deltas
+    }
+
+    fn so_far(&self) -> Option<Value> {
+        Box::new(self.clone()).whole()
     }
 
     fn whole(self: Box<Self>) -> Option<Value> {

@@ -1,0 +1,276 @@
+//! What a client can take from an answer, heard event by event: texts, calls and reasoning in their order.
+//!
+//! Here is the one notion of what is odd. An answer is odd where two clients that read it by their lights may take
+//! something else from it: keys twice or in another case, an event whose name is not its type, a call in two forms or
+//! with two ids, a text or an item that is repeated differently, an index or id used twice, and whatever is said behind
+//! the end. Nobody judges such an answer by one reading and sends it on to be read by another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use leafgate_tree::{Document, NodeId, ValueType};
+
+use crate::apis::Api;
+use crate::calls::ToolCall;
+use crate::reading::{Reading, value};
+use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace, Tool};
+
+/// So many texts and calls are told apart.
+const MOST_PLACES: usize = 65_536;
+
+/// What was heard of one answer.
+pub struct Account {
+    says: Box<dyn Says>,
+    /// Texts that a stream may say again.
+    texts: BTreeMap<TextPlace, String>,
+    calls: BTreeMap<TextPlace, HeardCall>,
+    ids: BTreeMap<(usize, String), TextPlace>,
+    items: BTreeMap<usize, String>,
+    ended: BTreeSet<(usize, Position)>,
+    is_over: bool,
+}
+
+/// An event, or an answer that came whole, and what it says.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// Its data.
+    pub document: Arc<Document>,
+    /// What that says, in order.
+    pub said: Vec<Said>,
+    /// Some clients read it in another way.
+    pub is_odd: bool,
+}
+
+/// A call, as far as it was heard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HeardCall {
+    id: String,
+    name: String,
+    arguments: String,
+    form: Option<Form>,
+    /// All of the arguments were said at once.
+    is_whole: bool,
+}
+
+impl Account {
+    /// Begins to hear an answer of an API. `sealed` says whether its reasoning comes with an encrypted copy.
+    #[must_use]
+    pub fn new(api: Api, sealed: bool) -> Self {
+        Account {
+            says: api.wire().says(sealed),
+            texts: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            items: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            is_over: false,
+        }
+    }
+
+    /// Hears an answer that came whole.
+    pub fn whole(&mut self, document: Document) -> Heard {
+        self.hear(document, None, |says, answer| says.whole(answer))
+    }
+
+    /// Hears an event, which bears a name where one is given.
+    pub fn event(&mut self, name: Option<&[u8]>, document: Document) -> Heard {
+        self.hear(document, Some(name), |says, event| says.event(event))
+    }
+
+    /// Returns an event with more of a text, which `last` was the latest event of.
+    #[must_use]
+    pub fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
+        self.says.added(last, place, held)
+    }
+
+    /// Returns whether a stream may say its texts again, whole.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        self.says.repeats()
+    }
+
+    /// Returns whether answers have names by which the next request may go on from them.
+    #[must_use]
+    pub fn names_answers(&self) -> bool {
+        self.says.names_answers()
+    }
+
+    /// Returns the calls that were heard, in the order of their places.
+    #[must_use]
+    pub fn calls(&self) -> Vec<ToolCall> {
+        self.calls.values().map(HeardCall::call).collect()
+    }
+
+    /// Returns where texts stand in an event that people read beside what the model says. Each is there as a whole.
+    #[must_use]
+    pub fn beside(&self, heard: &Heard) -> Vec<NodeId> {
+        crate::beside::leaves(&*self.says, heard, true)
+    }
+
+    /// Returns whether an event begins a part in which not the model speaks. Such a one is read when it is there as a
+    /// whole.
+    #[must_use]
+    pub fn begins_unspoken(&self, heard: &Heard) -> bool {
+        self.says.begins_unspoken(&Reading::new(&heard.document))
+    }
+
+    fn hear(
+        &mut self,
+        document: Document,
+        name: Option<Option<&[u8]>>,
+        read: impl FnOnce(&mut dyn Says, &Reading<'_>) -> Vec<Said>,
+    ) -> Heard {
+        let reading = Reading::new(&document);
+        let said = read(&mut *self.says, &reading);
+        let is_named = name.is_none_or(|name| self.is_named(name, &reading));
+        let is_sound =
+            said.iter().fold(true, |is_sound, one| self.take(&reading, *one, name.is_some()) && is_sound);
+        let is_bounded = self.texts.len() + self.calls.len() <= MOST_PLACES;
+        let is_odd = reading.is_odd() || !is_named || !is_sound || !is_bounded;
+        Heard { document: Arc::new(document), said, is_odd }
+    }
+
+    /// Whether an event bears the name that its data says: some clients read by name and some by data. Without a type, it
+    /// may have the name that events have by default.
+    fn is_named(&self, name: Option<&[u8]>, event: &Reading<'_>) -> bool {
+        let kind = event.word(event.root(), "type");
+        match (name, kind) {
+            (None, None) => true,
+            (None, Some(_)) => !self.says.names_events(),
+            (Some(name), None) => name == b"message",
+            (Some(name), Some(kind)) => kind.expose().as_bytes() == name,
+        }
+    }
+
+    /// Takes what is said; returns whether it goes with what was said before.
+    fn take(&mut self, reading: &Reading<'_>, said: Said, is_event: bool) -> bool {
+        if self.is_behind_the_end(reading, said) {
+            return false;
+        }
+        match said {
+            Said::Id(_) => true,
+            Said::Item(at, kind) => {
+                let kind = text(reading, kind);
+                *self.items.entry(at).or_insert_with(|| kind.clone()) == kind
+            }
+            Said::More(place, leaf) | Said::Shown(place, leaf) => {
+                if is_event && self.says.repeats() {
+                    self.texts.entry(place).or_default().push_str(&text(reading, leaf));
+                }
+                true
+            }
+            Said::Repeat(place, leaf) | Said::ShownAgain(place, leaf) => {
+                let again = text(reading, leaf);
+                again.is_empty() || *self.texts.entry(place).or_insert_with(|| again.clone()) == again
+            }
+            Said::Call(place, said) => self.take_call(reading, place, said),
+            // A text ends with its part again, and servers send why a choice ends more than once; an item ends once.
+            Said::End(choice, at) => {
+                let is_item = at == Position::end_of(at.item) && at != Position::LAST;
+                self.ended.insert((choice, at)) || !is_item
+            }
+            Said::Items(count) => self.items.keys().last().is_none_or(|last| last + 1 == count),
+            Said::EndAll => {
+                self.is_over = true;
+                true
+            }
+        }
+    }
+
+    /// Whether something is said that was complete already. What says it again is compared.
+    fn is_behind_the_end(&self, reading: &Reading<'_>, said: Said) -> bool {
+        let has_ended = |place: TextPlace| {
+            let ends = [place.at, Position::end_of(place.at.item), Position::LAST];
+            ends.into_iter().any(|end| self.ended.contains(&(place.choice, end)))
+        };
+        match said {
+            Said::Id(_) | Said::End(..) | Said::EndAll => false,
+            _ if reading.is_empty(said) => false,
+            Said::More(place, _) | Said::Shown(place, _) | Said::Call(place, CallSaid::More(_)) => {
+                self.is_over || has_ended(place)
+            }
+            Said::Item(..) | Said::Repeat(..) | Said::ShownAgain(..) | Said::Call(..) | Said::Items(_) => {
+                self.is_over
+            }
+        }
+    }
+
+    fn take_call(&mut self, reading: &Reading<'_>, place: TextPlace, said: CallSaid) -> bool {
+        match said {
+            CallSaid::Begins(called) => self.begin(reading, place, called),
+            CallSaid::Whole(called, arguments) => {
+                let (said, is_sound) = spelled(reading, arguments);
+                let is_same = self.begin(reading, place, called);
+                is_sound & is_same & self.all(place, said)
+            }
+            CallSaid::Again(leaf) => self.all(place, text(reading, leaf)),
+            CallSaid::More(leaf) => self.calls.get_mut(&place).is_some_and(|call| {
+                let more = text(reading, leaf);
+                call.arguments.push_str(&more);
+                more.is_empty() || !call.is_whole
+            }),
+            CallSaid::End => true,
+        }
+    }
+
+    /// Takes who is called: a second time it is the same, and its id is no other call's.
+    fn begin(&mut self, reading: &Reading<'_>, place: TextPlace, called: Called) -> bool {
+        let id = called.id.map(|leaf| text(reading, leaf)).unwrap_or_default();
+        let name = match called.tool {
+            Tool::Named(leaf) => text(reading, leaf),
+            Tool::Kind(kind) => kind.to_owned(),
+            Tool::Unnamed => String::new(),
+        };
+        let is_own = id.is_empty() || *self.ids.entry((place.choice, id.clone())).or_insert(place) == place;
+        let call = self.calls.entry(place).or_default();
+        let is_same = |own: &mut String, said: String| {
+            if own.is_empty() {
+                *own = said;
+                return true;
+            }
+            said.is_empty() || *own == said
+        };
+        let is_spelled_so = call.form.is_none() || called.form.is_none() || call.form == called.form;
+        call.form = call.form.or(called.form);
+        is_same(&mut call.id, id) & is_same(&mut call.name, name) & is_own & is_spelled_so
+    }
+
+    /// Takes all of the arguments of a call; again, they are the same.
+    fn all(&mut self, place: TextPlace, said: String) -> bool {
+        let Some(call) = self.calls.get_mut(&place) else { return false };
+        let is_first = call.arguments.is_empty() && !call.is_whole;
+        call.is_whole = true;
+        if is_first {
+            call.arguments = said;
+            return true;
+        }
+        call.arguments == said
+    }
+}
+
+impl HeardCall {
+    fn call(&self) -> ToolCall {
+        ToolCall {
+            id: self.id.as_str().into(),
+            name: self.name.as_str().into(),
+            arguments: self.arguments.as_str().into(),
+            is_json: self.form != Some(Form::Text),
+        }
+    }
+}
+
+/// The text of a leaf.
+fn text(reading: &Reading<'_>, leaf: NodeId) -> String {
+    reading.leaf_text(leaf).unwrap_or_default()
+}
+
+/// All arguments as text, and whether clients read the same in them: JSON without a key twice. Arguments that are a text are
+/// judged as they stand.
+fn spelled(reading: &Reading<'_>, arguments: Arguments) -> (String, bool) {
+    let document = reading.document();
+    match document.leaf(arguments.node).map(|leaf| leaf.value_type()) {
+        Some(ValueType::Text) => (text(reading, arguments.node), true),
+        Some(ValueType::Null) => (String::new(), true),
+        _ => (value(document, arguments.node).to_string(), reading.has_no_key_twice(arguments.node)),
+    }
+}

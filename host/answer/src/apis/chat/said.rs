@@ -1,0 +1,291 @@
+//! What completions say: content, refusal and reasoning of each choice, as servers name them, and what tools are called
+//! with.
+
+use std::collections::BTreeMap;
+
+use leafgate_tree::{Document, NodeId};
+use serde_json::{Value, json};
+
+use super::REASONING;
+use crate::apis::UNKNOWN;
+use crate::beside;
+use crate::reading::{Reading, scalars};
+use crate::said::{
+    Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
+};
+
+/// The members of a message, or of a stream's delta, that hold text for people, in the order in
+/// which clients show them.
+const FIELDS: [(TextKind, &str); 5] = [
+    (TextKind::ReasoningContent, REASONING[0]),
+    // As OpenRouter and others name it.
+    (TextKind::Reasoning, REASONING[1]),
+    (TextKind::ReasoningText, REASONING[2]),
+    (TextKind::Content, "content"),
+    (TextKind::Refusal, "refusal"),
+];
+
+/// Members of a message that are read as they come, or come as a whole.
+const IN_PIECES: [&str; 8] = [
+    "annotations",
+    "content",
+    "function_call",
+    "reasoning",
+    "reasoning_content",
+    "refusal",
+    "role",
+    "tool_calls",
+];
+
+/// What of a chunk an added event repeats, so that clients take it for part of the same completion.
+const REPEATED: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
+
+/// The list of a choice that its calls are in, and the one before it of calls in their old form.
+const TOOL_CALLS: usize = 1;
+const FUNCTION_CALL: usize = 0;
+
+/// Reads a completion or its chunks.
+#[derive(Default)]
+pub(super) struct CompletionReader {
+    /// The ids of the calls of each choice that have begun in a stream, in order.
+    begun: BTreeMap<usize, Vec<String>>,
+}
+
+/// In which member of a choice a message stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Message {
+    /// All of it, in a whole answer.
+    Whole,
+    /// More of it, in a stream.
+    Delta,
+    /// All of it again, in a stream.
+    Again,
+}
+
+impl Says for CompletionReader {
+    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+        let mut said = Vec::new();
+        for (index, choice) in choices(answer) {
+            self.message(answer, index, choice, Message::Whole, &mut said);
+            // Some clients show a delta all the same.
+            let mut shown = Vec::new();
+            self.message(answer, index, choice, Message::Delta, &mut shown);
+            if shown.iter().any(|said| !answer.is_empty(*said)) {
+                answer.is_read_differently();
+            }
+        }
+        said
+    }
+
+    /// A choice that finishes has said all.
+    fn event(&mut self, chunk: &Reading<'_>) -> Vec<Said> {
+        let mut said = Vec::new();
+        for (index, choice) in choices(chunk) {
+            self.message(chunk, index, choice, Message::Delta, &mut said);
+            self.message(chunk, index, choice, Message::Again, &mut said);
+            if chunk.word(choice, "finish_reason").is_some_and(|reason| !reason.expose().is_empty()) {
+                said.push(Said::End(index, Position::LAST));
+            }
+        }
+        said
+    }
+
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
+        let field = FIELDS.iter().find(|(kind, _)| *kind == place.text).map_or("content", |(_, key)| key);
+        let delta = match (place.text, place.at.list) {
+            (TextKind::Call, FUNCTION_CALL) => json!({ "function_call": { "arguments": held } }),
+            (TextKind::Call, _) if is_custom(last) => {
+                json!({ "tool_calls": [{ "index": place.at.part, "custom": { "input": held } }] })
+            }
+            (TextKind::Call, _) => {
+                json!({ "tool_calls": [{ "index": place.at.part, "function": { "arguments": held } }] })
+            }
+            _ => json!({ field: held }),
+        };
+        let mut chunk = scalars(last, last.root(), &REPEATED);
+        chunk["choices"] = json!([{ "index": place.choice, "delta": delta, "finish_reason": Value::Null }]);
+        Added { name: None, data: chunk }
+    }
+
+    fn is_answer(&self, answer: &Reading<'_>) -> bool {
+        answer.has_any(answer.root(), &["choices", "error"])
+    }
+
+    fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
+        VARIANTS
+            .iter()
+            .any(|(key, ..)| answer.present(object, key).is_some_and(|node| answer.is_object(node)))
+    }
+
+    fn beside(&self) -> &'static [&'static str] {
+        &["/choices"]
+    }
+
+    /// A choice may say something in members that come in pieces nobody reads, as a transcript of what is spoken. Some
+    /// servers give the content in parts.
+    fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
+        let messages = choices(event).into_iter().flat_map(|(_, choice)| {
+            ["delta", "message"].into_iter().filter_map(move |key| event.present(choice, key))
+        });
+        let mut members = messages.flat_map(|message| event.members(message));
+        members.any(|(key, member)| {
+            let is_read = IN_PIECES.contains(&&*key) && !(key == "content" && event.is_list(member));
+            !is_read && beside::says(self, event, &key, member)
+        })
+    }
+
+    fn repeats(&self) -> bool {
+        true
+    }
+}
+
+impl CompletionReader {
+    fn message(
+        &mut self,
+        answer: &Reading<'_>,
+        choice: usize,
+        node: NodeId,
+        form: Message,
+        said: &mut Vec<Said>,
+    ) {
+        let key = if form == Message::Delta { "delta" } else { "message" };
+        let Some(message) = answer.present(node, key) else { return };
+        for (text, key) in FIELDS {
+            let place = TextPlace { choice, at: Position::default(), text };
+            if let Some(parts) = answer.present(message, key).filter(|&node| answer.is_list(node)) {
+                said.extend(parts_say(answer, place, parts, form));
+            } else if let Some(leaf) = answer.text(message, key) {
+                said.push(match (form, text) {
+                    (Message::Again, TextKind::ReasoningText) => Said::ShownAgain(place, leaf),
+                    (_, TextKind::ReasoningText) => Said::Shown(place, leaf),
+                    (Message::Again, _) => Said::Repeat(place, leaf),
+                    (Message::Whole | Message::Delta, _) => Said::More(place, leaf),
+                });
+            }
+        }
+        let place = |list, part| TextPlace {
+            choice,
+            at: Position { list, part, ..Position::default() },
+            text: TextKind::Call,
+        };
+        if let Some(function) = answer.present(message, "function_call") {
+            let said_of =
+                function_says(answer, (function, None), function, ("arguments", Form::JsonText), form);
+            said.extend(said_of.into_iter().map(|call| Said::Call(place(FUNCTION_CALL, 0), call)));
+        }
+        for (at, call) in answer.elements(message, "tool_calls").into_iter().enumerate() {
+            if !answer.is_object(call) {
+                answer.is_read_differently();
+                continue;
+            }
+            let number = if form == Message::Delta { self.number(answer, choice, call) } else { at };
+            let said_of = call_says(answer, call, form);
+            said.extend(said_of.into_iter().map(|call| Said::Call(place(TOOL_CALLS, number), call)));
+        }
+    }
+
+    /// Which call of its choice a piece goes on with: the one of its index, without one that of its id, without that the
+    /// last one.
+    fn number(&mut self, chunk: &Reading<'_>, choice: usize, call: NodeId) -> usize {
+        let id = chunk.word(call, "id").map(|id| id.expose().to_owned()).unwrap_or_default();
+        let begun = self.begun.entry(choice).or_default();
+        let by_id = || begun.iter().position(|own| !id.is_empty() && *own == id);
+        let next = if id.is_empty() { begun.len().saturating_sub(1) } else { begun.len() };
+        let number = chunk.index(call, "index").or_else(by_id).unwrap_or(next);
+        // A gap would be calls without names.
+        if number > begun.len() {
+            chunk.is_read_differently();
+        } else if number == begun.len() {
+            begun.push(id);
+        }
+        number
+    }
+}
+
+/// How a call is spelled: the member that says what is called, the one of its arguments, and their form.
+const VARIANTS: [(&str, &str, Form); 2] =
+    [("function", "arguments", Form::JsonText), ("custom", "input", Form::Text)];
+
+/// What an element of `tool_calls` says. Clients tell functions from custom tools by their type, or by the member that is
+/// there.
+fn call_says(answer: &Reading<'_>, call: NodeId, form: Message) -> Vec<CallSaid> {
+    let id = answer.name(call, "id");
+    let kind = answer.kind(call).filter(|kind| !kind.is_empty());
+    let found =
+        VARIANTS.map(|(key, arguments, form)| Some((key, answer.present(call, key)?, arguments, form)));
+    let of_kind = |key: &str| kind.as_deref().is_none_or(|kind| kind == key);
+    match found {
+        [Some((key, function, arguments, spelled)), None]
+        | [None, Some((key, function, arguments, spelled))] => {
+            // In a stream the type comes with the first piece.
+            if !of_kind(key) {
+                answer.is_read_differently();
+            }
+            function_says(answer, (call, id), function, (arguments, spelled), form)
+        }
+        [None, None] if kind.is_some() && !of_kind("function") && !of_kind("custom") => {
+            let called = Called { element: call, id, tool: Tool::Kind(UNKNOWN), form: Some(Form::Json) };
+            vec![CallSaid::Whole(called, Arguments::json(call))]
+        }
+        [None, None] => vec![CallSaid::Begins(Called { element: call, id, tool: Tool::Unnamed, form: None })],
+        [Some(_), Some(_)] => {
+            answer.is_read_differently();
+            Vec::new()
+        }
+    }
+}
+
+fn function_says(
+    answer: &Reading<'_>,
+    (element, id): (NodeId, Option<NodeId>),
+    function: NodeId,
+    (key, spelled): (&str, Form),
+    form: Message,
+) -> Vec<CallSaid> {
+    let tool = answer.name(function, "name").map_or(Tool::Unnamed, Tool::Named);
+    let called = Called { element, id, tool, form: Some(spelled) };
+    let arguments = answer.present(function, key);
+    // Some servers give the object itself.
+    let form_of = |node| if answer.is_container(node) { Form::Json } else { spelled };
+    match arguments.map(|node| Arguments { form: form_of(node), ..Arguments::json(node) }) {
+        None => vec![CallSaid::Begins(called)],
+        Some(Arguments { node, form: Form::Text | Form::JsonText, .. }) if form == Message::Delta => {
+            let more = answer.text(function, key).filter(|&leaf| leaf == node).map(CallSaid::More);
+            std::iter::once(CallSaid::Begins(called)).chain(more).collect()
+        }
+        Some(arguments) => vec![CallSaid::Whole(called, arguments)],
+    }
+}
+
+/// The texts of a content that is a list of parts.
+fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Message) -> Vec<Said> {
+    let said = answer.elements_of(parts).into_iter().enumerate().filter_map(|(at, part)| {
+        let leaf = answer.text(part, "text")?;
+        let at = Position { part: at, ..Position::default() };
+        let is_text = answer.kind(part).is_some_and(|kind| kind == "text");
+        Some(match form {
+            Message::Whole if is_text => Said::More(TextPlace { at, ..place }, leaf),
+            Message::Whole => Said::Shown(TextPlace { at, ..place }, leaf),
+            Message::Delta => Said::Shown(place, leaf),
+            Message::Again => Said::ShownAgain(place, leaf),
+        })
+    });
+    said.collect()
+}
+
+/// Whether an event goes on with a call of a custom tool.
+fn is_custom(event: &Document) -> bool {
+    let event = Reading::new(event);
+    let calls = choices(&event).into_iter().filter_map(|(_, choice)| event.present(choice, "delta"));
+    let mut calls = calls.flat_map(|delta| event.elements(delta, "tool_calls"));
+    calls.any(|call| event.present(call, "custom").is_some())
+}
+
+/// The choices of an answer with their indexes. Two of one index are odd.
+fn choices(answer: &Reading<'_>) -> Vec<(usize, NodeId)> {
+    let choices = answer.elements(answer.root(), "choices").into_iter().enumerate();
+    let choices: Vec<_> =
+        choices.map(|(place, choice)| (answer.index(choice, "index").unwrap_or(place), choice)).collect();
+    answer.are_distinct(choices.iter().map(|(index, _)| *index));
+    choices
+}

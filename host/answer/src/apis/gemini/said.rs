@@ -1,0 +1,157 @@
+//! What Gemini's answers say: the texts of each candidate's parts, and what functions are called with. A part with a
+//! signature comes back from the client as it was, so nothing is changed in it.
+
+use std::collections::BTreeMap;
+
+use leafgate_tree::{Document, NodeId};
+use serde_json::json;
+
+use crate::apis::code_assist::RESPONSE;
+use crate::reading::{Reading, scalars};
+use crate::said::{
+    Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
+};
+
+/// What an added event repeats of the one that it goes on with.
+const REPEATED: [&str; 3] = ["modelVersion", "responseId", "createTime"];
+
+/// The same, of what Code Assist has beside an answer.
+const TRACE: &str = "traceId";
+
+/// Google's libraries write either, and read either.
+pub(super) const FUNCTION_CALL: [&str; 2] = ["functionCall", "function_call"];
+pub(super) const SIGNATURE: [&str; 2] = ["thoughtSignature", "thought_signature"];
+const FINISH_REASON: [&str; 2] = ["finishReason", "finish_reason"];
+
+/// Members of a call whose arguments come in pieces, which nobody reads here.
+const IN_PIECES: [[&str; 2]; 2] = [["partialArgs", "partial_args"], ["willContinue", "will_continue"]];
+
+/// Reads an answer, a list of them, or an event of a stream: all have the same form.
+pub(crate) struct ContentReader {
+    /// Whether it is one of Code Assist.
+    wraps: bool,
+    /// Calls of each candidate so far.
+    calls: BTreeMap<usize, usize>,
+}
+
+impl Says for ContentReader {
+    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+        let root = answer.root();
+        if answer.is_list(root) {
+            return answer.elements_of(root).into_iter().flat_map(|piece| self.says(answer, piece)).collect();
+        }
+        self.says(answer, root)
+    }
+
+    fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
+        self.says(event, event.root())
+    }
+
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
+        let part = match place.text {
+            TextKind::Reasoning => json!({ "text": held, "thought": true }),
+            _ => json!({ "text": held }),
+        };
+        let root = last.root();
+        let piece = last.member(root, RESPONSE).filter(|_| self.wraps).unwrap_or(root);
+        let mut data = scalars(last, piece, &REPEATED);
+        data["candidates"] =
+            json!([{ "content": { "parts": [part], "role": "model" }, "index": place.choice }]);
+        if self.wraps {
+            let piece = std::mem::replace(&mut data, scalars(last, root, &[TRACE]));
+            data[RESPONSE] = piece;
+        }
+        Added { name: None, data }
+    }
+
+    /// A prompt that was refused has no candidates, and says why.
+    fn is_answer(&self, answer: &Reading<'_>) -> bool {
+        let root = answer.root();
+        let keys: &[&str] =
+            if self.wraps { &[RESPONSE, "error"] } else { &["candidates", "promptFeedback", "error"] };
+        let is_one = |node| answer.has_any(node, keys);
+        if answer.is_list(root) { answer.elements_of(root).into_iter().all(is_one) } else { is_one(root) }
+    }
+
+    fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
+        answer.either(object, FUNCTION_CALL).is_some()
+    }
+
+    fn beside(&self) -> &'static [&'static str] {
+        if self.wraps { &["/response/candidates"] } else { &["/candidates"] }
+    }
+
+    fn begins_unspoken(&self, _: &Reading<'_>) -> bool {
+        false
+    }
+}
+
+impl ContentReader {
+    pub(crate) fn new(wraps: bool) -> Self {
+        ContentReader { wraps, calls: BTreeMap::new() }
+    }
+
+    fn says(&mut self, answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
+        let inner = if self.wraps { answer.present(piece, RESPONSE) } else { Some(piece) };
+        inner.map(|inner| self.piece_says(answer, inner)).unwrap_or_default()
+    }
+
+    /// What one answer says. A candidate that finishes has said all; it goes on with its text from
+    /// event to event.
+    fn piece_says(&mut self, answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
+        let candidates = answer.elements(piece, "candidates").into_iter().enumerate();
+        let candidates: Vec<_> =
+            candidates.map(|(at, node)| (answer.index(node, "index").unwrap_or(at), node)).collect();
+        answer.are_distinct(candidates.iter().map(|(choice, _)| *choice));
+        let mut said = Vec::new();
+        for (choice, candidate) in candidates {
+            let content = answer.present(candidate, "content");
+            let parts = content.map(|content| answer.elements(content, "parts")).unwrap_or_default();
+            said.extend(parts.iter().filter_map(|&part| part_says(answer, choice, part)));
+            for part in parts {
+                if let Some(function) = answer.either(part, FUNCTION_CALL) {
+                    self.calls(answer, choice, (part, function), &mut said);
+                }
+            }
+            if answer.either(candidate, FINISH_REASON).is_some() {
+                said.push(Said::End(choice, Position::LAST));
+            }
+        }
+        said
+    }
+
+    /// A function is always called with all of its arguments at once. Those that come in pieces, which a request may ask
+    /// for, are not read.
+    fn calls(
+        &mut self,
+        answer: &Reading<'_>,
+        choice: usize,
+        (element, function): (NodeId, NodeId),
+        said: &mut Vec<Said>,
+    ) {
+        let number = self.calls.entry(choice).or_default();
+        let at = Position { part: *number, ..Position::default() };
+        *number += 1;
+        let place = TextPlace { choice, at, text: TextKind::Call };
+        if IN_PIECES.into_iter().any(|keys| answer.either(function, keys).is_some()) {
+            answer.is_read_differently();
+        }
+        let tool = answer.name(function, "name").map_or(Tool::Unnamed, Tool::Named);
+        let called = Called { element, id: answer.name(function, "id"), tool, form: Some(Form::Json) };
+        said.push(Said::Call(place, CallSaid::Begins(called)));
+        let arguments = |node| Arguments { is_sealed: is_signed(answer, element), ..Arguments::json(node) };
+        let whole = answer.present(function, "args").map(|node| CallSaid::Whole(called, arguments(node)));
+        said.extend(whole.map(|whole| Said::Call(place, whole)));
+    }
+}
+
+fn is_signed(answer: &Reading<'_>, part: NodeId) -> bool {
+    SIGNATURE.iter().any(|key| answer.member(part, key).is_some())
+}
+
+fn part_says(answer: &Reading<'_>, choice: usize, part: NodeId) -> Option<Said> {
+    let leaf = answer.text(part, "text")?;
+    let text = if answer.is_true(part, "thought") { TextKind::Reasoning } else { TextKind::Content };
+    let place = TextPlace { choice, at: Position::default(), text };
+    Some(if is_signed(answer, part) { Said::Shown(place, leaf) } else { Said::More(place, leaf) })
+}

@@ -1,0 +1,163 @@
+//! What messages say: their text blocks, and what tools are called with. Thinking is signed.
+
+use std::collections::BTreeSet;
+
+use leafgate_tree::{Document, NodeId};
+use serde_json::json;
+
+use crate::reading::Reading;
+use crate::said::{
+    Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
+};
+
+/// Blocks in which the model speaks itself.
+const SPEAKS: [&str; 3] = ["text", "thinking", "redacted_thinking"];
+
+/// How much of a block is there.
+#[derive(Clone, Copy, PartialEq)]
+enum Block {
+    Whole,
+    /// Its beginning, in a stream.
+    Begins,
+    /// More of it, in a stream.
+    Delta,
+}
+
+/// Reads a message or its events.
+#[derive(Default)]
+pub(super) struct MessageReader {
+    /// Blocks of a stream that have begun.
+    begun: usize,
+    /// Those of them that are calls. What the provider runs itself comes in such pieces too.
+    calls: BTreeSet<usize>,
+}
+
+impl Says for MessageReader {
+    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+        in_message(answer, answer.root())
+    }
+
+    fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
+        let root = event.root();
+        let Some(kind) = event.kind(root) else { return Vec::new() };
+        let index = self.index(event, &kind);
+        let block = |key, form| {
+            event.member(root, key).map(|block| in_block(event, index, block, form)).unwrap_or_default()
+        };
+        match kind.as_str() {
+            "message_start" => {
+                let message = event.member(root, "message");
+                let content = message.map(|message| event.elements(message, "content")).unwrap_or_default();
+                self.begun += content.len();
+                message.map(|message| in_message(event, message)).unwrap_or_default()
+            }
+            "content_block_start" => {
+                let said = block("content_block", Block::Begins);
+                self.calls.extend(said.iter().any(|said| matches!(said, Said::Call(..))).then_some(index));
+                said
+            }
+            "content_block_delta" => {
+                let mut said = block("delta", Block::Delta);
+                let delta =
+                    event.member(root, "delta").filter(|&delta| event.is(delta, "type", "input_json_delta"));
+                let delta = delta.filter(|_| self.calls.contains(&index));
+                let more = delta.and_then(|delta| event.text(delta, "partial_json"));
+                said.extend(more.map(|leaf| Said::Call(call(index), CallSaid::More(leaf))));
+                said
+            }
+            "content_block_stop" => vec![Said::End(0, Position::end_of(index))],
+            "message_delta" | "message_stop" | "error" => vec![Said::EndAll],
+            _ => Vec::new(),
+        }
+    }
+
+    fn names_events(&self) -> bool {
+        true
+    }
+
+    fn added(&self, _: &Document, place: TextPlace, held: &str) -> Added {
+        let delta = match place.text {
+            TextKind::Call => json!({ "type": "input_json_delta", "partial_json": held }),
+            _ => json!({ "type": "text_delta", "text": held }),
+        };
+        Added {
+            name: Some("content_block_delta"),
+            data: json!({ "type": "content_block_delta", "index": place.at.item, "delta": delta }),
+        }
+    }
+
+    fn is_answer(&self, answer: &Reading<'_>) -> bool {
+        answer.has_any(answer.root(), &["content", "error"])
+    }
+
+    fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
+        is_call(answer, object)
+    }
+
+    fn beside(&self) -> &'static [&'static str] {
+        &["/content", "/delta/citation", "/content_block/citations"]
+    }
+
+    fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
+        let block = event.member(event.root(), "content_block");
+        block.is_some_and(|block| !event.kind(block).is_some_and(|kind| SPEAKS.contains(&&*kind)))
+    }
+}
+
+impl MessageReader {
+    /// The block that an event is of. Blocks come in order: a gap, or a second beginning, is another block to some clients.
+    fn index(&mut self, event: &Reading<'_>, kind: &str) -> usize {
+        let is_start = kind == "content_block_start";
+        let index = event.index(event.root(), "index").unwrap_or(if is_start { self.begun } else { 0 });
+        if is_start {
+            self.begun += 1;
+        }
+        if is_start && index + 1 != self.begun {
+            event.is_read_differently();
+        }
+        index
+    }
+}
+
+fn in_message(answer: &Reading<'_>, message: NodeId) -> Vec<Said> {
+    let blocks = answer.elements(message, "content").into_iter().enumerate();
+    blocks.flat_map(|(index, block)| in_block(answer, index, block, Block::Whole)).collect()
+}
+
+/// The place of the call that a block is.
+fn call(index: usize) -> TextPlace {
+    let at = Position { item: index, ..Position::default() };
+    TextPlace { choice: 0, at, text: TextKind::Call }
+}
+
+/// Whether a block is a call that the client runs; the provider runs its own tools and those of MCP servers.
+fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
+    let is_own =
+        |kind: String| kind.ends_with("tool_use") && kind != "server_tool_use" && kind != "mcp_tool_use";
+    answer.kind(block).is_some_and(is_own)
+}
+
+/// What a block or a delta says. Of other kinds than text, a client may show the text or the
+/// thinking beside the other blocks.
+fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> Vec<Said> {
+    let place = |text| TextPlace { choice: 0, at: Position { item: index, ..Position::default() }, text };
+    let is_text = answer.is(block, "type", if form == Block::Delta { "text_delta" } else { "text" });
+    let shown = |text, key| answer.leaf(block, key).map(|leaf| Said::Shown(place(text), leaf.id()));
+    let text = if is_text {
+        answer.text(block, "text").map(|leaf| Said::More(place(TextKind::Content), leaf))
+    } else {
+        shown(TextKind::Content, "text")
+    };
+    let mut said: Vec<Said> = [shown(TextKind::Reasoning, "thinking"), text].into_iter().flatten().collect();
+    if is_call(answer, block) {
+        let tool = answer.name(block, "name").map_or(Tool::Unnamed, Tool::Named);
+        let called = Called { element: block, id: answer.name(block, "id"), tool, form: Some(Form::Json) };
+        said.push(Said::Call(call(index), CallSaid::Begins(called)));
+        // The input of a block that begins is empty, and comes in pieces.
+        let input =
+            answer.present(block, "input").filter(|&input| form == Block::Whole || !answer.is_blank(input));
+        let whole = input.map(|node| CallSaid::Whole(called, Arguments::json(node)));
+        said.extend(whole.map(|whole| Said::Call(call(index), whole)));
+    }
+    said
+}

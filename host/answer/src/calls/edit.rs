@@ -1,0 +1,104 @@
+//! Changes in an answer that is there as a whole: texts, calls, and words in the place of calls.
+
+use serde_json::{Map, Value, json};
+
+use crate::apis::Api;
+use crate::json::text;
+
+/// Takes some calls out, and puts words in the place of the first of each list, or behind what a choice says. Both lists
+/// name calls by the pointers of their elements: those that go, and those that stay.
+pub(super) fn refuse(api: Api, whole: &mut Value, refused: &[String], left: &[String], words: &str) {
+    let of_messages = json!({ "type": "text", "text": words });
+    let with = match api {
+        Api::Chat => return refuse_in_choices(whole, refused, left, words),
+        Api::Messages => of_messages,
+        Api::Responses => message_item(whole, words),
+        Api::Gemini | Api::CodeAssist => json!({ "text": words }),
+    };
+    let mut lists: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (list, element) in refused.iter().filter_map(|pointer| pointer.rsplit_once('/')) {
+        let Ok(element) = element.parse() else { continue };
+        match lists.last_mut().filter(|(last, _)| *last == list) {
+            Some((_, elements)) => elements.push(element),
+            None => lists.push((list, vec![element])),
+        }
+    }
+    for (list, elements) in lists {
+        let Some(list) = whole.pointer_mut(list).and_then(Value::as_array_mut) else { continue };
+        if let Some(first) = elements.first().and_then(|&first| list.get_mut(first)) {
+            *first = with.clone();
+        }
+        without(list, &elements[1..]);
+    }
+    if api == Api::Messages && left.is_empty() && whole["stop_reason"] == "tool_use" {
+        whole["stop_reason"] = "end_turn".into();
+    }
+}
+
+/// Leaves out the elements at these places, which are in order.
+fn without(list: &mut Vec<Value>, elements: &[usize]) {
+    let mut at = 0;
+    list.retain(|_| {
+        at += 1;
+        elements.binary_search(&(at - 1)).is_err()
+    });
+}
+
+fn refuse_in_choices(whole: &mut Value, refused: &[String], left: &[String], words: &str) {
+    for at in 0..whole["choices"].as_array().map_or(0, Vec::len) {
+        let message = format!("/choices/{at}/message/");
+        let gone: Vec<&str> = refused.iter().filter_map(|pointer| pointer.strip_prefix(&message)).collect();
+        let choice = &mut whole["choices"][at];
+        let Some(said) = choice["message"].as_object_mut().filter(|_| !gone.is_empty()) else { continue };
+        if gone.contains(&"function_call") {
+            said.remove("function_call");
+        }
+        let elements = gone.iter().filter_map(|call| call.strip_prefix("tool_calls/")?.parse().ok());
+        let elements: Vec<usize> = elements.collect();
+        if let Some(Value::Array(calls)) = said.get_mut("tool_calls") {
+            without(calls, &elements);
+            if calls.is_empty() {
+                said.remove("tool_calls");
+            }
+        }
+        say(said, words);
+        if !left.iter().any(|pointer| pointer.starts_with(&message)) {
+            choice["finish_reason"] = "stop".into();
+        }
+    }
+}
+
+/// A message of Responses with these words.
+fn message_item(whole: &Value, words: &str) -> Value {
+    let id = format!("msg_leafgate_{}", whole["id"].as_str().unwrap_or_default());
+    let part = json!({ "type": "output_text", "text": words, "annotations": [], "logprobs": [] });
+    json!({ "id": id, "type": "message", "role": "assistant", "status": "completed", "content": [part] })
+}
+
+/// Puts words behind what a message of chat completions says.
+fn say(message: &mut Map<String, Value>, words: &str) {
+    let said = text(message, "content");
+    let gap = if said.is_empty() { "" } else { "\n\n" };
+    message.insert("content".to_owned(), format!("{said}{gap}{words}").into());
+}
+
+/// Leaves out the probabilities of words of a text.
+pub(super) fn forget_words(api: Api, whole: &mut Value, pointer: &str) {
+    let mut forget = |at: String, with: Value| {
+        if let Some(words) = whole.pointer_mut(&at).filter(|words| !words.is_null()) {
+            *words = with;
+        }
+    };
+    // `/choices/0/message/content` and `/candidates/0/content/parts/1/text` begin alike.
+    let depth = if api == Api::CodeAssist { 4 } else { 3 };
+    let first: String = pointer.split('/').take(depth).collect::<Vec<_>>().join("/");
+    match api {
+        Api::Chat => forget(format!("{first}/logprobs"), Value::Null),
+        Api::Gemini | Api::CodeAssist => forget(format!("{first}/logprobsResult"), Value::Null),
+        Api::Responses => {
+            let part = pointer.rsplit_once('/').map_or("", |(part, _)| part);
+            forget(format!("{part}/logprobs"), json!([]));
+        }
+        Api::Messages => {}
+    }
+}

@@ -1,0 +1,203 @@
+//! Hears an event stream (WHATWG HTML, 9.2) line by line, as the bytes pass.
+//!
+//! The unit is the line, not the event: some servers end events with a single newline, so a line with a whole JSON object is
+//! an event by itself. One that is not complete waits for the empty line, and is joined with those between, as the grammar
+//! says. A stream may be cut anywhere, inside a character or between CR and LF.
+//!
+//! What some clients read and others do not is odd: lines that are data to some, several objects in one event, an object in
+//! one of several lines that are joined, a name behind its data or a second one, a lone CR, and what stands behind the word
+//! that ends a stream.
+
+use bytes::{Bytes, BytesMut};
+use leafgate_tree::{Document, ParseErrorKind};
+
+use crate::account::{Account, Heard};
+use crate::lines::{Field, Lines, Piece, field};
+use crate::reading::parse;
+
+/// Ends a stream of chat completions. Some send it on other streams too.
+const DONE: &[u8] = b"[DONE]";
+
+/// Hears one stream.
+pub struct Hearing {
+    account: Account,
+    lines: Lines,
+    events: Events,
+}
+
+/// What a stretch of a stream is. All stretches, joined, are the stream.
+#[derive(Debug)]
+pub enum Step {
+    /// The second half of the end of a line.
+    Feed,
+    /// A comment.
+    Comment,
+    /// A part of an event that is not complete.
+    Within,
+    /// The line that completes an event.
+    Event(Heard),
+    /// An empty line. It completes an event whose data came in several lines.
+    End(Option<Heard>),
+    /// The word that ends the stream.
+    Done,
+    /// Clients read it in different ways.
+    Odd,
+}
+
+impl Hearing {
+    /// Begins to hear a stream. Lines, and events of several lines, that are longer than this are not read.
+    #[must_use]
+    pub fn new(account: Account, longest: usize) -> Self {
+        Hearing { account, lines: Lines::new(longest), events: Events { longest, ..Events::default() } }
+    }
+
+    /// What was heard so far.
+    #[must_use]
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Takes the next bytes and returns every stretch that is complete.
+    pub fn push(&mut self, chunk: Bytes) -> Vec<(Bytes, Step)> {
+        let Hearing { account, lines, events } = self;
+        let mut steps = Vec::new();
+        lines.push(chunk, |piece| {
+            let step = events.step(account, &piece);
+            steps.push((piece.into_bytes(), step));
+        });
+        steps
+    }
+
+    /// Returns what is left when the stream has ended: servers forget the last newline. The last step has no bytes of its
+    /// own.
+    pub fn finish(&mut self) -> Vec<(Bytes, Step)> {
+        let mut steps = Vec::new();
+        if let Some(piece) = self.lines.finish() {
+            let step = self.events.step(&mut self.account, &piece);
+            steps.push((piece.into_bytes(), step));
+        }
+        // A server that ends events with a single newline ends none with an empty line.
+        self.events.data_lines = 0;
+        steps.push((Bytes::new(), self.events.end(&mut self.account)));
+        steps
+    }
+}
+
+/// What has come of an event.
+#[derive(Default)]
+struct Events {
+    longest: usize,
+    name: Option<Bytes>,
+    /// The data of an event whose first line is no JSON text by itself.
+    data: Option<BytesMut>,
+    /// Lines with data of their own since the last empty line. By the standard, several of them are
+    /// one event, which is then no JSON.
+    data_lines: usize,
+    /// Whether an empty line has ended an event.
+    blank_lines: bool,
+    /// The last line ended with CR, and no LF has come.
+    after_cr: bool,
+    is_done: bool,
+}
+
+impl Events {
+    fn step(&mut self, account: &mut Account, piece: &Piece) -> Step {
+        let line = match piece {
+            Piece::Line(line) => line,
+            Piece::LineFeed(_) => {
+                self.after_cr = false;
+                return Step::Feed;
+            }
+            Piece::Overlong(_) => return Step::Odd,
+        };
+        // Some clients end lines at LF alone.
+        if std::mem::replace(&mut self.after_cr, line.ends_with(b"\r")) {
+            return Step::Odd;
+        }
+        match field(line) {
+            Field::End => self.end(account),
+            Field::Data(data) => self.data(account, &line.slice_ref(data)),
+            Field::Name(_) if self.data_lines > 0 || self.name.is_some() => Step::Odd,
+            Field::Name(name) => {
+                self.name = Some(line.slice_ref(name));
+                Step::Within
+            }
+            Field::Unclear => Step::Odd,
+            Field::Comment => Step::Comment,
+            Field::Other => Step::Within,
+        }
+    }
+
+    fn end(&mut self, account: &mut Account) -> Step {
+        let (name, data) = (self.name.take(), self.data.take());
+        // Whoever reads by the standard has read nothing in an event of several texts, and others have.
+        let lines = std::mem::take(&mut self.data_lines);
+        self.blank_lines |= lines > 0;
+        match data.map(|data| object(data.freeze())) {
+            _ if lines > 1 => Step::Odd,
+            None => Step::End(None),
+            Some(Ok(event)) => Step::End(Some(event.heard(account, name))),
+            Some(Err(_)) => Step::Odd,
+        }
+    }
+
+    fn data(&mut self, account: &mut Account, data: &Bytes) -> Step {
+        let said = data.trim_ascii();
+        if let Some(begun) = &mut self.data {
+            begun.extend_from_slice(b"\n");
+            begun.extend_from_slice(data);
+            // Who reads line by line finds an object in one of them.
+            let is_read_alone = said.starts_with(b"{") && said != b"{}" && object(data.clone()).is_ok();
+            return if is_read_alone || begun.len() > self.longest { Step::Odd } else { Step::Within };
+        }
+        if said.is_empty() {
+            return Step::Within;
+        }
+        let is_second = self.blank_lines && self.data_lines > 0;
+        if said == DONE && !is_second {
+            self.is_done = true;
+            return Step::Done;
+        }
+        match object(data.clone()) {
+            _ if self.is_done || is_second => Step::Odd,
+            Ok(event) => {
+                self.data_lines += 1;
+                Step::Event(event.heard(account, self.name.take()))
+            }
+            Err(ParseErrorKind::Truncated) => {
+                self.data = Some(BytesMut::from(&data[..]));
+                Step::Within
+            }
+            Err(_) => Step::Odd,
+        }
+    }
+}
+
+/// The data of an event.
+struct Event {
+    document: Document,
+    /// Its bytes are not all characters: some clients read those as U+FFFD, and some nothing of it.
+    is_mended: bool,
+}
+
+impl Event {
+    fn heard(self, account: &mut Account, name: Option<Bytes>) -> Heard {
+        let heard = account.event(name.as_deref(), self.document);
+        Heard { is_odd: heard.is_odd || self.is_mended, ..heard }
+    }
+}
+
+/// Reads the JSON object that an event carries.
+fn object(data: Bytes) -> Result<Event, ParseErrorKind> {
+    let (document, is_mended) = match parse(data.clone()) {
+        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
+            let mended = String::from_utf8_lossy(&data).into_owned();
+            (parse(mended.into()).map_err(|error| error.kind())?, true)
+        }
+        read => (read.map_err(|error| error.kind())?, false),
+    };
+    match data.trim_ascii_start().starts_with(b"{") {
+        true => Ok(Event { document, is_mended }),
+        false => Err(ParseErrorKind::Syntax("an object")),
+    }
+}

@@ -1,0 +1,143 @@
+//! Answers that clients read in different ways: where rules or a person decide about them, nothing of them passes.
+
+use leafgate_answer::Api;
+use serde_json::{Value, json};
+
+use crate::answering::{ASK, BUFFERED, request};
+use crate::support::{House, LONG, Reply};
+
+/// Reads a stream while it comes.
+const LIVE: &str = "[[rule]]\nid = \"addresses\"\non = \"response\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\n";
+
+/// What may reach nobody.
+const HIDDEN: &str = "run_hidden";
+
+fn chat(message: Value) -> String {
+    json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "tool_calls" }] }).to_string()
+}
+
+fn call(more: Value) -> Value {
+    let mut call = json!({ "index": 0, "id": "c", "type": "function",
+        "function": { "name": HIDDEN, "arguments": "{\"command\":\"rm\"}" } });
+    call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    call
+}
+
+fn event(data: &Value) -> String {
+    match data["type"].as_str() {
+        Some(kind) => format!("event: {kind}\ndata: {data}\n\n"),
+        None => format!("data: {data}\n\n"),
+    }
+}
+
+fn chunk(delta: Value) -> String {
+    event(&json!({ "choices": [{ "index": 0, "delta": delta }] }))
+}
+
+fn done(at: usize, item: &Value) -> String {
+    event(&json!({ "type": "response.output_item.done", "output_index": at, "item": item }))
+}
+
+fn completed(output: Value) -> String {
+    event(
+        &json!({ "type": "response.completed", "response": { "id": "r", "status": "completed", "output": output } }),
+    )
+}
+
+async fn told(rules: &str, api: Api, stream: bool, sent: &str) -> String {
+    let kind = if stream { "text/event-stream" } else { "application/json" };
+    let reply = Reply { status: 200, kind, body: Some(sent.to_owned()) };
+    let house = House::with(rules, reply, |config| config.limits.keepalive = LONG).await;
+    house.send_raw(request(&house, api, stream)).await.unwrap().text().to_owned()
+}
+
+/// P-01, P-10, P-14, P-26: each of these was read by some client as a call that was not judged.
+#[tokio::test]
+async fn what_clients_read_differently_reaches_none() {
+    let shell = |command: &str| json!({ "type": "local_shell_call", "call_id": "c", "action": { "command": [command] } });
+    let renamed = json!({ "type": "local_shell_call", "call_id": "c", "name": HIDDEN, "action": { "command": [HIDDEN] } });
+    let message = json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Hi" }] });
+    let plain = chunk(json!({ "content": "Hi" }));
+    let hidden = chunk(json!({ "tool_calls": [call(json!({}))] }));
+    let cases = [
+        (Api::Chat, false, chat(json!({ "tool_calls": [call(json!({ "custom": {} }))] }))),
+        (Api::Chat, false, chat(json!({ "Tool_Calls": [call(json!({}))] }))),
+        (Api::Chat, false, chat(json!({ "Content": HIDDEN }))),
+        (Api::Chat, true, chunk(json!({ "tool_calls": [call(json!({ "custom": {} }))] }))),
+        (Api::Chat, true, chunk(json!({ "Content": HIDDEN }))),
+        (Api::Chat, true, hidden.replacen("data:", "Data:", 1)),
+        (Api::Chat, true, hidden.replacen("data:", " data:", 1)),
+        (Api::Chat, true, hidden.replacen("data: ", "", 1)),
+        (Api::Chat, true, format!("{plain}\u{feff}{hidden}")),
+        (Api::Chat, true, format!("{plain}: x\u{85}{hidden}")),
+        (Api::Chat, true, format!("{plain}: x\u{2028}{hidden}")),
+        (Api::Responses, false, json!({ "id": "r", "output": [renamed.clone()] }).to_string()),
+        (Api::Responses, true, done(0, &renamed) + &completed(json!([renamed]))),
+        (Api::Responses, true, done(0, &shell(HIDDEN)) + &completed(json!([message]))),
+        (Api::Responses, true, done(0, &shell(HIDDEN)) + &completed(json!([shell("ls")]))),
+        (Api::Responses, true, done(0, &shell(HIDDEN)) + &done(0, &shell("ls"))),
+    ];
+    for (api, stream, sent) in cases {
+        for rules in [ASK, BUFFERED, LIVE] {
+            let told = told(rules, api, stream, &sent).await;
+            assert!(told.contains("clients may read"), "{api:?} {sent}\n-> {told}");
+            assert!(!told.contains(HIDDEN), "{api:?} {sent}\n-> {told}");
+        }
+    }
+}
+
+/// Servers write nulls by accident, which are nothing to every client.
+#[tokio::test]
+async fn a_null_changes_nothing() {
+    let nulls = json!({ "role": "assistant", "content": "Hi", "refusal": null, "function_call": null, "tool_calls": null });
+    let whole = chat(nulls.clone());
+    let called = chat(json!({ "content": null, "tool_calls": [call(json!({ "custom": null }))] }));
+    for rules in [ASK, BUFFERED, LIVE] {
+        assert_eq!(told(rules, Api::Chat, false, &whole).await, whole);
+        let stream = chunk(nulls.clone()) + "data: [DONE]\n\n";
+        assert_eq!(told(rules, Api::Chat, true, &stream).await, stream);
+    }
+    assert_eq!(told(BUFFERED, Api::Chat, false, &called).await, called);
+}
+
+/// P-15: a value over two parts, blocks, items or choices is one value to whoever joins them.
+#[tokio::test]
+async fn a_value_over_a_border_is_found() {
+    let (left, right) = crate::answering::ADDRESS.split_at(11);
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let said = |text: &str| json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] });
+    let message = |id: &str, content: Value| json!({ "type": "message", "id": id, "role": "assistant", "status": "completed", "content": content });
+    let choice = |at: usize, text: &str| json!({ "index": at, "message": { "role": "assistant", "content": text }, "finish_reason": "stop" });
+    let part = |text: &str| json!({ "text": text });
+    let signed = |text: &str| json!({ "text": text, "thoughtSignature": "s" });
+    let parts = |parts: Value| json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": parts }, "finishReason": "STOP" }] });
+    let output = |output: Value| json!({ "id": "r", "status": "completed", "output": output });
+    let blocks = json!({ "id": "m", "type": "message", "role": "assistant", "content": [text(left), text(right)], "stop_reason": "end_turn" });
+    let cases = [
+        (Api::Chat, json!({ "choices": [choice(0, left), choice(1, right)] })),
+        (
+            Api::Chat,
+            json!({ "choices": [{ "index": 0, "message": { "content": [text(left), text(right)] }, "finish_reason": "stop" }] }),
+        ),
+        (Api::Messages, blocks),
+        (Api::Responses, output(json!([message("a", json!([said(left), said(right)]))]))),
+        (
+            Api::Responses,
+            output(json!([message("a", json!([said(left)])), message("b", json!([said(right)]))])),
+        ),
+        (Api::Gemini, parts(json!([part(left), part(right)]))),
+        // What is signed is judged, and cannot be changed.
+        (Api::Gemini, parts(json!([signed(crate::answering::ADDRESS)]))),
+    ];
+    for (api, whole) in cases {
+        let stream: String = api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect();
+        for (rules, streams, sent) in
+            [(BUFFERED, false, whole.to_string()), (BUFFERED, true, stream.clone()), (LIVE, true, stream)]
+        {
+            let told = told(rules, api, streams, &sent).await;
+            let is_whole = told.contains(crate::answering::ADDRESS);
+            let is_there = is_whole || told.contains(left) && told.contains(right);
+            assert!(!is_there, "{api:?} {streams} {sent}\n-> {told}");
+        }
+    }
+}
