@@ -8,7 +8,7 @@ import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 
-import { PATIENCE, PROMPT, home, received, shell, url, went_through } from "./kit.mjs";
+import { PATIENCE, PROMPT, SECRET, home, received, shell, url, went_through } from "./kit.mjs";
 
 const { LEAFGATE_README } = process.env;
 
