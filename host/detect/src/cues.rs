@@ -81,8 +81,12 @@ impl Cue {
     pub(crate) fn stands_beside(self, text: &str, range: &Range<usize>) -> bool {
         let start = text.floor_char_boundary(range.start.saturating_sub(BEFORE));
         let end = text.ceil_char_boundary(text.len().min(range.end + BEHIND));
-        let words = |part: &str| self.words().find_iter(part).any(|word| begins_word(part, word.start()));
-        words(&text[start..range.start]) || words(&text[range.end..end])
+        self.begins_word_of(&text[start..range.start]) || self.begins_word_of(&text[range.end..end])
+    }
+
+    /// Returns true if and only if a word of this kind stands in a text, such as the key of a number.
+    pub(crate) fn begins_word_of(self, text: &str) -> bool {
+        self.words().find_iter(text).any(|word| begins_word(text, word.start()))
     }
 
     fn words(self) -> &'static AhoCorasick {

@@ -78,7 +78,7 @@ impl Engine {
 
     /// Appends what [`Engine::scan`] returns; allocates nothing where nothing is found.
     pub fn scan_into(&self, input: &Input<'_>, out: &mut Vec<Finding>) {
-        Scan::new(self, input).run(input.key, out);
+        Scan::new(self, input).run(out);
     }
 
     /// The detectors of this engine, in the order in which they rank.

@@ -144,7 +144,7 @@ impl Accounts {
             }
             let group = start.checked_sub(5).map(|from| &bytes[from..start]);
             match group {
-                Some([group @ .., b' ' | b'-']) if group.iter().all(is_part) => start -= 5,
+                Some([group @ .., b' ' | b'-' | b'.']) if group.iter().all(is_part) => start -= 5,
                 _ => return None,
             }
         }

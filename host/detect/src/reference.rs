@@ -58,7 +58,7 @@ fn slowly(engine: &Engine, input: &Input<'_>, unfollowed: bool) -> Vec<Finding> 
     let mut found = Vec::new();
     let mut scan = Scan::new(engine, input);
     (scan.slowly, scan.unfollowed) = (true, unfollowed);
-    scan.run(input.key, &mut found);
+    scan.run(&mut found);
     found
 }
 

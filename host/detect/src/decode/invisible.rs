@@ -35,12 +35,19 @@ pub(super) fn character(bytes: &[u8]) -> Option<(Seen, usize)> {
     })
 }
 
-/// Returns true if and only if what is not seen at `at` stands inside a word or between a name and
-/// its value.
+/// Returns true if and only if what is not seen at `at` stands inside a word, between a name and its
+/// value, or between groups of a number.
 pub(super) fn hides(bytes: &[u8], at: usize, seen: &Seen) -> bool {
     let before = at.checked_sub(1).map_or(b' ', |i| bytes[i]);
     match seen {
         Seen::Nothing => before.is_ascii_graphic(),
-        Seen::Blank => matches!(before, b':' | b'='),
+        Seen::Blank => matches!(before, b':' | b'=') || joins_groups(&bytes[at..]),
     }
+}
+
+/// Returns true if and only if three or four digits stand between a blank at the beginning and another.
+fn joins_groups(bytes: &[u8]) -> bool {
+    let Some((_, length)) = character(bytes) else { return false };
+    let digits = bytes[length..].iter().take(5).take_while(|byte| byte.is_ascii_digit()).count();
+    matches!(digits, 3 | 4) && matches!(character(&bytes[length + digits..]), Some((Seen::Blank, _)))
 }

@@ -30,6 +30,8 @@ struct Marked {
     base64: u64,
     /// And one of four digits.
     digits: u64,
+    /// The second digit of the third of some groups of three, a byte between each two.
+    thousands: u64,
     /// The end of the fourth of some pairs of hexadecimal digits, a byte between each two.
     pairs: u64,
     /// The end of the third narrow line in a row.
@@ -63,6 +65,13 @@ impl Marks {
     /// Calls `f` with each row of four or more digits.
     pub(super) fn each_digit_run(&self, f: impl FnMut(Range<usize>)) {
         self.each_row(LEAST_DIGITS, |marked| marked.digits, f);
+    }
+
+    /// Calls `f` with the place of the first of each three groups of three digits with a byte between
+    /// each two.
+    pub(super) fn each_thousands(&self, mut f: impl FnMut(usize)) {
+        const BEFORE: usize = 9;
+        self.each_place(|marked| marked.thousands, |at| at.checked_sub(BEFORE).into_iter().for_each(&mut f));
     }
 
     /// Calls `f` with the place of the first of each four pairs of hexadecimal digits with a byte
@@ -125,6 +134,8 @@ struct Pass {
     two_hex: u64,
     side_by_side: Carry<2>,
     apart: Carry<3>,
+    /// Ends of two such pairs with a byte between them, which are parts of groups of three.
+    groups: Carry<4>,
     /// A line has begun, and all of it so far may be a narrow one; or so behind one such line, or two.
     narrow: [u64; 3],
     behind_narrow: [Carry<1>; 2],
@@ -154,6 +165,7 @@ impl Default for Pass {
             two_hex: 0,
             side_by_side: Carry(0),
             apart: Carry(0),
+            groups: Carry(0),
             narrow: [0; 3],
             behind_narrow: [Carry(0); 2],
         }
@@ -171,20 +183,23 @@ impl Pass {
         let two_pairs = two_hex & self.apart.back(two_hex);
         let two_hex_back = |count| back(two_hex, two_hex_before, count);
         let pairs = if two_pairs == 0 { 0 } else { two_pairs & two_hex_back(6) & two_hex_back(9) };
+        let groups = two_pairs & self.groups.back(two_pairs);
         let narrow = self.narrow(&now);
         let base64 = has_row_end(now.word, before.word);
-        if !base64 && four_hex | pairs | narrow == 0 {
+        if !base64 && four_hex | pairs | groups | narrow == 0 {
             return None;
         }
         let marked = Marked {
             at,
             base64: if base64 { row_ends::<LEAST>(bytes, at, block, in_base64) } else { 0 },
             digits: if four_hex == 0 { 0 } else { row_ends::<LEAST_DIGITS>(bytes, at, block, rows::digits) },
+            thousands: if groups == 0 { 0 } else { groups & second_digits(block) },
             pairs,
             narrow,
             dump: if four_hex == 0 { 0 } else { four_hex & back(now.blank, before.blank, 4) },
         };
-        let any = marked.base64 | marked.digits | marked.pairs | marked.narrow | marked.dump;
+        let any =
+            marked.base64 | marked.digits | marked.thousands | marked.pairs | marked.narrow | marked.dump;
         (any != 0).then_some(marked)
     }
 
@@ -222,6 +237,15 @@ fn has_row_end(now: u64, before: u64) -> bool {
     let goes_on = now.trailing_ones();
     let joined = goes_on > 0 && before.leading_ones() + goes_on >= LEAST as u32;
     joined || rows::in_a_row::<LEAST, _>(now) != 0
+}
+
+/// The second digit of each group of digits, behind another group and one byte; at the beginning of a
+/// block what may be one.
+#[inline(always)]
+fn second_digits(block: &[u8; BLOCK]) -> u64 {
+    let digits = rows::bits(block, rows::digits);
+    let second = digits & (digits << 1 | 1) & !(digits << 2);
+    second & (second << 4 | 0b1111)
 }
 
 /// The bits, each moved to the byte behind; those of the block before come in.
@@ -315,7 +339,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_place_goes_without_its_mark(
-            text in "([a-z]{1,9}|[A-Za-z0-9+/_-]{4,90}|[0-9]{1,9}|[0-9a-f]{2}([:-][0-9a-f]{2}){1,20}|[(),.{}\u{0}\u{7f}\u{e9}]|[ \t\r\n=]|  |\n[ \t]{0,70}[a-f0-9]{4,8}:? |\n[a-zA-Z]{1,8}=?\r?\n [a-z0-9]{1,8}){0,60}"
+            text in "([a-z]{1,9}|[A-Za-z0-9+/_-]{4,90}|[0-9]{1,9}|[0-9]{1,3}([,.' ][0-9]{3}){1,6}|[0-9a-f]{2}([:-][0-9a-f]{2}){1,20}|[(),.{}\u{0}\u{7f}\u{e9}]|[ \t\r\n=]|  |\n[ \t]{0,70}[a-f0-9]{4,8}:? |\n[a-zA-Z]{1,8}=?\r?\n [a-z0-9]{1,8}){0,60}"
         ) {
             let bytes = text.as_bytes();
             let marks = Marks::of(bytes);
@@ -323,6 +347,12 @@ mod tests {
             let is_digit = |byte: u8| byte.is_ascii_digit();
             prop_assert_eq!(collected(|f| marks.each_digit_run(f)), rows(bytes, LEAST_DIGITS, is_digit));
 
+            let marked: Vec<usize> = collected(|f| marks.each_thousands(f));
+            for (at, groups) in bytes.windows(11).enumerate() {
+                let all = groups.chunks(4).all(|group| group[..3].iter().all(u8::is_ascii_digit))
+                    && !groups[3].is_ascii_digit() && !groups[7].is_ascii_digit();
+                prop_assert!(!all || marked.contains(&at), "groups at {at}");
+            }
             let marked: Vec<usize> = collected(|f| marks.each_four_pairs(f));
             for (at, pairs) in bytes.windows(11).enumerate() {
                 let all = pairs.chunks(3).all(|pair| is_hex(pair[0]) && is_hex(pair[1]));

@@ -1,8 +1,12 @@
-//! Numbers of payment cards in spellings that detectors do not read: other signs between the
-//! groups, or an exponent.
+//! Numbers in spellings that detectors do not read: groups of cards and social security numbers with
+//! other signs between them, and whole numbers as programs write them, with a fraction of zeros, an
+//! exponent, zeros before them, or in thousands.
 //!
-//! A view is the number alone, with blanks between its groups. Only what stands by itself in a
-//! card's own groups counts: lines and columns of other numbers pass by chance else.
+//! A view is a window of the text in which such numbers stand as their digits alone, or with blanks
+//! between their groups. Groups count only where they stand by themselves: lines and columns of
+//! other numbers pass by chance else.
+
+use std::ops::{Range, RangeInclusive};
 
 use super::invisible;
 use super::map::Units;
@@ -18,37 +22,118 @@ const LONGEST_GROUP: usize = 6;
 /// Most signs between two groups: a line break, and an indentation.
 const MOST_SIGNS: usize = 12;
 
-/// Fewer digits than this are no card.
-const LEAST_DIGITS: usize = 12;
+/// Social security numbers have nine digits, and the longest cards nineteen.
+const DIGITS: RangeInclusive<usize> = 9..=19;
 
-/// Calls `f` with the view of each such number.
+/// Zeros and all, a number has no more digits than programs keep.
+const MOST_DIGITS: usize = 48;
+
+/// How far a window reaches before a number, where a word may say what it is, and behind it.
+const BEFORE: usize = 48;
+const BEHIND: usize = 16;
+
+/// A number in another spelling: where it stands, what it says, and which parts of that are spelled
+/// how.
+struct Number {
+    source: Range<usize>,
+    says: String,
+    units: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Number {
+    /// A number of which no digit can be replaced alone.
+    fn whole(source: Range<usize>, says: String) -> Self {
+        Number { units: vec![(0..says.len(), source.clone())], source, says }
+    }
+}
+
+/// Calls `f` with each window of numbers.
 pub(super) fn each(text: &str, marks: &Marks, mut f: impl FnMut(String, Units)) {
     let bytes = text.as_bytes();
+    let mut places = Vec::new();
+    marks.each_digit_run(|run| places.push(run.start));
+    let runs = places.len();
+    marks.each_thousands(|at| places.push(at));
+    if places.len() > runs {
+        places.sort_unstable();
+    }
+    let mut open: Option<Window<'_>> = None;
     let mut done = 0;
-    marks.each_digit_run(|run| {
-        if run.start < done {
-            return;
+    for at in places {
+        if at < done {
+            continue;
         }
-        if let Some((view, units, end)) =
-            grouped(bytes, run.start).or_else(|| with_exponent(bytes, run.start))
-        {
-            done = end;
-            f(view, units);
+        let Some(number) = read(bytes, at).filter(|number| number.source.start >= done) else { continue };
+        done = number.source.end;
+        if let Some(window) = open.take_if(|window| window.end + BEFORE < number.source.start) {
+            window.close(&mut f);
         }
-    });
+        open.get_or_insert_with(|| Window::before(text, &number)).add(number);
+    }
+    if let Some(window) = open {
+        window.close(&mut f);
+    }
+}
+
+fn read(bytes: &[u8], at: usize) -> Option<Number> {
+    let of_program = || whole_number(bytes, at).or_else(|| in_thousands(bytes, at));
+    grouped(bytes, at).or_else(of_program).or_else(|| in_three_groups(bytes, at))
+}
+
+/// Numbers close to one another, and the text around them.
+struct Window<'a> {
+    text: &'a str,
+    says: String,
+    units: Units,
+    end: usize,
+}
+
+impl<'a> Window<'a> {
+    fn before(text: &'a str, number: &Number) -> Self {
+        let mut start = text.ceil_char_boundary(number.source.start.saturating_sub(BEFORE));
+        while start < number.source.start && cuts_word(text, start) {
+            start += 1;
+        }
+        Window { text, says: String::new(), units: Units::new(start), end: start }
+    }
+
+    fn add(&mut self, number: Number) {
+        self.says.push_str(&self.text[self.end..number.source.start]);
+        let at = self.says.len();
+        for (says, source) in number.units {
+            self.units.push(at + says.start..at + says.end, source);
+        }
+        self.says.push_str(&number.says);
+        self.end = number.source.end;
+    }
+
+    fn close(mut self, f: &mut impl FnMut(String, Units)) {
+        let mut end = self.text.floor_char_boundary((self.end + BEHIND).min(self.text.len()));
+        while end > self.end && cuts_word(self.text, end) {
+            end -= 1;
+        }
+        self.says.push_str(&self.text[self.end..end]);
+        f(self.says, self.units);
+    }
+}
+
+/// A part of a longer number would be another number.
+fn cuts_word(text: &str, at: usize) -> bool {
+    let is_of_word = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_alphanumeric);
+    at > 0 && is_of_word(at - 1) && is_of_word(at)
 }
 
 /// Reads groups with any signs between them, some of which no detector reads.
-fn grouped(bytes: &[u8], start: usize) -> Option<(String, Units, usize)> {
+fn grouped(bytes: &[u8], start: usize) -> Option<Number> {
     if joined(bytes.get(start.wrapping_sub(1)).copied()) || group_before(bytes, start) {
         return None;
     }
-    let (mut view, mut units, mut lengths) = (String::new(), Units::new(start), Vec::with_capacity(5));
+    let (mut says, mut units, mut lengths) = (String::new(), Vec::new(), Vec::with_capacity(5));
     let (mut at, mut ordinary) = (start, true);
     loop {
-        let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = digits(&bytes[at..]);
         lengths.push(digits);
-        view.extend(bytes[at..at + digits].iter().map(|&byte| char::from(byte)));
+        push(&mut says, &bytes[at..at + digits]);
         at += digits;
         spend(digits);
         let signs = signs(&bytes[at..]);
@@ -64,12 +149,12 @@ fn grouped(bytes: &[u8], start: usize) -> Option<(String, Units, usize)> {
             return None;
         }
         ordinary &= matches!(&bytes[at..at + signs], b" " | b"-");
-        units.push(view.len()..view.len() + 1, at..at + signs);
-        view.push(' ');
+        units.push((says.len()..says.len() + 1, at..at + signs));
+        says.push(' ');
         at += signs;
     }
-    let printed = GROUPS.contains(&lengths.as_slice());
-    (printed && !ordinary && !joined(bytes.get(at).copied())).then_some((view, units, at))
+    let printed = GROUPS.contains(&lengths.as_slice()) && !ordinary;
+    (printed && !joined(bytes.get(at).copied())).then(|| Number { source: start..at, says, units })
 }
 
 /// A number that begins behind another is a part of a longer row.
@@ -105,37 +190,138 @@ fn signs(bytes: &[u8]) -> usize {
     at
 }
 
-/// `4.539578763621486e15`, where the run of digits is what stands behind the point.
-fn with_exponent(bytes: &[u8], fraction: usize) -> Option<(String, Units, usize)> {
-    let start = fraction.checked_sub(2)?;
-    let first = bytes[start];
-    if !first.is_ascii_digit() || bytes[start + 1] != b'.' || joined_number(bytes, start) {
-        return None;
-    }
-    let digits = bytes[fraction..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let sign = fraction + digits;
-    if digits + 1 < LEAST_DIGITS || !matches!(bytes.get(sign), Some(b'e' | b'E')) {
-        return None;
-    }
-    let exponent = sign + 1 + usize::from(bytes.get(sign + 1) == Some(&b'+'));
-    let length = bytes[exponent..].iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
-    let power: usize = std::str::from_utf8(&bytes[exponent..exponent + length]).ok()?.parse().ok()?;
-    let zeros = power.checked_sub(digits).filter(|zeros| *zeros < 20)?;
-    let end = exponent + length;
-    if joined(bytes.get(end).copied()) {
-        return None;
-    }
-    let mut view = String::from(char::from(first));
-    view.extend(bytes[fraction..sign].iter().map(|&byte| char::from(byte)));
-    view.extend(std::iter::repeat_n('0', zeros));
-    let mut units = Units::new(start);
-    // All of it is one spelling: no digit of the number can be replaced alone.
-    units.push(0..view.len(), start..end);
-    Some((view, units, end))
+/// `536‑90‑4399` with signs of typography, whose last group is at `at`.
+fn in_three_groups(bytes: &[u8], at: usize) -> Option<Number> {
+    let sign_before = |end: usize| {
+        let is_sign = |start: &usize| bytes[*start] >= 0x80 && signs(&bytes[*start..end]) == end - start;
+        [2, 3].into_iter().filter_map(|length| end.checked_sub(length)).find(is_sign)
+    };
+    let first_end = sign_before(sign_before(at)?.checked_sub(2)?)?;
+    let start = first_end.checked_sub(3)?;
+    let sign = (at - first_end - 2) / 2;
+    let (first, second) = (&bytes[start..first_end], &bytes[first_end + sign..at - sign]);
+    let of_digits = first.iter().chain(second).all(u8::is_ascii_digit) && digits(&bytes[at..]) == 4;
+    let stands = second.len() == 2 && !joined(bytes.get(at + 4).copied()) && begins(bytes, start);
+    let units = vec![(3..4, first_end..first_end + sign), (6..7, at - sign..at)];
+    let mut says = String::new();
+    [first, b" ", second, b" ", &bytes[at..at + 4]].into_iter().for_each(|part| push(&mut says, part));
+    (of_digits && stands).then(|| Number { source: start..at + 4, says, units })
 }
 
-fn joined_number(bytes: &[u8], start: usize) -> bool {
-    start.checked_sub(1).is_some_and(|before| joined(Some(bytes[before])) || bytes[before] == b'.')
+/// `4539578763621486.0`, `…e0`, `4.539578763621486E+15`, `453957876362148600e-2`: a whole number in
+/// which a run of digits at `run` is the first part, or what stands behind its point.
+fn whole_number(bytes: &[u8], run: usize) -> Option<Number> {
+    let behind_point = run.checked_sub(1).filter(|&point| matches!(bytes[point], b'.' | b','));
+    let first = behind_point.and_then(|point| {
+        let digits = bytes[..point].iter().rev().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+        (1..4).contains(&digits).then(|| point - digits)
+    });
+    first.into_iter().chain([run]).find_map(|start| whole_number_from(bytes, start))
+}
+
+fn whole_number_from(bytes: &[u8], start: usize) -> Option<Number> {
+    let first = digits(&bytes[start..]);
+    if first > MOST_DIGITS || !begins(bytes, start) {
+        return None;
+    }
+    let mut says = String::new();
+    push(&mut says, &bytes[start..start + first]);
+    let (mut end, mut power) = (start + first, 0i64);
+    if let [b'.' | b',', rest @ ..] = &bytes[end..]
+        && let fraction @ 1..=MOST_DIGITS = digits(rest)
+    {
+        push(&mut says, &rest[..fraction]);
+        end += 1 + fraction;
+        power -= fraction as i64;
+    }
+    spend(end - start);
+    if says.len() > MOST_DIGITS {
+        return None;
+    }
+    if let [b'e' | b'E', rest @ ..] = &bytes[end..] {
+        let sign = usize::from(matches!(rest, [b'+' | b'-', ..]));
+        let length = digits(&rest[sign..]);
+        let exponent = std::str::from_utf8(&rest[..sign + length]).ok()?;
+        power += exponent.parse::<i16>().ok().map(i64::from)?;
+        end += 1 + exponent.len();
+    }
+    let goes_on = matches!(bytes[end..], [b'.', b'0'..=b'9', ..]) || joined(bytes.get(end).copied());
+    let says = shifted(says.trim_start_matches('0'), power).filter(|_| !goes_on)?;
+    (DIGITS.contains(&says.len()) && says.as_bytes() != &bytes[start..end])
+        .then(|| Number::whole(start..end, says))
+}
+
+/// The digits of a number with its point moved, `None` where it is not whole then, or too long.
+fn shifted(digits: &str, power: i64) -> Option<String> {
+    match usize::try_from(power) {
+        Ok(zeros) => (zeros <= *DIGITS.end()).then(|| format!("{digits}{:0<zeros$}", "")),
+        Err(_) => {
+            let whole = digits.len().checked_sub(usize::try_from(-power).ok()?)?;
+            let (whole, fraction) = digits.split_at(whole);
+            fraction.bytes().all(|digit| digit == b'0').then(|| whole.to_owned())
+        }
+    }
+}
+
+/// `4,539,578,763,621,486.00`, of which the first three digits behind a sign, or the first of all, are
+/// at `at`.
+fn in_thousands(bytes: &[u8], at: usize) -> Option<Number> {
+    let is_sign = |sign: &&u8| matches!(sign, b',' | b'.' | b'\'' | b'_' | b' ');
+    let sign = *bytes.get(at + 3).filter(is_sign)?;
+    let first = match bytes[..at] {
+        [.., a, b, before] if before == sign && b.is_ascii_digit() => 1 + usize::from(a.is_ascii_digit()),
+        [a, before] if before == sign && a.is_ascii_digit() => 1,
+        _ => 0,
+    };
+    let start = if first == 0 { at } else { at - 1 - first };
+    let mut says = String::new();
+    push(&mut says, &bytes[start..start + first]);
+    let mut end = at;
+    while let Some([a, b, c]) =
+        bytes[end..].first_chunk().filter(|group| group.iter().all(u8::is_ascii_digit))
+        && says.len() < MOST_DIGITS
+    {
+        push(&mut says, &[*a, *b, *c]);
+        end += 3;
+        match bytes.get(end) {
+            Some(next) if *next == sign && digits(bytes[end + 1..].get(..3).unwrap_or_default()) == 3 => {
+                end += 1
+            }
+            _ => break,
+        }
+    }
+    spend(end - start);
+    if let [point @ (b'.' | b','), b'0', rest @ ..] = &bytes[end..]
+        && *point != sign
+    {
+        end += 2 + rest.iter().take_while(|digit| **digit == b'0').count();
+    }
+    let goes_on =
+        matches!(&bytes[end..], [next, b'0'..=b'9', ..] if is_sign(&next)) || joined(bytes.get(end).copied());
+    // Four groups between dots are an address, and numbers between brackets a list.
+    let is_other =
+        sign == b'.' && says.len() == 12 || start.checked_sub(1).is_some_and(|at| bytes[at] == b'[');
+    (DIGITS.contains(&says.len()) && begins(bytes, start) && !goes_on && !is_other)
+        .then(|| Number::whole(start..end, says))
+}
+
+/// Returns true if and only if no word or number that stands before a number goes on in it.
+fn begins(bytes: &[u8], start: usize) -> bool {
+    match bytes[..start] {
+        [.., before, b'+'] => !before.is_ascii_alphanumeric(),
+        [.., b'.' | b'-'] => false,
+        [b'+'] => true,
+        [.., before] => !joined(Some(before)),
+        [] => true,
+    }
+}
+
+fn digits(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+fn push(says: &mut String, digits: &[u8]) {
+    says.extend(digits.iter().map(|&byte| char::from(byte)));
 }
 
 #[cfg(test)]
@@ -154,7 +340,7 @@ mod tests {
             ["\u{a0}", "\t", ".", "\n", "\r\n  ", "\u{2009}", "\u{2011}", " - ", "\u{202f}", "\u{b7}", "_"]
         {
             let text = format!("pay {} now", ["4539", "5787", "6362", "1486"].join(sign));
-            assert_eq!(seen(&text), ["4539 5787 6362 1486"], "{sign:?}");
+            assert_eq!(seen(&text), ["pay 4539 5787 6362 1486 now"], "{sign:?}");
         }
         assert_eq!(seen("3714\t496353\t98431"), ["3714 496353 98431"]);
     }
@@ -163,7 +349,7 @@ mod tests {
     fn a_number_beside_a_longer_one_is_no_part_of_its_row() {
         assert_eq!(
             seen("4539578763621486\n4539\t5787\t6362\t1486\n4539578763621486"),
-            ["4539 5787 6362 1486"]
+            ["4539578763621486\n4539 5787 6362 1486\n"]
         );
     }
 
@@ -184,14 +370,19 @@ mod tests {
 
     #[test]
     fn a_number_with_an_exponent_is_read_in_full() {
-        for text in ["4.539578763621486e15", "4.539578763621486E+15", "[4.539578763621486e15]"] {
+        for text in ["4.539578763621486e15", "4.539578763621486E+15", "45395787636214860e-1"] {
             assert_eq!(seen(text), ["4539578763621486"], "{text}");
         }
         assert_eq!(seen("4.53957876362148e15"), ["4539578763621480"]);
-        for text in
-            ["4.539578763621486e-15", "4.539578763621486", "14.539578763621486e15", "4.539578763621486e14"]
-        {
+        for text in ["4.539578763621486e-15", "4.539578763621486", "4.539578763621486e14", "4.5e40000"] {
             assert_eq!(seen(text), [""; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_close_to_one_another_share_a_window() {
+        let far = "x".repeat(BEFORE);
+        let text = format!("ssn 536904399.0 and 4,539,578,763,621,486 {far} 536\u{2011}90\u{2011}4399");
+        assert_eq!(seen(&text), ["ssn 536904399 and 4539578763621486 ", " 536 90 4399"]);
     }
 }

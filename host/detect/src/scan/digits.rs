@@ -45,7 +45,7 @@ impl Scan<'_> {
             let has_word = row.beside.is_none_or(|cue| match known {
                 Some((last, has)) if last == cue => has,
                 _ => {
-                    let has = cue.stands_beside(self.text, range);
+                    let has = self.has_word(cue, range);
                     known = Some((cue, has));
                     has
                 }
@@ -54,6 +54,14 @@ impl Scan<'_> {
                 self.search_groups(index, range.clone());
             }
         }
+    }
+
+    /// A word stands beside a number, or is the key whose value it is.
+    pub(super) fn has_word(&self, cue: Cue, range: &Range<usize>) -> bool {
+        /// Quotes, blanks, what an exponent leaves.
+        const LONGEST_BESIDE: usize = 8;
+        let is_value = self.text.len() <= range.len() + LONGEST_BESIDE;
+        cue.stands_beside(self.text, range) || is_value && cue.begins_word_of(self.key)
     }
 
     /// Numbers of which no group need have four digits, devices in dashes, and addresses of money.
@@ -97,7 +105,7 @@ impl Scan<'_> {
             return;
         }
         let Some(phone) = phone::read(self.bytes(), &number) else { return };
-        if phone.needs_word && !Cue::Phone.stands_beside(self.text, &phone.range) {
+        if phone.needs_word && !self.has_word(Cue::Phone, &phone.range) {
             return;
         }
         let engine = self.engine;

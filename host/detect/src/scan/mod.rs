@@ -40,6 +40,7 @@ const WIDEST_WINDOW: usize = 64 << 10;
 pub(crate) struct Scan<'a> {
     engine: &'a Engine,
     text: &'a str,
+    key: &'a str,
     prefix_only: bool,
     /// The last word whose end was looked for, from where on: many matches may lie in one long
     /// word.
@@ -76,6 +77,7 @@ impl<'a> Scan<'a> {
         Self {
             engine,
             text: input.text,
+            key: input.key,
             prefix_only: input.prefix_only,
             word: 0..0,
             reads: Reads::default(),
@@ -87,9 +89,9 @@ impl<'a> Scan<'a> {
         }
     }
 
-    pub(crate) fn run(mut self, key: &str, out: &mut Vec<Finding>) {
+    pub(crate) fn run(mut self, out: &mut Vec<Finding>) {
         self.known();
-        self.leaf(key);
+        self.leaf();
         self.keywords();
         if !self.prefix_only {
             self.walk();
@@ -112,7 +114,8 @@ impl<'a> Scan<'a> {
     }
 
     /// The whole leaf as the value of its key.
-    fn leaf(&mut self, key: &str) {
+    fn leaf(&mut self) {
+        let key = self.key;
         let value = self.text.trim();
         if key.is_empty() || self.prefix_only || value.len() < 4 {
             return;
@@ -367,7 +370,7 @@ impl<'a> Scan<'a> {
             false => self.text.ceil_char_boundary(range.end),
         };
         let beside = self.engine.rows[index].beside;
-        if start >= end || beside.is_some_and(|cue| !cue.stands_beside(self.text, &(start..end))) {
+        if start >= end || beside.is_some_and(|cue| !self.has_word(cue, &(start..end))) {
             return;
         }
         let published = match self.judge(index, start..end, sure) {

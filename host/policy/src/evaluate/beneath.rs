@@ -66,9 +66,14 @@ impl Beneath {
         }
     }
 
-    /// Returns true if and only if the leaf's key names the text, as it names the leaf's own.
-    pub(super) fn is_named_by_key(&self) -> bool {
-        matches!(self, Beneath::Escapes(_))
+    /// Returns true if and only if the leaf's key names the text, as it names the leaf's own, which has
+    /// so many bytes.
+    pub(super) fn is_named_by_key(&self, own: usize) -> bool {
+        match self {
+            Beneath::Escapes(_) => true,
+            Beneath::View(view) => view.is_exact() && view.source(0..view.text().len()).range == (0..own),
+            Beneath::BelowEscapes(_) => false,
+        }
     }
 
     /// Returns true if and only if the leaf's text spells every range of the text.

@@ -90,7 +90,7 @@ impl Scanner {
             let start = self.findings.len();
             let beneath = Arc::clone(&subject.beneath()[view]);
             // The leaf's key names what is encoded as little as it names a part of it.
-            let key = if beneath.is_named_by_key() { &*subject.key } else { "" };
+            let key = if beneath.is_named_by_key(subject.text().len()) { &*subject.key } else { "" };
             // What looks like media can be anything: all detectors look at what it spells.
             let access = if subject.access == Access::Opaque { Access::Open } else { subject.access };
             let input = input_of(access, beneath.text(), key);
