@@ -36,7 +36,6 @@ use sha2::{Digest as _, Sha256};
 use crate::digest::Destination;
 use crate::reviewer::Reviewer;
 use crate::turn::TurnId;
-use crate::words::own_words;
 
 /// A turn whose decision side requests may share.
 #[derive(Clone)]
@@ -155,12 +154,6 @@ impl Addition {
         feed(rest);
         Addition(hash.finalize().into())
     }
-}
-
-/// What the user said last in a request, as it would leave.
-pub(crate) fn said(draft: &Draft) -> Option<Arc<str>> {
-    let (node, at) = own_words(draft)?;
-    Some(draft.text(node).expose()[at].into())
 }
 
 /// Whether every rule that holds a side request holds a turn as well. What is held for the request

@@ -8,7 +8,7 @@ use leafgate_admin::TurnMode;
 use leafgate_policy::Hold;
 use leafgate_tree::{Draft, Invalid, SectionId, Version};
 
-use crate::beside::{self, Addition, Repeats};
+use crate::beside::{Addition, Repeats};
 use crate::class::Class;
 use crate::digest::{Destination, Digest, Rendering};
 use crate::holds::{Expiry, Holds, TurnHold};
@@ -19,6 +19,7 @@ use crate::reviewer::Reviewer;
 use crate::sessions::ModelKey;
 use crate::summary::Extract;
 use crate::tick::Tick;
+use crate::words::own_words;
 
 /// Number of a turn on its desk. Counts up and never repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,7 +123,7 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
             true => Digest::of(&paused.to, paused.draft.document().source()),
             false => rendering.digest,
         };
-        let said = (paused.class != Class::Side).then(|| beside::said(&paused.draft)).flatten();
+        let said = (paused.class != Class::Side).then(|| own_words(&paused.draft)).flatten();
         let memory = memory(&paused.draft, &rendering, &*paused.reviewer);
         let key = RequestKey { session: Arc::clone(&paused.session), received };
         let question = Question::of(paused.draft.document());

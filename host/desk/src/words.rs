@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use leafgate_tree::{Draft, Leaf, LeafKind, NodeId, NodeType, Role, Section, SectionKind};
 
@@ -14,6 +15,9 @@ const WORDS_SHOWN: usize = 48;
 
 /// Bytes of a text, as it came, in which words are looked for: nobody types more, and each request is asked.
 const LONGEST: usize = 1 << 20;
+
+/// Bytes that hold as many characters as are shown.
+const START: usize = 4 * WORDS_SHOWN;
 
 /// The tag in which VS Code puts what the user typed.
 const QUERY: (&str, &str) = ("<userRequest>", "</userRequest>");
@@ -27,8 +31,15 @@ impl FirstWords {
     /// Returns how the latest message of the user begins, as it would leave.
     #[must_use]
     pub fn of(draft: &Draft) -> Option<Self> {
-        let (node, at) = own_words(draft)?;
-        Some(FirstWords(first_words(&draft.text(node).expose()[at]).into()))
+        let mut last = None;
+        for leaf in said_last(draft)? {
+            if let Some((words, is_own)) = begins(draft, leaf.id())
+                && (last.is_none() || is_own)
+            {
+                last = Some(words);
+            }
+        }
+        last.map(|words| FirstWords(words.into()))
     }
 
     /// Returns the words on one line, for a printer that shows control characters as visible text.
@@ -44,25 +55,43 @@ impl fmt::Debug for FirstWords {
     }
 }
 
-/// Finds what the user said last: the leaf, and where in its text the words stand.
-pub(crate) fn own_words(draft: &Draft) -> Option<(NodeId, Range<usize>)> {
+/// Returns what the user said last, as it would leave.
+pub(crate) fn own_words(draft: &Draft) -> Option<Arc<str>> {
+    let mut last = None;
+    for leaf in said_last(draft)? {
+        let text = draft.text(leaf.id());
+        let (at, is_own) = own(text.expose());
+        if !at.is_empty() && (last.is_none() || is_own) {
+            last = Some((text, at));
+        }
+    }
+    last.map(|(text, at)| text.expose()[at].into())
+}
+
+/// The texts of the user's latest message.
+fn said_last(draft: &Draft) -> Option<impl Iterator<Item = Leaf<'_>>> {
     let document = draft.document();
     let is_asked = |section: &&Section| {
         let by_user = section.role == Role::User && section.kind == SectionKind::User;
         by_user && section.node_type == NodeType::Message && !draft.is_deleted(section.node)
     };
     let message = document.sections().iter().rev().find(is_asked)?;
-    let mut last = None;
     let is_said =
         |leaf: &Leaf<'_>| leaf.kind() == LeafKind::Text && document.body_span(leaf.id()).len() <= LONGEST;
-    for leaf in document.lasting_leaves(message.node).filter(is_said) {
-        let text = draft.text(leaf.id());
-        let (at, is_own) = own(text.expose());
-        if !at.is_empty() && (last.is_none() || is_own) {
-            last = Some((leaf.id(), at));
-        }
+    Some(document.lasting_leaves(message.node).filter(is_said))
+}
+
+/// How the user's words in a leaf begin, and whether they are his own. Each request of a conversation
+/// is asked, so a text that begins with them is read no further.
+fn begins(draft: &Draft, leaf: NodeId) -> Option<(String, bool)> {
+    let start = draft.text_start(leaf, START);
+    let words = first_words(start.expose());
+    if words.ends_with('…') && !words.starts_with('<') {
+        return Some((words, true));
     }
-    last
+    let text = draft.text(leaf);
+    let (at, is_own) = own(text.expose());
+    (!at.is_empty()).then(|| (first_words(&text.expose()[at]), is_own))
 }
 
 /// Where in a text the user's words stand, and whether these are his own and no client's.
@@ -112,8 +141,6 @@ fn first_words(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use leafgate_tree::{Document, Format, Limits, Redaction};
 
     use super::*;
@@ -129,6 +156,7 @@ mod tests {
     #[test]
     fn a_turn_is_called_by_the_first_words_that_the_user_wrote_last() {
         let long = format!("\"{}\"", "long ".repeat(20));
+        let longer = format!("\"\\n{}\"", "long\\t ".repeat(20_000));
         for (content, words) in [
             (r#""Look  at\n\tthis""#, "Look at this"),
             (
@@ -147,6 +175,7 @@ mod tests {
             (r#""<now>Noon</now>\n\n<at>Here</at>\nWhy <b>?""#, "Why <b>?"),
             (r#""<userRequest>Why?""#, "<userRequest>Why?"),
             (r#""What does <userRequest>a</userRequest> do?""#, "What does <userRequest>a</userRequest> do?"),
+            (&longer, "long long long long long long long long long lo…"),
             (&long, "long long long long long long long long long lo…"),
         ] {
             assert_eq!(FirstWords::of(&asks(content)).unwrap().expose(), words, "{content}");

@@ -29,6 +29,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::Document;
+use crate::escape;
 use crate::insert::Inserted;
 use crate::journal::{
     Author, Edit, EditKind, Journal, Redaction, RedactionRecord, ReleaseTerms, Switch, Version,
@@ -132,6 +133,22 @@ impl Draft {
             return LeafText::new(original);
         }
         LeafText::new(self.pieces_of(node, original.len()).text(&original))
+    }
+
+    /// How the present text of a leaf begins: words of at least so many bytes where it has as many, and
+    /// all of it where that costs nothing.
+    #[must_use]
+    pub fn text_start(&self, node: NodeId, bytes: usize) -> LeafText<'_> {
+        /// `\u0041`: so many bytes may spell one.
+        const SPELLED: usize = 6;
+        let (spelled, escaped) = self.document.content_spelling(node);
+        let start = spelled.get(..spelled.floor_char_boundary(bytes * SPELLED)).unwrap_or(spelled);
+        // No escape has a blank in it.
+        match start.rfind(' ').filter(|_| escaped && start.len() < spelled.len() && self.is_as_received(node))
+        {
+            Some(end) => LeafText::new(escape::unescape(&start[..end])),
+            None => self.text(node),
+        }
     }
 
     /// Whether no edit and no redaction ever touched a leaf, or anything in a string that spells a document.
