@@ -14,6 +14,7 @@ mod agents;
 pub mod answers;
 mod assembly;
 mod background;
+mod bounded;
 pub mod called;
 mod changes;
 mod condition;

@@ -8,17 +8,18 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_glob::Glob;
-use regex::Regex;
 use sha2::{Digest, Sha256};
 
+use crate::bounded::Pattern;
 use crate::literal::{self, Literal, Required};
 use crate::plugin::{
-    CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, InvalidAnswer, Plugin, PluginFinding,
-    Spent, TransformRequest, World,
+    CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, InvalidAnswer, Plugin,
+    PluginFinding, Spent, TransformRequest, World,
 };
 use crate::sieve::Sieve;
 
@@ -28,13 +29,21 @@ pub(crate) const PACK: &str = "own";
 /// The group of a pattern that is the finding, where the whole match is not.
 pub(crate) const VALUE_GROUP: &str = "value";
 
+/// Time that one request has for detectors of the policy, and more for each KiB of its texts.
+const TIME: Duration = Duration::from_secs(1);
+const TIME_A_KIB: Duration = Duration::from_millis(1);
+
+/// A text is more work for a pattern than a request may be.
+#[derive(Clone, Copy, Debug)]
+struct TooSlow;
+
 /// One declared detector.
 #[derive(Debug)]
 pub(crate) struct OwnDetector {
     pub(crate) id: DetectorId,
     pub(crate) label: Label,
     pub(crate) confidence: Confidence,
-    pub(crate) pattern: Option<Regex>,
+    pub(crate) pattern: Option<Pattern>,
     /// One of them stands in a text in which the pattern is looked for; empty where it is looked
     /// for everywhere.
     pub(crate) keywords: Vec<String>,
@@ -57,6 +66,12 @@ impl OwnDetector {
     /// Returns the spellings in which it looks for a word.
     fn spellings_of(&self, word: &str) -> BTreeSet<String> {
         if self.any_case { spellings(word) } else { BTreeSet::from([word.to_owned()]) }
+    }
+
+    /// The patterns that it looks for: its own, and those of detectors that it must stand beside.
+    fn patterns(&self) -> impl Iterator<Item = &Pattern> {
+        let companions = self.sieve.iter().flat_map(|sieve| &sieve.companions);
+        self.pattern.iter().chain(companions.filter_map(|companion| companion.detector.pattern.as_ref()))
     }
 
     /// Whether a text has what its checks ask for.
@@ -137,8 +152,14 @@ impl OwnSet {
         Some(required)
     }
 
-    /// Finds what each detector recognises in a text under a key.
-    fn find(&self, key: &str, text: &str, mut found: impl FnMut(usize, Range<usize>)) {
+    /// Finds what each detector recognises in a text under a key, if that is done by a time.
+    fn find(
+        &self,
+        key: &str,
+        text: &str,
+        until: Instant,
+        mut found: impl FnMut(usize, Range<usize>),
+    ) -> Result<(), TooSlow> {
         let asked: Vec<bool> = self.all.iter().map(|own| own.is_for(key)).collect();
         let mut called: Vec<bool> = self.all.iter().map(|own| own.keywords.is_empty()).collect();
         for hit in self.index.find_overlapping_iter(text) {
@@ -157,6 +178,9 @@ impl OwnSet {
             let Some(pattern) = own.pattern.as_ref().filter(|_| asked[detector] && called[detector]) else {
                 continue;
             };
+            if !own.patterns().all(|pattern| pattern.affords(text, until)) {
+                return Err(TooSlow);
+            }
             if let Some(sieve) = &own.sieve {
                 sieve.each(pattern, text, |secret| found(detector, secret));
                 continue;
@@ -168,13 +192,14 @@ impl OwnSet {
                 }
             }
         }
+        Ok(())
     }
 
     /// Whether any detector recognises anything in a text under a key.
     pub(crate) fn finds_anything(&self, key: &str, text: &str) -> bool {
         let mut any = false;
-        self.find(key, text, |_, _| any = true);
-        any
+        let searched = self.find(key, text, Instant::now() + TIME, |_, _| any = true);
+        any || searched.is_err()
     }
 
     /// Whether a text is a word of a detector that tells cases apart: the index of a set may not.
@@ -197,14 +222,22 @@ impl Plugin for OwnSet {
         self.digest
     }
 
-    fn detect(&self, leaves: &[DetectLeaf<'_>], _: &Spent) -> Result<CheckedFindings, Fault> {
-        let mut findings = Vec::new();
+    fn detect(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
+        let (began, mut findings) = (Instant::now(), Vec::new());
+        let shown_bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
+        let so_far = spent.charge(Cost { shown_bytes, ..Cost::default() });
+        let kib = u32::try_from(so_far.shown_bytes >> 10).unwrap_or(u32::MAX);
+        let whole = TIME.saturating_add(TIME_A_KIB.saturating_mul(kib));
+        let until = began + whole.saturating_sub(so_far.time);
         for (leaf, DetectLeaf { key, text, .. }) in leaves.iter().enumerate() {
-            self.find(key, text, |label, at| {
+            let searched = self.find(key, text, until, |label, at| {
                 let confidence = self.all[label].confidence;
                 findings.push(PluginFinding { leaf, at, label, confidence });
             });
+            let limit_ms = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
+            searched.map_err(|TooSlow| Fault::RequestTime { limit_ms })?;
         }
+        spent.charge(Cost { time: began.elapsed(), ..Cost::default() });
         CheckedFindings::checked(findings, leaves, self.all.len())
     }
 
@@ -251,12 +284,42 @@ pub(crate) fn found_in(own: &Arc<OwnDetector>, key: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_tree::{LeafKind, Role, ValueType};
+
     use super::*;
 
     #[test]
     fn check_digits_are_those_of_the_standard() {
         assert!(has_luhn_digit("79927398713") && has_luhn_digit("4111 1111 1111 1111"));
         assert!(!has_luhn_digit("79927398710") && !has_luhn_digit("0") && !has_luhn_digit(""));
+    }
+
+    /// P-17: one text took half a minute, and others waited for it.
+    #[test]
+    fn a_text_that_is_too_much_work_for_a_pattern_fails_its_own_request() {
+        let own = OwnDetector {
+            id: DetectorId::new("own/slow").unwrap(),
+            label: Label::new("SLOW").unwrap(),
+            confidence: Confidence::High,
+            pattern: Some(Pattern::new("b[ab]{9000}c", 10 << 20).unwrap()),
+            keywords: Vec::new(),
+            words: Vec::new(),
+            any_case: false,
+            keys: Vec::new(),
+            luhn: false,
+            sieve: None,
+        };
+        let set = OwnSet::new(vec![Arc::new(own)]).unwrap();
+        let ask = |text: &str| {
+            let (kind, value, role) = (LeafKind::Text, ValueType::Text, Role::User);
+            let leaf = DetectLeaf { kind, value, role, tool: None, key: "", text };
+            set.detect(&[leaf], &Spent::default()).map(|findings| findings.into_vec().len())
+        };
+        let hash = |at: usize| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
+        let slow: String = (0..300_000).map(|at| if hash(at) < 5 { 'b' } else { 'a' }).collect();
+        assert!(matches!(ask(&slow), Err(Fault::RequestTime { .. })));
+        assert_eq!(ask(&"a".repeat(300_000)), Ok(0));
+        assert_eq!(ask(&format!("b{}c", "a".repeat(9000))), Ok(1));
     }
 
     #[test]

@@ -56,9 +56,9 @@ mod tests {
 
     use leafgate_detect::{Confidence, DetectorId, Label};
     use proptest::prelude::*;
-    use regex::Regex;
 
     use super::*;
+    use crate::bounded::Pattern;
     use crate::own::OwnDetector;
 
     /// A detector by its words, its keywords and its pattern.
@@ -70,7 +70,7 @@ mod tests {
             id: DetectorId::new("own/x").unwrap(),
             label: Label::new("WORD").unwrap(),
             confidence: Confidence::High,
-            pattern: pattern.map(|pattern| Regex::new(pattern).unwrap()),
+            pattern: pattern.map(|pattern| Pattern::new(pattern, 1 << 20).unwrap()),
             keywords,
             words,
             any_case,

@@ -9,12 +9,12 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, DetectorId, Label};
-use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
 use super::raw::{OneOrMany, RawDetector};
 use super::{Complaints, gitleaks, is_kebab_case, matches, names, useless};
+use crate::bounded::Pattern;
 use crate::diagnostic::{bad_regex, hint_for};
 use crate::own::{OwnDetector, PACK, found_in};
 
@@ -315,9 +315,9 @@ fn luhn(raw: &RawDetector, complaints: &mut Complaints<'_>) -> bool {
     words.iter().any(|(word, _)| *word == "luhn")
 }
 
-fn pattern(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Option<Regex> {
+fn pattern(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Option<Pattern> {
     let source = raw.regex.as_ref()?;
-    match RegexBuilder::new(source.get_ref()).size_limit(REGEX_SIZE).build() {
+    match Pattern::new(source.get_ref(), REGEX_SIZE) {
         Ok(regex) if regex.is_match("") => {
             let hint = "it would find nothing of something everywhere: leave no way to match no character";
             complaints.error(source.span(), "the pattern matches the empty text", hint);

@@ -16,13 +16,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, DetectorId, Label};
-use regex::{Regex, RegexBuilder};
 use sha2::{Digest, Sha256};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Complaints;
 use super::tables::Tables;
+use super::useless::warn_of_slow;
+use crate::bounded::Pattern;
 use crate::diagnostic::bad_regex;
 use crate::own::{OwnDetector, PACK};
 use crate::sieve::{Companion, Filter, Order, Part, Seen, Sieve};
@@ -83,7 +84,7 @@ struct File<'a> {
 /// One rule as read.
 struct Rule<'a> {
     id: Spanned<&'a str>,
-    pattern: Regex,
+    pattern: Pattern,
     keywords: Vec<String>,
     group: Option<usize>,
     filters: Vec<Arc<Filter>>,
@@ -241,14 +242,18 @@ impl<'a> Reader<'_, '_, '_> {
         Some(Rule { pattern, ..rule })
     }
 
-    fn pattern(&mut self, value: &'a Spanned<DeValue<'_>>) -> Option<Regex> {
+    fn pattern(&mut self, value: &'a Spanned<DeValue<'_>>) -> Option<Pattern> {
         let source = self.text("regex", value)?;
-        match RegexBuilder::new(&go_regex::translated(source.get_ref())).size_limit(REGEX_SIZE).build() {
+        let translated = go_regex::translated(source.get_ref());
+        match Pattern::new(&translated, REGEX_SIZE) {
             Ok(regex) if regex.is_match("") => {
                 self.complaints.error(source.span(), "the pattern matches the empty text", LEAVE_OUT);
                 None
             }
-            Ok(regex) => Some(regex),
+            Ok(regex) => {
+                warn_of_slow(&translated, source.span(), self.complaints);
+                Some(regex)
+            }
             Err(error) => {
                 self.complaints.error(source.span(), bad_regex(&error), LEAVE_OUT);
                 None
@@ -513,6 +518,6 @@ fn keys<'a, 't>(table: &'a DeTable<'t>) -> Keys<'a, 't> {
 }
 
 /// Stands for a pattern until it is read.
-fn nothing() -> Regex {
-    Regex::new("[^\\s\\S]").expect("a class of no character is a pattern")
+fn nothing() -> Pattern {
+    Pattern::new("[^\\s\\S]", REGEX_SIZE).expect("a class of no character is a pattern")
 }
