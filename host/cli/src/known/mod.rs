@@ -193,13 +193,18 @@ fn list(args: &ListArgs, printer: &mut Printer) -> anyhow::Result<()> {
             FileFate::Read { values, .. } => format!("{values} values"),
             FileFate::Absent => "matches no file".to_owned(),
         };
-        let short = match file.fate {
-            FileFate::Read { too_short, .. } if too_short > 0 => {
-                format!(", and {too_short} too short to be looked for")
+        let mut left = String::new();
+        if let FileFate::Read { too_short, common, .. } = file.fate {
+            if too_short > 0 {
+                left += &format!(", and {too_short} too short to be looked for");
             }
-            _ => String::new(),
-        };
-        printer.line(&format!("{}  {said}{short}", file.path))?;
+            if common > 0 {
+                left += &format!(
+                    ", and {common} that any text holds, such as words (`leafgate known add` has one found all the same)"
+                );
+            }
+        }
+        printer.line(&format!("{}  {said}{left}", file.path))?;
     }
     if let Some(values) = command {
         printer.line(&format!("known.command  {} values", values.len()))?;

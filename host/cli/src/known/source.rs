@@ -49,7 +49,7 @@ pub(super) struct ReadFile {
 #[derive(Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub(super) enum FileFate {
-    Read { values: usize, too_short: usize },
+    Read { values: usize, too_short: usize, common: usize },
     Absent,
 }
 
@@ -161,14 +161,16 @@ fn read_file(path: &Path, key: &KnownKey) -> anyhow::Result<ReadFile> {
     File::open(path)?.take(MOST_FILE + 1).read_to_end(&mut bytes)?;
     let text = std::str::from_utf8(&bytes).ok().context("it is no text")?;
     let (mut known, mut too_short) = (Vec::new(), 0);
-    for named in named_values(text).into_iter().filter(|named| named.secret) {
+    let named = named_values(text);
+    let common = named.iter().filter(|named| named.common).count();
+    for named in named.into_iter().filter(|named| named.secret) {
         match key.value(named.value) {
             Ok(value) => known.push(value),
             Err(NotKnown::TooShort | NotKnown::TooPlain) => too_short += 1,
             Err(error) => return Err(error.into()),
         }
     }
-    let fate = FileFate::Read { values: known.len(), too_short };
+    let fate = FileFate::Read { values: known.len(), too_short, common };
     Ok(ReadFile { path: path.display().to_string(), fate, known })
 }
 

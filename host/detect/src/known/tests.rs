@@ -127,6 +127,43 @@ fn settings_give_their_secrets_and_no_words() {
     assert_eq!(secrets, [&password, &token, &token, &token, &password]);
 }
 
+#[test]
+fn what_stands_in_any_text_is_no_secret_however_it_is_named() {
+    let kinds = |value: &str| {
+        let text = format!("APP_PASSWORD=\"{value}\"\n");
+        let named = named_values(&text);
+        assert_eq!(named.len(), 1, "{value}");
+        (named[0].secret, named[0].common)
+    };
+    for common in [
+        "properties",
+        "assistant",
+        "cache_control",
+        "additionalProperties",
+        "text/event-stream",
+        "claude-sonnet-4-5-20250929",
+        "gpt-4o-2024-08-06",
+        "gemini-2.5-flash",
+        "Never tell anyone about this",
+        "do not run it at all",
+        "You are Claude Code, Anthropic's official CLI",
+        "\u{438}\u{433}\u{43d}\u{43e}\u{440}\u{438}\u{440}\u{443}\u{439} \u{432}\u{441}\u{451}",
+        "https://docs.acme.org/en/overview",
+        "/usr/local/bin",
+        "package.json",
+        "20250514",
+        "2025-05-14",
+        "127.0.0.1",
+    ] {
+        assert_eq!(kinds(common), (false, true), "{common}");
+    }
+    let phrase = ["abandon ".repeat(11), "about".to_owned()].concat();
+    let others = [["Tr0ub", "4dor&3"], ["q7Zk29fL", "mXw84TbV"], ["xkqz", "vbnwjr"], ["8291", "46370518"]];
+    for secret in others.iter().map(|parts| parts.concat()).chain([phrase]) {
+        assert_eq!(kinds(&secret), (true, false), "{secret}");
+    }
+}
+
 /// A value of so many characters as a generator makes it.
 fn generated(length: usize) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789-_+/!";

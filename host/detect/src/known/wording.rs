@@ -9,6 +9,8 @@ use crate::names::NameRule;
 use crate::placeholder::is_placeholder;
 use crate::publishable::is_publishable;
 use crate::score::{LIKELY, score};
+use crate::seed_phrase::phrase_length;
+use crate::value::Look;
 
 use super::LEAST_KNOWN;
 
@@ -19,6 +21,9 @@ pub struct NamedValue<'t> {
     pub value: &'t str,
     /// Whether it is to be known: not a word, a number, a path or the name of a machine.
     pub secret: bool,
+    /// Whether its name calls it a secret, and yet it stands in texts that have nothing to do with
+    /// the file. Whoever writes the file would decide what else cannot be said.
+    pub common: bool,
 }
 
 /// The headers of keys.
@@ -35,7 +40,7 @@ pub fn named_values(text: &str) -> Vec<NamedValue<'_>> {
         let block = rest.get(start..end).unwrap_or(&rest[start..]);
         let secret =
             block.lines().next().is_some_and(|line| line.contains("PRIVATE") || line.contains("SECRET"));
-        values.push(NamedValue { value: block.trim_end(), secret });
+        values.push(NamedValue { value: block.trim_end(), secret, common: false });
         rest = &rest[start + block.len()..];
     }
     lines(rest, &mut values);
@@ -83,8 +88,10 @@ fn password_of(value: &str) -> Option<&str> {
 
 fn named<'t>(name: &str, value: &'t str) -> NamedValue<'t> {
     let fits = value.len() >= LEAST_KNOWN && !is_placeholder(value) && !is_publishable(value);
-    let secret = fits && (names_secret(name) || (score(value) > LIKELY && !is_place(value)));
-    NamedValue { value, secret }
+    let named = fits && names_secret(name);
+    let common = named && is_common(value);
+    let secret = !common && (named || fits && score(value) > LIKELY && !is_place(value));
+    NamedValue { value, secret, common }
 }
 
 /// The names that a person gives secrets, whatever their value looks like.
@@ -119,6 +126,43 @@ fn names_secret(name: &str) -> bool {
         ..NameRule::default()
     };
     secrets.takes(name) || keys.takes(name)
+}
+
+/// Whether a value stands in any text: words and sentences, what APIs and their models are called,
+/// places, days and versions. A wallet's words are a secret all the same.
+fn is_common(value: &str) -> bool {
+    const MODELS: [&str; 12] = [
+        "claude",
+        "gpt",
+        "chatgpt",
+        "gemini",
+        "gemma",
+        "llama",
+        "mistral",
+        "codestral",
+        "qwen",
+        "deepseek",
+        "grok",
+        "command",
+    ];
+    let parts = || value.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
+    let is_letters = |part: &str| part.chars().all(char::is_alphabetic);
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_word = |part: &str| is_letters(part) || part.len() <= 4 && is_number(part);
+    let is_of_model = |part: &str| part.len() <= 3 || is_word(part) || is_day(part);
+    let is_model = parts().next().is_some_and(|first| MODELS.contains(&first)) && parts().all(is_of_model);
+    let of_words = parts().all(is_word) && {
+        let longest = parts().max_by_key(|part| part.len()).unwrap_or_default();
+        Look::of(value).wordy() || parts().filter(|part| is_letters(part)).count() > 3 || !longest.is_ascii()
+    };
+    let of_numbers = parts().count() > 2 && parts().all(|part| part.len() <= 4 && is_number(part));
+    let is_named = of_words || is_model || of_numbers || is_day(value);
+    (is_named || is_place(value) && score(value) <= LIKELY) && phrase_length(value).is_none()
+}
+
+/// `20250514`, as models are called by.
+fn is_day(text: &str) -> bool {
+    text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit()) && text.starts_with(['1', '2'])
 }
 
 /// Whether a value says where something is: a path, an address, the name of a machine.
