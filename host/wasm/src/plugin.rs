@@ -131,7 +131,7 @@ impl WasmPlugin {
             }
             Err(failed) => failed,
         };
-        if failed.is_own() {
+        if failed.is_own() && !failed.is_of_texts(spent.so_far().shown_bytes) {
             match culprit(ward, texts, &failed.fault, spent, some) {
                 Culprit::Text(place) => {
                     let turn = pass.failed_on(texts[place], &failed.fault, Instant::now());
@@ -243,6 +243,19 @@ impl Failed {
     /// it should.
     fn is_own(&self) -> bool {
         self.ran && !matches!(self.fault, Fault::Unavailable(_) | Fault::GaveUp { unsupported: true, .. })
+    }
+
+    /// Whether a sound plugin would have met the same limit: it has as much to say of texts as they
+    /// have bytes. Whoever sends such texts would have the plugin held for everybody else.
+    fn is_of_texts(&self, shown_bytes: usize) -> bool {
+        /// A finding of each byte, as the host reads it.
+        const ANSWER_OF_A_BYTE: usize = 32;
+        match self.fault {
+            Fault::TooMuch { limit, what: Amount::Findings | Amount::Edits } => limit < shown_bytes,
+            Fault::TooMuch { limit, what: Amount::Bytes }
+            | Fault::Invalid(InvalidAnswer::Unreadable { limit }) => limit / ANSWER_OF_A_BYTE < shown_bytes,
+            _ => false,
+        }
     }
 }
 

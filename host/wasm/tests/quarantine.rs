@@ -130,3 +130,29 @@ fn what_is_not_the_plugins_own_fault_does_not_count() {
     }
     assert_eq!(plugin.health(), Health::default());
 }
+
+#[test]
+fn a_text_that_holds_more_than_a_plugin_may_find_is_no_fault_of_the_plugin() {
+    let (_folder, file) = written(FAILS_ON_BAD);
+    let plugin = load(&file);
+    for n in 0..10 {
+        let answer = ask(&*plugin, &["a", &"a".repeat(20_001 + n)]);
+        assert!(matches!(answer, Err(Fault::TooMuch { limit: 20_000, .. })), "{answer:?}");
+    }
+    assert_eq!(plugin.health(), Health::default());
+    assert_eq!(ask(&*plugin, &["a"]), Ok(1));
+}
+
+#[test]
+fn a_plugin_that_finds_more_than_its_texts_can_hold_is_held() {
+    let (_folder, file) = written(
+        "export const labels = ['NAME'];
+export const detect = (leaf) => Array.from({ length: 20001 }, () => leaf.find('a')[0]);
+",
+    );
+    let plugin = load(&file);
+    for n in 0..5 {
+        assert!(matches!(ask(&*plugin, &[&format!("a {n}")]), Err(Fault::TooMuch { .. })));
+    }
+    assert!(is_quarantined(&ask(&*plugin, &["a"])));
+}
