@@ -12,7 +12,8 @@ use leafgate_desk::{Destination, Digest};
 use leafgate_gate::record::{
     AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord,
 };
-use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, mark, receipt};
+use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys, mark, receipt};
+use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
 
 use self::kit::{body, delta, files, head, keys, noise, open, policy, request, secret, taken};
@@ -237,16 +238,55 @@ fn receipts_of_a_log_hold_over_restarts_and_removals() {
     assert!(error.ends_with("receipt 8 follows 6: 7 is missing"), "{error}");
 }
 
-#[test]
-fn what_left_is_compared_with_what_was_agreed_to() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
-    let to = Destination {
+fn destination() -> Destination {
+    Destination {
         upstream: "https://api.example".into(),
         method: "POST".into(),
         path: "/v1/chat/completions".into(),
         options: "".into(),
+    }
+}
+
+/// P-08: a released number was found from an export in less than a second.
+#[test]
+fn no_digest_in_an_export_is_computable_without_the_key() {
+    let receipt = |seed: u8| -> serde_json::Map<String, serde_json::Value> {
+        let keys = || {
+            let key = InstallationKey::from_bytes([seed; 32]);
+            let tokens = TokenKeys::derive(&key, &ClientIdentity::new("test"));
+            StoreKeys::derive(&key, tokens)
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(StoreConfig::new(folder.path().to_owned()), keys()).unwrap();
+        let mut record = request(1, &body(&["536-90-4399".to_owned()]));
+        let to = destination();
+        let digest = Digest::of(&to, record.sent.as_deref().unwrap());
+        record.approved = Some(Approval { to, digest, by: "user" });
+        taken(store.request(record));
+        store.close();
+        let mut file = Vec::new();
+        Log::open(folder.path()).unwrap().export_receipts(&keys(), None, &mut file).unwrap();
+        let line = std::str::from_utf8(&file).unwrap().lines().nth(1).unwrap();
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        serde_json::from_str(line["receipt"].as_str().unwrap()).unwrap()
     };
+    let (one, other) = (receipt(1), receipt(2));
+    let is_digest = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let digests = one.iter().filter(|(name, value)| {
+        !matches!(name.as_str(), "policy" | "previous") && value.as_str().is_some_and(is_digest)
+    });
+    let names: Vec<&str> = digests.map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    for name in names {
+        assert_ne!(one[name], other[name], "{name} is the same whatever the key");
+    }
+}
+
+#[test]
+fn what_left_is_compared_with_what_was_agreed_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let to = destination();
     for (number, shown) in [(1, "shown"), (2, "something else")] {
         let mut record = request(number, &body(&["shown".to_owned()]));
         let digest = Digest::of(&to, &body(&[shown.to_owned()]));
