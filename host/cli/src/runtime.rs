@@ -79,9 +79,20 @@ pub(crate) fn publish(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::R
 /// Makes the folder, or ensures that nobody else may put files into an existing one.
 fn make_private(folder: &Path) -> anyhow::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mode = fs::metadata(folder)?.permissions().mode();
+    let found = fs::metadata(folder)?;
+    ensure_own(&found)?;
+    let mode = found.permissions().mode();
     if mode & 0o022 != 0 {
         bail!("others may write into it (mode {:03o}): run `chmod 700` on it", mode & 0o777);
+    }
+    Ok(())
+}
+
+/// Ensures that no other user made a file or folder, who could lead commands to a gate of his own.
+fn ensure_own(found: &fs::Metadata) -> anyhow::Result<()> {
+    let (owner, user) = (found.uid(), rustix::process::geteuid().as_raw());
+    if owner != user {
+        bail!("it belongs to another user (uid {owner}, and this is uid {user}): name one of your own");
     }
     Ok(())
 }
@@ -275,6 +286,7 @@ impl Entry {
         if !found.is_file() {
             bail!("it is no file: name the one that a gate wrote, or its port");
         }
+        ensure_own(&found)?;
         let mode = found.permissions().mode();
         if mode & 0o077 != 0 {
             bail!(
@@ -330,6 +342,24 @@ mod tests {
         assert!(found(&folder, Some("4142")).unwrap_err().contains("http://127.0.0.1:4141"));
         drop(published);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    /// P-26: whoever owns the folder may put in it what he likes, whatever its mode.
+    #[test]
+    fn a_folder_or_file_of_another_user_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = match rustix::process::geteuid().is_root() {
+            true => parent.path().join("run"),
+            false => PathBuf::from("/"),
+        };
+        if folder.starts_with(parent.path()) {
+            let published = publish(&folder, 5, &gate(5)).unwrap();
+            std::os::unix::fs::chown(&published.path, Some(1), None).unwrap();
+            assert!(found(&folder, Some("5")).unwrap_err().contains("belongs to another user (uid 1"));
+            std::os::unix::fs::chown(&folder, Some(1), None).unwrap();
+        }
+        let error = format!("{:#}", publish(&folder, 6, &gate(6)).unwrap_err());
+        assert!(error.contains("belongs to another user"), "{error}");
     }
 
     #[test]
