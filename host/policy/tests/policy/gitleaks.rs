@@ -137,6 +137,16 @@ fn filters_of_betterleaks_take_out_what_they_hold_for() {
     );
 }
 
+/// P-17: such a pattern loaded without a word.
+#[test]
+fn a_slow_pattern_of_a_file_is_warned_of_at_its_line() {
+    let folder = with_rules("[[rules]]\nid = 'slow'\nregex = 'x.+[a-z]{300}'\nkeywords = ['x']\n", "");
+    let policy = load_folder(folder.path(), &Fakes::default()).unwrap_or_else(|error| panic!("{error}"));
+    let [warning] = policy.warnings() else { panic!("{:?}", policy.warnings()) };
+    assert!(warning.message.contains("this pattern is slow"), "{warning:?}");
+    assert!(warning.file.ends_with("gitleaks.toml") && warning.line == 3, "{warning}");
+}
+
 #[test]
 fn a_change_of_the_file_is_another_policy() {
     let folder = with_rules("[[rules]]\nid='k'\nregex='key=(\\w+)'\n", "");
