@@ -338,6 +338,9 @@ pub struct Counts {
     /// the rule and the cause.
     #[serde(default)]
     pub faults: u64,
+    /// Files in requests that could not be looked into, refused or let through as `on-unread` says.
+    #[serde(default)]
+    pub unread: u64,
     /// What rules about answers and tool calls, and people, made of answers.
     #[serde(default)]
     pub ruled: Ruled,

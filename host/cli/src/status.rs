@@ -171,6 +171,9 @@ fn print(gate: &RuntimeFile, status: &Status, printer: &mut Printer) -> anyhow::
     }
     let hint = if requests.faults == 0 { "" } else { ": the log says which rules could not run, and why" };
     row("faults", format!("{}{hint}", requests.faults))?;
+    if requests.unread > 0 {
+        row("unread", format!("{} files that could not be looked into (`on-unread`)", requests.unread))?;
+    }
     let hint = if *pending == 0 { "" } else { ": `leafgate review` shows them" };
     let mib = |bytes: usize| bytes.div_ceil(1 << 20);
     let (used, limit) = (mib(pending_memory.used), mib(pending_memory.limit));

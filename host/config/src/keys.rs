@@ -65,6 +65,9 @@ const LEVELS: Kind = Kind::Word(&["off", "error", "warn", "info", "debug", "trac
 /// Whose endpoints an upstream has.
 const KINDS: Kind = Kind::Word(&["models", "copilot"]);
 
+/// What becomes of what cannot be looked into.
+const ON_UNREAD: Kind = Kind::Word(&["block", "pass"]);
+
 /// The table of named upstreams.
 pub const UPSTREAMS: &str = "upstreams";
 
@@ -106,6 +109,11 @@ pub const KEYS: &[Key] = &[
         "raw",
         Texts,
         "Paths whose bodies may be anything: they are searched as one text; `*` stands for the rest",
+    ),
+    key(
+        "on-unread",
+        ON_UNREAD,
+        "What becomes of requests with a PDF, an archive or an office document, which nobody can look into",
     ),
     key("store.enabled", Switch, "Whether requests and answers are logged, with all findings masked"),
     key("store.required", Switch, "Whether a request leaves only when it is in the log"),
@@ -176,6 +184,7 @@ pub const UPSTREAM_KEYS: &[Key] = &[
     key("client-key", Path, "A file with the key of that certificate"),
     key("proxy", Url, "The proxy on the way to it: a URL, `environment` or `none`"),
     key("raw", Texts, "Paths whose bodies may be anything"),
+    key("on-unread", ON_UNREAD, "What becomes of its requests with files that nobody can look into"),
 ];
 
 /// Returns the variable of the environment that sets a key: `LEAFGATE_LIMITS_BODY_TIME`.

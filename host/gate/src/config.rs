@@ -104,8 +104,35 @@ pub struct UpstreamConfig {
     pub restore: bool,
     /// Paths whose bodies may be anything. They are searched as one text.
     pub raw: Vec<PathPattern>,
+    /// What becomes of requests with files that cannot be looked into.
+    pub on_unread: OnUnread,
     /// The policy that judges its requests, where it is not the gate's.
     pub policy: Option<OwnPolicy>,
+}
+
+/// What becomes of a request with a file that cannot be looked into: a PDF, an archive, an office
+/// document. Under a policy without rules nothing is looked into, and it passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnUnread {
+    /// It is refused.
+    #[default]
+    Block,
+    /// It passes, counted.
+    Pass,
+}
+
+impl OnUnread {
+    /// Every way.
+    pub const ALL: [OnUnread; 2] = [OnUnread::Block, OnUnread::Pass];
+
+    /// Returns the word for it in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            OnUnread::Block => "block",
+            OnUnread::Pass => "pass",
+        }
+    }
 }
 
 /// Whose endpoints an upstream has, which decides what some paths are.
@@ -146,7 +173,15 @@ impl UpstreamConfig {
     #[must_use]
     pub fn new(target: UpstreamTarget) -> Self {
         let kind = target.kind();
-        UpstreamConfig { target, kind, reach: Reach::default(), restore: true, raw: Vec::new(), policy: None }
+        UpstreamConfig {
+            target,
+            kind,
+            reach: Reach::default(),
+            restore: true,
+            raw: Vec::new(),
+            on_unread: OnUnread::default(),
+            policy: None,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModelKey, Request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Policy, Verdict};
-use leafgate_tree::{Document, Limits};
+use leafgate_tree::{Document, Limits, NodeId};
 
 pub(crate) use self::blocked::{NOT_ELSEWHERE, because, blocked, unreadable};
 pub(crate) use self::bodyless::Bodyless;
@@ -24,6 +24,7 @@ use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
+use crate::config::OnUnread;
 use crate::gate::Came;
 use crate::hold;
 use crate::log::Tally;
@@ -53,6 +54,10 @@ pub(crate) struct Case {
     /// The boundary of the parts of an upload, which is no JSON and not anything either.
     pub(crate) boundary: Option<String>,
     /// Whether values are put back into its answer.
+    /// What becomes of it where it holds files that cannot be looked into.
+    pub(crate) on_unread: OnUnread,
+    /// How many it holds, as far as it was looked at.
+    pub(crate) unread: usize,
     pub(crate) restore: bool,
     /// Whether a mode may pause it.
     pub(crate) intercepts: bool,
@@ -132,7 +137,26 @@ impl Case {
     pub(crate) fn judge(mut self) -> Judged {
         match self.read() {
             Ok((document, wraps_more)) => self.ask(document, wraps_more),
-            Err(refusal) => Judged { outcome: Err(refusal), tally: Tally::default(), seen: None },
+            Err(refusal) => self.unreadable(refusal, None),
+        }
+    }
+
+    /// Refused before any rule ran.
+    fn unreadable(&self, refusal: Refusal, seen: Option<Seen>) -> Judged {
+        let tally = Tally { unread: self.unread, ..Tally::default() };
+        Judged { outcome: Err(refusal), tally, seen }
+    }
+
+    /// Counts what cannot be looked into, each by its place and what it is, and refuses it where that
+    /// is asked for. Where no rule looks there is nothing to miss.
+    fn miss(&mut self, unread: &[(String, &'static str)]) -> Result<(), Refusal> {
+        self.unread += unread.len();
+        match (self.on_unread, unread.first()) {
+            (OnUnread::Block, Some((place, what))) => Err(Refusal::unsupported_body(format!(
+                "{place} is {what}, which cannot be looked into; send its text, or let such files pass with the setting \
+                 `on-unread = \"pass\"`"
+            ))),
+            (OnUnread::Block | OnUnread::Pass, _) => Ok(()),
         }
     }
 
@@ -146,7 +170,9 @@ impl Case {
         if let Some(boundary) = &self.boundary {
             // Where no rule looks there is nothing to miss.
             if !self.policy.is_empty() {
-                multipart::check(&body, boundary)?;
+                let parts = multipart::unread(&body, boundary)?;
+                let part = |(number, what): (usize, _)| (format!("part {number} of the upload"), what);
+                self.miss(&parts.into_iter().map(part).collect::<Vec<_>>())?;
             }
             return Ok((Arc::new(Document::raw(body)), wraps_more));
         }
@@ -206,7 +232,7 @@ impl Case {
         });
         let mut assembled = None;
         match self.assemble(&document, &context) {
-            Err(refusal) => return Judged { outcome: Err(refusal), tally: Tally::default(), seen },
+            Err(refusal) => return self.unreadable(refusal, seen),
             Ok(None) => {}
             Ok(Some(made)) => {
                 assembled = Some(made.summary());
@@ -217,6 +243,13 @@ impl Case {
                 document = made.document;
                 // What came is not what leaves, whatever the policy does to it.
                 wraps_more = true;
+            }
+        }
+        if !self.policy.is_empty() {
+            let place = |(node, what): (NodeId, _)| (format!("`{}`", document.pointer(node)), what);
+            let unread: Vec<_> = document.unread().into_iter().map(place).collect();
+            if let Err(refusal) = self.miss(&unread) {
+                return self.unreadable(refusal, seen);
             }
         }
         let (model, to) = (self.model.clone(), self.to.clone());
@@ -237,8 +270,9 @@ impl Case {
         {
             // The desk counts the body that waits there; that of this connection is another one.
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
+            let tally = Tally { assembled, unread: self.unread, ..Tally::default() };
             let outcome = self.held(&document, wraps_more, waiter, Some(reservation));
-            return Judged { outcome, tally: Tally { assembled, ..Tally::default() }, seen };
+            return Judged { outcome, tally, seen };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
         let evaluation = self.evaluate(document, &context, &session, class);
@@ -257,7 +291,7 @@ impl Case {
             };
             trial.judge(tried, &evaluation);
         }
-        let mut tally = Tally { assembled, ..tally(&evaluation) };
+        let mut tally = Tally { assembled, unread: self.unread, ..tally(&evaluation) };
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());
         }

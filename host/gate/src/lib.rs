@@ -80,7 +80,7 @@ mod upstreams;
 pub use admin::{AdminToken, AdminTokenError};
 pub use asked::{AskedPath, AskedPathError, RecordedApi};
 pub use config::{
-    FirstUpstream, GateConfig, GateLimits, NamedUpstream, OwnPolicy, TrialConfig, UpstreamConfig,
+    FirstUpstream, GateConfig, GateLimits, NamedUpstream, OnUnread, OwnPolicy, TrialConfig, UpstreamConfig,
     UpstreamKind,
 };
 pub use except::{NotExcepted, PolicyFiles};

@@ -203,6 +203,8 @@ pub(crate) struct Tally {
     pub(crate) waits: bool,
     /// The profile that made the request, and what that took.
     pub(crate) assembled: Option<String>,
+    /// Files that could not be looked into.
+    pub(crate) unread: usize,
     pub(crate) edits: usize,
     pub(crate) redactions: usize,
     /// Findings by detector.
@@ -384,6 +386,7 @@ impl Drop for RequestLog {
             errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),
             edits,
             redactions,
+            unread = (self.tally.unread > 0).then_some(self.tally.unread),
             bytes_received = self.progress.received.load(Relaxed),
             paused = self.paused,
             answer = ruled.as_ref().map(|(outcome, _)| outcome.as_str()),

@@ -151,6 +151,8 @@ impl Metrics {
             "Rules that could not run to their end.",
             counts.faults,
         );
+        let unread = "Files in requests that could not be looked into, refused or let through.";
+        page.one("leafgate_unread_files_total", "counter", unread, counts.unread);
         page.one(
             "leafgate_in_flight",
             "gauge",

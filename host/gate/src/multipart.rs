@@ -3,12 +3,13 @@
 //! Such a body is searched as one text, from its first byte to its last: fields, the heads of parts, files. Nothing in it can be
 //! replaced, so a finding holds the request. What this module decides is only whether that is a look at all: a part that is text is
 //! read as what it is, a picture, a sound or a film is let through as media are in JSON, and anything else (an archive, a
-//! document in a binary form) says nothing as text, and is refused.
+//! document in a binary form) says nothing as text, which the setting `on-unread` is about.
 //!
 //! What a part calls itself decides nothing, for who uploads writes that too: its first bytes do.
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use leafgate_tree::FileKind;
 
 use crate::media::MediaType;
 use crate::refusal::Refusal;
@@ -47,26 +48,25 @@ pub(crate) fn boundary(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// Refuses a form in which something cannot be looked into.
+/// Returns the parts of a form that cannot be looked into, by their numbers, and what each is.
 ///
 /// # Errors
-/// Where it is no form of this boundary, or a part is neither text nor media.
-pub(crate) fn check(body: &[u8], boundary: &str) -> Result<(), Refusal> {
-    let mut parts = 0;
-    for part in Parts::of(body, boundary)? {
+/// Where it is no form of this boundary.
+pub(crate) fn unread(body: &[u8], boundary: &str) -> Result<Vec<(usize, &'static str)>, Refusal> {
+    let mut unread = Vec::new();
+    for (part, number) in Parts::of(body, boundary)?.zip(1..) {
         let content = part?;
-        parts += 1;
-        if parts > MAX_PARTS {
+        if number > MAX_PARTS {
             return Err(Refusal::too_large(format!("a form of more than {MAX_PARTS} parts is refused")));
         }
-        if !is_text(content) && !is_media(content) {
-            return Err(Refusal::unsupported_body(format!(
-                "part {parts} of the upload is neither text nor a picture, sound or film, so it cannot be looked into; \
-                 send its text, or name the path in the setting `raw`"
-            )));
+        match FileKind::of(content) {
+            FileKind::Unread(name) => unread.push((number, name)),
+            // All of it is looked at, and so its last character is not cut.
+            FileKind::Text if std::str::from_utf8(content).is_err() => unread.push((number, "cut text")),
+            FileKind::Text | FileKind::Media => {}
         }
     }
-    Ok(())
+    Ok(unread)
 }
 
 /// The contents of the parts of a form, in order.
@@ -125,49 +125,6 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
     memchr::memmem::find(text, wanted)
 }
 
-/// Text has no control characters but those of lines and terminals. UTF-16 has: it would be searched in vain.
-fn is_text(content: &[u8]) -> bool {
-    let is_odd = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
-    std::str::from_utf8(content).is_ok() && !content.iter().any(is_odd)
-}
-
-/// What the first bytes of media are, and where they stand. From the formats' own specifications.
-const MEDIA: &[(usize, &[u8])] = &[
-    (0, b"\x89PNG\r\n\x1a\n"),
-    (0, b"\xff\xd8\xff"),
-    (0, b"GIF87a"),
-    (0, b"GIF89a"),
-    (8, b"WEBP"),
-    (8, b"WAVE"),
-    (8, b"AVI "),
-    (4, b"ftyp"),
-    (0, b"ID3"),
-    (0, b"fLaC"),
-    (0, b"OggS"),
-    (0, b"\x1a\x45\xdf\xa3"),
-];
-
-fn is_media(content: &[u8]) -> bool {
-    let begins = |&(at, signature): &(usize, &[u8])| {
-        content.get(at..).is_some_and(|behind| behind.starts_with(signature))
-            // `WEBP`, `WAVE` and `AVI ` stand in a container.
-            && (at != 8 || content.starts_with(b"RIFF"))
-    };
-    MEDIA.iter().any(begins) || is_audio_frame(content)
-}
-
-/// A frame of MP3 or of AAC in ADTS, which begin with no name. `ff fe`, as UTF-16 begins, is neither.
-fn is_audio_frame(content: &[u8]) -> bool {
-    match *content {
-        // Layer III, no reserved version, bit rate or sampling rate.
-        [0xff, second, third, ..] if second & 0xe6 == 0xe2 => {
-            second & 0x18 != 0x08 && third & 0xf0 != 0xf0 && third & 0x0c != 0x0c
-        }
-        [0xff, second, ..] => second & 0xf6 == 0xf0,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
@@ -186,7 +143,10 @@ mod tests {
     }
 
     fn status(body: &[u8]) -> Option<u16> {
-        check(body, "xYz").err().map(|refusal| refusal.status().as_u16())
+        match unread(body, "xYz") {
+            Ok(unread) => (!unread.is_empty()).then_some(415),
+            Err(refusal) => Some(refusal.status().as_u16()),
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, request};
 use leafgate_admin::UpstreamStatus;
 
-use crate::config::{FirstUpstream, GateLimits, NamedUpstream, UpstreamConfig, UpstreamKind};
+use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig, UpstreamKind};
 use crate::path::PathPattern;
 use crate::refusal::{Code, Refusal};
 use crate::serving::ServingPolicy;
@@ -75,6 +75,8 @@ pub(crate) struct Lane {
     /// Whether values are put back into its answers.
     pub(crate) restore: bool,
     raw: Vec<PathPattern>,
+    /// What becomes of requests with files that cannot be looked into.
+    pub(crate) on_unread: OnUnread,
     /// Its own policy, where it has one.
     own: Option<ServingPolicy>,
 }
@@ -85,7 +87,7 @@ impl Lane {
         config: UpstreamConfig,
         limits: &GateLimits,
     ) -> Result<Self, ReachError> {
-        let UpstreamConfig { target, kind, reach, restore, raw, policy } = config;
+        let UpstreamConfig { target, kind, reach, restore, raw, on_unread, policy } = config;
         Ok(Lane {
             name,
             address: target.to_string().into(),
@@ -93,6 +95,7 @@ impl Lane {
             kind,
             restore,
             raw,
+            on_unread,
             own: policy.map(|own| ServingPolicy::new(own.source, own.policy)),
         })
     }

@@ -247,6 +247,14 @@ impl Index {
         matches!(self.node(id).kind, Kind::String | Kind::Raw)
     }
 
+    /// How a string is spelled that is long enough for a file.
+    pub(crate) fn long_string(&self, id: NodeId) -> Option<&[u8]> {
+        const LEAST: usize = 24;
+        let node = self.node(id);
+        let is_long = matches!(node.kind, Kind::String) && node.span().len() > LEAST;
+        is_long.then(|| &self.layer_bytes(node.layer)[node.content()])
+    }
+
     /// Whether something can be set there: a scalar, or a string that spells a document.
     pub(crate) fn is_settable(&self, id: NodeId) -> bool {
         self.nodes.get(id.index()).is_some_and(|node| !node.is_container() || node.flags.has(Flags::EMBEDS))

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::document::Document;
 use crate::kinds::{LeafKind, Role, ValueType};
+use crate::media;
 use crate::node::{Flags, NodeId};
 use crate::project::Access;
 use crate::section::SectionId;
@@ -21,6 +22,19 @@ impl Document {
     /// Every scalar of the body, in body order. A string that spells a document is walked instead of being a leaf.
     pub fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> + '_ {
         (0..self.node_count()).filter_map(|at| self.leaf(NodeId::from_index(at)))
+    }
+
+    /// The files in base64 that say nothing as text, and what each is, in no order: packed ones wherever
+    /// they are all of a string from its beginning on, others at places for media.
+    #[must_use]
+    pub fn unread(&self) -> Vec<(NodeId, &'static str)> {
+        let known = &self.projection().unread;
+        let packed = (0..self.node_count()).map(NodeId::from_index).filter_map(|id| {
+            let spelled = self.long_string(id)?;
+            let name = media::packed(spelled, || self.content_text(id))?;
+            (!known.iter().any(|(known, _)| *known == id)).then_some((id, name))
+        });
+        packed.chain(known.iter().copied()).collect()
     }
 
     /// The leaf at a node; `None` for containers.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use leafgate_config::{Settings, UpstreamSettings};
-use leafgate_gate::{Identity, Proxy, Reach, UpstreamConfig, UpstreamKind, UpstreamTarget};
+use leafgate_gate::{Identity, OnUnread, Proxy, Reach, UpstreamConfig, UpstreamKind, UpstreamTarget};
 
 use super::patterns;
 
@@ -25,6 +25,7 @@ struct Asked<'a> {
     proxy: Option<&'a str>,
     restore: Option<bool>,
     raw: &'a [String],
+    on_unread: Option<&'a str>,
 }
 
 /// Returns the upstream of a URL, with the settings of the named one that has the same, or else with
@@ -43,6 +44,7 @@ pub(crate) fn upstream_at(settings: &Settings, url: &str) -> anyhow::Result<Upst
         proxy: settings.text("proxy"),
         restore: settings.switch("restore"),
         raw: settings.texts("raw"),
+        on_unread: settings.text("on-unread"),
     };
     asked.upstream(url)
 }
@@ -62,6 +64,7 @@ pub(super) fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<UpstreamC
         proxy: upstream.text("proxy"),
         restore: upstream.switch("restore"),
         raw: upstream.texts("raw"),
+        on_unread: upstream.text("on-unread"),
     };
     asked.upstream(
         upstream.text("url").with_context(|| format!("the upstream `{}` has no `url`", upstream.name()))?,
@@ -85,6 +88,8 @@ impl Asked<'_> {
             },
         };
         upstream.restore = self.restore.unwrap_or(true);
+        let on_unread = OnUnread::ALL.into_iter().find(|way| Some(way.name()) == self.on_unread);
+        upstream.on_unread = on_unread.unwrap_or_default();
         upstream.raw = patterns(self.raw).with_context(wrong("raw"))?;
         Ok(upstream)
     }

@@ -147,6 +147,8 @@ impl Shared {
             limits: self.limits.document,
             raw,
             boundary,
+            on_unread: lane.on_unread,
+            unread: 0,
             restore: lane.restore,
             intercepts: self.intercepts(parts.uri.path()),
             api,

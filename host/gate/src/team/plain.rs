@@ -32,6 +32,8 @@ impl RunCase {
             limits: limits.document,
             raw: false,
             boundary: None,
+            on_unread: self.lane.on_unread,
+            unread: 0,
             restore: self.lane.restore,
             intercepts: self.shared.intercepts(self.parts.uri.path()),
             api: self.api,

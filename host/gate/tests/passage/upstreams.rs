@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use leafgate_gate::{GateConfig, NamedUpstream, OwnPolicy, Proxy, Reach, UpstreamConfig};
-use serde_json::json;
+use leafgate_gate::{GateConfig, NamedUpstream, OnUnread, OwnPolicy, Proxy, Reach, UpstreamConfig};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -168,6 +168,75 @@ async fn an_upload_leaves_byte_for_byte_unless_something_is_found_in_it_or_nothi
     assert_eq!(first.seen().len(), left, "nothing of these left");
     let none = gate_of(GateConfig::new(first.url().parse().unwrap()), "").await;
     assert_eq!(once(&none, upload("/v1/files", "a.zip", archive)).await.status, 200, "no rule looks");
+}
+
+/// P-13: what an upload was refused for left in a string of JSON, unread and unsaid.
+#[tokio::test]
+async fn a_file_that_nobody_can_look_into_has_one_verdict_wherever_it_stands() {
+    let [pdf, zip, gzip] = [
+        "JVBERi0xLjcKJeLjz9MKMSAwIG9iago8PC9GbGF0ZQ==",
+        "UEsDBBQAAAAIAAAAIQDrOJzAAAAAAAAAAAAAAAAA",
+        "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==",
+    ];
+    let user = |content: Value| json!({ "model": "m", "messages": [{ "role": "user", "content": content }] });
+    let bodies = [
+        (
+            "/v1/chat/completions",
+            user(
+                json!([{ "type": "file", "file": { "file_data": format!("data:application/pdf;base64,{pdf}") } }]),
+            ),
+        ),
+        (
+            "/v1/chat/completions",
+            user(
+                json!([{ "type": "image_url", "image_url": { "url": format!("data:image/png;base64,{zip}") } }]),
+            ),
+        ),
+        ("/v1/chat/completions", user(json!(gzip))),
+        (
+            "/v1/messages",
+            user(
+                json!([{ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": pdf } }]),
+            ),
+        ),
+        (
+            "/v1/messages",
+            user(
+                json!([{ "type": "tool_result", "tool_use_id": "t", "content": format!("data:application/gzip;base64,{gzip}") }]),
+            ),
+        ),
+        (
+            "/v1/messages",
+            user(
+                json!([{ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "/v/+//7+/v7+/v7+/v7+/v7+/v7+/v7+" } }]),
+            ),
+        ),
+        ("/v1/embeddings", json!({ "model": "m", "input": zip })),
+    ];
+    for on_unread in OnUnread::ALL {
+        let first = Upstream::silent().await;
+        let mut config = GateConfig::new(first.url().parse().unwrap());
+        let leafgate_gate::FirstUpstream::Own(upstream) = &mut config.upstream else {
+            panic!("it has no name")
+        };
+        upstream.on_unread = on_unread;
+        let gate = gate_of(config, REDACT_EMAIL).await;
+        let expected = if on_unread == OnUnread::Pass { 200 } else { 415 };
+        for (path, body) in &bodies {
+            let answer = once(&gate, post(path, body.to_string())).await;
+            assert_eq!(answer.status, expected, "{path} {body}: {}", answer.text());
+            assert!(
+                expected == 200 || answer.error().1.contains("cannot be looked into"),
+                "{}",
+                answer.text()
+            );
+        }
+        assert_eq!(once(&gate, upload("/v1/files", "a.pdf", b"%PDF-1.7\n")).await.status, expected);
+        assert_eq!(first.seen().len(), if expected == 200 { bodies.len() + 1 } else { 0 });
+        assert_eq!(gate.gate.status().requests.unread, bodies.len() as u64 + 1);
+        let plain = once(&gate, chat(says("JVBERi0x is how a PDF begins"))).await;
+        assert_eq!(plain.status, 200);
+    }
 }
 
 /// A proxy that gives tunnels to one address, whatever is asked for, and notes what that was.

@@ -3,10 +3,10 @@
 //! A place that no row names is open: rules, plugins and people may change it, and every detector looks at it. Protected and frozen
 //! leaves are still looked at, by detectors with a prefix; a finding there cannot be redacted and holds the request.
 
-use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::LeafKind;
+use crate::media::{self, FileKind};
 
 /// Who may change a leaf, and who looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,25 +77,6 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// First bytes of the media types that may pass unscanned, with their offset in the file.
-pub const MEDIA_MAGIC: &[(&str, usize, &[u8])] = &[
-    ("image/png", 0, b"\x89PNG\r\n\x1a\n"),
-    ("image/jpeg", 0, b"\xff\xd8\xff"),
-    ("image/gif", 0, b"GIF8"),
-    ("image/webp", 8, b"WEBP"),
-    ("image/bmp", 0, b"BM"),
-    ("image/heic, video/mp4, audio/mp4", 4, b"ftyp"),
-    ("audio/wav", 8, b"WAVE"),
-    ("audio/mpeg", 0, b"ID3"),
-    ("audio/mpeg", 0, b"\xff\xfb"),
-    ("audio/mpeg", 0, b"\xff\xf3"),
-    ("audio/mpeg", 0, b"\xff\xf2"),
-    ("audio/ogg", 0, b"OggS"),
-    ("audio/flac", 0, b"fLaC"),
-    ("application/pdf", 0, b"%PDF-"),
-    ("application/zip (office documents)", 0, b"PK\x03\x04"),
-];
-
 /// The media types that a data URL of such a file may name. Anything else there, a parameter too,
 /// would be a place in which a value passes unseen.
 const MEDIA_TYPES: &[&str] = &[
@@ -120,6 +101,8 @@ const MEDIA_TYPES: &[&str] = &[
     "audio/ogg",
     "audio/flac",
     "audio/x-flac",
+    "audio/webm",
+    "video/webm",
     "application/pdf",
     "application/zip",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
@@ -128,34 +111,35 @@ const MEDIA_TYPES: &[&str] = &[
     "application/octet-stream",
 ];
 
-/// Returns true if and only if a text is base64, bare or in a data URL of a known media type, of a
-/// file that begins like one.
-pub(crate) fn is_media(text: &str) -> bool {
+/// Returns what the file is that a text spells in base64, bare or in a data URL of a known media type,
+/// and nothing else; `None` where it is no file or one of text.
+pub(crate) fn file(text: &str) -> Option<FileKind> {
     let payload = match text.strip_prefix("data:") {
         Some(url) => match url.split_once(";base64,") {
             Some((media_type, payload)) if MEDIA_TYPES.contains(&media_type) => payload,
-            _ => return false,
+            _ => return None,
         },
         None => text,
     };
-    // The longest magic above ends within the first 16 bytes: 24 characters of base64 hold 18.
-    let Some(head) = payload.get(..24) else { return false };
-    let Ok(head) = base64::engine::general_purpose::STANDARD.decode(head) else { return false };
-    let known = MEDIA_MAGIC.iter().any(|(_, offset, magic)| head[*offset..].starts_with(magic));
-    known
-        && payload
-            .trim_end_matches('=')
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+    let kind = FileKind::of(&media::head(payload)?);
+    let is_whole = payload
+        .trim_end_matches('=')
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
+    (is_whole && kind != FileKind::Text).then_some(kind)
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+
     use super::*;
 
     #[test]
     fn media_is_recognised_by_its_first_bytes_alone() {
-        let png = base64::engine::general_purpose::STANDARD.encode([MEDIA_MAGIC[0].2, &[0; 40]].concat());
+        let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
+        let png = encode(&[b"\x89PNG\r\n\x1a\n", &[0; 40][..]].concat());
+        let is_media = |text: &str| file(text) == Some(FileKind::Media);
         assert!(is_media(&png));
         assert!(is_media(&format!("data:image/png;base64,{png}")));
         assert!(!is_media(&format!("{png} and a few words")), "text behind the image would pass unseen");
@@ -163,8 +147,9 @@ mod tests {
         for hidden in ["image/png;name=words", "image/words", "words", ""] {
             assert!(!is_media(&format!("data:{hidden};base64,{png}")), "{hidden} would pass unseen");
         }
-        assert!(!is_media("https://example.com/cat.png?token=abcdefghijkl"));
-        let words = base64::engine::general_purpose::STANDARD.encode("plain words, no image at all");
-        assert!(!is_media(&words));
+        assert_eq!(file("https://example.com/cat.png?token=abcdefghijkl"), None);
+        assert_eq!(file(&encode(b"plain words, no image at all")), None);
+        assert_eq!(file(&encode(b"%PDF-1.7\n and nothing to read")), Some(FileKind::Unread("a PDF")));
+        assert!(matches!(file(&encode(&[0xfe; 40])), Some(FileKind::Unread(_))));
     }
 }

@@ -10,7 +10,7 @@ mod options;
 mod schema;
 mod tools;
 
-pub use access::{Access, MEDIA_MAGIC};
+pub use access::Access;
 pub(crate) use access::{Field, Table, table};
 pub(crate) use calls::CallsById;
 pub(crate) use options::{BODY, MESSAGE, PART, content_kind};
@@ -22,6 +22,7 @@ use std::sync::Arc;
 use crate::exchange::ExchangeGroups;
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
+use crate::media::{self, FileKind};
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
@@ -34,6 +35,8 @@ pub(crate) struct Projection {
     /// The messages of each exchange.
     pub(crate) exchanges: ExchangeGroups,
     marks: Vec<Mark>,
+    /// Files at places for media that nobody can look into, and what they are.
+    pub(crate) unread: Vec<(NodeId, &'static str)>,
 }
 
 /// What the format says about one node; the default is an open leaf of no section.
@@ -88,6 +91,7 @@ impl<'i> Projector<'i> {
             messages: Vec::new(),
             exchanges: ExchangeGroups::default(),
             marks,
+            unread: Vec::new(),
         };
         Projector { body, projection, calls: CallsById::default(), content_key }
     }
@@ -138,7 +142,7 @@ impl<'i> Projector<'i> {
             let field = table.field(&key);
             if let Some(field) = field {
                 let access = match field.access {
-                    Access::Opaque if !self.is_media(member) => Access::Open,
+                    Access::Opaque => self.access_of_file(member),
                     // An object says nothing about who speaks or what something is: the API refuses it, or it is content.
                     Access::Protected
                         if matches!(&*key, "role" | "type") && body.node(member).kind == Kind::Object =>
@@ -153,9 +157,16 @@ impl<'i> Projector<'i> {
         }
     }
 
-    /// Whether a leaf at a place for media really holds media. A place alone hides nothing: its text is scanned like any other.
-    fn is_media(&self, node: NodeId) -> bool {
-        self.body.scalar(node) == Some(ValueType::Text) && access::is_media(&self.body.content_text(node))
+    /// Says who may change a leaf at a place for media: nobody, where it really holds media. A place
+    /// alone hides nothing: its text is scanned like any other, and so is what is of no known kind.
+    fn access_of_file(&mut self, node: NodeId) -> Access {
+        let is_text = self.body.scalar(node) == Some(ValueType::Text);
+        let file = is_text.then(|| access::file(&self.body.content_text(node))).flatten();
+        let Some(FileKind::Unread(name)) = file else {
+            return if file.is_some() { Access::Opaque } else { Access::Open };
+        };
+        self.projection.unread.push((node, name));
+        if media::is_packed(name) { Access::Opaque } else { Access::Open }
     }
 
     /// Adds a section below a message or a part of one, with the message's role and place.
