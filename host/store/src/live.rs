@@ -1,5 +1,6 @@
 //! Answers that are coming: read bit by bit, as they will be saved.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use leafgate_answer::{AnswerLimits, Api, Finish, Reader, Reply};
@@ -106,6 +107,23 @@ impl Live {
         }
     }
 
+    /// Returns whether its texts end within a sentence, or may: its stream ended before it said why, or for a reason that
+    /// lies outside of what the model had to say.
+    pub(crate) fn is_cut_short(&self) -> bool {
+        match self.reply.finish {
+            Some(Finish::Stop | Finish::Calls | Finish::Refusal) => false,
+            Some(
+                Finish::Length
+                | Finish::Filtered
+                | Finish::Paused
+                | Finish::Cancelled
+                | Finish::Failed
+                | Finish::Other,
+            )
+            | None => true,
+        }
+    }
+
     /// Returns how long it may stay unsaved; `None` where nothing is new.
     pub(crate) fn due(&self, now: Instant) -> Option<Duration> {
         let wait = |saved: Instant| SAVES.saturating_sub(now.duration_since(saved));
@@ -128,6 +146,12 @@ pub(crate) fn finish_name(finish: Finish) -> &'static str {
     }
 }
 
+/// Returns a text that broke off, as it can be saved: its last word may be a part of a secret that nothing recognises.
+pub(crate) fn cut_short(text: &str) -> Cow<'_, str> {
+    let kept = settled(text);
+    if kept.len() == text.trim_end().len() { text.into() } else { format!("{kept} ‹CUT›").into() }
+}
+
 /// Returns how much of a text that goes on can be saved: up to the last blank, since what comes next
 /// may make one secret with what stands behind it, and to the beginning of a key that has not ended.
 pub(crate) fn settled(text: &str) -> &str {
@@ -147,6 +171,8 @@ mod tests {
     fn what_may_become_a_secret_is_not_saved_yet() {
         assert_eq!(settled("use ghp_half"), "use");
         assert_eq!(settled("word"), "");
+        assert_eq!(cut_short("use ghp_half"), "use ‹CUT›");
+        assert_eq!(cut_short("it ends. "), "it ends. ");
         assert_eq!(settled("so far so good "), "so far so good");
         assert_eq!(settled("key:\n-----BEGIN PRIVATE KEY-----\nMIIE\nMIIF"), "key:\n");
         assert_eq!(

@@ -12,7 +12,7 @@ use zstd::bulk::Compressor;
 
 use crate::cuts::Cuts;
 use crate::keys::StoreKeys;
-use crate::live::{Live, SavedCall, finish_name, settled};
+use crate::live::{Live, SavedCall, cut_short, finish_name, settled};
 use crate::mask::{Masked, Masker, Start};
 use crate::names::{PieceName, PieceNames};
 use crate::pieces::{Within, write_ids};
@@ -259,9 +259,12 @@ impl Work<'_, '_> {
 
     /// Saves an answer, as far as it has come.
     pub(crate) fn answer(&self, live: &Live, ended: bool) -> rusqlite::Result<()> {
-        let text = |text: &str| {
-            let text = if ended { text } else { settled(text) };
-            self.masker.text(None, "", text).into_owned()
+        let whole = |text: &str| self.masker.text(None, "", text).into_owned();
+        let is_cut_short = live.is_cut_short();
+        let text = |text: &str| match ended {
+            true if is_cut_short => whole(&cut_short(text)),
+            true => whole(text),
+            false => whole(settled(text)),
         };
         let reasoning = text(live.reply.reasoning.expose());
         let content = text(live.reply.content.expose());
@@ -272,9 +275,9 @@ impl Work<'_, '_> {
             // A call that has not ended is no JSON yet, and cannot be masked like it.
             .filter(|_| ended)
             .map(|call| SavedCall {
-                id: text(call.id.expose()),
-                name: text(call.name.expose()),
-                arguments: self.arguments(call.arguments.expose()),
+                id: whole(call.id.expose()),
+                name: whole(call.name.expose()),
+                arguments: self.arguments(call.arguments.expose(), is_cut_short),
             })
             .collect();
         let calls = serde_json::to_string(&calls).expect("texts always serialise");
@@ -283,8 +286,8 @@ impl Work<'_, '_> {
                 "INSERT OR REPLACE INTO answer (request, model, reasoning, content, calls, failure)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
-            let failure = live.failure.as_deref().map(text);
-            save.execute(params![live.row, text(&live.model), reasoning, content, calls, failure])?;
+            let failure = live.failure.as_deref().map(whole);
+            save.execute(params![live.row, whole(&live.model), reasoning, content, calls, failure])?;
         }
         if ended {
             self.index(words_of(live.row, 0), &format!("{reasoning}\n{content}\n{calls}"))?;
@@ -317,10 +320,13 @@ impl Work<'_, '_> {
         update.execute(params![row, outcome.as_str(), rules]).map(|_| ())
     }
 
-    fn arguments(&self, arguments: &str) -> String {
+    /// Arguments with masks. JSON that is complete is no part of anything.
+    fn arguments(&self, arguments: &str, is_cut_short: bool) -> String {
+        let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok();
+        let arguments = if is_cut_short && !is_json() { cut_short(arguments) } else { arguments.into() };
         let masked = match arguments.trim_start().starts_with(['{', '[']) {
             true => self.masker.json(None, Start::Outside, arguments.as_bytes()).json,
-            false => return self.masker.text(None, "", arguments).into_owned(),
+            false => return self.masker.text(None, "", &arguments).into_owned(),
         };
         String::from_utf8_lossy(&masked).into_owned()
     }

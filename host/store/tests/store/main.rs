@@ -128,8 +128,41 @@ fn an_answer_is_saved_while_it_comes_but_for_its_last_word() {
     store.answer(RecordId(1), delta("ree"));
     store.answer(RecordId(1), AnswerPart::End { complete: false });
     store.close();
-    assert_eq!(content().as_deref(), Some("one two three"));
+    assert_eq!(content().as_deref(), Some("one two ‹CUT›"));
     assert_eq!(log.show(1).unwrap().line.answer, "broken");
+}
+
+/// P-20: nothing recognises a secret that lacks its last character.
+#[test]
+fn a_stream_that_ends_within_a_secret_leaves_nothing_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    let (secret, part) = (secret(), secret()[..secret().len() - 1].to_owned());
+    let event = |event: Value| AnswerPart::Bytes(format!("data: {event}\n\n").into());
+    let said = |delta: Value| event(json!({ "choices": [{ "index": 0, "delta": delta }] }));
+    let ended = |why: &str| event(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": why }] }));
+    let function = json!({ "name": "write", "arguments": format!("{{\"path\": \"a\", \"text\": \"{part}") });
+    let call = json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": function }] });
+    let texts = ["content", "reasoning_content"].map(|key| json!({ key: format!("It is {part}") }));
+    let mut id = 0;
+    for says in texts.into_iter().chain([call]) {
+        for (why, complete) in
+            [(None, false), (None, true), (Some("length"), true), (Some("content_filter"), true)]
+        {
+            id += 1;
+            taken(store.request(request(id, &body(&["hello".to_owned()]))));
+            store.answer(RecordId(id), head(true));
+            store.answer(RecordId(id), said(says.clone()));
+            why.into_iter().for_each(|why| store.answer(RecordId(id), ended(why)));
+            store.answer(RecordId(id), AnswerPart::End { complete });
+        }
+    }
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    for id in 1..=id {
+        let answer = format!("{:?}", log.show(i64::try_from(id).unwrap()).unwrap().answer.unwrap());
+        assert!(!answer.contains(&secret[..12]) && answer.contains("‹CUT›"), "{answer}");
+    }
 }
 
 #[test]
@@ -143,7 +176,7 @@ fn calls_are_put_together_and_their_arguments_masked_like_json() {
         let event = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
         AnswerPart::Bytes(format!("data: {event}\n\n").into())
     };
-    store.answer(RecordId(1), delta("I write it."));
+    store.answer(RecordId(1), delta("I write it. "));
     let function = json!({ "name": "write", "arguments": "" });
     store.answer(
         RecordId(1),
@@ -158,7 +191,7 @@ fn calls_are_put_together_and_their_arguments_masked_like_json() {
     let answer = Log::open(folder.path()).unwrap().show(1).unwrap().answer.unwrap();
     assert_eq!(
         (&*answer.content, &*answer.calls[0].id, &*answer.calls[0].name),
-        ("I write it.", "c1", "write")
+        ("I write it. ", "c1", "write")
     );
     let written: Value = serde_json::from_str(&answer.calls[0].arguments).unwrap();
     assert_eq!(written["path"], "a");
