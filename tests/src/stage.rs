@@ -9,11 +9,13 @@
 //! | `quiet` | the same, but clients that wait hear nothing |
 //! | `team` | a gate before the upstream that serves a [`team`](model::team) |
 //! | `editor` | a gate before the upstream, which is Copilot's at `/u/copilot` |
+//! | `calls`, `texts`, `values` | gates before the upstream, with the rules of [`hostile`](model::hostile) answers |
 //! | `upstream` | a recording [`model`] |
 //! | `proxy` | leads every host to the upstream; `certificate` is the file with its authority |
 //! | `control` | tells what has left and what waits, and decides for the person |
 //!
-//! Libraries and agents play on the first four gates, editors on the fifth, beside the proxy. All gates have one policy. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
+//! Libraries and agents play on the first four gates, which have one policy as the one of editors, and on the gates of hostile answers;
+//! editors on theirs, beside the proxy. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -21,6 +23,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use flate2::read::GzDecoder;
+use leafgate_harness::answers::table::Guarded;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -93,6 +96,10 @@ impl Stage {
         stage.add("lively", &upstream, LIVELY, &[])?;
         stage.add("quiet", &upstream, QUIET, &[])?;
         stage.add("team", &upstream, LIVELY, &["--agents", &team])?;
+        for guards in [Guarded::Calls, Guarded::Texts, Guarded::Values] {
+            stage.file(&format!("{}/rules.toml", guards.name()), &guards.rules())?;
+            stage.add_under(guards.name(), guards.name(), &upstream, LIVELY, &[])?;
+        }
         stage.controlled()
     }
 
@@ -135,7 +142,19 @@ impl Stage {
 
     /// Starts a gate before an upstream.
     fn add(&mut self, name: &'static str, to: &str, pauses: [&str; 4], more: &[&str]) -> Result<()> {
-        let policy = self.folder.path().join("policy");
+        self.add_under("policy", name, to, pauses, more)
+    }
+
+    /// Starts a gate that has the policy of a folder.
+    fn add_under(
+        &mut self,
+        policy: &str,
+        name: &'static str,
+        to: &str,
+        pauses: [&str; 4],
+        more: &[&str],
+    ) -> Result<()> {
+        let policy = self.folder.path().join(policy);
         let policy = policy.to_string_lossy();
         let gate = Gate::start(&[&["--policy", &policy, "--upstream", to], &pauses[..], more].concat())?;
         self.addresses[name] = json!(format!("http://{}", gate.address()));
@@ -164,6 +183,7 @@ impl Stage {
 /// | call | answer |
 /// |---|---|
 /// | `/left` | the requests that reached the upstream since the last call |
+/// | `/hostile` | the table of hostile answers: what a row is called, whose it is, what it guards |
 /// | `/GATE/paused` | the next turn that begins to wait, which is waited for |
 /// | `/GATE/until/STATE` | the next turn that comes into a state |
 /// | `/GATE/resume/TURN` | lets a turn go as it stands |
@@ -196,6 +216,9 @@ impl Control {
     fn called(&self, path: &[&str]) -> Result<Value> {
         if path == ["left"] {
             return Ok(self.left.take().iter().map(shown).collect());
+        }
+        if path == ["hostile"] {
+            return Ok(model::hostile::listed());
         }
         let [gate, call @ ..] = path else { bail!("a call without a name") };
         let reviewer = self.reviewers.get(gate).context("no gate of this name")?;

@@ -4,11 +4,16 @@
 //! same functions in every test run, on generated inputs and on every recording. What a correct tree must do is taken from the walk of
 //! `leafgate-verify`, which shares no code with it.
 //!
+//! [`clients`] and [`answers`] are about what comes back: models of clients, and hostile answers for
+//! them. Tests of the gate send these through it.
+//!
 //! An input is a body; bytes behind its first NUL (which no JSON holds) choose what is done to it. See [`Input`].
 //!
 //! This crate is for development. Its panics print what they compared, texts of the input included: no product code depends on it.
 
+pub mod answers;
 mod bodies;
+pub mod clients;
 mod embedded;
 mod index;
 mod input;

@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: tries the promises of the tree on inputs that a fuzzer makes of recorded requests, and those of the gate of
-//! plugins on files, texts and answers of its own making.
+//! `cargo xtask fuzz`: tries the promises of the tree on inputs that a fuzzer makes of recorded requests, those of the gate on recorded
+//! answers, and those of the gate of plugins on files, texts and answers of its own making.
 //!
-//! The targets (`host/fuzz`) are short; what they check stands in `host/harness` and `host/admission/tests/checks`, whose property
-//! tests run the same checks in every test run. Nothing of this is needed to build or test the product, so what is missing is installed below `target/`, or named.
+//! The targets (`host/fuzz`) are short; what they check stands in `host/harness`, `host/gate/tests/hostile` and
+//! `host/admission/tests/checks`, whose tests run the same checks in every test run. Nothing of this is needed to build or test the product, so what is missing is installed below `target/`, or named.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,6 +37,14 @@ const TARGETS: &[(&str, &[(&str, &str)])] = &[
         "generic",
         &[("prompt-tsx-json", ".json"), ("copilot", ".request.json"), ("multi-agent-config", ".json")],
     ),
+    ("answers_chat", &[("openai-chat", ".response.json"), ("openai-chat", ".response.sse")]),
+    ("answers_responses", &[("openai-responses", ".response.json"), ("openai-responses", ".response.sse")]),
+    (
+        "answers_messages",
+        &[("anthropic-messages", ".response.json"), ("anthropic-messages", ".response.sse")],
+    ),
+    ("answers_gemini", &[("gemini", ".response.json"), ("gemini", ".response.sse")]),
+    ("answers_code_assist", &[("code-assist", ".response.json"), ("code-assist", ".response.sse")]),
     ("plugin_file", CHANGES),
     ("plugin_words", CHANGES),
     ("plugin_answer", CHANGES),
@@ -195,16 +203,19 @@ fn explain(target: &str) -> Result<String> {
     let input = std::fs::read(newest)?;
     let (tests, check) = match target {
         "index" | "embedded" | "splice" | "journal" => {
-            ("harness", format!("leafgate_harness::{target}(INPUT)"))
+            ("harness/tests/properties.rs", format!("leafgate_harness::{target}(INPUT)"))
         }
-        _ => match target.strip_prefix("plugin_") {
-            Some(check) => ("admission", format!("checks::{check}(INPUT)")),
-            None => ("harness", format!("check(\"{target}\", INPUT)")),
+        _ => match target.split_once('_') {
+            Some(("plugin", check)) => ("admission/tests/properties.rs", format!("checks::{check}(INPUT)")),
+            Some(("answers", api)) => {
+                ("gate/tests/hostile/models.rs", format!("check(the API `{api}`, INPUT)"))
+            }
+            _ => ("harness/tests/properties.rs", format!("check(\"{target}\", INPUT)")),
         },
     };
     Ok(format!(
         "{target}: {path}\n  smaller: cargo +nightly fuzz tmin --fuzz-dir host/fuzz --sanitizer none {target} {path}\n  \
-         as a test, in host/{tests}/tests/properties.rs, named after what it shows:\n    {check}\n    with INPUT = b\"{input}\"",
+         as a test, in host/{tests}, named after what it shows:\n    {check}\n    with INPUT = b\"{input}\"",
         path = newest.display(),
         input = input.escape_ascii(),
     ))

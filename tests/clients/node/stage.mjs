@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 
-const ADDRESSES = JSON.parse(process.env.LEAFGATE_STAGE);
+export const ADDRESSES = JSON.parse(process.env.LEAFGATE_STAGE);
 
 export const { echo: ECHO, lively: LIVELY, quiet: QUIET, team: TEAM, upstream: UPSTREAM } = ADDRESSES;
 export const { editor: EDITOR, proxy: PROXY, certificate: CERTIFICATE } = ADDRESSES;

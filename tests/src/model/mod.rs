@@ -12,6 +12,7 @@
 //! | a model of the name `delegates`, which is offered a tool that starts agents | a call of that tool until there is a result, then `All done.` |
 //! | the prompt of an agent of [`team`] | what that agent does |
 //! | a prompt that holds `CALLS [[TOOL, {…}], …]` | these calls, one after the other, then the tokens that it was shown |
+//! | a row of the table of hostile answers, by its name | that answer, byte for byte |
 //! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
 //! | any other | what the last message says, word for word |
 //!
@@ -24,6 +25,7 @@ mod chat;
 mod copilot;
 mod directed;
 mod gemini;
+pub mod hostile;
 mod messages;
 mod responses;
 pub mod team;
@@ -124,6 +126,9 @@ struct Form {
 /// When a request to one of them has a body that is not JSON.
 pub fn answer(request: &Message) -> Result<Message> {
     let path = request.target().split('?').next().unwrap_or_default();
+    if let Some(answer) = hostile::answer(request) {
+        return Ok(answer);
+    }
     if let Some((model, method)) = gemini::asked(path).filter(|_| request.start.starts_with("POST ")) {
         return generated(request, model, method);
     }

@@ -1,0 +1,134 @@
+//! What was not judged reaches no client, whatever way it reads.
+
+use leafgate_harness::Input;
+use leafgate_harness::answers::table::{self, Guarded};
+use leafgate_harness::answers::{Part, hostile, recorded, spoken};
+use leafgate_harness::clients::Api;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::rig::{Rig, Rules, check, cuts};
+
+/// Cases of each API: 2,000 over all of them, and 100,000 where there is time.
+fn cases() -> u32 {
+    if std::env::var_os("LEAFGATE_SOAK").is_some() { 20_000 } else { 400 }
+}
+
+fn no_client_finds_what_was_not_judged(api: Api) {
+    let (rig, recordings) = (Rig::start(&Rules::ALL), recorded(api));
+    let mut runner = TestRunner::new(Config {
+        cases: cases(),
+        max_shrink_iters: 2_000,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let tried = runner.run(&prop::collection::vec(any::<u8>(), 8..96), |choices| {
+        let choices = [&[0], &choices[..]].concat();
+        let mut input = Input::new(&choices);
+        let rules = Rules::ALL[input.choose(Rules::ALL.len())];
+        let (answer, steps) = hostile(api, &rules.words(), &recordings, &mut input);
+        let bytes = answer.bytes();
+        let cuts = cuts(&mut input, bytes.len());
+        if let Some((client, fault, left)) = rig.fault(rules, api, answer.stream, &bytes, &cuts) {
+            return Err(TestCaseError::fail(format!(
+                "{rules:?}: {client:?} finds {fault}\nsteps: {steps:#?}\nin\n{}\nof\n{}",
+                String::from_utf8_lossy(&left.body),
+                String::from_utf8_lossy(&bytes),
+            )));
+        }
+        Ok(())
+    });
+    tried.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn no_client_of_chat_completions_finds_what_was_not_judged() {
+    no_client_finds_what_was_not_judged(Api::Chat);
+}
+
+#[test]
+fn no_client_of_responses_finds_what_was_not_judged() {
+    no_client_finds_what_was_not_judged(Api::Responses);
+}
+
+#[test]
+fn no_client_of_messages_finds_what_was_not_judged() {
+    no_client_finds_what_was_not_judged(Api::Messages);
+}
+
+#[test]
+fn no_client_of_gemini_finds_what_was_not_judged() {
+    no_client_finds_what_was_not_judged(Api::Gemini);
+}
+
+#[test]
+fn no_client_of_code_assist_finds_what_was_not_judged() {
+    no_client_finds_what_was_not_judged(Api::CodeAssist);
+}
+
+#[test]
+fn no_client_finds_what_a_hostile_answer_hides() {
+    let rig = Rig::start(&Rules::ALL);
+    let mut faults = Vec::new();
+    for row in table::rows() {
+        let rules: &[Rules] = match row.guards {
+            Guarded::Calls => &[Rules::Calls, Rules::Approval],
+            Guarded::Texts => &[Rules::Texts, Rules::WholeTexts, Rules::Blocked],
+            Guarded::Values => &[Rules::Values],
+        };
+        let bytes = row.answer.as_bytes();
+        let everywhere: Vec<usize> = (0..bytes.len()).step_by(5).collect();
+        let whole = rules.iter().map(|&rules| (rules, &[][..]));
+        for (rules, cuts) in whole.chain([(rules[0], &everywhere[..])]) {
+            if let Some((client, fault, _)) = rig.fault(rules, row.api, row.stream, bytes, cuts) {
+                let pieces = if cuts.is_empty() { "" } else { ", in pieces" };
+                faults.push(format!(
+                    "{} ({}{pieces}) under {rules:?}: {client:?} finds {fault}",
+                    row.name, row.what
+                ));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn what_fuzz_targets_check_holds_on_every_recording() {
+    for api in Api::ALL {
+        for answer in recorded(api) {
+            for rules in 0..Rules::ALL.len() {
+                check(api, &[&answer.bytes()[..], &[0, rules as u8]].concat());
+            }
+        }
+    }
+}
+
+/// What all of the above would pass without: an answer about which all agree leaves as it came.
+#[test]
+fn an_answer_that_all_read_alike_leaves_byte_for_byte() {
+    let rig = Rig::start(&Rules::ALL);
+    for rules in Rules::ALL {
+        let fine = rules.words().fine;
+        let text = if rules == Rules::Values { fine.text.0.clone() } else { fine.text.0 + &fine.text.1 };
+        for (api, stream) in Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)]) {
+            let answer =
+                spoken(api, stream, &[Part::Says(&text), Part::Calls(&fine.tool, &fine.arguments)], 4);
+            let bytes = answer.bytes();
+            let left = rig.exchange(rules, api, stream, vec![bytes.clone().into()]);
+            assert_eq!(
+                String::from_utf8_lossy(&left.body),
+                String::from_utf8_lossy(&bytes),
+                "{rules:?} {api:?} {stream}"
+            );
+            assert_eq!(left.shown.len(), usize::from(rules == Rules::Approval), "{api:?} {stream}");
+        }
+    }
+}
+
+/// What all of the above would pass without: the models find what is there.
+#[test]
+fn what_is_hidden_in_the_table_is_found_without_a_gate() {
+    let unseen: Vec<String> =
+        table::rows().into_iter().filter(|row| Rig::hides_nothing(row)).map(|row| row.name).collect();
+    assert_eq!(unseen, [] as [&str; 0]);
+}
