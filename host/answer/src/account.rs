@@ -15,7 +15,7 @@ use crate::calls::ToolCall;
 use crate::reading::{Reading, value};
 use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace, Tool};
 
-/// So many texts and calls are told apart.
+/// So many texts and calls an answer may have. Others have a handful, and whoever judges or restores them pays for each.
 const MOST_PLACES: usize = 65_536;
 
 /// What was heard of one answer.
@@ -125,7 +125,7 @@ impl Account {
         let is_named = name.is_none_or(|name| self.is_named(name, &reading));
         let is_sound =
             said.iter().fold(true, |is_sound, one| self.take(&reading, *one, name.is_some()) && is_sound);
-        let is_bounded = self.texts.len() + self.calls.len() <= MOST_PLACES;
+        let is_bounded = self.texts.len().max(said.len()) + self.calls.len() <= MOST_PLACES;
         let is_odd = reading.is_odd() || !is_named || !is_sound || !is_bounded;
         Heard { document: Arc::new(document), said, is_odd }
     }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+use std::time::{Duration, Instant};
+
 use leafgate_answer::{Account, Api, CallStream, Hearing, Holding, ReadError, Step, ToolCall, WholeAnswer};
 use serde_json::{Value, json};
 
@@ -390,4 +392,34 @@ fn what_real_servers_write_by_accident_is_read_alike() {
     let signed =
         candidate(json!([{ "functionCall": { "name": "Bash", "args": {} }, "thoughtSignature": "s" }]));
     assert_eq!(names(whole(Api::Gemini, &signed.to_string())), ["Bash"]);
+}
+
+/// P-12: whoever judges an answer pays for each of its texts.
+#[test]
+fn an_answer_has_no_more_texts_than_anybody_says() {
+    let blocks = |count: usize| {
+        let block = json!({ "type": "text", "text": "a" });
+        json!({ "type": "message", "role": "assistant", "content": vec![block; count] }).to_string()
+    };
+    assert_eq!(whole(Api::Messages, &blocks(1_000)), Ok(Vec::new()));
+    assert_eq!(whole(Api::Messages, &blocks(160_000)), Err(ReadError::Unclear));
+}
+
+/// P-12: each choice with each call would be a billion.
+#[test]
+fn the_calls_of_many_choices_are_refused_in_one_pass() {
+    let calls = json!([{ "id": "c", "type": "function", "function": function("run") }]);
+    let choice =
+        |at: usize| json!({ "index": at, "message": { "tool_calls": calls }, "finish_reason": "tool_calls" });
+    let choices: Vec<Value> = (0..30_000).map(choice).collect();
+    let answer = WholeAnswer::read(Api::Chat, json!({ "choices": choices }).to_string().into()).unwrap();
+    let refused: Vec<bool> = (0..30_000).map(|at| at % 2 == 0).collect();
+    let begun = Instant::now();
+    let left = answer.refused(&refused, "no");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(
+        left["choices"][0],
+        json!({ "index": 0, "message": { "content": "no" }, "finish_reason": "stop" })
+    );
+    assert_eq!(left["choices"][1], choice(1));
 }

@@ -11,7 +11,7 @@ use http::{HeaderMap, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, StreamBody};
 
-use crate::budget::Reservation;
+use crate::budget::{AnswerWeight, Reservation};
 use crate::content::{self, Content, ContentError};
 use crate::record::{AnswerPart, Told};
 use crate::refusal::{Code, Refusal};
@@ -109,12 +109,13 @@ async fn whole(
     most: usize,
     mut reservation: Reservation,
 ) -> Result<Content, Refusal> {
-    let mut answer = BytesMut::new();
+    let (mut answer, mut weight) = (BytesMut::new(), AnswerWeight::default());
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
         let Ok(data) = frame.into_data() else { continue };
         answer.extend_from_slice(&data);
-        if answer.len() > most || reservation.cover(COPIES * answer.len()).is_err() {
+        weight.add(&data);
+        if answer.len() > most || reservation.cover(weight.total(COPIES)).is_err() {
             return Ok(content::with(rejoined(answer.freeze(), body), reservation));
         }
     }

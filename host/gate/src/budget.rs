@@ -101,6 +101,50 @@ impl Reservation {
     }
 }
 
+/// What an answer takes that is kept. Small values cost much more than the bytes that spell them.
+#[derive(Default)]
+pub(crate) struct AnswerWeight {
+    bytes: usize,
+    values: usize,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl AnswerWeight {
+    /// What is kept of one value: its place in the index, and what is read of it.
+    const VALUE: usize = 128;
+
+    /// More of a whole answer has come.
+    pub(crate) fn add(&mut self, json: &[u8]) {
+        self.bytes += json.len();
+        for &byte in json {
+            let is_escaped = std::mem::take(&mut self.is_escaped);
+            match byte {
+                b'"' if !is_escaped => self.in_text = !self.in_text,
+                b'\\' if self.in_text => self.is_escaped = !is_escaped,
+                b',' | b'{' | b'[' if !self.in_text => self.values += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// An event of so many bytes and values has come.
+    pub(crate) fn add_event(&mut self, bytes: usize, values: usize) {
+        self.bytes += bytes;
+        self.values += values;
+    }
+
+    /// The bytes that came.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What it takes, where its bytes are there so many times.
+    pub(crate) fn total(&self, copies: usize) -> usize {
+        copies * self.bytes + Self::VALUE * self.values
+    }
+}
+
 fn exhausted(bytes: usize) -> Refusal {
     let message = format!(
         "this gate holds nearly {bytes} bytes of request bodies, the most that it keeps at a time (limit `bodies`); send the request again in a moment"
@@ -112,6 +156,17 @@ fn exhausted(bytes: usize) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_value_of_an_answer_weighs_wherever_the_answer_is_cut() {
+        let json = br#"{"a, [\\\"{": ["\u005c\\", {}, 1], "b": ",,,"}"#;
+        for cut in 0..json.len() {
+            let mut weight = AnswerWeight::default();
+            weight.add(&json[..cut]);
+            weight.add(&json[cut..]);
+            assert_eq!(weight.total(2), 2 * json.len() + 6 * AnswerWeight::VALUE, "{cut}");
+        }
+    }
 
     #[test]
     fn bodies_share_one_budget_and_give_their_part_back() {

@@ -195,7 +195,7 @@ pub struct GateLimits {
     pub ratio: usize,
     /// Bytes of a JSON answer that is kept whole to restore tokens; a larger one passes with its tokens, which are no secrets.
     pub answer: usize,
-    /// Bytes of all answers that are kept whole at a time. Beyond it they pass with their tokens as well.
+    /// Bytes of all answers that are kept whole at a time, with what is known of each of their values. Beyond it they pass with their tokens as well.
     pub answers: usize,
     /// How long a client may read nothing of an answer that waits for it. Then its connection closes.
     pub unread: Duration,

@@ -1,5 +1,7 @@
 //! Changes in an answer that is there as a whole: texts, calls, and words in the place of calls.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::apis::Api;
@@ -45,11 +47,10 @@ fn without(list: &mut Vec<Value>, elements: &[usize]) {
 }
 
 fn refuse_in_choices(whole: &mut Value, refused: &[String], left: &[String], words: &str) {
-    for at in 0..whole["choices"].as_array().map_or(0, Vec::len) {
-        let message = format!("/choices/{at}/message/");
-        let gone: Vec<&str> = refused.iter().filter_map(|pointer| pointer.strip_prefix(&message)).collect();
+    let (refused, left) = (by_choice(refused), by_choice(left));
+    for (at, gone) in refused {
         let choice = &mut whole["choices"][at];
-        let Some(said) = choice["message"].as_object_mut().filter(|_| !gone.is_empty()) else { continue };
+        let Some(said) = choice["message"].as_object_mut() else { continue };
         if gone.contains(&"function_call") {
             said.remove("function_call");
         }
@@ -62,10 +63,22 @@ fn refuse_in_choices(whole: &mut Value, refused: &[String], left: &[String], wor
             }
         }
         say(said, words);
-        if !left.iter().any(|pointer| pointer.starts_with(&message)) {
+        if !left.contains_key(&at) {
             choice["finish_reason"] = "stop".into();
         }
     }
+}
+
+/// Where calls stand in the messages of their choices.
+fn by_choice(pointers: &[String]) -> BTreeMap<usize, Vec<&str>> {
+    let mut choices: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for pointer in pointers {
+        let place = pointer.strip_prefix("/choices/").and_then(|rest| rest.split_once("/message/"));
+        if let Some((choice, call)) = place.and_then(|(choice, call)| Some((choice.parse().ok()?, call))) {
+            choices.entry(choice).or_default().push(call);
+        }
+    }
+    choices
 }
 
 /// A message of Responses with these words.

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use super::texts::Texts;
 use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
 use super::{AnswerOutcome, Ruling};
-use crate::budget::Reservation;
+use crate::budget::{AnswerWeight, Reservation};
 use crate::content::{self, Content, ContentError};
 use crate::dialect;
 use crate::gate::Shared;
@@ -43,8 +43,8 @@ struct Judging {
     told: Option<SoFar>,
     /// What waits.
     held: BytesMut,
-    /// Bytes of all events so far.
-    came: usize,
+    /// What all events so far take.
+    came: AnswerWeight,
     reservation: Reservation,
     deciding: Option<Deciding>,
     over: bool,
@@ -74,7 +74,7 @@ impl Shared {
             texts: (holding == Holding::Unspoken).then(|| Texts::new(self, ruling)),
             told: None,
             held: BytesMut::new(),
-            came: 0,
+            came: AnswerWeight::default(),
             reservation: self.answers.reserve(),
             deciding: None,
             over: false,
@@ -191,9 +191,9 @@ impl Judging {
     fn heard(&mut self, heard: &Heard, passed: &mut BytesMut) -> Result<(), Refusal> {
         let event = self.event.split().freeze();
         let Some(calls) = &mut self.calls else { return Ok(()) };
-        self.came += event.len();
+        self.came.add_event(event.len(), heard.document.node_count());
         let most = self.shared.limits.answer;
-        if self.came > most || self.reservation.cover(COPIES * self.came).is_err() {
+        if self.came.bytes() > most || self.reservation.cover(self.came.total(COPIES)).is_err() {
             return Err(too_large(most));
         }
         match calls.take(heard, self.hearing.account()).map_err(|error| unreadable(&error))? {

@@ -12,6 +12,7 @@ use leafgate_tree::NodeId;
 
 use super::judge::{Calls, Judged};
 use super::{AnswerOutcome, Ruling};
+use crate::budget::AnswerWeight;
 use crate::content::{self, Content};
 use crate::gate::{INLINE_BODY, Shared};
 use crate::hold;
@@ -54,13 +55,14 @@ impl Shared {
     ) -> Result<Response<Content>, Refusal> {
         let (parts, mut body) = answer.into_parts();
         let mut reservation = self.answers.reserve();
-        let mut bytes = BytesMut::new();
+        let (mut bytes, mut weight) = (BytesMut::new(), AnswerWeight::default());
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
             let Ok(data) = frame.into_data() else { continue };
             bytes.extend_from_slice(&data);
             let most = self.limits.answer;
-            if bytes.len() > most || reservation.cover(COPIES * bytes.len()).is_err() {
+            weight.add(&data);
+            if bytes.len() > most || reservation.cover(weight.total(COPIES)).is_err() {
                 return Err(too_large(most));
             }
         }

@@ -141,3 +141,23 @@ async fn a_value_over_a_border_is_found() {
         }
     }
 }
+
+/// P-12: small values take many times the bytes that spell them.
+#[tokio::test]
+async fn each_value_counts_against_what_all_answers_may_take() {
+    let choices = |count: usize| format!("{{\"choices\":[{}{{}}]}}", "{},".repeat(count));
+    let cases = [
+        (false, choices(100), false),
+        (false, choices(100_000), true),
+        (true, format!("data: {}\n\n", choices(100)), false),
+        (true, format!("data: {}\n\n", choices(10_000)).repeat(10), true),
+    ];
+    for (stream, sent, is_refused) in cases {
+        let kind = if stream { "text/event-stream" } else { "application/json" };
+        let reply = Reply { status: 200, kind, body: Some(sent.clone()) };
+        let house = House::with(BUFFERED, reply, |config| config.limits.answers = 4 << 20).await;
+        let told = house.send_raw(request(&house, Api::Chat, stream)).await.unwrap().text().to_owned();
+        assert_eq!(told.contains("limit `answers`"), is_refused, "{stream} {}", &told[..told.len().min(400)]);
+        assert_eq!(told == sent, !is_refused, "{stream}");
+    }
+}
