@@ -68,6 +68,11 @@ impl Hearing {
         steps
     }
 
+    /// Returns the beginning of a line that is not complete, when the rest of the stream is not heard.
+    pub fn unheard(&mut self) -> Bytes {
+        self.lines.take()
+    }
+
     /// Returns what is left when the stream has ended: servers forget the last newline. The last step has no bytes of its
     /// own.
     pub fn finish(&mut self) -> Vec<(Bytes, Step)> {

@@ -69,6 +69,11 @@ impl Lines {
         }
     }
 
+    /// Gives what has come of a line that is not complete.
+    pub(crate) fn take(&mut self) -> Bytes {
+        self.held.split().freeze()
+    }
+
     /// Gives what is left when the stream has ended.
     pub fn finish(&mut self) -> Option<Piece> {
         (!self.held.is_empty()).then(|| self.complete(Bytes::new()))

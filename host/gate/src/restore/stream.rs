@@ -52,9 +52,15 @@ impl EventStream {
 
     /// Takes the next bytes of the stream and returns what may leave.
     pub(crate) fn push(&mut self, chunk: Bytes) -> Bytes {
+        if self.stopped {
+            return chunk;
+        }
         let mut out = BytesMut::with_capacity(chunk.len());
         for (bytes, step) in self.hearing.push(chunk) {
             self.step(&bytes, step, &mut out);
+        }
+        if self.stopped {
+            out.extend_from_slice(&self.hearing.unheard());
         }
         out.freeze()
     }
