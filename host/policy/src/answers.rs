@@ -13,6 +13,9 @@ pub enum NotWritten {
     /// What they left has another form.
     #[error("response rules left no answer that can be read")]
     Form,
+    /// They changed what its client has already.
+    #[error("response rules find something that goes on from what the client has already")]
+    Gone,
     /// What they left of a call is none, or they changed what cannot be changed.
     #[error("what response rules left cannot be written into the answer: {0}")]
     Call(CallError),
@@ -25,19 +28,36 @@ impl From<CallError> for NotWritten {
     }
 }
 
-/// Returns the texts of a whole answer at some places, which clients join as those of one list.
+/// Returns the texts of a whole answer at some places, which clients join as those of one list. The first ones go on from
+/// `tail`, which stands before them.
 #[must_use]
-pub fn texts(answer: &WholeAnswer, places: &[Vec<NodeId>]) -> Vec<Vec<String>> {
-    places.iter().map(|joined| joined.iter().map(|&leaf| answer.text(leaf)).collect()).collect()
+pub fn texts(answer: &WholeAnswer, places: &[Vec<NodeId>], tail: &str) -> Vec<Vec<String>> {
+    let texts = |joined: &Vec<NodeId>| joined.iter().map(|&leaf| answer.text(leaf)).collect();
+    let mut said: Vec<Vec<String>> = places.iter().map(texts).collect();
+    if let Some(first) = said.first_mut().filter(|_| !tail.is_empty()) {
+        first.insert(0, tail.to_owned());
+    }
+    said
 }
 
 /// Returns a whole answer with what rules made of its texts and calls, which were spelled by [`written`].
 ///
 /// # Errors
 /// [`NotWritten`].
-pub fn put_back(answer: &WholeAnswer, places: &[Vec<NodeId>], after: &[u8]) -> Result<Value, NotWritten> {
-    let lengths: Vec<usize> = places.iter().map(Vec::len).collect();
-    let (texts, calls) = read(after, &lengths).ok_or(NotWritten::Form)?;
+pub fn put_back(
+    answer: &WholeAnswer,
+    places: &[Vec<NodeId>],
+    tail: &str,
+    after: &[u8],
+) -> Result<Value, NotWritten> {
+    let mut lengths: Vec<usize> = places.iter().map(Vec::len).collect();
+    lengths.iter_mut().take(usize::from(!tail.is_empty())).for_each(|length| *length += 1);
+    let (mut texts, calls) = read(after, &lengths).ok_or(NotWritten::Form)?;
+    if let Some(first) = texts.first_mut().filter(|_| !tail.is_empty())
+        && first.remove(0) != tail
+    {
+        return Err(NotWritten::Gone);
+    }
     let said = places.concat().into_iter().zip(texts.concat());
     let changed: Vec<_> = said.filter(|(leaf, text)| answer.text(*leaf) != *text).collect();
     Ok(answer.changed(&changed, &calls)?)

@@ -38,17 +38,18 @@ pub(super) enum Calls {
 
 impl Ruling {
     /// Judges an answer. `texts` are those that response rules read: of a stream that was read
-    /// while it came, they have read most. What rules did is added to `told`, also where they
+    /// while it came, they have read most, up to `tail`, which went on. What rules did is added to `told`, also where they
     /// block.
     pub(super) fn judge(
         &self,
         shared: &Arc<Shared>,
         answer: &WholeAnswer,
         texts: &[Vec<NodeId>],
+        tail: &str,
         told: &mut Tally,
     ) -> Result<Judged, Refusal> {
         let responds = self.of.whole || self.of.look_behind.is_some();
-        let changed = if responds { self.respond(shared, answer, texts, told)? } else { None };
+        let changed = if responds { self.respond(shared, answer, texts, tail, told)? } else { None };
         let calls = changed.as_ref().unwrap_or(answer).calls();
         let calls = match self.asks_about_calls() && !calls.is_empty() {
             true => self.decide(shared, calls, told)?,
@@ -63,18 +64,20 @@ impl Ruling {
         shared: &Arc<Shared>,
         answer: &WholeAnswer,
         places: &[Vec<NodeId>],
+        tail: &str,
         told: &mut Tally,
     ) -> Result<Option<WholeAnswer>, Refusal> {
-        let (said, calls) = (answers::texts(answer, places), answer.calls());
+        let (said, calls) = (answers::texts(answer, places, tail), answer.calls());
         if said.is_empty() && calls.is_empty() {
             return Ok(None);
         }
+        self.pass_joined(shared, &said, told)?;
         let before = answers::written(self.model.as_deref(), &said, calls);
         let Some(after) = self.changed(shared, before, told)? else { return Ok(None) };
-        let put = answers::put_back(answer, places, &after);
+        let put = answers::put_back(answer, places, tail, &after);
         let put = put.map_err(|error| match error {
-            NotWritten::Call(CallError::Sealed) => Refusal::upstream(error.to_string()),
-            _ => Refusal::internal(error.to_string()),
+            NotWritten::Gone | NotWritten::Call(CallError::Sealed) => Refusal::upstream(error.to_string()),
+            NotWritten::Form | NotWritten::Call(_) => Refusal::internal(error.to_string()),
         });
         self.read_again(&put?).map(Some)
     }
@@ -145,12 +148,39 @@ impl Ruling {
         })
     }
 
-    /// A text of an answer as response rules leave it.
-    pub(super) fn text(&self, shared: &Arc<Shared>, text: &str, told: &mut Tally) -> Result<String, Refusal> {
-        let before = answers::written(self.model.as_deref(), &[vec![text.to_owned()]], &[]);
-        let Some(after) = self.changed(shared, before, told)? else { return Ok(text.to_owned()) };
-        let read = answers::read(&after, &[1]).and_then(|(texts, _)| texts.concat().pop());
+    /// Texts of an answer that follow each other, as response rules leave them, joined.
+    pub(super) fn texts(
+        &self,
+        shared: &Arc<Shared>,
+        texts: &[&str],
+        told: &mut Tally,
+    ) -> Result<String, Refusal> {
+        let said = [texts.iter().map(ToString::to_string).collect::<Vec<_>>()];
+        self.pass_joined(shared, &said, told)?;
+        let before = answers::written(self.model.as_deref(), &said, &[]);
+        let Some(after) = self.changed(shared, before, told)? else { return Ok(texts.concat()) };
+        let read = answers::read(&after, &[texts.len()]).map(|(texts, _)| texts.concat().concat());
         read.ok_or_else(|| Refusal::internal("response rules left no answer that can be read"))
+    }
+
+    /// Has rules look at texts as those clients have them who join them: what holds the one text holds the answer. What is
+    /// taken out of it is taken out of its parts.
+    fn pass_joined(
+        &self,
+        shared: &Arc<Shared>,
+        said: &[Vec<String>],
+        told: &mut Tally,
+    ) -> Result<(), Refusal> {
+        let joined: Vec<Vec<String>> =
+            said.iter().filter(|texts| texts.len() > 1).map(|texts| vec![texts.concat()]).collect();
+        if joined.is_empty() {
+            return Ok(());
+        }
+        let body = answers::written(self.model.as_deref(), &joined, &[]);
+        let evaluation = self.evaluate(shared, body, On::Response)?;
+        let Some(hold) = held(&evaluation) else { return Ok(()) };
+        told.also(tally(&evaluation));
+        Err(blocked(&hold))
     }
 
     /// What response rules make of an answer that is spelled as a request; `None` where they change

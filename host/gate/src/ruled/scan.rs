@@ -5,6 +5,8 @@
 //! judging them together gives: so nothing that is found lies over a cut, and no cut takes away what
 //! made something a finding. The text is looked at whenever so many bytes more of it have come,
 //! counted from its beginning: so it does not matter in which pieces it came.
+//!
+//! Where one text follows another, some clients join them and some do not: they are judged as the parts of one message.
 
 use std::ops::Range;
 
@@ -35,11 +37,13 @@ pub(super) struct Scan {
     start: usize,
     /// Where the next look ends.
     head: usize,
+    /// Where texts follow each other.
+    borders: Vec<usize>,
 }
 
 impl Scan {
     pub(super) fn new(look_behind: usize) -> Self {
-        Scan { look_behind, open: String::new(), start: 0, head: STRIDE }
+        Scan { look_behind, open: String::new(), start: 0, head: STRIDE, borders: Vec::new() }
     }
 
     /// Where the text has come to.
@@ -47,12 +51,17 @@ impl Scan {
         self.start + self.open.len()
     }
 
-    /// Takes more of the text, and returns what is decided with it. `judge` gives a text as rules
-    /// leave it.
+    /// What comes next is another text.
+    pub(super) fn border(&mut self) {
+        self.borders.push(self.end());
+    }
+
+    /// Takes more of the text, and returns what is decided with it. `judge` gives texts that follow each other as rules
+    /// leave them.
     pub(super) fn push<E>(
         &mut self,
         more: &str,
-        mut judge: impl FnMut(&str) -> Result<String, E>,
+        mut judge: impl FnMut(&[&str]) -> Result<String, E>,
     ) -> Result<Vec<Segment>, E> {
         self.open.push_str(more);
         let mut decided = Vec::new();
@@ -69,13 +78,23 @@ impl Scan {
     /// Returns what is left when the text has ended.
     pub(super) fn finish<E>(
         &mut self,
-        mut judge: impl FnMut(&str) -> Result<String, E>,
+        mut judge: impl FnMut(&[&str]) -> Result<String, E>,
     ) -> Result<Option<Segment>, E> {
         if self.open.is_empty() {
             return Ok(None);
         }
-        let now = judge(&self.open)?;
+        let now = judge(&self.texts(0..self.open.len()))?;
         Ok(Some(self.decide(self.open.len(), now)))
+    }
+
+    /// The texts that a stretch of what is open belongs to.
+    fn texts(&self, stretch: Range<usize>) -> Vec<&str> {
+        let within = |border: &usize| {
+            border.checked_sub(self.start).filter(|at| stretch.contains(at) && *at > stretch.start)
+        };
+        let borders = self.borders.iter().filter_map(within);
+        let ends = borders.clone().chain([stretch.end]);
+        [stretch.start].into_iter().chain(borders).zip(ends).map(|(from, to)| &self.open[from..to]).collect()
     }
 
     fn decide(&mut self, cut: usize, now: String) -> Segment {
@@ -90,7 +109,7 @@ impl Scan {
     fn cut<E>(
         &self,
         head: usize,
-        judge: &mut impl FnMut(&str) -> Result<String, E>,
+        judge: &mut impl FnMut(&[&str]) -> Result<String, E>,
     ) -> Result<Option<(usize, String)>, E> {
         let seen = &self.open[..head];
         let Some(latest) = head.checked_sub(self.look_behind).map(|latest| floor(seen, latest)) else {
@@ -107,12 +126,12 @@ impl Scan {
         if cuts.is_empty() {
             return Ok(None);
         }
-        let together = judge(seen)?;
+        let together = judge(&self.texts(0..head))?;
         if together == seen {
             return Ok(Some((cuts[0], seen[..cuts[0]].to_owned())));
         }
         for cut in cuts {
-            let (before, behind) = (judge(&seen[..cut])?, judge(&seen[cut..])?);
+            let (before, behind) = (judge(&self.texts(0..cut))?, judge(&self.texts(cut..head))?);
             if forced || together.strip_prefix(before.as_str()) == Some(behind.as_str()) {
                 return Ok(Some((cut, before)));
             }
@@ -136,9 +155,9 @@ mod tests {
     use super::*;
 
     /// A rule: numbers of four digits, with or without blanks, and what is called a word.
-    fn judge() -> impl Fn(&str) -> Result<String, Infallible> {
+    fn judge() -> impl Fn(&[&str]) -> Result<String, Infallible> {
         let pattern = Regex::new(r"\d\d ?\d\d|(word: )\S+").unwrap();
-        move |text: &str| Ok(pattern.replace_all(text, "$1#").into_owned())
+        move |texts: &[&str]| Ok(pattern.replace_all(&texts.concat(), "$1#").into_owned())
     }
 
     fn told(pieces: &[&str], look_behind: usize) -> (String, Vec<Segment>) {
@@ -174,6 +193,23 @@ mod tests {
     }
 
     #[test]
+    fn texts_that_follow_each_other_are_judged_as_such() {
+        let mut scan = Scan::new(8);
+        let mut judged: Vec<Vec<String>> = Vec::new();
+        let mut judge = |texts: &[&str]| -> Result<String, Infallible> {
+            judged.push(texts.iter().map(ToString::to_string).collect());
+            Ok(texts.concat())
+        };
+        scan.push("one ", &mut judge).unwrap();
+        scan.border();
+        scan.push("two ", &mut judge).unwrap();
+        scan.border();
+        scan.push("three", &mut judge).unwrap();
+        scan.finish(&mut judge).unwrap();
+        assert_eq!(judged, [["one ", "two ", "three"]]);
+    }
+
+    #[test]
     fn a_word_without_end_is_cut_in_the_end() {
         let text = "x".repeat(3 * LONGEST);
         let (said, segments) = told(&[&text], 64);
@@ -188,7 +224,7 @@ mod tests {
             cuts in prop::collection::vec(any::<usize>(), 0..20),
         ) {
             let (said, segments) = told(&cut(&text, &cuts), 32);
-            prop_assert_eq!(&said, &judge()(&text).unwrap());
+            prop_assert_eq!(&said, &judge()(&[&text]).unwrap());
             let (at_once, same) = told(&[&text], 32);
             prop_assert_eq!(said, at_once);
             prop_assert_eq!(segments, same);

@@ -215,15 +215,19 @@ impl Judging {
     fn finish_texts(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
         let Some(mut texts) = self.texts.take() else { return Ok(()) };
         let finished = texts.finish();
-        self.told = Some(SoFar { tally: texts.tally, changed: texts.changed });
+        self.told = Some(SoFar { tail: texts.tail(), tally: texts.tally, changed: texts.changed });
         passed.extend_from_slice(&finished?);
         Ok(())
     }
 
     /// Tells what became of an answer about whose calls nobody decided: at least this.
     fn tell(&mut self, least: AnswerOutcome) {
-        let texts = self.texts.take().map(|texts| SoFar { tally: texts.tally, changed: texts.changed });
-        let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
+        let texts = self.texts.take().map(|texts| SoFar {
+            tail: String::new(),
+            tally: texts.tally,
+            changed: texts.changed,
+        });
+        let Some(SoFar { tally, changed, .. }) = self.told.take().or(texts) else { return };
         self.shared.rules_ran(&self.ruling, &tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
         self.shared.answer_is(outcome.max(least), &tally, &self.progress);

@@ -148,13 +148,24 @@ impl Texts {
             let Some(text) = heard.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()) else {
                 continue;
             };
-            let now = self.ruling.text(&self.shared, &text, &mut self.tally)?;
+            let now = self.ruling.texts(&self.shared, &[&text], &mut self.tally)?;
             if now != text {
                 self.changed = true;
                 changes.push((leaf, now));
             }
         }
         Ok(changes)
+    }
+
+    /// The end of what was said, as it left: what comes behind a call goes on with it for some clients.
+    pub(super) fn tail(&self) -> String {
+        let Some(run) = self.runs.last().filter(|run| !run.thinks) else { return String::new() };
+        let end = run.said.len();
+        let from = (0..=end.saturating_sub(self.ruling.of.look_behind.unwrap_or_default()))
+            .rev()
+            .find(|&at| run.said.is_char_boundary(at));
+        let range = from.unwrap_or_default()..end;
+        run.now(&range).unwrap_or_else(|| run.said[range].to_owned())
     }
 
     /// Decides all that is left, and returns it.
@@ -182,6 +193,9 @@ impl Texts {
         });
         let spoken = &mut self.runs[run];
         let start = spoken.scan.end();
+        if start > 0 && !self.texts.contains_key(&place) {
+            spoken.scan.border();
+        }
         let text = self.texts.entry(place).or_insert(Stretch { run, range: start..start });
         // What comes behind another text does not go on with this one for every client.
         if text.run != run || text.range.end != start {
@@ -189,7 +203,7 @@ impl Texts {
         }
         let (shared, ruling, told) = (&self.shared, &self.ruling, &mut self.tally);
         spoken.said.push_str(more);
-        for segment in spoken.scan.push(more, |text| ruling.text(shared, text, told))? {
+        for segment in spoken.scan.push(more, |texts| ruling.texts(shared, texts, told))? {
             self.changed |= spoken.decide(segment);
         }
         text.range.end = spoken.scan.end();
@@ -205,7 +219,7 @@ impl Texts {
         let ended: Vec<usize> = self.open.keys().copied().filter(|&choice| ends(choice)).collect();
         for run in ended.into_iter().filter_map(|choice| self.open.remove(&choice)) {
             let spoken = &mut self.runs[run];
-            if let Some(segment) = spoken.scan.finish(|text| ruling.text(shared, text, told))? {
+            if let Some(segment) = spoken.scan.finish(|texts| ruling.texts(shared, texts, told))? {
                 self.changed |= spoken.decide(segment);
             }
         }

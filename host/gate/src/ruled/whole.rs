@@ -35,6 +35,8 @@ pub(crate) struct SoFar {
     pub(super) tally: Tally,
     /// Whether they changed anything.
     pub(super) changed: bool,
+    /// The end of what went on already, which the rest goes on with.
+    pub(super) tail: String,
 }
 
 /// What became of a whole answer.
@@ -87,10 +89,10 @@ impl Shared {
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Ruled, Refusal> {
         let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, ruling.policy.has_plugins());
-        let SoFar { mut tally, changed: changed_before } = told;
+        let SoFar { mut tally, changed: changed_before, tail } = told;
         let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), answer.clone());
         let judge = move || {
-            let judged = judging.judge(&shared, &read, &texts, &mut tally);
+            let judged = judging.judge(&shared, &read, &texts, &tail, &mut tally);
             (judged, tally)
         };
         let (judged, tally) = match (small, plugins) {

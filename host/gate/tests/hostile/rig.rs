@@ -108,12 +108,21 @@ impl Rules {
                 let was_shown = |call: &SeenCall| shown.iter().any(|shown| is_same(shown, call));
                 call(&|call| !was_shown(call)).map(|call| format!("{call}, and shown was {shown:?}"))
             }
-            Rules::Texts | Rules::WholeTexts | Rules::Blocked => {
-                text(&|text| text.contains(WORD)).or_else(|| call(&|call| says(call, WORD)))
+            Rules::Texts | Rules::WholeTexts => {
+                text(&is_a_word_of).or_else(|| call(&|call| says(call, WORD)))
             }
+            Rules::Blocked => text(&|text| text.contains(WORD)).or_else(|| call(&|call| says(call, WORD))),
             Rules::Values => text(&is_in_a_link).or_else(|| call(&|call| says(call, VALUE))),
         }
     }
+}
+
+/// Whether the word stands in a text as one of its own, as detectors of words find it.
+fn is_a_word_of(text: &str) -> bool {
+    let is_border = |next: Option<char>| !next.is_some_and(|next| next.is_alphanumeric() || next == '_');
+    text.match_indices(WORD).any(|(at, _)| {
+        is_border(text[..at].chars().next_back()) && is_border(text[at + WORD.len()..].chars().next())
+    })
 }
 
 /// Whether a value stands in a link.

@@ -110,14 +110,14 @@ impl TestAnswer {
 
     /// Its texts and calls as response rules see them; `None` where it has none.
     pub(super) fn as_messages(&self, model: Option<&str>) -> Option<Arc<Document>> {
-        let (texts, calls) = (answers::texts(&self.whole, self.whole.texts()), self.whole.calls());
+        let (texts, calls) = (answers::texts(&self.whole, self.whole.texts(), ""), self.whole.calls());
         let says = !texts.is_empty() || !calls.is_empty();
         says.then(|| document(answers::written(model, &texts, calls))).flatten()
     }
 
     /// What response rules made of the answer.
     pub(super) fn put_back(&self, after: &[u8]) -> Option<WholeAnswer> {
-        let whole = answers::put_back(&self.whole, self.whole.texts(), after).ok()?;
+        let whole = answers::put_back(&self.whole, self.whole.texts(), "", after).ok()?;
         WholeAnswer::read(self.api, whole.to_string().into()).ok()
     }
 
