@@ -35,6 +35,8 @@ pub(crate) struct Live {
     pub(crate) head: Option<Duration>,
     pub(crate) began: Instant,
     pub(crate) state: &'static str,
+    /// Whether its texts may end within a word: it broke off, or ended for a reason that lies outside of what was said.
+    pub(crate) is_cut_short: bool,
     /// When it was saved, where there is something new.
     pub(crate) saved: Option<Instant>,
     pub(crate) is_new: bool,
@@ -53,6 +55,7 @@ impl Live {
             head: None,
             began: Instant::now(),
             state: "none",
+            is_cut_short: true,
             saved: None,
             is_new: false,
         }
@@ -98,29 +101,15 @@ impl Live {
             (_, Some(_), true) => "complete",
         };
         if let Some(answer) = read {
+            let cuts = [Finish::Length, Finish::Filtered, Finish::Paused, Finish::Cancelled, Finish::Failed];
+            let is_cut = answer.reply.finish.is_some_and(|finish| cuts.contains(&finish));
+            self.is_cut_short = !complete || answer.is_cut_off || is_cut;
             self.reply = answer.reply;
             self.model = answer.head.model.expose().to_owned();
             self.failure = answer.failure.map(|failure| {
                 let (kind, message) = (failure.kind.expose(), failure.message.expose());
                 format!("{kind}: {message}")
             });
-        }
-    }
-
-    /// Returns whether its texts end within a sentence, or may: its stream ended before it said why, or for a reason that
-    /// lies outside of what the model had to say.
-    pub(crate) fn is_cut_short(&self) -> bool {
-        match self.reply.finish {
-            Some(Finish::Stop | Finish::Calls | Finish::Refusal) => false,
-            Some(
-                Finish::Length
-                | Finish::Filtered
-                | Finish::Paused
-                | Finish::Cancelled
-                | Finish::Failed
-                | Finish::Other,
-            )
-            | None => true,
         }
     }
 

@@ -260,7 +260,7 @@ impl Work<'_, '_> {
     /// Saves an answer, as far as it has come.
     pub(crate) fn answer(&self, live: &Live, ended: bool) -> rusqlite::Result<()> {
         let whole = |text: &str| self.masker.text(None, "", text).into_owned();
-        let is_cut_short = live.is_cut_short();
+        let is_cut_short = live.is_cut_short;
         let text = |text: &str| match ended {
             true if is_cut_short => whole(&cut_short(text)),
             true => whole(text),

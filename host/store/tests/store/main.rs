@@ -432,7 +432,7 @@ fn words_are_found_where_they_were_said_first() {
     for number in 1..=3 {
         taken(store.request(request(number, &body(&messages))));
         store.answer(RecordId(number), head(true));
-        store.answer(RecordId(number), delta(&format!("answer {number} of otters")));
+        store.answer(RecordId(number), delta(&format!("answer {number} of otters in rivers")));
         store.answer(RecordId(number), AnswerPart::End { complete: true });
         messages.push(format!("message {number} {filler}"));
     }
