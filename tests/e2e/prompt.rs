@@ -188,6 +188,7 @@ fn has_tmux() -> bool {
     false
 }
 
+// S0-47, S0-48, S0-106, S0-126
 #[test]
 fn a_person_goes_through_everything_that_the_prompt_offers() {
     if !has_tmux() {

@@ -24,6 +24,7 @@ fn the_example_policies_load() {
     }
 }
 
+// S0-112
 #[test]
 fn the_commands_of_the_readme_exist() {
     let readme = std::fs::read_to_string(paths::root().join("README.md")).unwrap();

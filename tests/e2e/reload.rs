@@ -35,6 +35,7 @@ fn start(folder: &Path) -> Gate {
     Gate::start(&["--policy".as_ref(), folder.as_os_str(), "--upstream".as_ref(), "echo:".as_ref()]).unwrap()
 }
 
+// S0-127
 #[test]
 fn a_rule_that_is_saved_while_a_plugin_compiles_without_end_serves_and_the_wait_is_seen() {
     let folder = policy(&rules("first", None));

@@ -195,6 +195,7 @@ fn chat() -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
+// S0-05, S0-17, S0-19, S0-22, S0-28, S0-32, S0-102, S0-104, S1-07
 #[test]
 fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     let rules = policy(RULES);

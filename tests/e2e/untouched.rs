@@ -52,6 +52,7 @@ fn invariant_1_untouched_is_identical_through_http() {
     through_http(&recordings, &mut Setup::with_policy("none".as_ref()));
 }
 
+// S0-12
 #[test]
 fn invariant_1_untouched_is_identical_through_http_under_rules_that_change_nothing() {
     let recordings = requests();

@@ -189,6 +189,7 @@ pub struct Select {}
 mod tests {
     use super::*;
 
+    // S0-50, S0-51
     #[test]
     fn each_has_a_word_and_a_label() {
         let words = TurnMode::ALL.map(|mode| (mode.name(), mode.label()));
@@ -207,6 +208,7 @@ mod tests {
         }
     }
 
+    // S0-50
     #[test]
     fn a_mode_is_spelled_as_everywhere_and_nothing_else_is_one() {
         for mode in TurnMode::ALL {

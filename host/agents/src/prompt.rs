@@ -92,6 +92,7 @@ mod tests {
     }
 
     /// The example of the document, to the byte.
+    // S4-08
     #[test]
     fn the_section_is_the_documents_own() {
         let targets = [

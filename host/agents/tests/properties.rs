@@ -120,6 +120,7 @@ const LIMITS: RunLimits = RunLimits { requests: 8, frames: 12, side_by_side: 3, 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 256, ..ProptestConfig::default() })]
 
+    // S4-24
     #[test]
     fn a_run_keeps_its_promises(team in any_team(), steps in prop::collection::vec(any_step(), 0..120)) {
         let mut stage = Stage::limited(&team, Vec::new(), LIMITS);
@@ -176,6 +177,7 @@ proptest! {
 }
 
 /// A promise that no made-up run comes near is none: how often they do is counted.
+// S4-24
 #[test]
 fn made_up_runs_reach_what_is_promised_of_them() {
     let mut runner = TestRunner::deterministic();

@@ -21,6 +21,7 @@ fn kinds(stage: &Stage) -> Vec<ErrorKind> {
     kinds.collect()
 }
 
+// S4-13
 #[test]
 fn a_simple_task_needs_no_delegation() {
     let script = vec![(
@@ -40,6 +41,7 @@ fn a_simple_task_needs_no_delegation() {
     assert_eq!(stage.run.frames().len(), 1);
 }
 
+// S4-17
 #[test]
 fn a_result_has_the_documents_members() {
     let script =
@@ -55,6 +57,7 @@ fn a_result_has_the_documents_members() {
     assert_eq!(json["conversationHistory"].as_array().map(Vec::len), Some(4));
 }
 
+// S4-19
 #[test]
 fn every_frame_asks_the_clients_model_or_the_teams() {
     let team = team("a", &[agent("a", all(), all())], json!({ "defaultModel": "model-of-the-team" }));
@@ -72,6 +75,7 @@ fn every_frame_asks_the_clients_model_or_the_teams() {
     assert_eq!(named.err(), Some(RunError::NoAgent));
 }
 
+// S4-09
 #[test]
 fn work_is_delegated_to_one_and_its_report_is_the_result() {
     let script = vec![
@@ -98,6 +102,7 @@ fn work_is_delegated_to_one_and_its_report_is_the_result() {
     assert_eq!(stage.answers, 0);
 }
 
+// S4-12
 #[test]
 fn work_goes_down_a_chain_and_comes_back() {
     let script = vec![
@@ -124,6 +129,7 @@ fn work_goes_down_a_chain_and_comes_back() {
     );
 }
 
+// S4-11
 #[test]
 fn nobody_delegates_to_one_who_waits_for_him() {
     let script = vec![
@@ -140,6 +146,7 @@ fn nobody_delegates_to_one_who_waits_for_him() {
     assert!(stage.run.result().completed);
 }
 
+// S4-20
 #[test]
 fn the_failure_of_an_agent_is_its_delegators_result() {
     let script = vec![
@@ -154,6 +161,7 @@ fn the_failure_of_an_agent_is_its_delegators_result() {
     assert!(stage.run.result().completed && !stage.run.result_of(&stage.run.frames()[1]).completed);
 }
 
+// S4-05, S4-10
 #[test]
 fn an_agent_has_the_tools_that_it_may_use() {
     let agents = [
@@ -191,6 +199,7 @@ fn an_agent_has_the_tools_that_it_may_use() {
     assert_eq!(kinds(&stage), expected);
 }
 
+// S4-22
 #[test]
 fn another_configuration_serves_the_next_run_and_not_this_one() {
     let mut serving = three();
@@ -205,6 +214,7 @@ fn another_configuration_serves_the_next_run_and_not_this_one() {
     assert_eq!((next.run.frames().len(), kinds(&next)), (1, vec![ErrorKind::Delegation]));
 }
 
+// S4-26
 #[test]
 fn delegations_of_one_answer_run_side_by_side_and_their_results_stand_in_call_order() {
     let both = calls(&[delegates("reviewer", "a"), ("read_file", json!({})), delegates("researcher", "b")]);
@@ -229,6 +239,7 @@ fn delegations_of_one_answer_run_side_by_side_and_their_results_stand_in_call_or
     assert_eq!(stage.results(0), ["from the reviewer", "read_file for 0", "from the researcher"]);
 }
 
+// S4-15
 #[test]
 fn what_comes_behind_report_out_is_not_run_and_what_came_before_is() {
     let last = calls(&[("write_file", json!({})), reports("done"), ("run", json!({})), reports("again")]);
@@ -252,6 +263,7 @@ fn what_comes_behind_report_out_is_not_run_and_what_came_before_is() {
     );
 }
 
+// S4-14
 #[test]
 fn a_delegated_agent_that_only_talks_is_reminded() {
     let script = vec![
@@ -291,6 +303,7 @@ fn arguments_that_are_no_object_are_not_run() {
     assert_eq!(kinds(&stage), [ErrorKind::ToolAccess]);
 }
 
+// S4-21
 #[test]
 fn an_entry_that_fails_at_once_becomes_plain_chat() {
     let mut stage = Stage::new(&three(), vec![("coordinator", vec![Next::Fail])]);
@@ -419,6 +432,7 @@ fn the_time_of_the_client_does_not_count() {
     assert_eq!(stage.results(0), ["r"]);
 }
 
+// S4-16
 #[test]
 fn a_client_that_is_gone_ends_all_that_is_in_flight() {
     let both = calls(&[delegates("reviewer", "a"), delegates("researcher", "b")]);

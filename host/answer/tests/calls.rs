@@ -220,6 +220,7 @@ fn a_stream_that_waits_from_its_beginning_is_told_anew() {
     }
 }
 
+// S3-21
 #[test]
 fn some_calls_are_refused_and_the_others_stay() {
     for api in Api::ALL {

@@ -42,6 +42,7 @@ fn told(api: Api) -> Vec<Event> {
     events
 }
 
+// S3-16
 #[test]
 fn words_go_out_as_they_are_said_with_calls_and_costs_behind_them() {
     let told = APIS.map(|api| {
@@ -99,6 +100,7 @@ fn is_in_order(api: Api, events: &[Event]) -> Result<(), TestCaseError> {
 
 proptest! {
     /// Whatever is said in whatever order is read as what was said.
+    // S3-16
     #[test]
     fn a_live_answer_is_read_as_what_was_said(
         pieces in prop::collection::vec((any::<bool>(), "[a-z \n]{0,5}"), 0..8),

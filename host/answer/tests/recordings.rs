@@ -114,6 +114,7 @@ fn framed(api: Api, json: &Value) -> Option<String> {
     Some(api.events(json, true)?.iter().map(ToString::to_string).collect())
 }
 
+// S3-17
 #[test]
 fn a_whole_answer_replayed_as_a_stream_is_the_same_answer() {
     let mut replayed = 0;
@@ -132,6 +133,7 @@ fn a_whole_answer_replayed_as_a_stream_is_the_same_answer() {
     assert!(replayed >= 4);
 }
 
+// S3-24
 #[test]
 fn a_stream_and_the_answer_that_it_stands_for_give_one_reply() {
     for Recorded { api, name, body } in streams() {
@@ -197,6 +199,7 @@ fn without_gaps(mut reply: Reply) -> Reply {
     reply
 }
 
+// S3-16
 #[test]
 fn a_reply_crosses_to_every_other_api() {
     for (Recorded { name, .. }, answer) in wholes().into_iter().filter(|(_, answer)| answer.failure.is_none())

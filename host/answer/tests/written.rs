@@ -13,6 +13,7 @@ fn told(reply: &Reply) -> String {
     Api::ALL.map(api).join("\n\n")
 }
 
+// S3-16
 #[test]
 fn words_and_what_they_cost() {
     let usage = Usage { input: 10, cached: 4, output: 5, reasoning: 2, ..Usage::default() };
@@ -25,6 +26,7 @@ fn words_and_what_they_cost() {
     }));
 }
 
+// S3-16, S3-17
 #[test]
 fn words_with_calls_behind_them() {
     let call = |id: &str, arguments: &str| Call {

@@ -29,21 +29,25 @@ fn golden(api: Api, name: &str) {
     }
 }
 
+// S3-01, S3-05, S3-26
 #[test]
 fn a_chat_completion_is_assembled_in_order() {
     golden(Api::Chat, "chat");
 }
 
+// S3-01
 #[test]
 fn a_response_is_assembled_in_order() {
     golden(Api::Responses, "responses");
 }
 
+// S3-01, S3-09, S3-10, S3-11, S3-12
 #[test]
 fn a_message_is_assembled_in_order() {
     golden(Api::Messages, "messages");
 }
 
+// S3-01
 #[test]
 fn a_request_to_gemini_is_assembled_in_order() {
     golden(Api::Gemini, "gemini");
@@ -76,6 +80,7 @@ fn what_gemini_has_no_place_for_is_refused() {
 }
 
 /// Its blocks may be marked for a provider's cache, and some providers ask for a block of their own.
+// S3-02
 #[test]
 fn a_system_prompt_that_nothing_is_put_around_stays_as_it_was_spelled() {
     let blocks = r#"[{"type":"text","text":"First."},{"cache_control":{"type":"ephemeral"},"type":"text","text":"Second."}]"#;
@@ -121,6 +126,7 @@ fn a_body_of_gemini_says_no_other_model_than_its_path() {
 }
 
 /// What would be sent is what is counted, without what no count takes.
+// S3-01
 #[test]
 fn a_count_is_of_what_would_be_sent() {
     let options = json!({ "include_reasoning": true, "thinking": { "type": "enabled" }, "reasoning": {},
@@ -171,6 +177,7 @@ fn a_count_is_of_what_would_be_sent() {
     assert!(refused.unwrap_err().to_string().contains("/contents: the member is here twice"));
 }
 
+// S3-08
 #[test]
 fn results_of_gemini_find_their_calls_by_id_or_by_name_in_order() {
     let call = |id: Option<&str>, name: &str, n: u8| {
@@ -225,6 +232,7 @@ fn did(assembled: &leafgate_assemble::Assembled) -> Vec<Did> {
     assembled.steps.iter().map(|step| step.did).collect()
 }
 
+// S3-04
 #[test]
 fn a_prompt_that_cannot_be_had_is_the_fallback() {
     let profile = Profile {
@@ -242,6 +250,7 @@ fn a_prompt_that_cannot_be_had_is_the_fallback() {
     }
 }
 
+// S3-03
 #[test]
 fn the_agent_prompt_stands_before_others_and_not_before_itself() {
     let path = || Some("prompts/agent.md".to_owned());
@@ -260,6 +269,7 @@ fn the_agent_prompt_stands_before_others_and_not_before_itself() {
     }
 }
 
+// S3-13
 #[test]
 fn the_system_steps_digest_is_that_of_the_final_text() {
     let digests = |text: &str| {
@@ -271,6 +281,7 @@ fn the_system_steps_digest_is_that_of_the_final_text() {
     assert_ne!(digests("a"), digests("b"));
 }
 
+// S3-23
 #[test]
 fn while_tools_run_context_is_left_out_or_kept() {
     let request = json!({ "messages": [
@@ -313,6 +324,7 @@ fn kept_context_leaves_the_beginning_of_a_turn_as_it_was() {
     assert!(common(&asked, &skipped) < common(&asked, &kept));
 }
 
+// S3-14
 #[test]
 fn a_request_picks_from_what_its_profile_allows() {
     let with = |leafgate: Value, profile: &Profile| {
@@ -458,6 +470,7 @@ fn bodies_that_are_none_are_refused_with_their_place() {
     );
 }
 
+// S3-22
 #[test]
 fn tools_are_normalised_at_every_depth() {
     let schema = json!({ "type": "object", "properties": {
@@ -473,6 +486,7 @@ fn tools_are_normalised_at_every_depth() {
     assert_eq!(tool["parameters"]["properties"]["c"]["items"]["required"], json!(["d"]));
 }
 
+// S3-15, S3-27
 #[test]
 fn what_is_not_touched_stays_as_it_was_spelled() {
     let body =

@@ -251,6 +251,7 @@ fn check(api: Api, name: &str, request: &str) {
     }
 }
 
+// S3-02
 #[test]
 fn every_recorded_request_is_assembled() {
     let all = recorded();
@@ -539,6 +540,7 @@ fn nothing_is_offered_that_is_not_allowed(body: &Value, allowed: &[&str]) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
 
+    // S3-06, S3-07, S3-08
     #[test]
     fn any_conversation_is_assembled(said in prop::collection::vec(any_said(), 0..12)) {
         for api in Api::ALL {
@@ -546,6 +548,7 @@ proptest! {
         }
     }
 
+    // S3-21
     #[test]
     fn a_list_of_allowed_tools_bounds_what_servers_offer(
         (api, tools) in prop::sample::select(Api::ALL.to_vec())

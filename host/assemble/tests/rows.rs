@@ -251,12 +251,14 @@ fn literal(text: &str) -> Option<Prompt> {
     Some(Prompt::Literal(text.to_owned()))
 }
 
+// S3-02
 #[test]
 fn one_system_prompt_stands_first() {
     let said = [System("Mine."), User("Hi")];
     insta::assert_snapshot!(bodies(&said, &bare()));
 }
 
+// S3-03
 #[test]
 fn the_agent_prompt_stands_before_the_prompt() {
     let profile =
@@ -264,6 +266,7 @@ fn the_agent_prompt_stands_before_the_prompt() {
     insta::assert_snapshot!(bodies(TALK, &profile));
 }
 
+// S3-04
 #[test]
 fn the_fallback_stands_where_the_prompt_is_gone() {
     let profile = Profile {
@@ -274,31 +277,37 @@ fn the_fallback_stands_where_the_prompt_is_gone() {
     insta::assert_snapshot!(bodies(TALK, &profile));
 }
 
+// S3-05, S3-26
 #[test]
 fn members_for_the_client_do_not_leave() {
     insta::assert_snapshot!(bodies(TALK, &talks()));
 }
 
+// S3-06, S3-08
 #[test]
 fn calls_have_their_results_behind_them_in_agent_mode() {
     insta::assert_snapshot!(bodies(TOOLS, &bare()));
 }
 
+// S3-07
 #[test]
 fn no_trace_of_a_tool_is_left_without_agent_mode() {
     insta::assert_snapshot!(bodies(TOOLS, &talks()));
 }
 
+// S3-09
 #[test]
 fn files_stand_before_the_latest_words_of_the_user() {
     insta::assert_snapshot!(bodies(TALK, &Profile { context: vec!["notes/*.md".to_owned()], ..talks() }));
 }
 
+// S3-10
 #[test]
 fn an_image_stands_as_the_api_wants_it() {
     insta::assert_snapshot!(bodies(TALK, &Profile { context: vec!["pics/cat.png".to_owned()], ..talks() }));
 }
 
+// S3-11
 #[test]
 fn a_map_stands_behind_files() {
     let map = Some(MapOf { root: "notes".to_owned(), depth: 3, entries: 500 });
@@ -306,11 +315,13 @@ fn a_map_stands_behind_files() {
     insta::assert_snapshot!(bodies(TALK, &profile));
 }
 
+// S3-12
 #[test]
 fn documents_are_named_on_the_latest_words_of_the_user() {
     insta::assert_snapshot!(bodies(TALK, &Profile { context: vec!["doc:spec-7".to_owned()], ..talks() }));
 }
 
+// S3-13
 #[test]
 fn the_hint_stands_behind_the_prompt_where_tools_are_sent() {
     let profile =
@@ -318,6 +329,7 @@ fn the_hint_stands_behind_the_prompt_where_tools_are_sent() {
     insta::assert_snapshot!(bodies(TALK, &profile));
 }
 
+// S3-14
 #[test]
 fn plugins_are_those_that_a_request_picks() {
     let plugins = vec![Plugin { id: "web-search".to_owned(), max_results: Some(5) }];
@@ -325,30 +337,35 @@ fn plugins_are_those_that_a_request_picks() {
     insta::assert_snapshot!(asking(TALK, &picks, &Profile { plugins, ..talks() }));
 }
 
+// S3-15, S3-27
 #[test]
 fn options_are_set() {
     let options = json!({ "include_reasoning": true, "max_tokens": 100 }).as_object().unwrap().clone();
     insta::assert_snapshot!(bodies(TALK, &Profile { options, ..talks() }));
 }
 
+// S3-21
 #[test]
 fn tools_that_are_not_allowed_do_not_leave() {
     let tools = ToolsOf { normalise: false, allow: Some(vec!["read_*".to_owned()]) };
     insta::assert_snapshot!(bodies(TALK, &Profile { tools, ..bare() }));
 }
 
+// S3-22
 #[test]
 fn schemas_ask_for_every_property() {
     let tools = ToolsOf { normalise: true, allow: None };
     insta::assert_snapshot!(bodies(TALK, &Profile { tools, ..bare() }));
 }
 
+// S3-23
 #[test]
 fn context_is_skipped_while_tools_run() {
     let profile = Profile { context: vec!["notes/a.md".to_owned()], ..bare() };
     insta::assert_snapshot!(bodies(&TOOLS[..3], &profile));
 }
 
+// S3-23
 #[test]
 fn context_is_kept_while_tools_run() {
     let context = vec!["notes/a.md".to_owned()];
@@ -356,16 +373,19 @@ fn context_is_kept_while_tools_run() {
     insta::assert_snapshot!(bodies(&TOOLS[..3], &profile));
 }
 
+// S3-18
 #[test]
 fn words_stand_where_images_were() {
     insta::assert_snapshot!(lesser(&[Picture("What is it?")], &Without::Images));
 }
 
+// S3-19
 #[test]
 fn exchanges_leave_with_the_tools() {
     insta::assert_snapshot!(lesser(TOOLS, &Without::Tools));
 }
 
+// S3-20
 #[test]
 fn another_model_is_asked() {
     insta::assert_snapshot!(lesser(TALK, &Without::Model("other".to_owned())));

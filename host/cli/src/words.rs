@@ -127,6 +127,7 @@ mod tests {
         stretches(before, after)
     }
 
+    // S0-79
     #[test]
     fn words_are_the_unit() {
         use ChangeTag::{Delete, Equal, Insert};

@@ -164,6 +164,7 @@ mod tests {
     const BODY: &str = r#"{"model": "m", "messages": [{"role": "system", "content": "Count."},
         {"role": "user", "content": "Janet's files"}]}"#;
 
+    // S0-97
     #[test]
     fn the_latest_requests_are_kept_in_a_bound_and_go_with_their_session() {
         let mut monitor = Monitor::default();
@@ -186,6 +187,7 @@ mod tests {
         assert!(!format!("{request:?}").contains("files"));
     }
 
+    // S0-95
     #[test]
     fn a_long_request_is_named_by_its_first_sections() {
         let messages: Vec<_> =

@@ -248,6 +248,7 @@ mod tests {
             .collect()
     }
 
+    // S0-90
     #[test]
     fn the_newest_is_first_and_followed_until_one_is_selected() {
         let mut sessions = Sessions::default();

@@ -25,6 +25,7 @@ fn holds(bench: &Bench) -> Vec<(String, HoldState)> {
     turn.holds().iter().map(|held| (held.hold.rule.to_string(), held.state)).collect()
 }
 
+// S0-55
 #[test]
 fn an_edit_is_what_leaves() {
     let mut bench = bench();
@@ -36,6 +37,7 @@ fn an_edit_is_what_leaves() {
     assert!(shown.contains("leave prod") && !shown.contains("drop prod"));
 }
 
+// S0-36
 #[test]
 fn invariant_11_undo_gives_back_the_very_bytes_and_redo_the_edit() {
     let mut bench = bench();
@@ -64,6 +66,7 @@ fn what_a_person_puts_in_is_redacted_before_it_is_shown() {
     assert_eq!(forwards(&bench.resume(TURN).unwrap())[0].2, shown);
 }
 
+// S0-07, S0-40, S0-41, S1-09
 #[test]
 fn delete_restore_and_reset() {
     let mut bench = bench();
@@ -80,6 +83,7 @@ fn delete_restore_and_reset() {
     assert_eq!(bench.body(TURN), before);
 }
 
+// S1-08
 #[test]
 fn an_edit_of_a_deleted_section_puts_it_back() {
     let mut bench = bench();
@@ -175,6 +179,7 @@ fn a_secret_where_nothing_can_be_redacted_is_not_let_in() {
     assert_eq!(bench.change(TURN, Change::Undo).unwrap_err(), DeskError::Nothing("undo"));
 }
 
+// S0-62
 #[test]
 fn a_resume_of_something_else_than_what_was_seen_is_stale() {
     let mut bench = bench();
@@ -213,6 +218,7 @@ fn an_edit_that_brings_another_pause_joins_it_to_the_list() {
     assert_eq!(states.collect::<Vec<_>>(), [HoldState::Lapsed, HoldState::Answered]);
 }
 
+// S0-122
 #[test]
 fn a_request_that_its_api_would_refuse_is_not_resumed_and_reset_mends_it() {
     let mut bench = bench();
@@ -240,6 +246,7 @@ fn of_two_changes_at_once_the_second_is_a_conflict() {
     assert_eq!(bench.body(TURN), body);
 }
 
+// S0-34
 #[test]
 fn a_change_that_changes_nothing_is_no_event() {
     let mut bench = bench();
@@ -352,6 +359,7 @@ fn looking_at_a_turn_and_changing_it_copy_nothing_of_it() {
     drop(revision);
 }
 
+// S0-47, S0-48
 #[test]
 fn a_pin_changes_what_people_see_first_and_nothing_that_leaves() {
     let mut bench = bench();

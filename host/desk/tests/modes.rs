@@ -25,6 +25,7 @@ fn tells_of_mode(effects: &Effects) -> bool {
     effects.iter().any(|effect| matches!(effect, Effect::ModeChanged))
 }
 
+// S0-44, S0-50
 #[test]
 fn each_mode_pauses_what_it_says() {
     use Class::{Main, Side, Subagent};
@@ -73,6 +74,7 @@ fn a_blocked_request_uses_no_single_pause_up() {
     assert_eq!(bench.desk.outlook().mode, TurnMode::InterceptOnce);
 }
 
+// S0-44, S0-58
 #[test]
 fn turning_off_gives_up_what_modes_paused_and_leaves_what_rules_paused() {
     let mut bench = Bench::new();
@@ -142,6 +144,7 @@ fn turned_off_while_a_request_was_judged_it_ends_as_those_did_that_waited() {
     }
 }
 
+// S0-67
 #[test]
 fn saved_edits_are_captured_then_applied_then_captured_anew() {
     let mut bench = Bench::new();
@@ -197,6 +200,7 @@ fn saved_edits_are_applied_under_a_single_pause_and_under_no_other_mode() {
     }
 }
 
+// S0-60, S0-89
 #[test]
 fn only_the_selected_conversation_is_paused_and_all_while_the_newest_is_followed() {
     let mut bench = Bench::new();
@@ -216,6 +220,7 @@ fn only_the_selected_conversation_is_paused_and_all_while_the_newest_is_followed
     assert_eq!(bench.desk.active().unwrap().label, "chat · test · …u");
 }
 
+// S0-57
 #[test]
 fn another_request_takes_the_place_of_a_modes_pause_and_queues_behind_a_rules() {
     let mut bench = Bench::new();
@@ -247,6 +252,7 @@ fn what_takes_the_place_of_a_single_pause_waits_too() {
     assert_eq!(bench.main("s", "three").fate, Fate::Sent);
 }
 
+// S0-57
 #[test]
 fn the_same_request_joins_a_modes_pause() {
     let mut bench = Bench::new();
@@ -384,6 +390,7 @@ fn one_question_takes_one_cancel_with_what_its_client_asks_beside_it() {
     assert!(matches!(title(&mut bench, "prod: a title").fate, Fate::Waits(_)));
 }
 
+// S0-119
 #[test]
 fn another_model_begins_the_conversation_anew() {
     let with = |model: &str| {
@@ -402,6 +409,7 @@ fn another_model_begins_the_conversation_anew() {
     assert_eq!(bench.desk.summary(turn).unwrap().ending, Some("contextChanged"));
 }
 
+// S0-117, S0-118
 #[test]
 fn a_closed_conversation_gives_up_all_that_waits_of_it() {
     let mut bench = Bench::new();
@@ -423,6 +431,7 @@ fn a_closed_conversation_gives_up_all_that_waits_of_it() {
     );
 }
 
+// S0-87, S0-117
 #[test]
 fn conversations_are_listed_by_main_requests_and_go_with_the_time() {
     let limits = DeskLimits { sessions: 2, ..DeskLimits::default() };
@@ -512,6 +521,7 @@ fn a_queue_has_its_bound_and_other_classes_have_that_of_the_desk() {
     }
 }
 
+// S0-64
 #[test]
 fn every_outlook_says_what_will_pause() {
     let mut bench = Bench::new();
@@ -549,6 +559,7 @@ fn under_a_mode_no_rule_sends_by_time_what_nobody_looked_at() {
     }
 }
 
+// S0-111
 #[test]
 fn an_empty_desk_says_what_it_waits_for() {
     let mut bench = Bench::new();

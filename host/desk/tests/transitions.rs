@@ -39,6 +39,7 @@ fn resumed_it_leaves_as_the_very_bytes_that_came() {
     assert_eq!(bench.desk.summary(turn).unwrap().ending, Some("user"));
 }
 
+// S0-10, S0-44
 #[test]
 fn what_is_over_takes_nothing_any_more() {
     for resumed in [true, false] {
@@ -87,6 +88,7 @@ fn what_ended_long_ago_is_over_all_the_same() {
     );
 }
 
+// S0-55
 #[test]
 fn cancelled_it_answers_with_the_reasons_own_words() {
     let mut bench = Bench::new();
@@ -272,6 +274,7 @@ fn nobody_there_nothing_leaves_when_the_time_is_over() {
     assert_eq!(bench.state(TurnId(1)), TurnState::TimedOut);
 }
 
+// S0-62
 #[test]
 fn another_request_of_the_session_queues_and_those_of_others_do_not() {
     let mut bench = Bench::new();

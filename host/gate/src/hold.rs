@@ -216,6 +216,7 @@ mod tests {
         assert_eq!(stopped, format!("held by this gate: {}", CancelReason::GateStopped.message()));
     }
 
+    // S0-115
     #[test]
     fn invariant_4_other_bytes_or_another_place_than_shown_do_not_leave() {
         let to = |method: &str, path: &str| Destination {

@@ -96,6 +96,7 @@ impl Listener {
 mod tests {
     use super::*;
 
+    // S0-124
     #[tokio::test]
     async fn only_loopback_is_listened_on() {
         for address in ["0.0.0.0:0", "192.0.2.1:0", "[::]:0", "[2001:db8::1]:0"] {

@@ -101,6 +101,7 @@ fn an_edit_is_made_where_it_was_and_where_its_text_stands_now() {
     assert_eq!(body["messages"][2]["content"][0]["text"], "Where is the build?");
 }
 
+// S0-72
 #[test]
 fn what_does_not_certainly_fit_is_told_and_nothing_is_written() {
     let question = || captured(conversation(), set("/messages/1/content", "Where is the build?"));
@@ -175,6 +176,7 @@ fn options_are_set_by_their_spelling() {
     assert_eq!(only(&layer, other).0, Fit::Drifted(Drift::OtherText));
 }
 
+// S0-70
 #[test]
 fn the_closer_scope_wins() {
     let layer = |scope, text| Layer { scope, ..captured(conversation(), set("/messages/1/content", text)) };
@@ -304,6 +306,7 @@ fn some() -> Vec<SavedEdit> {
     edits
 }
 
+// S0-72
 #[test]
 fn a_file_is_read_as_it_was_written() {
     let file =

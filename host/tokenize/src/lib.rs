@@ -99,6 +99,7 @@ mod tests {
     use super::*;
 
     /// Counts of OpenAI's own library, tiktoken, for the same texts.
+    // S0-85
     #[test]
     fn texts_are_counted_as_the_model_reads_them() {
         for (text, o200k, cl100k) in [
@@ -117,6 +118,7 @@ mod tests {
         }
     }
 
+    // S0-85
     #[test]
     fn an_estimate_is_a_quarter_of_the_bytes_rounded_up() {
         assert_eq!([0, 1, 4, 5, 4000].map(estimate), [0, 1, 1, 2, 1000]);

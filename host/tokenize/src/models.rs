@@ -166,6 +166,7 @@ mod tests {
         assert_eq!(known(&models, ""), (Tokenizer::Estimate, None));
     }
 
+    // S0-81
     #[test]
     fn what_the_user_says_comes_first() {
         let models =

@@ -101,6 +101,7 @@ fn attribute<'s>(span: &'s Value, key: &str) -> &'s Value {
     found.map_or(&Value::Null, |attribute| attribute["value"].as_object().unwrap().values().next().unwrap())
 }
 
+// S0-120
 #[test]
 fn a_span_says_what_became_of_a_request_and_nothing_that_was_said() {
     let (collector, came) = collector();

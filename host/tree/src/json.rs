@@ -185,6 +185,7 @@ mod tests {
         assert_eq!(json(3), r#"{"role": "user", "content": "last"}"#);
     }
 
+    // S0-28
     #[test]
     fn a_result_knows_what_its_call_asked() {
         let draft = draft();

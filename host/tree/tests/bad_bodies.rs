@@ -188,6 +188,7 @@ fn protected_leaves_are_for_people_and_frozen_ones_for_nobody() {
     assert!(draft.set(open, "other", &Author::rule("r")).unwrap().is_some());
 }
 
+// S0-43, S1-11
 #[test]
 fn numbers_take_numbers_only() {
     let mut draft = parse(br#"{"temperature": 0.70}"#, Format::OpenaiChat);

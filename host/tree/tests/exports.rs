@@ -118,6 +118,7 @@ fn set_alone(draft: &mut Draft, pointer: &str) {
     draft.undo();
 }
 
+// S2-08, S2-09, S2-11, S2-12, S2-13
 #[test]
 fn every_kind_of_part_is_a_section_and_its_texts_change_alone() {
     let body = body();
@@ -139,6 +140,7 @@ fn every_kind_of_part_is_a_section_and_its_texts_change_alone() {
     assert_eq!(draft.render(), body);
 }
 
+// S2-07
 #[test]
 fn words_reasoning_warnings_and_progress_are_told_apart() {
     let body = body();
@@ -177,6 +179,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ),
 ];
 
+// S2-06
 #[test]
 fn each_variable_of_a_question_is_a_section_of_context_and_its_texts_change_alone() {
     let variables = VARIABLES.iter().map(|(variable, _)| *variable).collect::<Vec<_>>().join(",");
@@ -198,6 +201,7 @@ fn each_variable_of_a_question_is_a_section_of_context_and_its_texts_change_alon
     assert_eq!(draft.render(), body);
 }
 
+// S2-01, S2-03, S2-14, S2-15, S2-19, S2-20, S2-21, S2-24, S2-31
 #[test]
 fn what_is_recorded_beside_the_texts_stays_as_it_is() {
     let body = body();
@@ -215,6 +219,7 @@ fn what_is_recorded_beside_the_texts_stays_as_it_is() {
     assert_eq!(draft.render(), body, "odd ids, unknown members and the spelling of numbers included");
 }
 
+// S2-11, S2-22
 #[test]
 fn what_tools_were_called_with_and_gave_back_can_be_redacted() {
     let body = body();

@@ -42,6 +42,7 @@ fn texts(document: &Document) -> Vec<(String, String)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
+    // S0-12, S1-06
     #[test]
     fn invariant_1_untouched_is_identical((body, format) in any_body()) {
         let draft = parse(&body, format);
@@ -51,6 +52,7 @@ proptest! {
         prop_assert_eq!(rendered.as_ptr(), draft.document().source().as_ptr(), "the buffer itself, not a copy");
     }
 
+    // S0-03, S0-38
     #[test]
     fn invariant_2_one_leaf_one_change((body, format) in any_body(), which: Index, new in "\\PC{0,20}|[\"\\\\\n\u{0}é😀]{0,6}") {
         let mut draft = parse(&body, format);
@@ -111,6 +113,7 @@ proptest! {
         }
     }
 
+    // S0-26
     #[test]
     fn invariant_3_every_scalar_and_key_is_seen_in_every_format((body, _) in any_body()) {
         let walked = walked(&body);
@@ -125,6 +128,7 @@ proptest! {
         }
     }
 
+    // S0-32, S0-33
     #[test]
     fn invariant_11_undo_is_exact((body, format) in any_body(), steps in proptest::collection::vec((any::<Index>(), 0..6u8, "[a-z]{0,8}"), 1..20)) {
         let mut draft = parse(&body, format);
@@ -163,6 +167,7 @@ proptest! {
         prop_assert_eq!(draft.render(), end);
     }
 
+    // S0-42
     #[test]
     fn invariant_11_redactions_survive_undo_and_reset((body, format) in any_body(), which: Index, text in "[a-z ]{1,12}") {
         let mut draft = parse(&body, format);
@@ -256,6 +261,7 @@ fn looks_like_document(text: &str) -> bool {
     matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['))
 }
 
+// S0-38, S0-39, S1-13, S1-18
 #[test]
 fn invariant_2_every_editable_leaf_of_every_recording_edits_alone() {
     for Recording { name, body, format } in recordings::all() {
@@ -346,6 +352,7 @@ fn dangling_calls(body: &[u8]) -> usize {
     unpaired.count() + calls.len()
 }
 
+// S0-25, S1-09
 #[test]
 fn invariant_12_deleting_one_side_of_an_exchange_deletes_the_other() {
     let body = r#"{"messages":[{"role":"user","content":"a"},

@@ -57,6 +57,7 @@ fn a_label_names_the_path_as_it_is_now() {
     assert_eq!(labels(&draft)[3], "Context · DIR_1/a.md");
 }
 
+// S0-18
 #[test]
 fn a_name_says_what_a_user_message_carries() {
     use SectionKind::{Assistant, Context, History, Prediction, User};
@@ -80,6 +81,7 @@ fn results_told_in_words_belong_to_their_tool() {
     assert_eq!(draft.validate(), Ok(()));
 }
 
+// S0-18
 #[test]
 fn a_prediction_is_one() {
     let document = read(
@@ -89,6 +91,7 @@ fn a_prediction_is_one() {
     assert_eq!(document.sections().last().unwrap().kind, SectionKind::Prediction);
 }
 
+// S0-18, S1-04
 #[test]
 fn parts_are_what_their_types_say() {
     let parts = |body: &str, format| {

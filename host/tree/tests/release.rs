@@ -44,6 +44,7 @@ fn body(draft: &Draft) -> String {
     String::from_utf8(draft.render().to_vec()).unwrap()
 }
 
+// S0-42
 #[test]
 fn a_release_sends_the_received_spelling_and_undo_redo_and_reset_reach_it() {
     let (mut draft, node) = redacted();

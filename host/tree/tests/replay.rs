@@ -97,6 +97,7 @@ fn numbers_keep_their_spelling() {
     assert!(record.contains(r#""oldValue":"0.50","newValue":1"#), "{record}");
 }
 
+// S0-31, S0-32
 #[test]
 fn an_operation_says_which_part_of_a_request_it_changes() {
     let mut draft = draft(

@@ -34,6 +34,7 @@ fn keyed(draft: &Draft, key: &str) -> SectionId {
     ids(document).find(|&id| document.section_key(id) == key).unwrap_or_else(|| panic!("no section {key}"))
 }
 
+// S0-20, S0-21, S0-22, S1-14
 #[test]
 fn each_message_is_a_section_with_its_parts_and_calls_below() {
     let draft = parse(CHAT.as_bytes(), Format::OpenaiChat);
@@ -80,6 +81,7 @@ fn each_message_is_a_section_with_its_parts_and_calls_below() {
 }
 
 /// Responses has calls among its messages, as items.
+// S0-22
 #[test]
 fn a_call_bears_the_name_of_its_tool_wherever_it_stands() {
     let body = r#"{"input":[{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},
@@ -89,6 +91,7 @@ fn a_call_bears_the_name_of_its_tool_wherever_it_stands() {
     assert!(labels.starts_with(&["Tool call · f".to_owned(), "Tool result · f".to_owned()]), "{labels:?}");
 }
 
+// S0-20
 #[test]
 fn what_stands_beside_the_messages_is_a_system_section_of_its_own() {
     for (body, format, path) in [
@@ -109,6 +112,7 @@ fn what_stands_beside_the_messages_is_a_system_section_of_its_own() {
 }
 
 /// Members that no format knows are options like any other, and an option that is set is what leaves.
+// S0-04, S0-46
 #[test]
 fn every_other_member_is_an_option_whose_leaves_can_be_set() {
     const OPTIONS: &str = r#""model":"m","max_tokens":9,"temperature":0.20,"tool_choice":"auto","prediction":{"type":"content","content":"p"},
@@ -151,6 +155,7 @@ fn every_other_member_is_an_option_whose_leaves_can_be_set() {
     }
 }
 
+// S0-26, S1-06
 #[test]
 fn leaves_are_scalars_and_bear_the_keys_of_the_api() {
     let paths = |body: &str, format| -> Vec<String> {
@@ -187,6 +192,7 @@ fn leaves_are_scalars_and_bear_the_keys_of_the_api() {
     }
 }
 
+// S1-01, S1-02
 #[test]
 fn the_numbers_of_raw_roles_are_roles_and_others_are_shown_all_the_same() {
     let draft = parse(RAW.as_bytes(), Format::Raw);
@@ -206,6 +212,7 @@ fn the_numbers_of_raw_roles_are_roles_and_others_are_shown_all_the_same() {
 }
 
 /// A person may change nearly all and leave nearly all out; calls are changed argument by argument.
+// S0-21, S0-22
 #[test]
 fn who_may_do_what_with_a_section() {
     let draft = parse(CHAT.as_bytes(), Format::OpenaiChat);
@@ -226,6 +233,7 @@ fn who_may_do_what_with_a_section() {
     draft.may_edit(argument, &Author::Person).unwrap();
 }
 
+// S0-39, S1-16
 #[test]
 fn no_part_and_no_call_is_ever_deleted_or_moved() {
     for recording in recordings::all() {
@@ -244,6 +252,7 @@ fn no_part_and_no_call_is_ever_deleted_or_moved() {
     }
 }
 
+// S0-36
 #[test]
 fn a_new_edit_takes_the_redo_away() {
     let mut draft = parse(CHAT.as_bytes(), Format::OpenaiChat);
@@ -256,6 +265,7 @@ fn a_new_edit_takes_the_redo_away() {
     assert_eq!(draft.text(node).expose(), "two");
 }
 
+// S0-25, S0-37
 #[test]
 fn an_edit_behind_a_deletion_is_undone_where_it_was_made() {
     let mut draft = parse(CHAT.as_bytes(), Format::OpenaiChat);

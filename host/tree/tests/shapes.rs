@@ -64,6 +64,7 @@ fn what_two_apis_take_is_read_alike_in_both() {
     assert_eq!(leaves(Format::OpenaiChat), leaves(Format::AnthropicMessages));
 }
 
+// S2-05, S2-14
 #[test]
 fn what_an_export_records_beside_its_texts_is_no_text() {
     let agent = r#"{"id":"github.copilot.workspace","name":"workspace","extensionId":{"value":"e"},"description":"d"}"#;

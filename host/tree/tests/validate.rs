@@ -38,6 +38,7 @@ const MESSAGES: &str = r#"{"messages":[{"role":"user","content":[{"type":"text",
 const RAW: &str =
     r#"[{"role":0,"content":[{"type":1,"text":"s"}]},{"role":1,"content":[{"type":1,"text":"q"}]}]"#;
 
+// S0-122, S1-12
 #[test]
 fn roles_and_types_stay_words_of_the_api() {
     let role = "role must be one that the API knows";
@@ -147,6 +148,7 @@ fn a_system_message_is_deleted_by_nobody() {
     }
 }
 
+// S0-123
 #[test]
 fn no_request_is_emptied_of_all_its_messages() {
     for (body, format, why) in [

@@ -35,9 +35,8 @@ fn tests(languages: &[&str], long: bool, ran: &mut Ran) -> Result<Counts> {
     let mut all = Counts::default();
     for language in languages {
         let arguments = ["clients", language, "--long"];
-        let (counts, _) = counted(&mut kit::kit(&arguments[..if long { 3 } else { 2 }]), &mut |line| {
-            ran.hear_client(language, line);
-        })?;
+        let counts =
+            counted(&mut kit::kit(&arguments[..if long { 3 } else { 2 }]), &mut |line| ran.hear(line))?;
         counts.skipped.iter().for_each(|language| ran.skip(language));
         all.add(&counts);
     }

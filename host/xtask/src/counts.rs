@@ -1,7 +1,7 @@
 //! Counting the tests that cargo, Python and Node ran, from what they print.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{ChildStderr, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -48,24 +48,19 @@ fn number_before(text: &str, word: &str) -> usize {
     at.checked_sub(1).and_then(|before| words[before].parse().ok()).unwrap_or(0)
 }
 
-/// Runs tests, passes on what they print as they print it, counts them, and has each line of standard output heard.
-///
-/// Returns the lines of standard error too, where the command has a pipe for it.
-pub(crate) fn counted(command: &mut Command, heard: &mut dyn FnMut(&str)) -> Result<(Counts, Vec<String>)> {
+/// Runs tests, passes on what they print as they print it, counts them, and has each line heard.
+pub(crate) fn counted(command: &mut Command, heard: &mut dyn FnMut(&str)) -> Result<Counts> {
     let shown = shown(command);
     let mut child =
         command.stdout(Stdio::piped()).spawn().with_context(|| format!("`{shown}` cannot be run"))?;
-    let errors = child.stderr.take().map(|errors| std::thread::spawn(|| passed_on(errors)));
     let mut counts = Counts::default();
-    let output = child.stdout.take().context("no standard output")?;
-    for line in BufReader::new(output).lines() {
+    for line in BufReader::new(child.stdout.take().context("no standard output")?).lines() {
         let line = line?;
         counts.add_line(&line);
         heard(&line);
         println!("{line}");
     }
     let status = child.wait()?;
-    let errors = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
     ensure!(
         status.success(),
         "`{shown}` failed after {} tests passed and {} failed",
@@ -73,16 +68,7 @@ pub(crate) fn counted(command: &mut Command, heard: &mut dyn FnMut(&str)) -> Res
         counts.failed
     );
     ensure!(counts.passed > 0 || !counts.skipped.is_empty(), "`{shown}` ran no test at all");
-    Ok((counts, errors))
-}
-
-/// Passes on standard error line by line, whatever bytes it has: a reader that gave up would stop the writer.
-fn passed_on(errors: ChildStderr) -> Vec<String> {
-    let lines = BufReader::new(errors).split(b'\n').map_while(Result::ok);
-    lines
-        .map(|line| String::from_utf8_lossy(&line).into_owned())
-        .inspect(|line| eprintln!("{line}"))
-        .collect()
+    Ok(counts)
 }
 
 #[cfg(test)]

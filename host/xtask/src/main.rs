@@ -10,7 +10,6 @@ mod bench;
 mod clients;
 mod counts;
 mod demo;
-mod functions;
 mod fuzz;
 mod invariants;
 mod javascript;
@@ -19,6 +18,7 @@ mod paths;
 mod ran;
 mod requirements;
 mod run;
+mod sources;
 mod test;
 
 use std::process::ExitCode;
@@ -72,6 +72,14 @@ fn digests(arguments: &[&str]) -> Result<()> {
     run::run(kit::kit(&["digests"]).args(arguments))
 }
 
+/// Prints the tests of each invariant.
+fn invariants() -> Result<()> {
+    for (number, tests) in invariants::of(&sources::tests()?)? {
+        println!("{number:>2}  {}", tests.join("\n    "));
+    }
+    Ok(())
+}
+
 /// The tests over the corpora, with all that they print; a folder that is missing fails them.
 fn corpus() -> Result<()> {
     run::step("reads every labelled row with every detector");
@@ -112,7 +120,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["corpus"] => corpus(),
         ["corpus", "--fit"] => fit(),
         ["corpus", "--sources", folder] => sources(folder),
-        ["invariants"] => invariants::invariants(),
+        ["invariants"] => invariants(),
         ["requirements"] => requirements::requirements(),
         ["digests", arguments @ ..] => digests(arguments),
         ["bench", parts @ ..] => bench::bench(parts),

@@ -1,14 +1,13 @@
 //! `cargo xtask test`: everything that must hold before a change is merged.
 
-use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::counts::counted;
-use crate::ran::{Blocks, Programs, Ran};
+use crate::ran::Ran;
 use crate::run::{cargo, run, step};
-use crate::{clients, invariants, kit, paths, requirements};
+use crate::{clients, invariants, kit, paths, requirements, sources};
 
 /// Cases of each property when there is time.
 const SOAK_CASES: &str = "4096";
@@ -19,29 +18,26 @@ const SOAK_REJECTS: &str = "16384";
 /// Runs all tests and closes with how many there were.
 pub(crate) fn test(long: bool) -> Result<()> {
     let start = Instant::now();
-    invariants::check()?;
-    let requirements = requirements::check()?;
+    let all = sources::tests()?;
+    invariants::of(&all)?;
+    let requirements = requirements::check(&all)?;
     step("building the gate and all tests (the first time up to 12 minutes on two cores)");
     // Tests and programs in one call: two calls would choose the features of shared dependencies twice, and build some twice.
-    let programs = Programs::build(cargo().args(["test", "--workspace", "--no-run"]))?;
+    run(cargo().args(["test", "--workspace", "--no-run"]))?;
     run(&mut kit::kit(&["plugins"]))?;
     step("running the tests of all crates");
     let mut tests = cargo();
-    // Cargo says on standard error which program comes next, and in colours only people would read it.
     tests
         // All of them: what fails later would come out one run at a time.
-        .args(["test", "--workspace", "--no-fail-fast", "--color=never"])
-        .stderr(Stdio::piped())
+        .args(["test", "--workspace", "--no-fail-fast"])
         .env("LEAFGATE_BIN", paths::target().join("debug/leafgate"));
     if long {
         tests.env("PROPTEST_CASES", SOAK_CASES).env("PROPTEST_MAX_GLOBAL_REJECTS", SOAK_REJECTS);
         // Processes are killed more often.
         tests.env("LEAFGATE_SOAK", "1");
     }
-    let (mut blocks, mut ran) = (Blocks::default(), Ran::default());
-    let (rust, errors) = counted(&mut tests, &mut |line| blocks.hear(line))?;
-    errors.iter().for_each(|line| blocks.hear_error(line, &programs));
-    blocks.close(&mut ran)?;
+    let mut ran = Ran::default();
+    let rust = counted(&mut tests, &mut |line| ran.hear(line))?;
     let clients = clients::test(long, &mut ran)?;
     if long {
         run(&mut kit::kit(&["soak"]))?;

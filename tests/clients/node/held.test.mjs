@@ -81,6 +81,7 @@ for (const api of APIS) {
     await rejected;
   });
 
+  // S0-57
   test(`a retry joins and causes no second call: ${api.name}`, async () => {
     // The package's own retry: the first try hears nothing for as long as it is willing to wait.
     const question = stage.question();
@@ -94,6 +95,7 @@ for (const api of APIS) {
     assert.equal((await stage.left()).length, 1, "one call however often it was tried");
   });
 
+  // S0-54
   test(`a client without a stream waits for its answer: ${api.name}`, async () => {
     const question = stage.question();
     const answer = api.whole(api.client(stage.LIVELY), question);

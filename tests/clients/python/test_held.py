@@ -69,6 +69,7 @@ class Held(unittest.TestCase):
         self.assertIn("canceled before sending", error.message)
         self.assertEqual(stage.left(), [])
 
+    # S0-54
     def test_streams_that_are_held_get_their_answers(self):
         # Without signs of life the clients give up long before: their read timeout is shorter than the wait.
         calls = [self.call(api, stage.LIVELY, timeout=HOLD * 0.8, max_retries=0) for api in APIS]
@@ -100,6 +101,7 @@ class Held(unittest.TestCase):
                     self.assertFalse(call.begun.is_set())
                     self.cancelled(api, raised)
 
+    # S0-56
     def test_a_cancel_after_it_is_raised_from_the_stream(self):
         for api in APIS:
             with self.subTest(api.__name__):
@@ -119,6 +121,7 @@ class Held(unittest.TestCase):
                 self.assertIsInstance(raised, api.package.APIError)
                 self.assertIn("The upstream says 529.", raised.message)
 
+    # S0-57
     def test_a_retry_joins_and_causes_no_second_call(self):
         # The package's own retry: the first try hears nothing for as long as it is willing to wait.
         for api in APIS:

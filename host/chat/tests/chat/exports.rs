@@ -64,6 +64,7 @@ fn a_recorded_session_with_reasoning_edits_and_a_reference() {
     assert!(last.assistant.contains("](vscode-remote://dev-container+"), "the reference is a link");
 }
 
+// S2-11, S2-16
 #[test]
 fn who_let_a_recorded_tool_run() {
     let Some(turns) = turns("dealenx-mcp-success") else { return };
@@ -87,6 +88,7 @@ const MESSAGES: [(&str, [usize; 3]); 7] = [
     ("timcooking-demo", [5, 5, 0]),
 ];
 
+// S2-15
 #[test]
 fn recorded_exports_as_messages_with_their_calls_and_results_in_pairs() {
     for (name, expected) in MESSAGES {
@@ -143,6 +145,7 @@ fn recorded_prompt_trees_lose_nothing_but_what_is_noted() {
     }
 }
 
+// S2-02, S2-10, S2-23, S2-24, S2-27
 #[test]
 fn the_answer_is_put_together_from_its_parts() {
     let uri = json!({ "$mid": 1, "path": "/src/app.py", "scheme": "file" });
@@ -176,6 +179,7 @@ fn the_answer_is_put_together_from_its_parts() {
     assert!(turn.hidden && !turn.vote.as_ref().unwrap().helpful);
 }
 
+// S2-04, S2-26
 #[test]
 fn a_question_is_its_text_else_its_parts_else_itself() {
     let parts = json!([{ "kind": "text", "text": "from " }, { "kind": "agent" }, { "text": "parts" }]);
@@ -189,6 +193,7 @@ fn a_question_is_its_text_else_its_parts_else_itself() {
     }
 }
 
+// S2-15, S2-17, S2-25, S2-28
 #[test]
 fn a_duration_lies_between_two_times_or_was_measured() {
     let timings = json!({ "firstProgress": 30, "totalElapsed": 900 });
@@ -210,6 +215,7 @@ fn a_duration_lies_between_two_times_or_was_measured() {
     }
 }
 
+// S2-16, S2-18, S2-29
 #[test]
 fn the_status_is_read_wherever_a_version_wrote_it() {
     for (request, expected) in [
@@ -234,6 +240,7 @@ fn the_status_is_read_wherever_a_version_wrote_it() {
     }
 }
 
+// S2-24
 #[test]
 fn without_rounds_the_shown_texts_are_the_messages_and_the_rest_is_noted() {
     let request = json!({

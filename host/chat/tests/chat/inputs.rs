@@ -21,6 +21,7 @@ fn files_are_told_by_their_shape() {
     }
 }
 
+// S1-03
 #[test]
 fn what_is_wrong_is_told_with_its_place_and_no_text() {
     let secret = "the text of a leaf";
@@ -82,6 +83,7 @@ fn half_a_character_is_lost_and_noted() {
     }
 }
 
+// S1-02
 #[test]
 fn numbers_that_nobody_knows_are_left_out_and_noted() {
     let file = json!([
@@ -93,6 +95,7 @@ fn numbers_that_nobody_knows_are_left_out_and_noted() {
     assert_eq!(lost, ["/0", "/1/content/0", "/1/content/1/odd"]);
 }
 
+// S1-03
 #[test]
 fn openai_chat_messages_as_raw_messages() {
     let audio = json!({ "type": "input_audio", "input_audio": { "data": "AAAA", "format": "wav" } });
@@ -127,6 +130,7 @@ fn openai_chat_messages_as_raw_messages() {
     assert_eq!(lost, ["/model", "/messages/0/role", "/messages/2/tool_calls/1", "/messages/4"]);
 }
 
+// S1-05
 #[test]
 fn what_a_part_of_a_replay_holds_is_kept_or_noted() {
     let opaque = json!({ "type": 2, "value": { "x": 1 }, "scope": 2, "tokenUsage": 17 });
@@ -140,6 +144,7 @@ fn what_a_part_of_a_replay_holds_is_kept_or_noted() {
     assert_eq!(lost, [format!("{content}/1/scope"), format!("{content}/2/documentData/title")]);
 }
 
+// S1-05
 #[test]
 fn raw_messages_stay_as_they_are_spelled() {
     let body = "{ \"messages\" : [ {\"role\":1, \"content\":[ ], \"odd\":1.50E0} ] }";

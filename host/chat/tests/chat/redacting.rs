@@ -63,6 +63,7 @@ fn question() -> Value {
     }] })
 }
 
+// S2-05
 #[test]
 fn ranges_follow_a_text_that_a_rule_changed_as_recorded_edits() {
     let mut draft = draft(&question());

@@ -52,6 +52,7 @@ fn raw_messages_become_what_the_client_sends_to_the_messages_api() {
     assert!(checked == 0 || checked == 11, "{checked} expectations");
 }
 
+// S0-03
 #[test]
 fn an_edit_of_a_leaf_changes_that_leaf_of_the_raw_messages_alone() {
     let mut checked = 0;

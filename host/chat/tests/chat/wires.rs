@@ -37,6 +37,7 @@ fn conversation() -> Value {
     ])
 }
 
+// S1-01, S1-05
 #[test]
 fn openai_chat() {
     let (body, lost) = wire(&conversation(), Wire::OpenaiChat);

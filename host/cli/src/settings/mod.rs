@@ -329,6 +329,7 @@ mod tests {
         assert!(said.contains("`limits.body = \"32 MiB\"` (built in)"), "{said}");
     }
 
+    // S0-13, S0-14, S0-100
     #[test]
     fn settings_become_a_gate() {
         let text = "upstream = 'a'\nmetadata-fields = ['dirty', 'model']\nmodels = ['gpt-9 = 7']\nenabled = false\nlisten = 'localhost:4200'\n[admin]\nenabled = false\n[limits]\nbody = '1 KiB'\nidle = '5s'\ndepth = 7\nturns = 3\n[upstreams.a]\nurl = 'https://a.example'\nproxy = 'none'\nrestore = false\nraw = ['/v1/files']\npolicy = 'none'\n[upstreams.b]\nurl = 'echo:'\n";

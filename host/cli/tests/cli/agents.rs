@@ -57,6 +57,7 @@ fn what_is_wrong_with_a_team_is_told_by_line() {
     );
 }
 
+// S4-01
 #[test]
 fn a_folder_means_its_team_and_who_looks_in_vain_is_told_for_what() {
     let bench = bench();
@@ -81,6 +82,7 @@ fn a_folder_means_its_team_and_who_looks_in_vain_is_told_for_what() {
     assert!(bare.err.contains("the team has no agents: requests pass as they come"), "{}", bare.err);
 }
 
+// S4-25
 #[test]
 fn an_exported_team_is_the_same_team() {
     let bench = bench();

@@ -43,6 +43,7 @@ fn a_file_is_read_like_standard_input() {
     assert_eq!(from_file.out, bench.run(&["apply", "--policy", "policy"], &request()).out);
 }
 
+// S0-79
 #[test]
 fn diff() {
     let shown = bench(RULES).run(&["apply", "--policy", "policy", "--diff"], &request()).shown();

@@ -25,6 +25,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
+// S2-01, S2-16, S2-17, S2-19, S2-23
 #[test]
 fn a_conversation_is_shown_with_its_secrets_masked() {
     let shown = chat(&["show"], &example("chat.json")).shown();
@@ -216,6 +217,7 @@ fn a_value_in_pieces_of_a_question_is_held() {
     }
 }
 
+// S2-05
 #[test]
 fn ranges_follow_what_apply_changes_as_recorded_edits() {
     let bytes = |args: &[&str]| Bench::new().run(args, &example("chat.json"));
@@ -302,6 +304,7 @@ fn checks_say_who_would_import_a_file() {
     assert_eq!((nowhere.code, &parsed(&nowhere.out)["importable"]), (1, &json!(false)));
 }
 
+// S1-17
 #[test]
 fn messages_are_converted_and_losses_are_told_by_place() {
     for api in ["openai-chat", "openai-responses", "anthropic-messages"] {
@@ -318,6 +321,7 @@ fn messages_are_converted_and_losses_are_told_by_place() {
     insta::assert_snapshot!(wire.err);
 }
 
+// S1-17, S2-25
 #[test]
 fn an_export_becomes_messages_of_either_form() {
     let openai = parsed(&chat(&["messages"], &example("chat.json")).out);

@@ -15,6 +15,7 @@ fn shown(bench: &Bench, args: &[&str], variables: &[(&str, &str)], key: &str) ->
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+// S0-107
 #[test]
 fn each_value_says_where_it_is_from() {
     let bench = Bench::new();
@@ -153,6 +154,7 @@ fn serve(bench: &Bench, args: &[&str]) -> Serving {
     Serving(child, url.trim().to_owned())
 }
 
+// S0-13
 #[test]
 fn a_gate_is_what_its_file_says() {
     let bench = Bench::new();
@@ -188,6 +190,7 @@ fn the_schema_knows_what_the_file_knows() {
     assert!(schema["properties"]["upstreams"]["additionalProperties"]["properties"]["policy"].is_object());
 }
 
+// S0-103
 #[test]
 fn a_flag_sets_what_is_shown_of_a_request() {
     let bench = Bench::new();
@@ -202,6 +205,7 @@ fn a_flag_sets_what_is_shown_of_a_request() {
     assert!(wrong.code == 2 && wrong.err.contains("did you mean `model`?"), "{}", wrong.shown());
 }
 
+// S0-107
 #[test]
 fn a_project_sets_nothing() {
     let bench = Bench::new();

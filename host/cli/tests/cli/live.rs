@@ -86,6 +86,7 @@ fn a_plugin_dropped_in_is_live_on_the_next_request() {
     assert_eq!(after.generation(), policy["policy"]["generation"]);
 }
 
+// S0-55, S0-112
 #[test]
 fn a_paused_request_is_edited_undone_and_resumed() {
     let bench = Bench::new();
@@ -132,6 +133,7 @@ fn a_paused_request_is_edited_undone_and_resumed() {
     assert!(over.err.contains("is over"), "{}", over.err);
 }
 
+// S0-41
 #[test]
 fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
     let bench = Bench::new();
@@ -203,6 +205,7 @@ fn without_an_admin_api_there_is_nothing_to_find() {
     assert!(refused.err.contains("127.0.0.1"), "{}", refused.err);
 }
 
+// S0-52, S0-64, S0-112
 #[test]
 fn a_mode_that_was_acknowledged_outlives_a_kill() {
     let bench = Bench::new();
@@ -226,6 +229,7 @@ fn a_mode_that_was_acknowledged_outlives_a_kill() {
     assert_eq!(gate.run(&["mode", "sometimes"]).code, 2);
 }
 
+// S0-88, S0-111
 #[test]
 fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
     let bench = Bench::new();

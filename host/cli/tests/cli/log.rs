@@ -35,6 +35,7 @@ fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
+// S0-16
 #[test]
 fn a_log_says_what_was_redacted_where_by_which_detector_and_rule() {
     let gate = start(bench(), &[]);
@@ -68,6 +69,7 @@ fn a_log_says_what_was_redacted_where_by_which_detector_and_rule() {
     assert!(bench.run(&["log", "show", "9"], "").err.contains("request 9 is not in the log"));
 }
 
+// S0-116
 #[test]
 fn nothing_secret_is_in_the_log_in_monitor_mode_either() {
     for policy in
@@ -374,6 +376,7 @@ fn what_is_no_number_no_key_and_no_log_is_said_in_plain_words() {
     }
 }
 
+// S2-30
 #[test]
 fn exports_are_what_other_programs_read() {
     let gate = start(bench(), &[]);

@@ -43,6 +43,7 @@ fn workspace_file(bench: &Bench) -> PathBuf {
     found.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("workspace-")).unwrap()
 }
 
+// S0-72, S0-73, S0-76, S0-77
 #[test]
 fn saved_edits_that_were_acknowledged_outlive_a_kill() {
     let gate = capturing();
@@ -90,6 +91,7 @@ fn saved_edits_that_were_acknowledged_outlive_a_kill() {
     assert_eq!(gate.json_of(&["saved", "show", &id, "--json"], 2)["error"]["code"], "not-found");
 }
 
+// S0-70, S0-73
 #[test]
 fn gates_share_what_is_saved_while_requests_flow_and_another_workspace_has_its_own() {
     let gate = capturing();
@@ -150,6 +152,7 @@ fn a_file_that_others_may_touch_is_refused() {
     assert!(refused.code == 2 && refused.err.contains("chmod 600"), "{}", refused.shown());
 }
 
+// S0-70
 #[test]
 fn a_projects_own_edits_count_once_they_are_trusted_and_as_they_were_then() {
     let gate = capturing();

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Bench, EMAIL, RULES, request, secret};
 
+// S0-114
 #[test]
 fn help() {
     let bench = Bench::new();

@@ -458,6 +458,7 @@ mod tests {
         (Method::POST, "/v1/reveal", AdminCall::Reveal),
     ];
 
+    // S0-63, S0-98
     #[test]
     fn every_path_has_one_call_and_one_method() {
         for (method, path, call) in ROUTES {

@@ -179,6 +179,7 @@ mod tests {
         outline(draft, 0, &OutlineQuery::parse(Some(query)).unwrap()).unwrap()
     }
 
+    // S0-19, S1-15
     #[test]
     fn groups_fields_parts_and_calls_are_told_apart() {
         assert_eq!(
@@ -211,6 +212,7 @@ mod tests {
         );
     }
 
+    // S0-104
     #[test]
     fn a_budget_names_upper_levels_first_and_counts_what_it_leaves_out() {
         let draft = draft();
@@ -232,6 +234,7 @@ mod tests {
         assert_eq!(view.left_out, all - 6 + 1);
     }
 
+    // S0-104
     #[test]
     fn a_text_is_cut_and_a_string_set_as_a_whole_is_one_field() {
         let mut draft = draft();

@@ -114,6 +114,7 @@ mod tests {
         sections.iter().find(|section| section.key == key).unwrap_or_else(|| panic!("no section {key}"))
     }
 
+    // S0-49, S0-82
     #[test]
     fn a_section_has_the_tokens_of_what_is_in_it_and_the_whole_those_of_all() {
         let (sections, used) = counted("gpt-4o", &["system-0"], |_| ());
@@ -151,6 +152,7 @@ mod tests {
         assert_eq!((left_out.token_count, left_out.token_percent), (Some(question), None));
     }
 
+    // S0-83
     #[test]
     fn what_nobody_knows_is_an_estimate_without_a_budget() {
         let (_, used) = counted("house-model", &[], |_| ());

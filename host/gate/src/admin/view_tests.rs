@@ -136,6 +136,7 @@ fn shown(draft: &Draft, views: &[SectionView]) -> (Vec<(String, String)>, usize)
 }
 
 proptest! {
+    // S0-06, S0-35
     #[test]
     fn invariant_4_the_view_of_every_leaf_is_what_would_leave(
         steps in proptest::collection::vec(any_step(), 0..24),
@@ -182,6 +183,7 @@ proptest! {
     }
 }
 
+// S0-35
 #[test]
 fn a_json_text_set_as_a_whole_is_shown_and_its_old_leaves_are_not() {
     let mut draft = draft();
@@ -197,6 +199,7 @@ fn a_json_text_set_as_a_whole_is_shown_and_its_old_leaves_are_not() {
     assert_eq!(draft.set(inner, "ls", &Author::Person), Err(leafgate_tree::EditError::Covered));
 }
 
+// S0-37, S0-42
 #[test]
 fn after_undo_and_reset_no_edit_stands_and_after_a_deletion_paths_are_the_present_ones() {
     let mut draft = draft();

@@ -184,6 +184,7 @@ mod tests {
         ids.find(|&id| document.section_key(id) == key).unwrap()
     }
 
+    // S1-07
     #[test]
     fn messages_are_those_that_leave_and_original_messages_those_that_came() {
         let mut draft = draft(CHAT, Format::OpenaiChat);

@@ -175,6 +175,7 @@ mod tests {
         assert!(matches!(done, Ok(false)));
     }
 
+    // S0-84
     #[tokio::test]
     async fn a_count_takes_no_place_from_requests() {
         let gate = gate(1);

@@ -152,6 +152,7 @@ mod tests {
         ClassHint::of(&headers).class(api, &document)
     }
 
+    // S0-93
     #[test]
     fn clients_say_who_asks() {
         let body = r#"{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}"#;
@@ -175,6 +176,7 @@ mod tests {
         }
     }
 
+    // S0-93
     #[test]
     fn what_vs_code_does_by_itself_is_a_side_request_and_what_its_extensions_ask_is_not() {
         let body = r#"{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}"#;

@@ -99,6 +99,7 @@ mod tests {
         fields.iter().map(field).collect()
     }
 
+    // S0-08
     #[test]
     fn a_location_is_what_either_header_says() {
         let of = |fields: &[(&'static str, &'static str)]| Location::of(&headers(fields)).map(Location::name);
@@ -114,6 +115,7 @@ mod tests {
         }
     }
 
+    // S0-87
     #[test]
     fn an_intent_is_the_more_telling_word_and_never_a_text_of_the_header() {
         let of = |fields: &[(&'static str, &'static str)]| Intent::of(&headers(fields)).map(Intent::name);

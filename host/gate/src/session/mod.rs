@@ -281,6 +281,7 @@ mod tests {
         Document::parse(body.to_string().into(), Format::OpenaiResponses, &Limits::default()).unwrap()
     }
 
+    // S0-86
     #[test]
     fn turns_of_one_conversation_share_a_key() {
         let system = json!({ "role": "system", "content": "Be brief" });
@@ -309,6 +310,7 @@ mod tests {
         assert_ne!(Sessions::new(other, 10, BYTES).of(&turn("Hi"), &hint).key, key);
     }
 
+    // S0-08
     #[test]
     fn the_location_is_a_part_of_the_key() {
         let document = chat(&json!([{ "role": "user", "content": "Hi" }]));

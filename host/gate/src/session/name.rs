@@ -169,6 +169,7 @@ mod tests {
         json!({ "messages": list.collect::<Vec<_>>(), "metadata": { "user_id": user_id }, "system": system })
     }
 
+    // S0-86
     #[test]
     fn a_session_of_claude_code_has_one_name_wherever_it_stands() {
         let given = Name::Given(named(CLAUDE_CODE, SESSION));
@@ -207,6 +208,7 @@ mod tests {
         assert_ne!(of(Value::Null), of(json!("conv_1")));
     }
 
+    // S0-86
     #[test]
     fn gemini_cli_names_its_session_in_what_code_assist_wraps() {
         let asks = |session: Value, said: &str| {
@@ -223,6 +225,7 @@ mod tests {
         assert_ne!(of(asks(Value::Null, "Hi")), of(asks(Value::Null, "Ho")));
     }
 
+    // S0-86
     #[test]
     fn what_is_wider_only_tells_openings_apart() {
         let of = |extra: &[(&str, &str)], hint: Option<Hint>, said: &str| {

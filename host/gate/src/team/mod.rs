@@ -228,6 +228,7 @@ mod tests {
 
     /// However many runs there are, half as many pieces of their work are ready as the gate judges at
     /// a time: that is what any other request may wait behind.
+    // S4-26
     #[test]
     fn work_for_runs_takes_turns() {
         let teams = Teams::new(4);

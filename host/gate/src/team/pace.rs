@@ -139,6 +139,7 @@ mod tests {
     use super::*;
 
     /// However many runs are ready, a hop of anything else waits behind one piece a line.
+    // S4-26
     #[tokio::test]
     async fn a_hop_waits_behind_one_piece_a_line() {
         for width in [1, 2, 3] {

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use crate::stage::*;
 use crate::support::{Client, Upstream, answer, full, post};
 
+// S4-21
 #[tokio::test]
 async fn an_entry_that_fails_at_once_becomes_plain_chat() {
     for (api, streams) in every_way() {
@@ -45,6 +46,7 @@ async fn an_entry_that_fails_at_once_becomes_plain_chat() {
     }
 }
 
+// S4-21
 #[tokio::test]
 async fn a_provider_without_tools_has_the_entry_work_alone() {
     let model = Model::new([("lead", vec![says("Alone.")])].into());
@@ -67,6 +69,7 @@ async fn a_provider_without_tools_has_the_entry_work_alone() {
     assert_eq!(client.headers["leafgate-agents"], "single-agent");
 }
 
+// S4-24
 #[tokio::test]
 async fn a_run_ends_within_its_caps() {
     let mut small = team(&[agent("lead"), agent("reviewer")]);
@@ -86,6 +89,7 @@ async fn a_run_ends_within_its_caps() {
     );
 }
 
+// S4-16
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_no_upstream_call_open() {
     let (upstream, mut begins) = Upstream::fed().await;
@@ -158,6 +162,7 @@ async fn a_client_that_can_only_choose_models_chooses_an_agent_by_one() {
 
 /// Who waits for a model has no turn: a hundred runs wait for theirs at once, and a plain request
 /// passes them all.
+// S4-26
 #[tokio::test]
 async fn a_plain_request_does_not_queue_behind_a_hundred_runs() {
     let (ask, mut asked) = mpsc::unbounded_channel();
@@ -207,6 +212,7 @@ async fn a_plain_request_does_not_queue_behind_a_hundred_runs() {
 /// As many as a slow machine answers before a client of these tests gives up.
 const RUNS: usize = 100;
 
+// S4-26
 #[tokio::test]
 async fn many_runs_at_a_time_do_not_cross() {
     let upstream = Upstream::start(|seen| async move {

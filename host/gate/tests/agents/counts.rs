@@ -13,6 +13,7 @@ fn countable(mut body: Value) -> Value {
     body
 }
 
+// S4-19
 #[tokio::test]
 async fn a_count_is_of_what_the_entry_would_send() {
     for (path, count) in [("/messages", "/messages/count_tokens"), ("/responses", "/responses/input_tokens")]
@@ -101,6 +102,7 @@ async fn completions_are_refused_by_name_and_embeddings_pass() {
 }
 
 /// A client takes what comes from the team's base URL for the team's: what passes is a list.
+// S4-21
 #[tokio::test]
 async fn what_a_team_knows_nothing_of_is_refused_by_its_path_and_models_are_read() {
     let stage = Stage::new(&team(&[agent("lead")]), [("lead", vec![])].into()).await;
@@ -146,6 +148,7 @@ async fn what_a_team_knows_nothing_of_is_refused_by_its_path_and_models_are_read
 }
 
 /// What a team cannot do is said before anything is asked.
+// S4-21
 #[tokio::test]
 async fn what_only_a_provider_keeps_is_refused_with_what_to_send_instead() {
     let script = [("lead", vec![reads("a"), says("Done.")])].into();
@@ -203,6 +206,7 @@ async fn what_belongs_to_a_providers_tools_is_the_entrys_alone() {
 }
 
 /// A provider asks a server by itself: its tools count as the client's own do.
+// S3-21
 #[tokio::test]
 async fn an_entry_has_the_servers_all_of_whose_tools_it_may_call() {
     for (permission, servers) in [

@@ -52,6 +52,7 @@ impl Coming {
     }
 }
 
+// S4-13
 #[tokio::test]
 async fn the_entrys_words_come_as_they_are_said() {
     for (api, progress) in APIS.into_iter().flat_map(|(api, _)| [(api, true), (api, false)]) {
@@ -90,6 +91,7 @@ async fn signs_of_life_come_between_words() {
 }
 
 /// What was said cannot be taken back, so nothing is sent a second time.
+// S4-21
 #[tokio::test]
 async fn words_that_break_off_end_in_an_error_and_not_in_a_second_answer() {
     // The connection is lost, or the stream only stops.
@@ -117,6 +119,7 @@ async fn words_that_break_off_end_in_an_error_and_not_in_a_second_answer() {
 }
 
 /// Not those of agents that work side by side, and not where nobody asked for a stream.
+// S4-16
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_no_call_of_any_agent_open() {
     for (api, streams) in every_way() {
@@ -141,6 +144,7 @@ async fn a_client_that_goes_away_leaves_no_call_of_any_agent_open() {
     }
 }
 
+// S4-16
 #[tokio::test]
 async fn a_client_that_goes_away_after_some_words_leaves_no_upstream_call_open() {
     for (api, _) in APIS {
@@ -165,6 +169,7 @@ fn asks_a_reviewer() -> Script {
     [("lead", vec![asks, says("It is fine."), says("Again fine.")]), ("reviewer", vec![sees])].into()
 }
 
+// S4-13
 #[tokio::test]
 async fn the_work_of_others_shows_as_reasoning_where_the_team_says_so() {
     let told = "[agents] lead asks reviewer: Review it.\n[agents] reviewer: I see.\n[agents] reviewer reports: Nothing wrong.\n";
@@ -182,6 +187,7 @@ async fn the_work_of_others_shows_as_reasoning_where_the_team_says_so() {
 }
 
 /// A provider refuses reasoning that it has not signed, and a model would take it for its own.
+// S4-13
 #[tokio::test]
 async fn what_was_told_about_work_is_left_out_of_what_a_client_sends_again() {
     for (api, _) in APIS {
@@ -205,6 +211,7 @@ async fn what_was_told_about_work_is_left_out_of_what_a_client_sends_again() {
 }
 
 /// Who chooses the team as a model chooses another one in the middle of a conversation.
+// S4-13
 #[tokio::test]
 async fn what_was_told_is_left_out_of_a_conversation_that_goes_on_without_the_team() {
     for (api, path) in APIS {

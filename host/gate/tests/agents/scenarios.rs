@@ -9,6 +9,7 @@ fn result_texts(bodies: &[serde_json::Value]) -> String {
     bodies.iter().map(ToString::to_string).collect()
 }
 
+// S4-27
 #[tokio::test]
 async fn a_simple_task_needs_no_delegation() {
     for (api, streams) in every_way() {
@@ -28,6 +29,7 @@ async fn a_simple_task_needs_no_delegation() {
     }
 }
 
+// S4-27
 #[tokio::test]
 async fn work_is_delegated_to_one_and_its_report_is_the_result() {
     for (api, streams) in every_way() {
@@ -46,6 +48,7 @@ async fn work_is_delegated_to_one_and_its_report_is_the_result() {
     }
 }
 
+// S4-27
 #[tokio::test]
 async fn a_client_runs_the_tool_of_an_agent_two_levels_down() {
     for (api, streams) in every_way() {
@@ -70,6 +73,7 @@ async fn a_client_runs_the_tool_of_an_agent_two_levels_down() {
     }
 }
 
+// S4-27
 #[tokio::test]
 async fn nobody_delegates_to_one_who_waits_for_him() {
     for (api, streams) in every_way() {
@@ -85,6 +89,7 @@ async fn nobody_delegates_to_one_who_waits_for_him() {
     }
 }
 
+// S4-27
 #[tokio::test]
 async fn the_failure_of_an_agent_is_its_delegators_result() {
     for (api, streams) in every_way() {
@@ -100,6 +105,7 @@ async fn the_failure_of_an_agent_is_its_delegators_result() {
     }
 }
 
+// S4-05, S4-27
 #[tokio::test]
 async fn an_agent_has_the_tools_that_it_may_use() {
     for (api, streams) in every_way() {
@@ -123,6 +129,7 @@ async fn an_agent_has_the_tools_that_it_may_use() {
     }
 }
 
+// S4-22, S4-27
 #[tokio::test]
 async fn another_configuration_serves_the_next_run_and_not_this_one() {
     for (api, streams) in every_way() {
@@ -144,6 +151,7 @@ async fn another_configuration_serves_the_next_run_and_not_this_one() {
     }
 }
 
+// S4-22
 #[tokio::test]
 async fn another_policy_judges_the_next_run_and_not_this_one() {
     for (api, streams) in every_way() {
@@ -191,6 +199,7 @@ async fn delegations_of_one_answer_run_side_by_side_and_their_results_stand_in_c
     }
 }
 
+// S4-18
 #[tokio::test]
 async fn prompts_may_be_sent_as_a_users_words() {
     for (api, streams) in every_way() {

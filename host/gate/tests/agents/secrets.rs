@@ -27,6 +27,7 @@ async fn a_secret_that_a_delegated_agent_read_is_one_token_in_every_frame_and_co
     }
 }
 
+// S4-23
 #[tokio::test]
 async fn a_second_client_with_a_copied_call_id_reaches_no_frame() {
     for (api, streams) in every_way() {
@@ -81,6 +82,7 @@ async fn a_call_of_a_delegated_agent_is_decided_about_like_any_other() {
     }
 }
 
+// S4-23
 #[tokio::test]
 async fn a_hostile_use_puts_no_line_into_a_prompt() {
     let mut hostile = agent("helper");

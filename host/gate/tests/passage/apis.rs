@@ -411,6 +411,7 @@ reason = "Asks the other one bit by bit"
 }
 
 /// The first answer holds nothing to restore, and yet its name leads the next turn into the same conversation.
+// S0-86
 #[tokio::test]
 async fn a_conversation_without_secrets_keeps_its_thread() {
     for streams in [false, true] {

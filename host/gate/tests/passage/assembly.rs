@@ -122,6 +122,7 @@ async fn a_secret_of_a_context_file_leaves_as_a_token_and_comes_back() {
     assert!(answer.text().contains(EMAIL), "{}", answer.text());
 }
 
+// S3-23
 #[tokio::test]
 async fn a_turn_keeps_its_words_while_tools_run_and_the_next_one_reads_again() {
     let (upstream, vault) = (Upstream::silent().await, Vault::new());
@@ -200,6 +201,7 @@ async fn a_compressed_request_leaves_decoded_once_it_was_made_anew() {
     assert_eq!(texts(&upstream.only().body).len(), 3);
 }
 
+// S3-01
 #[tokio::test]
 async fn all_apis_that_name_their_model_are_made() {
     let (upstream, vault) = (Upstream::silent().await, Vault::new());
@@ -223,6 +225,7 @@ async fn all_apis_that_name_their_model_are_made() {
 }
 
 /// What is counted is what would be sent. Options that no count takes stay behind: providers refuse them.
+// S3-01
 #[tokio::test]
 async fn a_count_is_made_of_what_would_be_sent() {
     let (upstream, vault) = (Upstream::silent().await, Vault::new());

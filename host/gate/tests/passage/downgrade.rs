@@ -66,6 +66,7 @@ fn asks() -> Value {
     })
 }
 
+// S3-18, S3-19
 #[tokio::test]
 async fn what_a_provider_refuses_is_left_out_one_by_one() {
     let (upstream, gate) = picky_gate(ALL).await;
@@ -82,6 +83,7 @@ async fn what_a_provider_refuses_is_left_out_one_by_one() {
     assert_eq!((sent[4].get("tools"), &sent[4]["model"]), (None, &json!("o")));
 }
 
+// S3-20
 #[tokio::test]
 async fn what_the_profile_does_not_allow_is_the_clients_to_know() {
     let (upstream, gate) = picky_gate("downgrade = { on = [\"tools\"] }").await;
@@ -156,6 +158,7 @@ fn events(stream: &str) -> Vec<Value> {
     stream.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect()
 }
 
+// S3-17
 #[tokio::test]
 async fn an_answer_in_one_piece_is_replayed_as_the_stream_that_was_asked_for() {
     let upstream = Upstream::start(|_| async { says("Hello you.") }).await;
@@ -172,6 +175,7 @@ async fn an_answer_in_one_piece_is_replayed_as_the_stream_that_was_asked_for() {
     assert!(streamed.text().trim_end().ends_with("data: [DONE]"), "{}", streamed.text());
 }
 
+// S3-17
 #[tokio::test]
 async fn a_provider_that_cannot_stream_is_asked_without_and_its_answer_replayed() {
     let asked = Arc::new(AtomicUsize::new(0));
@@ -206,6 +210,7 @@ async fn a_provider_that_cannot_stream_is_asked_without_and_its_answer_replayed(
 }
 
 /// Of Gemini, where the path says model and method.
+// S3-18
 #[tokio::test]
 async fn a_request_to_gemini_is_made_lessened_and_its_answer_replayed() {
     let upstream = Upstream::start(|seen| async move {

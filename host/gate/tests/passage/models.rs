@@ -29,6 +29,7 @@ fn targets(upstream: &Upstream) -> Vec<String> {
 const PROFILE: &str =
     "[[assemble]]\nid = \"other\"\nmatch = { format = [\"gemini\", \"openai-chat\"] }\nmodel = \"big 2.5\"\n";
 
+// S3-20
 #[tokio::test]
 async fn a_profile_names_the_model_in_the_path() {
     let upstream = Upstream::silent().await;
@@ -70,6 +71,7 @@ fn refusing(message: &str) -> Response<Body> {
     refusal
 }
 
+// S3-20
 #[tokio::test]
 async fn a_model_that_is_not_there_is_another_one_in_the_path() {
     let upstream = Upstream::start(|seen| async move {

@@ -15,6 +15,7 @@ async fn off(upstream: &str) -> Running {
     gate_of(config, REDACT_EMAIL).await
 }
 
+// S0-11
 #[tokio::test]
 async fn everything_passes_as_it_comes() {
     let upstream = Upstream::start(|seen| async move { answer("x/y", full(seen.body)) }).await;
@@ -52,6 +53,7 @@ async fn a_page_of_another_site_is_refused_all_the_same() {
     assert_eq!((answer.status.as_u16(), upstream.seen().len()), (403, 0));
 }
 
+// S0-11
 #[tokio::test]
 async fn an_upgraded_connection_passes_in_both_directions() {
     // An upstream that agrees to any protocol, and then says everything twice.

@@ -66,6 +66,7 @@ impl Recorder for Kept {
     }
 }
 
+// S0-115
 #[tokio::test]
 async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
     let upstream =

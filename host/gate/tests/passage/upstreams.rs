@@ -94,6 +94,7 @@ async fn an_upstream_has_its_own_policy_and_its_own_way_with_answers() {
     assert!(String::from_utf8_lossy(&open.seen()[1].body).contains(&email_token()));
 }
 
+// S0-121
 #[tokio::test]
 async fn what_is_no_json_is_one_text_where_its_path_is_named() {
     let first = Upstream::silent().await;

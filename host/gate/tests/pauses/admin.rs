@@ -38,6 +38,7 @@ async fn a_health_check_needs_no_token_and_says_nothing() {
     assert_eq!(attack(&house, Method::GET, "/health/x", &[no_token], "").await.status, 401);
 }
 
+// S0-124
 #[tokio::test]
 async fn who_may_not_call_learns_and_changes_nothing() {
     let house = House::start().await;
@@ -101,6 +102,7 @@ async fn the_data_port_is_no_admin_api_and_takes_no_foreign_pages() {
     assert_eq!(house.gate.status().requests.refused, 3);
 }
 
+// S0-27, S0-124
 #[tokio::test]
 async fn bad_calls_are_answered_in_words() {
     let house = House::with(RULES, Reply::echo(), |config| config.limits.command = 1000).await;
@@ -161,6 +163,7 @@ async fn bad_calls_are_answered_in_words() {
     assert_eq!(house.turn(&id).await.version, before.version);
 }
 
+// S0-33
 #[tokio::test]
 async fn a_turn_shows_every_leaf_once_and_every_edit_with_its_author() {
     let house = House::start().await;
@@ -236,6 +239,7 @@ fn leaves(value: &Value, pointer: String, found: &mut Vec<String>) {
     }
 }
 
+// S0-102
 #[tokio::test]
 async fn a_list_shows_the_beginning_of_a_long_name_and_the_request_all_of_it() {
     let house = House::start().await;
@@ -252,6 +256,7 @@ async fn a_list_shows_the_beginning_of_a_long_name_and_the_request_all_of_it() {
     client.await.unwrap().refusal();
 }
 
+// S0-07, S0-80
 #[tokio::test]
 async fn a_diff_masks_what_came_and_names_what_is_left_out() {
     let house = House::start().await;
@@ -283,6 +288,7 @@ async fn a_diff_masks_what_came_and_names_what_is_left_out() {
     assert!(restored.sections.iter().all(|section| !section.deleted));
 }
 
+// S0-61, S0-105
 #[tokio::test]
 async fn events_tell_the_life_of_a_turn_in_order() {
     let house = House::start().await;
@@ -367,6 +373,7 @@ async fn invariant_6_a_key_that_holds_a_finding_stands_in_no_view_and_its_place_
     assert_eq!(client.await.unwrap().status, 400);
 }
 
+// S0-120
 #[tokio::test]
 async fn metrics_count_what_happens_and_hold_no_content() {
     let house = House::start().await;
@@ -441,6 +448,7 @@ async fn the_dashboard_of_the_examples_asks_for_what_there_is() {
     assert!(count > 15, "{count}");
 }
 
+// S0-05, S0-17, S0-81
 #[tokio::test]
 async fn a_turn_says_how_many_tokens_it_is_and_what_its_model_takes() {
     let house = House::start().await;

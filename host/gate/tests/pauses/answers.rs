@@ -11,6 +11,7 @@ use crate::answering::{ADDRESS, ASK, BUFFERED, everywhere, house, model, read, r
 use crate::logs;
 use crate::support::{Answer, House, LONG, Reply, SOON, ask};
 
+// S3-21
 #[tokio::test]
 async fn what_is_let_go_leaves_byte_for_byte() {
     let words =
@@ -27,6 +28,7 @@ async fn what_is_let_go_leaves_byte_for_byte() {
     }
 }
 
+// S3-21
 #[tokio::test]
 async fn a_person_changes_what_a_tool_is_called_with() {
     let words = model("I run it", &[("run_sql", json!({ "q": "drop table" }))]);
@@ -48,6 +50,7 @@ async fn a_person_changes_what_a_tool_is_called_with() {
     }
 }
 
+// S3-21
 #[tokio::test]
 async fn what_a_person_refuses_is_refused_in_the_models_words() {
     let words = model("I run it", &[("run_sql", json!({ "q": "drop table" }))]);
@@ -70,6 +73,7 @@ async fn what_a_person_refuses_is_refused_in_the_models_words() {
     assert!(logs::logged().contains("answer=\"refused\""));
 }
 
+// S3-21
 #[tokio::test]
 async fn a_person_decides_about_each_call_by_itself() {
     let words = model(
@@ -203,6 +207,7 @@ async fn a_client_that_goes_away_takes_its_calls_along() {
     assert_eq!(over.holds[0].rule, "ask");
 }
 
+// S3-21
 #[tokio::test]
 async fn a_profile_says_which_calls_wait() {
     let profile = |rest: &str| {

@@ -85,6 +85,7 @@ async fn told(rules: &str, api: Api, stream: bool, sent: String) -> Answer {
     house.send_raw(request(&house, api, stream)).await.unwrap()
 }
 
+// S3-24
 #[tokio::test]
 async fn what_stands_beside_the_models_words_is_judged_too() {
     for (api, stream) in everywhere() {

@@ -102,6 +102,7 @@ async fn sessions_of_their_own_cross_nothing_though_all_else_is_in_common() {
     }
 }
 
+// S0-08
 #[tokio::test]
 async fn locations_of_one_session_cross_nothing() {
     let at = |place| Party { header: Some(("openai-intent", place)), ..FIRST };

@@ -24,6 +24,7 @@ fn refused(answer: &Answer, code: &str, words: &str) {
     assert!(message.contains(words), "{message}");
 }
 
+// S0-53, S0-56, S0-58
 #[tokio::test]
 async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
     let house = House::start().await;
@@ -59,6 +60,7 @@ async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
     assert_eq!(house.upstream.received().len(), 3);
 }
 
+// S0-51
 #[tokio::test]
 async fn the_next_turn_pauses_and_the_one_after_it_does_not() {
     let house = House::start().await;
@@ -73,6 +75,7 @@ async fn the_next_turn_pauses_and_the_one_after_it_does_not() {
     assert_eq!(first.await.unwrap().status, 200);
 }
 
+// S0-57
 #[tokio::test]
 async fn another_question_takes_the_place_of_the_one_that_waits_by_a_mode() {
     let house = House::start().await;
@@ -111,6 +114,7 @@ async fn a_cancel_holds_however_the_client_asks_again() {
     assert_eq!(other.await.unwrap().status, 200);
 }
 
+// S0-119
 #[tokio::test]
 async fn another_model_begins_the_conversation_anew() {
     let house = House::start().await;
@@ -123,6 +127,7 @@ async fn another_model_begins_the_conversation_anew() {
     assert_eq!(second.await.unwrap().status, 200);
 }
 
+// S0-93
 #[tokio::test]
 async fn agents_and_side_requests_pass_a_mode_and_wait_behind_nobody() {
     let house = House::start().await;
@@ -146,6 +151,7 @@ async fn agents_and_side_requests_pass_a_mode_and_wait_behind_nobody() {
     assert_eq!(house.pending().await.len(), 1);
 }
 
+// S0-94, S0-95, S0-96, S0-97, S0-98, S0-99
 #[tokio::test]
 async fn the_monitor_lists_what_agents_asked_and_nothing_of_what_they_said() {
     let house = House::start().await;
@@ -183,6 +189,7 @@ async fn the_monitor_lists_what_agents_asked_and_nothing_of_what_they_said() {
     assert_eq!(held.await.unwrap().status, 200);
 }
 
+// S0-87, S0-89, S0-90, S0-117, S0-118
 #[tokio::test]
 async fn conversations_are_listed_selected_followed_and_closed() {
     let house = House::start().await;
@@ -220,6 +227,7 @@ async fn conversations_are_listed_selected_followed_and_closed() {
 }
 
 /// Each process knows its own conversations, turns and mode, and the token of one opens no other.
+// S0-91, S0-92
 #[tokio::test]
 async fn two_gates_know_nothing_of_each_other() {
     let (one, other) = (House::start().await, House::start().await);
@@ -311,6 +319,7 @@ async fn hundreds_of_turns_wait_by_a_mode_and_are_given_up_at_once() {
     assert!(house.upstream.received().is_empty());
 }
 
+// S0-14
 #[tokio::test]
 async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() {
     let listed = |path: &'static str| {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANARY, House, RULES, Reply, SOON, ask, chat};
 
+// S0-122
 #[tokio::test]
 async fn what_our_edits_made_invalid_waits_until_they_are_taken_back() {
     let rules = "[[rule]]\nid = 'none'\nmatch = { section = 'user' }\naction = 'delete'\n";
@@ -26,6 +27,7 @@ async fn what_our_edits_made_invalid_waits_until_they_are_taken_back() {
     assert_eq!(house.upstream.received(), [Bytes::from(chat("hello").to_string())], "as it came, and once");
 }
 
+// S0-02, S0-63, S0-65, S0-108
 #[tokio::test]
 async fn invariant_4_a_resume_sends_exactly_the_bytes_that_were_shown() {
     let house = House::start().await;
@@ -51,6 +53,7 @@ async fn invariant_4_a_resume_sends_exactly_the_bytes_that_were_shown() {
     assert_eq!(events.until(&paused.id, State::Resumed).await.generation, paused.generation);
 }
 
+// S0-34, S0-43, S1-11
 #[tokio::test]
 async fn invariant_11_an_edit_that_is_undone_leaves_the_very_bytes() {
     let house = House::start().await;
@@ -114,6 +117,7 @@ async fn a_key_in_the_query_is_shown_to_nobody_and_leaves_as_it_came() {
     assert_eq!(house.upstream.targets(), ["/v1beta/models/m:generateContent?alt=json&key=renewed"]);
 }
 
+// S0-01, S0-40, S1-18
 #[tokio::test]
 async fn an_edit_is_what_leaves() {
     let house = House::start().await;
@@ -129,6 +133,7 @@ async fn an_edit_is_what_leaves() {
     assert_eq!(sent["messages"].as_array().unwrap().len(), 3);
 }
 
+// S0-108
 #[tokio::test]
 async fn an_edit_that_brings_a_secret_in_is_redacted_before_it_is_shown_and_no_undo_brings_it_back() {
     let house = House::start().await;
@@ -159,6 +164,7 @@ fn leaf<'t>(turn: &'t leafgate_admin::TurnView, pointer: &str) -> &'t str {
     leaves.find(|leaf| leaf.pointer == pointer).unwrap().text.expose()
 }
 
+// S0-01, S0-10
 #[tokio::test]
 async fn a_stale_digest_is_refused() {
     let house = House::start().await;
@@ -193,6 +199,7 @@ async fn what_a_rule_blocks_cannot_be_resumed_until_it_is_undone() {
     assert_eq!(client.await.unwrap().status, 200);
 }
 
+// S0-53, S0-63
 #[tokio::test]
 async fn a_cancelled_request_is_refused_in_its_dialect_and_never_sent() {
     let house = House::start().await;
@@ -210,6 +217,7 @@ async fn a_cancelled_request_is_refused_in_its_dialect_and_never_sent() {
     assert_eq!((counts.paused, counts.cancelled, counts.forwarded, counts.blocked), (1, 1, 0, 0));
 }
 
+// S0-54
 #[tokio::test]
 async fn a_deadline_cancels_where_nothing_else_is_said() {
     let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.timeout = SOON).await;
@@ -232,6 +240,7 @@ async fn a_deadline_resumes_where_the_rule_says_so() {
     assert_eq!(house.upstream.received(), [body.to_string()]);
 }
 
+// S0-117
 #[tokio::test]
 async fn a_client_that_goes_away_takes_its_turn_along_after_a_while() {
     let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.linger = SOON).await;
@@ -259,6 +268,7 @@ async fn a_turn_without_a_client_is_not_sent() {
     assert_eq!(house.upstream.received().len(), 0);
 }
 
+// S0-46
 #[tokio::test]
 async fn a_compressed_body_leaves_as_it_came_unless_it_was_edited() {
     let house = House::start().await;
@@ -297,6 +307,7 @@ async fn a_gate_that_stops_answers_who_waits() {
     assert_eq!(house.upstream.received().len(), 0);
 }
 
+// S0-60, S0-127
 #[tokio::test]
 async fn a_request_that_no_rule_pauses_is_not_held_up_by_one_that_waits() {
     let house = House::start().await;

@@ -45,6 +45,7 @@ async fn what_is_shown_is_what_the_profile_made_and_what_leaves() {
     assert_eq!(house.upstream.received(), [payload.body.expose()]);
 }
 
+// S3-19
 #[tokio::test]
 async fn an_approved_body_asks_again_before_it_leaves_in_another_form() {
     let rules = rules("downgrade = { on = [\"tools\"] }\n");
@@ -80,6 +81,7 @@ async fn a_person_who_cancels_the_lesser_form_has_nothing_sent() {
     assert_eq!(house.upstream.received().len(), 1);
 }
 
+// S3-20
 #[tokio::test]
 async fn a_person_may_choose_another_model_for_one_that_is_not_there() {
     let rules = rules("downgrade = { else = \"pause\" }\n");

@@ -106,6 +106,7 @@ async fn a_released_value_is_shown_leaves_and_is_redacted_in_the_next_request() 
     assert!(!String::from_utf8_lossy(&house.upstream.received()[1]).contains(EMAIL));
 }
 
+// S0-42
 #[tokio::test]
 async fn undo_and_reset_take_a_release_back() {
     let house = House::with(RULES, Reply::echo(), |_| {}).await;

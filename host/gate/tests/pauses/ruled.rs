@@ -126,6 +126,7 @@ async fn told(
     ((parts.into_iter().map(|(_, outcome, _)| outcome).collect(), rules), house.gate.status())
 }
 
+// S0-16
 #[tokio::test]
 async fn what_becomes_of_an_answer_is_counted_and_told() {
     use AnswerOutcome::{Approved, Blocked, Changed, Edited, Held, Refused};
@@ -229,6 +230,7 @@ async fn invariant_7_an_answer_that_cannot_be_judged_counts_as_blocked() {
     }
 }
 
+// S0-120
 #[tokio::test]
 async fn rules_about_answers_are_in_the_metrics() {
     let house = house(BUFFERED, Api::Chat, false, &model(ADDRESS, &[])).await;

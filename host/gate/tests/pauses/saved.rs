@@ -52,6 +52,7 @@ fn error(answer: &Answer) -> (u16, ErrorCode) {
     (answer.status, answer.json::<leafgate_admin::ApiError>().code)
 }
 
+// S0-66, S0-74, S0-75, S0-76
 #[tokio::test]
 async fn what_a_person_edits_while_capturing_is_applied_to_later_turns() {
     let house = House::start().await;
@@ -106,6 +107,7 @@ async fn what_a_person_edits_while_capturing_is_applied_to_later_turns() {
     assert_eq!(sent(&house, SYSTEM), kind);
 }
 
+// S0-68, S0-69, S0-75
 #[tokio::test]
 async fn capture_is_armed_again_by_hand_and_by_removing_everything() {
     let house = House::start().await;
@@ -176,6 +178,7 @@ async fn edits_are_applied_under_no_other_mode_and_a_waiting_turn_becomes_a_capt
     assert_eq!(sent(&house, SYSTEM), "Be kind");
 }
 
+// S0-67
 #[tokio::test]
 async fn what_drifts_is_told_or_waits_as_the_edit_says() {
     let house = House::start().await;
@@ -215,6 +218,7 @@ async fn what_drifts_is_told_or_waits_as_the_edit_says() {
 
 /// Another client that names its conversation as the first one does gets none of its edits, unless
 /// the conversation is the same to everything that the gate knows.
+// S0-70
 #[tokio::test]
 async fn another_conversation_sees_no_saved_edits_whatever_it_calls_itself() {
     let house = House::start().await;
@@ -313,6 +317,7 @@ async fn invariant_10_a_pinned_leaf_is_neither_captured_nor_changed() {
     );
 }
 
+// S0-71, S0-77
 #[tokio::test]
 async fn a_turn_is_saved_by_hand_and_a_capture_shows_its_first_sections() {
     let house = House::start().await;
@@ -358,6 +363,7 @@ async fn a_turn_is_saved_by_hand_and_a_capture_shows_its_first_sections() {
     assert_eq!(error(&unknown), (404, ErrorCode::NotFound));
 }
 
+// S0-66
 #[tokio::test]
 async fn a_conversation_that_saved_nothing_captures_for_itself() {
     let house = House::start().await;

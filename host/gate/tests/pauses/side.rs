@@ -91,6 +91,7 @@ async fn beside(events: &mut crate::support::Events) -> TurnSummary {
     }
 }
 
+// S0-93
 #[tokio::test]
 async fn a_person_is_asked_once_for_a_message_and_what_repeats_it() {
     let house = House::with(RULES, Reply::echo(), copilots).await;

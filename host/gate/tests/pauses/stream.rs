@@ -47,6 +47,7 @@ fn error(stream: &str) -> Value {
     serde_json::from_str::<Value>(data).unwrap()["error"].clone()
 }
 
+// S0-54
 #[tokio::test]
 async fn before_the_grace_period_is_over_an_error_has_a_status() {
     let house = House::start().await;
@@ -124,6 +125,7 @@ fn joined(stream: &str) -> String {
     events.filter_map(text).collect()
 }
 
+// S0-56
 #[tokio::test]
 async fn where_it_is_wanted_a_cancel_is_the_models_words_and_nothing_is_sent() {
     let said = "held by this gate (rule `production`): Request canceled before sending.";
@@ -167,6 +169,7 @@ async fn where_it_is_wanted_a_cancel_is_the_models_words_and_nothing_is_sent() {
     }
 }
 
+// S0-56
 #[tokio::test]
 async fn what_is_no_models_turn_and_what_nobody_decided_about_stay_errors() {
     let house = House::with(RULES, Reply::echo(), |config| {
@@ -270,6 +273,7 @@ async fn a_client_that_leaves_a_begun_stream_is_noticed() {
     events.until(&id, leafgate_admin::State::Disconnected).await;
 }
 
+// S0-54
 #[tokio::test]
 async fn who_did_not_ask_for_a_stream_hears_nothing_before_the_answer() {
     let house = house(Reply::echo(), SOON).await;

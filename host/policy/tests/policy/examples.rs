@@ -68,6 +68,7 @@ fn the_demo_policy_loads_with_its_plugins() {
     assert_eq!(text, format!("{} of {}", token("EMAIL", EMAIL), token("NAME", "Marlene Okafor")));
 }
 
+// S3-10
 #[test]
 fn the_vault_policy_makes_requests_of_notes_a_picture_and_a_map() {
     let policy = load_folder(&examples("vault"), &Fakes::default()).unwrap_or_else(|error| panic!("{error}"));

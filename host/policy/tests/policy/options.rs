@@ -28,6 +28,7 @@ fn names(evaluation: &Evaluation) -> Option<Vec<String>> {
     Some(sent(evaluation).get("tools")?.as_array()?.iter().map(name).collect())
 }
 
+// S4-05
 #[test]
 fn tools_are_kept_and_dropped_by_name() {
     let body = offering(&["Read", "Bash", "mcp__docs__find", "mcp__mail__send"]);
@@ -86,6 +87,7 @@ fn a_tool_without_a_name_is_known_by_its_type() {
 }
 
 /// What a server offers stands in no request, unless the request says which of it may be called.
+// S3-21
 #[test]
 fn a_filter_reaches_the_tools_of_servers() {
     let left = |body: &Value, format, filter: &str| {

@@ -247,6 +247,7 @@ fn a_person_who_changes_the_latest_message_changes_what_rules_look_at() {
     assert!(draft.reread(&Limits::default()).is_ok());
 }
 
+// S0-93
 #[test]
 fn a_pause_lets_sub_agents_pass_where_it_says_so() {
     let rules = "[[rule]]\nid='look'\nmatch={}\naction='pause'\nsubagents='skip'\n";

@@ -44,6 +44,7 @@ fn sets(pointer: &'static str, text: String) -> impl FnOnce(&mut Draft) -> Vec<H
     }
 }
 
+// S0-78
 #[test]
 fn a_saved_edit_finds_redacted_texts_and_rules_rewrite_after_it() {
     let body = chat(&format!("Write to {EMAIL}"));
@@ -80,6 +81,7 @@ fn invariant_10_what_a_saved_edit_writes_is_redacted_before_any_rule_sees_it() {
     assert_eq!(sent_at(&put_in, "/messages/0/content"), format!("Ask {}.", token("EMAIL", EMAIL)));
 }
 
+// S0-78
 #[test]
 fn invariant_10_a_leaf_that_a_rule_pinned_takes_no_saved_edit() {
     let body = json!({ "messages": [{ "role": "system", "content": "Be brief" }, { "role": "user", "content": "Hi" }] });

@@ -34,6 +34,7 @@ fn kinds(evaluation: &Evaluation) -> Vec<SectionKind> {
     evaluation.draft.document().sections().iter().map(|section| section.kind).collect()
 }
 
+// S0-23
 #[test]
 fn a_rule_overrides_the_kind_of_a_section_for_all_that_look_later() {
     let policy = policy(BOILERPLATE);
@@ -121,6 +122,7 @@ fn two(first: &str) -> Value {
     ]})
 }
 
+// S0-30
 #[test]
 fn what_is_protected_is_changed_by_nobody_but_redaction() {
     let policy = policy(PROTECTED);

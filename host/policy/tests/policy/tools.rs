@@ -20,6 +20,7 @@ fn stripped(format: Format, body: &Value) -> Value {
     sent(&evaluation)
 }
 
+// S3-07
 #[test]
 fn no_trace_of_tools_is_left_and_what_was_said_beside_them_stays() {
     let call = json!([{ "id": "c1", "type": "function", "function": { "name": "read", "arguments": "{}" } }]);
@@ -138,6 +139,7 @@ fn a_pinned_call_keeps_its_exchange_and_a_request_without_tools_is_untouched() {
     assert!(!evaluation.draft.is_dirty() && evaluation.report.rules[0].edits > 0);
 }
 
+// S3-22
 #[test]
 fn every_property_is_required_at_every_depth_and_strict_is_gone() {
     let schema = |required: bool| {

@@ -71,6 +71,7 @@ mod tests {
 
     use super::*;
 
+    // S0-96
     #[test]
     fn a_request_is_headed_by_session_agent_and_time_with_a_line_for_each_section() {
         let request = SubagentView {

@@ -96,6 +96,7 @@ mod tests {
         rows.iter().map(|row| row.0.iter().map(|piece| piece.text()).collect()).collect()
     }
 
+    // S0-100, S0-101
     #[test]
     fn chosen_fields_are_shown_in_their_order_and_the_budget_in_any_case() {
         let budget = "token budget    23% (46000/200000), an estimate";
@@ -105,6 +106,7 @@ mod tests {
         assert_eq!(shown(&chosen), ["dirty           no", "model           gpt-4o", budget]);
     }
 
+    // S0-83
     #[test]
     fn a_budget_waits_for_data_where_the_model_is_not_known() {
         assert_eq!(budget_text(&tokens(None, true)), "awaiting data (46000 tokens, an estimate)");

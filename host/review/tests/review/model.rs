@@ -118,6 +118,7 @@ fn a_section_whose_parent_is_missing_stands_at_the_edge() {
     assert_eq!((outline.entry(3).unwrap().depth, outline.entry(3).unwrap().end), (0, 4));
 }
 
+// S0-49, S0-82
 #[test]
 fn a_turn_shows_its_tokens() {
     let mut turn = turn();

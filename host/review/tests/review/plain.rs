@@ -60,6 +60,7 @@ fn a_turn_is_opened_edited_and_sent() {
     assert_eq!(desk.resumed.len(), 1);
 }
 
+// S0-59
 #[test]
 fn several_turns_are_listed_and_none_is_decided_by_leaving() {
     let mut desk = FakeDesk::with(&[AGENT, r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#]);

@@ -26,6 +26,7 @@ fn a_list_of_turns() {
     insta::assert_snapshot!("an_empty_list", Player::new(&[]).screen());
 }
 
+// S0-65
 #[test]
 fn why_it_waits() {
     insta::assert_snapshot!(Player::new(&[AGENT]).screen());
@@ -163,6 +164,7 @@ fn typed_text_is_discarded_only_after_a_question() {
     assert!(player.screen().contains("What was typed is discarded."));
 }
 
+// S0-42
 #[test]
 fn a_deleted_section_says_so() {
     insta::assert_snapshot!(Player::new(&[AGENT]).keys("home jjjjjjjj d").screen());
@@ -173,6 +175,7 @@ fn a_deleted_section_says_so() {
     assert!(!player.screen().contains("by person]") && player.screen().contains("0 edits"));
 }
 
+// S0-79
 #[test]
 fn a_diff_follows_edits() {
     let edits = "end enter end e ^u 'Look_again alt-enter 'Be_brief enter esc D";
@@ -292,6 +295,7 @@ fn the_next_turn_is_captured_where_edits_are_applied() {
     assert!(turn.contains("Auto-apply saved edits · Capturing next turn"), "{turn}");
 }
 
+// S0-96
 #[test]
 fn what_agents_asked_is_listed_and_follows() {
     let two = |desk: &mut FakeDesk| {
@@ -307,6 +311,7 @@ fn what_agents_asked_is_listed_and_follows() {
     assert!(Player::new(&[]).keys("A").screen().contains("No agent that another one started has asked yet."));
 }
 
+// S0-106
 #[test]
 fn metadata_is_shown_and_without_a_turn_it_is_said_what_to_do() {
     insta::assert_snapshot!(Player::new(&[AGENT]).keys("end d M").screen());
@@ -320,6 +325,7 @@ fn metadata_is_shown_and_without_a_turn_it_is_said_what_to_do() {
     assert!(undone.lines().any(|line| line.starts_with("dirty") && line.ends_with(" no")), "{undone}");
 }
 
+// S1-08
 #[test]
 fn an_edit_of_a_deleted_section_puts_it_back() {
     let mut player = Player::new(&[AGENT]).keys("end d enter end e");
@@ -425,6 +431,7 @@ fn a_small_terminal_can_only_cancel() {
     assert_eq!(desk.cancelled, ["t1"]);
 }
 
+// S0-124
 #[test]
 fn hostile_text_is_shown_as_numbers() {
     let body = hostile_body();
@@ -475,6 +482,7 @@ fn a_search_goes_round() {
     insta::assert_snapshot!(Player::new(&[AGENT]).keys("/ 'data").screen());
 }
 
+// S0-61
 #[test]
 fn a_turn_that_arrives_rings_and_opens_on_an_empty_list() {
     let arrived = FakeDesk::with(&[AGENT]).pending().unwrap().remove(0);
@@ -501,6 +509,7 @@ fn time_passes_and_failures_are_told() {
     );
 }
 
+// S0-59
 #[test]
 fn leaving_decides_nothing() {
     let mut player = Player::new(&[AGENT, OTHER]).keys("enter q");

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use self::kit::{body, delta, files, head, keys, noise, open, policy, request, secret, taken};
 
+// S0-16, S0-116
 #[test]
 fn a_request_and_its_answer_come_back_masked() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,6 +112,7 @@ fn a_conversation_is_found_by_what_lists_show_of_its_key() {
     }
 }
 
+// S3-24
 #[test]
 fn an_answer_is_saved_while_it_comes_but_for_its_last_word() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,6 +167,7 @@ fn a_stream_that_ends_within_a_secret_leaves_nothing_of_it() {
     }
 }
 
+// S3-25
 #[test]
 fn calls_are_put_together_and_their_arguments_masked_like_json() {
     let folder = tempfile::tempdir().unwrap();
@@ -315,6 +318,7 @@ fn no_digest_in_an_export_is_computable_without_the_key() {
     }
 }
 
+// S0-115
 #[test]
 fn what_left_is_compared_with_what_was_agreed_to() {
     let folder = tempfile::tempdir().unwrap();

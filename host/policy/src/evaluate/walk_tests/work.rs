@@ -40,6 +40,7 @@ fn evaluate(policy: &Policy, turns: usize) -> Evaluation {
     policy.evaluate(document(&body.to_string(), Format::OpenaiChat), &CONTEXT, &vault())
 }
 
+// S0-09
 #[test]
 fn a_hundred_times_the_rules_look_at_no_more_and_do_the_same() {
     let outcome = |count| {
