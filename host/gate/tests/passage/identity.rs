@@ -1,18 +1,13 @@
 //! Invariant 1: a request that nothing edits leaves byte for byte as it came.
 
 use std::io::Write;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use leafgate_gate::session_key;
-use leafgate_policy::{Context, Verdict};
-use leafgate_tree::{Document, Format, Limits};
-use leafgate_vault::Vault;
 use proptest::prelude::*;
 
 use crate::fixtures;
-use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, keys, policy, post, says};
+use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, post, says};
 
 /// Matches everything and changes nothing.
 const WATCHES: &str = r#"
@@ -104,6 +99,7 @@ fn json_text() -> impl Strategy<Value = String> {
     })
 }
 
+// S0-12
 #[test]
 fn untouched_is_identical_over_any_json() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -187,77 +183,4 @@ async fn a_rule_that_warns_changes_nothing_and_the_answer_names_it() {
     let watches = gate(WATCHES, &upstream.url()).await;
     let mut client = Client::connect(watches.address).await;
     assert!(client.whole(chat(body)).await.headers.get("leafgate-warnings").is_none());
-}
-
-/// Rules that write in several ways, with an exception.
-const WRITES: &str = r#"
-[[rule]]
-id = "words"
-match = {}
-detect = ["own/words"]
-action = "redact"
-on_unredactable = "pause"
-
-[[rule]]
-id = "polite"
-match = { latest = true, kind = "text" }
-action = "rewrite"
-append = " please"
-
-[[rule]]
-id = "steady"
-match = {}
-when = "request.tools < 100"
-action = "rewrite"
-options = { temperature = 0 }
-
-[[rule]]
-id = "no-shell"
-match = { role = "assistant" }
-action = "filter-tools"
-drop = ["*ash*", "*hell*"]
-
-[[detector]]
-id = "words"
-words = ["file", "folder"]
-
-[[exception]]
-value = "folder"
-reason = "It is no secret"
-by = "platform"
-until = "never"
-"#;
-
-/// What a test of a policy or `leafgate apply` shows is what a gate does.
-#[tokio::test]
-async fn a_policy_does_the_same_offline_and_in_a_gate() {
-    let (rules, keys) = (policy(WRITES), keys());
-    let (mut edited, mut held) = (0, 0);
-    for (path, format) in [
-        ("/v1/chat/completions", Format::OpenaiChat),
-        ("/v1/responses", Format::OpenaiResponses),
-        ("/v1/messages", Format::AnthropicMessages),
-    ] {
-        let upstream = Upstream::silent().await;
-        let gate = gate(WRITES, &upstream.url()).await;
-        let mut client = Client::connect(gate.address).await;
-        let small = fixtures::requests(format.name()).into_iter().filter(|(_, body)| body.len() < 50_000);
-        for (name, body) in small {
-            let document = Arc::new(Document::parse(body.clone(), format, &Limits::default()).unwrap());
-            let session = session_key(&keys, &document);
-            let context = Context { session: &session, ..Context::default() };
-            let offline = rules.evaluate(document, &context, &Vault::new(keys.clone()));
-            if offline.verdict != Verdict::Forward {
-                // A person would be asked, and there is nobody.
-                held += 1;
-                continue;
-            }
-            let answer = client.whole(post(path, body)).await;
-            assert_eq!(answer.status, 200, "{name}: {}", answer.text());
-            let sent = upstream.seen().pop().unwrap().body;
-            assert!(sent == offline.draft.render(), "{name}: other bytes");
-            edited += usize::from(offline.draft.is_dirty());
-        }
-    }
-    assert!(edited > 3, "{edited} edited, {held} held");
 }
