@@ -39,7 +39,6 @@
 //! | `GET /v1/agents` | | [`AgentsView`] |
 //! | `GET /v1/agents/runs/{id}` | | [`RunView`] |
 //! | `POST /v1/plugins/{id}/release` | [`Release`] | [`Released`] |
-//! | `POST /v1/compose` | [`Compose`] | [`Composed`] |
 //! | `POST /v1/reveal` | [`Reveal`] | [`Revealed`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
 //! | `GET /health` | | 204 and no content, without a token |
@@ -51,7 +50,6 @@
 //! status of its [`ErrorCode`].
 
 mod agents;
-mod compose;
 mod error;
 mod except;
 mod mode;
@@ -68,7 +66,6 @@ mod url;
 pub use agents::{
     AgentEvent, AgentEventKind, AgentsView, FrameState, FrameView, RunState, RunView, TeamStatus,
 };
-pub use compose::{Compose, ComposeStep, Composed};
 pub use error::{ApiError, ErrorCode};
 pub use except::{Except, Excepted};
 pub use mode::{

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved,
-    Compose, Composed, Diff, EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView,
+    Diff, EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView,
     OutlineView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView,
     SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
     TurnSummary, TurnView,
@@ -74,7 +74,6 @@ pub const CALLS: &[Call] = &[
     Call::get::<AgentsView>("/v1/agents"),
     Call::get::<RunView>("/v1/agents/runs/{id}"),
     Call::with::<Release, Released>("POST", "/v1/plugins/{id}/release"),
-    Call::with::<Compose, Composed>("POST", "/v1/compose"),
     Call::with::<Reveal, Revealed>("POST", "/v1/reveal"),
 ];
 

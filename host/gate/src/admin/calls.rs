@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use super::answer::{self, Failure};
 use super::outline::{self, OutlineQuery};
 use super::tokens::Counted;
-use super::{auth, compose, except, reveal, saved, view, whole};
+use super::{auth, except, reveal, saved, view, whole};
 use crate::body::{self, Bounds};
 use crate::content::Content;
 use crate::gate::Shared;
@@ -53,7 +53,6 @@ enum AdminCall<'p> {
     Agents,
     AgentRun(&'p str),
     Release(&'p str),
-    Compose,
     Reveal,
     Saved,
     SetSaved,
@@ -99,7 +98,6 @@ impl<'p> AdminCall<'p> {
             ["v1", "agents"] => AdminCall::Agents,
             ["v1", "agents", "runs", run] => AdminCall::AgentRun(run),
             ["v1", "plugins", plugin, "release"] => AdminCall::Release(plugin),
-            ["v1", "compose"] => AdminCall::Compose,
             ["v1", "reveal"] => AdminCall::Reveal,
             ["v1", "sessions", session, "select"] => AdminCall::Select(session),
             _ => {
@@ -136,7 +134,6 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Cancel(_)
             | AdminCall::Select(_)
             | AdminCall::Release(_)
-            | AdminCall::Compose
             | AdminCall::Reveal
             | AdminCall::ArmCapture
             | AdminCall::ClearSaved => "POST",
@@ -158,7 +155,6 @@ impl<'p> AdminCall<'p> {
             AdminCall::Status => "status",
             AdminCall::Events => "events",
             AdminCall::Release(_) => "release_plugin",
-            AdminCall::Compose => "compose",
             AdminCall::Reveal => "reveal",
             AdminCall::Pending => "pending",
             AdminCall::Turn(_) => "turn",
@@ -205,7 +201,6 @@ impl<'p> AdminCall<'p> {
                 | AdminCall::Follow
                 | AdminCall::Select(_)
                 | AdminCall::Release(_)
-                | AdminCall::Compose
                 | AdminCall::Reveal
                 | AdminCall::Capture(_)
                 | AdminCall::SetSaved
@@ -329,12 +324,6 @@ async fn carry_out(
             }
         }
         AdminCall::Reveal => reveal::reveal(gate, read(&command)?).await,
-        AdminCall::Compose => {
-            let command = read(&command)?;
-            let (policy, keys) = gate.judging();
-            let composed = move || compose::compose(&policy, keys, command);
-            Ok(answer::json(&gate.on_blocking_pool(composed).await??))
-        }
     }
 }
 

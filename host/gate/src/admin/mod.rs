@@ -9,7 +9,6 @@
 mod answer;
 mod auth;
 mod calls;
-mod compose;
 mod except;
 mod outline;
 mod reveal;

@@ -97,11 +97,6 @@ impl Shared {
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 
-    /// What judges requests now, and the keys of its tokens.
-    pub(crate) fn judging(&self) -> (Arc<Policy>, TokenKeys) {
-        (self.policy.serving().load(), self.keys.clone())
-    }
-
     /// A vault of no session: it knows our tokens and remembers nothing.
     fn unnamed_vault(&self) -> Vault {
         Vault::new(self.keys.clone())

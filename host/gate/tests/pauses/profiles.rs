@@ -1,10 +1,9 @@
 //! Requests that a profile makes and that a person looks at.
 
-use http::Method;
-use leafgate_admin::{Composed, Payload};
+use leafgate_admin::Payload;
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, House, RULES, Reply, chat};
+use crate::support::{House, RULES, Reply, chat};
 
 /// A profile that makes every chat.
 const PROFILE: &str = r#"
@@ -100,27 +99,4 @@ async fn a_person_may_choose_another_model_for_one_that_is_not_there() {
         .map(|body| serde_json::from_slice::<Value>(body).unwrap()["model"].clone())
         .collect();
     assert_eq!(models, ["m-1", "m-2"]);
-}
-
-#[tokio::test]
-async fn a_body_is_composed_without_being_sent() {
-    let house = House::with(&rules(""), Reply::echo(), |_| {}).await;
-    let ask = |body: String| json!({ "body": body, "profile": "vault" });
-    let answer = house
-        .call(Method::POST, "/v1/compose", Some(&ask(chat(&format!("{CANARY}, prod-db?")).to_string())))
-        .await;
-    let composed: Composed = answer.json();
-    assert_eq!((composed.profile.as_str(), composed.verdict.as_str()), ("vault", "pause"));
-    assert!(composed.body.contains("Review.") && composed.body.contains("EMAIL_"), "{}", composed.body);
-    let losses: Vec<&str> = composed.losses.iter().map(|step| step.did.as_str()).collect();
-    assert_eq!(losses, ["left-out-system"]);
-    assert_eq!(house.upstream.received().len(), 0);
-    for (wrong, status) in [
-        (json!({ "body": "{}", "profile": "none" }), 400),
-        (json!({ "body": "not json" }), 400),
-        (json!({ "body": "{}", "format": "none" }), 400),
-        (json!({}), 400),
-    ] {
-        assert_eq!(house.call(Method::POST, "/v1/compose", Some(&wrong)).await.status, status, "{wrong}");
-    }
 }
