@@ -95,6 +95,18 @@ pub enum TurnClass {
     Side,
 }
 
+impl TurnClass {
+    /// Returns its word in APIs and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TurnClass::Main => "main",
+            TurnClass::Subagent => "subagent",
+            TurnClass::Side => "side",
+        }
+    }
+}
+
 /// The mode in force, and what will pause.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,5 +1,7 @@
 //! A pending turn as people and programs see it.
 
+use std::fmt;
+
 use leafgate_tree::{Access, ContentKind, LeafKind, NodeType, Role, SectionKind, ValueType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,27 @@ pub enum State {
     Cancelled,
     /// Its deadline passed.
     TimedOut,
+}
+
+impl State {
+    /// Returns whether the state is final.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        matches!(self, State::Resumed | State::Cancelled | State::TimedOut)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            State::Queued => "queued",
+            State::Waiting => "waiting",
+            State::Disconnected => "disconnected",
+            State::Resumed => "resumed",
+            State::Cancelled => "cancelled",
+            State::TimedOut => "timed out",
+        })
+    }
 }
 
 /// The effect of a deadline.

@@ -1,11 +1,12 @@
 //! Why an event was refused. The turn is unchanged, and the sender of the event can do something
 //! else.
 
+use leafgate_admin::State;
 use leafgate_policy::Hold;
 use leafgate_tree::{EditError, Invalid};
 
 use crate::digest::Digest;
-use crate::turn::{TurnId, TurnState};
+use crate::turn::TurnId;
 
 /// An event that a turn does not accept in its present state. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -117,16 +118,16 @@ impl From<Invalid> for DeskError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decided {
     /// How it ended.
-    pub state: TurnState,
+    pub state: State,
     /// Who or what decided: a cancel's code, `timedOut`, or who resumed it (`user`, `timeout`).
     pub ending: &'static str,
 }
 
 fn decision(decided: &Option<Decided>) -> String {
     decided.map_or_else(String::new, |Decided { state, ending }| match state {
-        TurnState::TimedOut => ": its time was up, and nothing was sent".to_owned(),
-        TurnState::Resumed if ending == "user" => ": a person resumed it, and it was sent".to_owned(),
-        TurnState::Resumed => ": its time was up, and it was sent as its rules say".to_owned(),
+        State::TimedOut => ": its time was up, and nothing was sent".to_owned(),
+        State::Resumed if ending == "user" => ": a person resumed it, and it was sent".to_owned(),
+        State::Resumed => ": its time was up, and it was sent as its rules say".to_owned(),
         _ if ending == "user" => ": a person cancelled it, and nothing was sent".to_owned(),
         _ => format!(": it was cancelled ({ending}), and nothing was sent"),
     })

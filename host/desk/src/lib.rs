@@ -49,7 +49,6 @@
 
 mod beside;
 mod cancels;
-mod class;
 mod desk;
 mod digest;
 mod effect;
@@ -68,8 +67,12 @@ mod tick;
 mod turn;
 mod words;
 
+// Modes pause main requests only, and only these make a conversation newer, change its model or take
+// another's place. Rules pause any class; the other two never wait behind a person's turn.
+pub use leafgate_admin::TurnClass;
+pub use leafgate_admin::{State, SubagentSection, SubagentVerdict};
+
 pub use beside::{Lead, Repeats};
-pub use class::Class;
 pub use desk::{Admission, Asked, Desk, Outlook};
 pub use digest::{BadDigest, Destination, Digest};
 pub use effect::{Effect, Effects};
@@ -77,7 +80,7 @@ pub use error::{Decided, DeskError};
 pub use holds::{Expiry, TurnHold};
 pub use limits::DeskLimits;
 pub use mode::ModePause;
-pub use monitor::{AgentLine, AgentRequest, AgentSection, AgentVerdict};
+pub use monitor::{AgentLine, AgentRequest};
 pub use question::Question;
 pub use reason::{CancelReason, Dismissal, Room};
 pub use reviewer::Reviewer;
@@ -85,5 +88,5 @@ pub use revision::{Change, Revised, Revision};
 pub use sessions::{ModelKey, Request, SessionLine};
 pub use summary::TurnLine;
 pub use tick::Tick;
-pub use turn::{Arrival, ConnectionId, Paused, RequestKey, Title, Turn, TurnId, TurnState};
+pub use turn::{Arrival, ConnectionId, Paused, RequestKey, Title, Turn, TurnId};
 pub use words::FirstWords;

@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use leafgate_tree::{Access, Draft, NodeType, Role, SectionKind};
+use leafgate_admin::{SubagentSection, SubagentVerdict};
+use leafgate_tree::{Access, Draft};
 
 use crate::summary::model;
 use crate::tick::Tick;
@@ -14,17 +15,6 @@ use crate::turn::Title;
 
 /// Sections that a record names. The first ones: instructions, and what the agent was told to do.
 const SECTIONS: usize = 40;
-
-/// How a request of an agent went on after the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AgentVerdict {
-    /// It was sent.
-    Sent,
-    /// A rule has it wait for a person.
-    Held,
-    /// A rule blocked it.
-    Blocked,
-}
 
 /// A request of an agent, as it comes to the monitor.
 #[derive(Clone, Debug)]
@@ -36,30 +26,17 @@ pub struct AgentRequest {
     /// What the client calls the agent, where it does.
     pub agent: Option<Arc<str>>,
     /// How it went on.
-    pub verdict: AgentVerdict,
+    pub verdict: SubagentVerdict,
     /// The model that it asks.
     pub model: Option<String>,
     /// What it consists of, without what exceeds the bound.
-    pub sections: Vec<AgentSection>,
+    pub sections: Vec<SubagentSection>,
     /// All sections.
     pub total_sections: usize,
     /// Edits of rules.
     pub edits: usize,
     /// Redactions.
     pub redactions: usize,
-}
-
-/// A section of such a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentSection {
-    /// What it is.
-    pub node_type: NodeType,
-    /// What kind of content it holds.
-    pub kind: SectionKind,
-    /// Whose it is.
-    pub role: Role,
-    /// Bytes of its texts as they would leave.
-    pub bytes: usize,
 }
 
 /// A request of an agent that came.
@@ -83,11 +60,11 @@ impl AgentRequest {
         session: Arc<str>,
         title: Title,
         agent: Option<Arc<str>>,
-        verdict: AgentVerdict,
+        verdict: SubagentVerdict,
     ) -> Self {
         let document = draft.document();
         let outermost = || document.sections().iter().filter(|section| section.parent.is_none());
-        let sections = outermost().take(SECTIONS).map(|section| AgentSection {
+        let sections = outermost().take(SECTIONS).map(|section| SubagentSection {
             node_type: section.node_type,
             kind: section.kind,
             role: section.role,
@@ -146,7 +123,7 @@ impl Monitor {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_tree::{Author, Document, Format, Limits, Redaction};
+    use leafgate_tree::{Author, Document, Format, Limits, Redaction, Role};
 
     use super::*;
 
@@ -158,7 +135,7 @@ mod tests {
         let redaction = Redaction { at: 0..5, label: "NAME".into(), replacement: "NAME_x".to_owned() };
         draft.redact(node, &[redaction], &Author::rule("names")).unwrap();
         let title = Title { location: "chat".into(), name: "agent".into() };
-        AgentRequest::of(&draft, session.into(), title, Some("a9da".into()), AgentVerdict::Sent)
+        AgentRequest::of(&draft, session.into(), title, Some("a9da".into()), SubagentVerdict::Sent)
     }
 
     const BODY: &str = r#"{"model": "m", "messages": [{"role": "system", "content": "Count."},

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_admin::TurnClass;
 use leafgate_tree::Document;
 use sha2::{Digest as _, Sha256};
 
-use crate::class::Class;
 use crate::tick::Tick;
 use crate::turn::Title;
 use crate::words::FirstWords;
@@ -37,7 +37,7 @@ pub struct Request {
     /// Its session's key.
     pub session: Arc<str>,
     /// What kind of request it is.
-    pub class: Class,
+    pub class: TurnClass,
     /// The model that it asks, where its body says so.
     pub model: Option<ModelKey>,
     /// How its conversation is called.
@@ -235,7 +235,7 @@ mod tests {
     fn asks(session: &str) -> Request {
         Request {
             session: session.into(),
-            class: Class::Main,
+            class: TurnClass::Main,
             model: None,
             title: Title { location: "chat".into(), name: "test".into() },
         }

@@ -2,18 +2,15 @@
 //! words, and no text of a leaf but the model's name and the first words of the question, both as
 //! they would leave.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use leafgate_admin::TurnMode;
+use leafgate_admin::{State, TurnClass, TurnMode};
 use leafgate_policy::{Hold, OnTimeout};
-use leafgate_tree::{Draft, Format, SectionId, Version};
+use leafgate_tree::{Draft, Format};
 
-use crate::class::Class;
-use crate::digest::Digest;
 use crate::holds::TurnHold;
 use crate::tick::Tick;
-use crate::turn::{Turn, TurnId, TurnState};
+use crate::turn::{Turn, TurnId};
 use crate::words::FirstWords;
 
 /// Characters of a model's name that a list shows. Real names have up to 60.
@@ -29,15 +26,9 @@ pub struct TurnLine {
     /// `<location> · <name> · …<last 6 of the session>`.
     pub label: String,
     /// What kind of request it is.
-    pub class: Class,
+    pub class: TurnClass,
     /// The mode that asked for a person.
     pub mode: Option<TurnMode>,
-    /// The upstream it would go to, by name.
-    pub upstream: Arc<str>,
-    /// The HTTP method.
-    pub method: Arc<str>,
-    /// Path and query there.
-    pub path: Arc<str>,
     /// The model of the request that would leave.
     pub model: Option<String>,
     /// How the latest message of the user begins, as it would leave.
@@ -45,7 +36,7 @@ pub struct TurnLine {
     /// Its format.
     pub format: Format,
     /// Its state.
-    pub state: TurnState,
+    pub state: State,
     /// How it ended: a cancel's code, `timedOut`, or who resumed it (`user`, `timeout`).
     pub ending: Option<&'static str>,
     /// The rules that asked for a person.
@@ -58,24 +49,14 @@ pub struct TurnLine {
     pub deadline: Tick,
     /// What happens then.
     pub at_deadline: OnTimeout,
-    /// How often the same request came again on another connection.
-    pub joined: u32,
     /// The turn that it waits with, whose decision it shares.
     pub with: Option<TurnId>,
     /// How many side requests wait with it.
     pub beside: usize,
-    /// Number of its last change.
-    pub version: Version,
-    /// The digest that a resume must carry.
-    pub digest: Digest,
     /// Edits whose effect stands in what would leave, whoever made them.
     pub edits: usize,
     /// Redactions that stand in it.
     pub redactions: usize,
-    /// Messages and tool definitions that are left out.
-    pub deletions: usize,
-    /// Bytes that would leave.
-    pub size: usize,
 }
 
 /// What a line shows of the request itself. It is computed when the draft changes, outside of the
@@ -86,7 +67,6 @@ pub(crate) struct Extract {
     words: Option<FirstWords>,
     edits: usize,
     redactions: usize,
-    deletions: usize,
 }
 
 impl Extract {
@@ -97,7 +77,6 @@ impl Extract {
             words: FirstWords::of(draft),
             edits: draft.standing_edits().len(),
             redactions: draft.standing_redactions().len() + put_in,
-            deletions: deletions(draft),
         }
     }
 }
@@ -113,9 +92,6 @@ impl<G> Turn<G> {
             label: self.title.label(&self.key.session),
             class: self.class,
             mode: self.mode,
-            upstream: Arc::clone(&self.to.upstream),
-            method: Arc::clone(&self.to.method),
-            path: Arc::clone(&self.to.path),
             model: self.extract.model.clone(),
             words: self.extract.words.clone(),
             format: self.draft.document().format(),
@@ -126,15 +102,10 @@ impl<G> Turn<G> {
             waiting_since: self.since,
             deadline: expiry.at,
             at_deadline: expiry.then,
-            joined: self.joined,
             with: self.with,
             beside: self.beside.len(),
-            version: self.version,
-            digest: self.rendering.digest,
             edits: self.extract.edits,
             redactions: self.extract.redactions,
-            deletions: self.extract.deletions,
-            size: self.rendering.body.len(),
         }
     }
 }
@@ -155,19 +126,4 @@ pub(crate) fn model(draft: &Draft) -> Option<String> {
     let node = document.member(document.root(), "model")?;
     document.leaf(node)?;
     Some(draft.text(node).expose().chars().take(MODEL_SHOWN).collect())
-}
-
-/// Counts the outermost sections that are left out. A tool definition stands inside a section that
-/// is not.
-fn deletions(draft: &Draft) -> usize {
-    let document = draft.document();
-    let mut nodes = BTreeSet::new();
-    for (place, section) in document.sections().iter().enumerate() {
-        let parent = document.section(SectionId::from_index(place)).parent;
-        let inside = parent.is_some_and(|parent| draft.is_deleted(document.section(parent).node));
-        if draft.is_deleted(section.node) && !inside {
-            nodes.insert(section.node);
-        }
-    }
-    nodes.len()
 }

@@ -4,12 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_admin::TurnMode;
+use leafgate_admin::{State, TurnClass, TurnMode};
 use leafgate_policy::Hold;
 use leafgate_tree::{Draft, Invalid, SectionId, Version};
 
 use crate::beside::{Addition, Repeats};
-use crate::class::Class;
 use crate::digest::{Destination, Digest, Rendering};
 use crate::holds::{Expiry, Holds, TurnHold};
 use crate::limits::DeskLimits;
@@ -81,7 +80,7 @@ pub struct Paused<G> {
     /// The rules that ask for a person.
     pub holds: Vec<Hold>,
     /// What kind of request it is.
-    pub class: Class,
+    pub class: TurnClass,
     /// What the mode said to it ([`crate::Desk::ask`]).
     pub mode: Option<ModePause>,
     /// The policy generation that judged it and reviews its edits.
@@ -123,54 +122,13 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
             true => Digest::of(&paused.to, paused.draft.document().source()),
             false => rendering.digest,
         };
-        let said = (paused.class != Class::Side).then(|| own_words(&paused.draft)).flatten();
+        let said = (paused.class != TurnClass::Side).then(|| own_words(&paused.draft)).flatten();
         let memory = memory(&paused.draft, &rendering, &*paused.reviewer);
         let key = RequestKey { session: Arc::clone(&paused.session), received };
         let question = Question::of(paused.draft.document());
         let model = ModelKey::of(paused.draft.document());
         let extract = Extract::of(&paused.draft);
         Arrival { key, rendering, question, model, extract, memory, said, repeats: None, paused }
-    }
-}
-
-/// The state of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TurnState {
-    /// Behind another turn of its session.
-    Queued,
-    /// A person must decide. The body that would leave is the one that the policy left.
-    Waiting,
-    /// A person must decide, and has edited the request.
-    Edited,
-    /// Its connection is lost. It waits a short time for the same request on another one.
-    Disconnected,
-    /// It left.
-    Resumed,
-    /// Somebody cancelled it.
-    Cancelled,
-    /// The deadline passed, and it was discarded.
-    TimedOut,
-}
-
-impl TurnState {
-    /// Returns whether the state is final.
-    #[must_use]
-    pub fn is_over(self) -> bool {
-        matches!(self, TurnState::Resumed | TurnState::Cancelled | TurnState::TimedOut)
-    }
-}
-
-impl fmt::Display for TurnState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TurnState::Queued => "queued",
-            TurnState::Waiting => "waiting",
-            TurnState::Edited => "edited",
-            TurnState::Disconnected => "disconnected",
-            TurnState::Resumed => "resumed",
-            TurnState::Cancelled => "cancelled",
-            TurnState::TimedOut => "timed out",
-        })
     }
 }
 
@@ -188,7 +146,7 @@ pub struct Turn<G> {
     pub(crate) question: Question,
     /// The model that it was sent to.
     pub(crate) model: Option<ModelKey>,
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     /// The mode that asked for a person, as long as it may.
     pub(crate) mode: Option<TurnMode>,
     pub(crate) to: Destination,
@@ -291,7 +249,7 @@ impl<G> Turn<G> {
 
     /// Returns what kind of request it is.
     #[must_use]
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> TurnClass {
         self.class
     }
 
@@ -315,7 +273,7 @@ impl<G> Turn<G> {
 
     /// Whether it is a turn of the conversation itself, for another model than this.
     pub(crate) fn is_of_another_model(&self, model: Option<ModelKey>) -> bool {
-        self.class == Class::Main && self.model.is_some() && model.is_some() && self.model != model
+        self.class == TurnClass::Main && self.model.is_some() && model.is_some() && self.model != model
     }
 
     /// Returns the turn that it waits with, whose decision it shares.
@@ -326,17 +284,16 @@ impl<G> Turn<G> {
 
     /// Whether it is a side request that is asked about by itself, as it came.
     pub(crate) fn stands_alone(&self) -> bool {
-        self.class == Class::Side && self.with.is_none() && !self.is_edited()
+        self.class == TurnClass::Side && self.with.is_none() && !self.is_edited()
     }
 
     /// Returns its state.
     #[must_use]
-    pub fn state(&self) -> TurnState {
+    pub fn state(&self) -> State {
         match self.client {
-            Client::Lost { .. } => TurnState::Disconnected,
-            Client::Connected(_) if self.queued => TurnState::Queued,
-            Client::Connected(_) if self.is_edited() => TurnState::Edited,
-            Client::Connected(_) => TurnState::Waiting,
+            Client::Lost { .. } => State::Disconnected,
+            Client::Connected(_) if self.queued => State::Queued,
+            Client::Connected(_) => State::Waiting,
         }
     }
 

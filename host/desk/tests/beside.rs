@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use common::{ASKS_ALWAYS, Bench, Words, answers, chat, destination, draft, forwards, hold};
 use leafgate_desk::{
-    Admission, CancelReason, Change, Class, ConnectionId, DeskError, Destination, Dismissal, Effects, Paused,
-    Repeats, TurnId, TurnState,
+    Admission, CancelReason, Change, ConnectionId, DeskError, Destination, Dismissal, Effects, Paused,
+    Repeats, State, TurnClass, TurnId,
 };
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
@@ -44,7 +44,7 @@ impl Bench {
     fn side_held(&mut self, draft: Draft, to: Destination, holds: Vec<Hold>, reviewer: u32) -> Came {
         let reviewer = Arc::new(Words { generation: reviewer });
         let repeats = Repeats::of(&draft, &to, &holds, &*reviewer, &self.desk.leads());
-        let paused = Paused { to, class: Class::Side, reviewer, ..self.paused("side", draft, holds) };
+        let paused = Paused { to, class: TurnClass::Side, reviewer, ..self.paused("side", draft, holds) };
         let connection = paused.connection;
         let arrival = leafgate_desk::Arrival::from(paused).repeating(repeats);
         let (admission, effects) = self.desk.pause(arrival, self.now);
@@ -105,7 +105,7 @@ fn a_title_waits_with_the_turn_whose_words_it_repeats_and_leaves_with_it_as_it_c
     assert_eq!(forwards(&effects).iter().map(|sent| sent.1).collect::<Vec<_>>(), [connection, of_title]);
     assert_eq!(forwards(&effects)[1].2, body, "it has a body of its own");
     assert!(answers(&effects).is_empty());
-    assert_eq!(bench.state(title), TurnState::Resumed);
+    assert_eq!(bench.state(title), State::Resumed);
     assert_eq!(bench.desk.memory(), 0);
 }
 
@@ -120,7 +120,7 @@ fn it_is_decided_with_the_turn_and_never_by_itself() {
     // It may go before the turn does, by a person or with its client.
     assert_eq!(answers(&bench.cancel(title)), [(of_title, Dismissal::Cancelled(CancelReason::User))]);
     assert_eq!(bench.desk.summary(turn).unwrap().beside, 0);
-    assert_eq!(bench.state(turn), TurnState::Waiting);
+    assert_eq!(bench.state(turn), State::Waiting);
 }
 
 #[test]
@@ -177,14 +177,14 @@ fn its_own_client_may_leave_and_the_turn_waits_on() {
     let (turn, connection) = bench.waiting(WORDS);
     let (title, of_title) = bench.beside(turn, title_of(WORDS));
     bench.lose(of_title);
-    assert_eq!(bench.state(title), TurnState::Disconnected);
+    assert_eq!(bench.state(title), State::Disconnected);
     bench.pass(MINUTE);
-    assert_eq!((bench.state(title), bench.state(turn)), (TurnState::Cancelled, TurnState::Waiting));
+    assert_eq!((bench.state(title), bench.state(turn)), (State::Cancelled, State::Waiting));
     let (lost, of_lost) = bench.beside(turn, asks("Choose a model", WORDS));
     bench.lose(of_lost);
     let effects = bench.resume(turn).unwrap();
     assert_eq!(forwards(&effects).iter().map(|sent| sent.1).collect::<Vec<_>>(), [connection]);
-    assert_eq!(bench.state(lost), TurnState::Cancelled, "nobody would get the answer");
+    assert_eq!(bench.state(lost), State::Cancelled, "nobody would get the answer");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn each_of_the_same_side_requests_gets_an_answer() {
     let third = bench.side(title_of(WORDS));
     bench.lose(first.connection);
     bench.pass(MINUTE);
-    assert_eq!((bench.state(title), bench.asked()), (TurnState::Cancelled, 1), "the next one is asked about");
+    assert_eq!((bench.state(title), bench.asked()), (State::Cancelled, 1), "the next one is asked about");
     let next = bench.desk.pending().find(|turn| turn.with().is_none()).unwrap().id();
     let sent: Vec<_> = forwards(&bench.resume(next).unwrap()).iter().map(|sent| sent.1).collect();
     assert_eq!(sent, [second.connection, third.connection]);

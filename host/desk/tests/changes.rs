@@ -7,7 +7,7 @@ mod common;
 
 use common::{Bench, SECRET, TOKEN, answers, forwards, hold, leaf, message};
 use leafgate_admin::HoldState;
-use leafgate_desk::{Change, DeskError, DeskLimits, Effect, TurnId, TurnState};
+use leafgate_desk::{Change, DeskError, DeskLimits, Effect, State, TurnId};
 use leafgate_tree::{Author, EditError, Redaction, ReleaseTerms, SectionId};
 
 const SAID: &str = "/messages/2/content";
@@ -30,7 +30,7 @@ fn holds(bench: &Bench) -> Vec<(String, HoldState)> {
 fn an_edit_is_what_leaves() {
     let mut bench = bench();
     bench.write(TURN, SAID, "leave prod").unwrap();
-    assert_eq!(bench.state(TURN), TurnState::Edited);
+    assert!(bench.desk.turn(TURN).unwrap().is_edited());
     let shown = bench.body(TURN);
     let sent = forwards(&bench.resume(TURN).unwrap());
     assert_eq!(sent[0].2, shown);
@@ -46,7 +46,7 @@ fn invariant_11_undo_gives_back_the_very_bytes_and_redo_the_edit() {
     let (edited, edited_digest) = (bench.body(TURN), bench.digest(TURN));
     bench.change(TURN, Change::Undo).unwrap();
     assert_eq!((bench.body(TURN), bench.digest(TURN)), (before, digest));
-    assert_eq!(bench.state(TURN), TurnState::Waiting);
+    assert_eq!(bench.state(TURN), State::Waiting);
     bench.change(TURN, Change::Redo).unwrap();
     assert_eq!((bench.body(TURN), bench.digest(TURN)), (edited, edited_digest));
 }
@@ -190,7 +190,7 @@ fn a_resume_of_something_else_than_what_was_seen_is_stale() {
         bench.desk.resume(TURN, &seen, bench.now).unwrap_err(),
         DeskError::Stale { turn: TURN, shown: now }
     );
-    assert_eq!(bench.state(TURN), TurnState::Edited);
+    assert!(bench.desk.turn(TURN).unwrap().is_edited());
     bench.change(TURN, Change::Undo).unwrap();
     assert!(bench.desk.resume(TURN, &seen, bench.now).is_ok(), "the very bytes that were seen");
 }

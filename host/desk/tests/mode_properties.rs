@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::{Bench, Came, Fate, draft, hold};
 use leafgate_admin::TurnMode;
 use leafgate_desk::{
-    CancelReason, Class, ConnectionId, DeskLimits, Dismissal, Effect, Effects, Tick, TurnId,
+    CancelReason, ConnectionId, DeskLimits, Dismissal, Effect, Effects, Tick, TurnClass, TurnId,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -30,7 +30,7 @@ const LIMITS: DeskLimits = DeskLimits {
 };
 
 const SESSIONS: [&str; 4] = ["s", "t", "u", "v"];
-const CLASSES: [Class; 3] = [Class::Main, Class::Subagent, Class::Side];
+const CLASSES: [TurnClass; 3] = [TurnClass::Main, TurnClass::Subagent, TurnClass::Side];
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -91,7 +91,7 @@ enum Cause {
 #[derive(Clone, Copy)]
 struct Known {
     session: usize,
-    class: Class,
+    class: TurnClass,
     asks: (usize, usize, bool),
     by_mode: bool,
     over: bool,
@@ -218,7 +218,7 @@ impl Harness {
     fn come(
         &mut self,
         session: usize,
-        class: Class,
+        class: TurnClass,
         says: usize,
         model: usize,
         streams: bool,
@@ -240,7 +240,7 @@ impl Harness {
                 self.waiting.insert(connection);
             }
             Fate::Beside(lead) => {
-                prop_assert!(class == Class::Side && !self.turns[&lead].over);
+                prop_assert!(class == TurnClass::Side && !self.turns[&lead].over);
                 let turn = self.bench.desk.pending().last().unwrap();
                 prop_assert_eq!(turn.with(), Some(lead));
                 let known =
@@ -251,20 +251,20 @@ impl Harness {
             Fate::Decided => {
                 let at = self.decided.get(&(session, says, model, streams));
                 let lasts = at.is_some_and(|at| self.bench.now < at.after(LIMITS.cancel_holds));
-                prop_assert!(class == Class::Side && lasts, "nobody decided about it");
+                prop_assert!(class == TurnClass::Side && lasts, "nobody decided about it");
                 let own = |effect: &Effect| matches!(effect, Effect::Forward { to, .. } | Effect::Answer { to, .. } if *to == connection);
                 prop_assert_eq!(effects.extract_if(.., |effect| own(effect)).count(), 1);
                 self.answer(connection)?;
             }
             Fate::Dismissed(Dismissal::CancelledBefore { .. }) => {
-                prop_assert!(holds_back || class == Class::Side, "nobody cancelled it");
+                prop_assert!(holds_back || class == TurnClass::Side, "nobody cancelled it");
             }
             Fate::Dismissed(other) => {
                 prop_assert!(matches!(other, Dismissal::NoRoom(_)), "{:?}", other);
             }
             Fate::Waits(turn) => {
                 let by_mode = self.bench.desk.turn(turn).unwrap().waits_by_mode();
-                prop_assert!(!by_mode || class == Class::Main, "a mode paused no main request");
+                prop_assert!(!by_mode || class == TurnClass::Main, "a mode paused no main request");
                 prop_assert!(by_mode || ruled, "nobody paused it");
                 // The same question to the same model in another manner supersedes without a cancel.
                 let known = Known { session, class, asks: (says, model, streams), by_mode, over: false };
@@ -322,7 +322,7 @@ impl Harness {
     /// A person has decided about a turn.
     fn decide(&mut self, turn: TurnId) {
         let Known { session, class, asks: (says, model, streams), .. } = self.turns[&turn];
-        if class == Class::Side {
+        if class == TurnClass::Side {
             self.decided.insert((session, says, model, streams), self.bench.now);
         }
     }
@@ -332,12 +332,12 @@ impl Harness {
         let known = self.turns[&turn];
         let right = match (reason, cause) {
             (CancelReason::User, Cause::Cancel(by)) => {
-                turn == by || (known.class == Class::Side && self.turns[&by].session == known.session)
+                turn == by || (known.class == TurnClass::Side && self.turns[&by].session == known.session)
             }
             (CancelReason::ModeDisabled, Cause::Off) => known.by_mode,
             (CancelReason::Superseded, Cause::Come(session)) => known.by_mode && known.session == session,
             (CancelReason::ContextChanged, Cause::Come(session)) => {
-                known.class == Class::Main && known.session == session
+                known.class == TurnClass::Main && known.session == session
             }
             (CancelReason::SessionDisposed, Cause::Dispose(session)) => known.session == session,
             _ => false,

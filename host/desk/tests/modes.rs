@@ -7,8 +7,8 @@ use std::time::Duration;
 use common::{Bench, Came, Fate, answers, chat, forwards, hold};
 use leafgate_admin::{AutoState, TurnMode};
 use leafgate_desk::{
-    Admission, CancelReason, Change, Class, ConnectionId, DeskError, DeskLimits, Dismissal, Effect, Effects,
-    Paused, Question, Room, TurnId, TurnState,
+    Admission, CancelReason, Change, ConnectionId, DeskError, DeskLimits, Dismissal, Effect, Effects, Paused,
+    Question, Room, State, TurnClass, TurnId,
 };
 
 const HOLDS: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ fn tells_of_mode(effects: &Effects) -> bool {
 // S0-44, S0-50
 #[test]
 fn each_mode_pauses_what_it_says() {
-    use Class::{Main, Side, Subagent};
+    use TurnClass::{Main, Side, Subagent};
     for (mode, class, pauses) in [
         (TurnMode::Off, Main, [false, false]),
         (TurnMode::InterceptOnce, Main, [true, false]),
@@ -66,7 +66,7 @@ fn a_blocked_request_uses_no_single_pause_up() {
     bench.set_mode(TurnMode::InterceptOnce);
     let request = leafgate_desk::Request {
         session: "s".into(),
-        class: Class::Main,
+        class: TurnClass::Main,
         model: None,
         title: common::title(),
     };
@@ -81,7 +81,7 @@ fn turning_off_gives_up_what_modes_paused_and_leaves_what_rules_paused() {
     bench.set_mode(TurnMode::InterceptAlways);
     let (_, first) = bench.paused_by_mode("s", "Hi");
     let (_, second) = bench.paused_by_mode("t", "Hi");
-    let both = bench.come("u", Class::Main, chat("prod"), vec![hold("prod")]);
+    let both = bench.come("u", TurnClass::Main, chat("prod"), vec![hold("prod")]);
     let Fate::Waits(ruled) = both.fate else { panic!("{both:?}") };
     let effects = bench.set_mode(TurnMode::Off);
     let answered = answers(&effects);
@@ -90,7 +90,7 @@ fn turning_off_gives_up_what_modes_paused_and_leaves_what_rules_paused() {
         assert!(answered.contains(&(to, Dismissal::Cancelled(CancelReason::ModeDisabled))));
     }
     assert!(forwards(&effects).is_empty());
-    assert_eq!(bench.state(ruled), TurnState::Waiting);
+    assert_eq!(bench.state(ruled), State::Waiting);
     assert_eq!(bench.desk.turn(ruled).unwrap().mode(), None);
     assert_eq!(
         CancelReason::ModeDisabled.message(),
@@ -105,7 +105,7 @@ fn an_edit_that_a_rule_asks_about_makes_it_the_rules_pause() {
     let (turn, _) = bench.paused_by_mode("s", "Hi");
     bench.write(turn, "/messages/2/content", "prod").unwrap();
     bench.set_mode(TurnMode::Off);
-    assert_eq!(bench.state(turn), TurnState::Edited);
+    assert!(bench.desk.turn(turn).unwrap().is_edited());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn no_other_choice_gives_anything_up() {
 fn turned_off_while_a_request_was_judged_it_ends_as_those_did_that_waited() {
     let mut bench = Bench::new();
     bench.set_mode(TurnMode::InterceptAlways);
-    let (asked, _) = bench.desk.ask("s", Class::Main, None, bench.now);
+    let (asked, _) = bench.desk.ask("s", TurnClass::Main, None, bench.now);
     let leafgate_desk::Asked::Pause(pause) = asked else { panic!("{asked:?}") };
     bench.set_mode(TurnMode::Off);
     bench.set_mode(TurnMode::InterceptAlways);
@@ -213,7 +213,7 @@ fn only_the_selected_conversation_is_paused_and_all_while_the_newest_is_followed
     assert!(bench.desk.outlook().text.contains("of chat · test · …s pauses"));
     let (turn, _) = bench.paused_by_mode("s", "And?");
     bench.desk.select("t").unwrap();
-    assert_eq!(bench.state(turn), TurnState::Waiting, "looking elsewhere gives nothing up");
+    assert_eq!(bench.state(turn), State::Waiting, "looking elsewhere gives nothing up");
     let _ = bench.desk.follow(true);
     assert!(bench.desk.outlook().text.contains("of any conversation pauses"));
     bench.paused_by_mode("u", "Hi");
@@ -230,15 +230,15 @@ fn another_request_takes_the_place_of_a_modes_pause_and_queues_behind_a_rules() 
     let Fate::Waits(second) = fate else { panic!("{fate:?}") };
     assert_eq!(answers(&effects), cancelled(first, CancelReason::Superseded));
     assert_eq!(CancelReason::Superseded.message(), "Previous pending request was discarded before sending.");
-    let third = bench.come("s", Class::Main, chat("prod"), vec![hold("prod")]);
+    let third = bench.come("s", TurnClass::Main, chat("prod"), vec![hold("prod")]);
     let Fate::Waits(ruled) = third.fate else { panic!("{third:?}") };
-    assert_eq!(bench.state(second), TurnState::Cancelled, "a rule's pause takes it too");
+    assert_eq!(bench.state(second), State::Cancelled, "a rule's pause takes it too");
     let (queued, _) = bench.paused_by_mode("s", "four");
-    assert_eq!((bench.state(ruled), bench.state(queued)), (TurnState::Waiting, TurnState::Queued));
+    assert_eq!((bench.state(ruled), bench.state(queued)), (State::Waiting, State::Queued));
     let (newer, _) = bench.paused_by_mode("s", "five");
-    assert_eq!((bench.state(queued), bench.state(newer)), (TurnState::Cancelled, TurnState::Queued));
+    assert_eq!((bench.state(queued), bench.state(newer)), (State::Cancelled, State::Queued));
     bench.resume(ruled).unwrap();
-    assert_eq!(bench.state(newer), TurnState::Waiting);
+    assert_eq!(bench.state(newer), State::Waiting);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn the_same_request_joins_a_modes_pause() {
 
 #[test]
 fn agents_and_side_requests_never_wait_behind_a_persons_turn() {
-    for class in [Class::Subagent, Class::Side] {
+    for class in [TurnClass::Subagent, TurnClass::Side] {
         let mut bench = Bench::new();
         let (main, _) = bench.waiting("prod");
         let turns: Vec<_> = ["prod a", "prod b"]
@@ -275,10 +275,10 @@ fn agents_and_side_requests_never_wait_behind_a_persons_turn() {
                 other => panic!("{other:?}"),
             })
             .into();
-        assert!(turns.iter().all(|&turn| bench.state(turn) == TurnState::Waiting));
+        assert!(turns.iter().all(|&turn| bench.state(turn) == State::Waiting));
         assert_eq!(forwards(&bench.resume(turns[1]).unwrap()).len(), 1);
         assert_eq!(forwards(&bench.resume(main).unwrap()).len(), 1);
-        assert_eq!(bench.state(turns[0]), TurnState::Waiting);
+        assert_eq!(bench.state(turns[0]), State::Waiting);
     }
 }
 
@@ -292,18 +292,18 @@ fn a_cancel_holds_however_the_client_asks_again_and_for_its_time_only() {
     };
     let mut bench = Bench::new();
     bench.set_mode(TurnMode::InterceptAlways);
-    let Fate::Waits(turn) = bench.come("s", Class::Main, streaming(), vec![]).fate else { panic!() };
+    let Fate::Waits(turn) = bench.come("s", TurnClass::Main, streaming(), vec![]).fate else { panic!() };
     bench.cancel(turn);
     for draft in [streaming(), plain(), streaming()] {
-        assert_eq!(bench.come("s", Class::Main, draft, vec![]).fate, again(CancelReason::User));
+        assert_eq!(bench.come("s", TurnClass::Main, draft, vec![]).fate, again(CancelReason::User));
     }
     bench.set_mode(TurnMode::Off);
-    let ruled = bench.come("s", Class::Main, plain(), vec![hold("prod")]);
+    let ruled = bench.come("s", TurnClass::Main, plain(), vec![hold("prod")]);
     assert_eq!(ruled.fate, again(CancelReason::User), "whatever the mode, and whatever rules say");
-    assert_eq!(bench.come("t", Class::Main, plain(), vec![]).fate, Fate::Sent, "another conversation");
+    assert_eq!(bench.come("t", TurnClass::Main, plain(), vec![]).fate, Fate::Sent, "another conversation");
     assert_eq!(bench.main("s", "Ho").fate, Fate::Sent, "another question");
     let _ = bench.pass(HOLDS);
-    assert_eq!(bench.come("s", Class::Main, plain(), vec![]).fate, Fate::Sent);
+    assert_eq!(bench.come("s", TurnClass::Main, plain(), vec![]).fate, Fate::Sent);
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn what_was_turned_off_or_superseded_is_not_sent_by_a_fallback() {
     bench.paused_by_mode("s", "one");
     let (second, _) = bench.paused_by_mode("s", "two");
     assert_eq!(bench.main("s", "one").fate, again(CancelReason::Superseded));
-    assert_eq!(bench.state(second), TurnState::Waiting, "it does not take the newer one's place");
+    assert_eq!(bench.state(second), State::Waiting, "it does not take the newer one's place");
     bench.set_mode(TurnMode::Off);
     assert_eq!(bench.main("s", "two").fate, again(CancelReason::ModeDisabled));
     assert_eq!(bench.main("s", "three").fate, Fate::Sent);
@@ -351,7 +351,7 @@ fn cancelled_while_the_same_was_being_judged_it_waits_no_more() {
     assert_eq!(answers(&effects), [(connection, dismissal)]);
     assert_eq!(dismissal.code(), "user");
     assert!(dismissal.to_string().starts_with("Request canceled before sending."));
-    let (asked, _) = bench.desk.ask("s", Class::Main, Some(&question), bench.now);
+    let (asked, _) = bench.desk.ask("s", TurnClass::Main, Some(&question), bench.now);
     assert_eq!(asked, leafgate_desk::Asked::Dismissed(dismissal));
 }
 
@@ -361,7 +361,7 @@ fn the_same_question_in_another_manner_takes_its_own_place_and_is_sent_once_resu
     bench.set_mode(TurnMode::InterceptAlways);
     let (_, first) = bench.paused_by_mode("s", "Hi");
     let body = String::from_utf8(chat("Hi").render().to_vec()).unwrap();
-    let other = bench.come("s", Class::Main, common::draft(&body.replacen('{', "{ ", 1)), vec![]);
+    let other = bench.come("s", TurnClass::Main, common::draft(&body.replacen('{', "{ ", 1)), vec![]);
     let Fate::Waits(turn) = other.fate else { panic!("{other:?}") };
     assert_eq!(answers(&other.effects), cancelled(first, CancelReason::Superseded));
     bench.resume(turn).unwrap();
@@ -372,8 +372,9 @@ fn the_same_question_in_another_manner_takes_its_own_place_and_is_sent_once_resu
 #[test]
 fn one_question_takes_one_cancel_with_what_its_client_asks_beside_it() {
     let mut bench = Bench::new();
-    let title = |bench: &mut Bench, says| bench.come("s", Class::Side, chat(says), vec![hold("prod")]);
-    let agent = |bench: &mut Bench| bench.come("s", Class::Subagent, chat("prod, too"), vec![hold("prod")]);
+    let title = |bench: &mut Bench, says| bench.come("s", TurnClass::Side, chat(says), vec![hold("prod")]);
+    let agent =
+        |bench: &mut Bench| bench.come("s", TurnClass::Subagent, chat("prod, too"), vec![hold("prod")]);
     let (main, connection) = bench.waiting("prod");
     let beside = title(&mut bench, "prod?");
     let Fate::Waits(works) = agent(&mut bench).fate else { panic!() };
@@ -384,8 +385,8 @@ fn one_question_takes_one_cancel_with_what_its_client_asks_beside_it() {
             .map(|(to, reason)| (to, Dismissal::Cancelled(reason)))
     );
     assert_eq!(title(&mut bench, "prod: a title").fate, again(CancelReason::User));
-    assert_eq!(bench.state(works), TurnState::Waiting);
-    assert_eq!(bench.come("s", Class::Side, chat("Hi"), vec![]).fate, Fate::Sent, "no rule holds it");
+    assert_eq!(bench.state(works), State::Waiting);
+    assert_eq!(bench.come("s", TurnClass::Side, chat("Hi"), vec![]).fate, Fate::Sent, "no rule holds it");
     let _ = bench.pass(HOLDS);
     assert!(matches!(title(&mut bench, "prod: a title").fate, Fate::Waits(_)));
 }
@@ -398,12 +399,12 @@ fn another_model_begins_the_conversation_anew() {
         common::draft(&body.replace("m-1", model))
     };
     let mut bench = Bench::new();
-    let first = bench.come("s", Class::Main, with("m-1"), vec![hold("prod")]);
+    let first = bench.come("s", TurnClass::Main, with("m-1"), vec![hold("prod")]);
     let Fate::Waits(turn) = first.fate else { panic!() };
-    let _ = bench.come("s", Class::Side, with("small"), vec![]);
-    let _ = bench.come("s", Class::Subagent, with("small"), vec![]);
-    assert_eq!(bench.state(turn), TurnState::Waiting, "other classes have models of their own");
-    let other = bench.come("s", Class::Main, with("m-2"), vec![hold("prod")]);
+    let _ = bench.come("s", TurnClass::Side, with("small"), vec![]);
+    let _ = bench.come("s", TurnClass::Subagent, with("small"), vec![]);
+    assert_eq!(bench.state(turn), State::Waiting, "other classes have models of their own");
+    let other = bench.come("s", TurnClass::Main, with("m-2"), vec![hold("prod")]);
     assert_eq!(answers(&other.effects), cancelled(first.connection, CancelReason::ContextChanged));
     assert!(matches!(other.fate, Fate::Waits(_)), "the same words to another model are another question");
     assert_eq!(bench.desk.summary(turn).unwrap().ending, Some("contextChanged"));
@@ -413,9 +414,9 @@ fn another_model_begins_the_conversation_anew() {
 #[test]
 fn a_closed_conversation_gives_up_all_that_waits_of_it() {
     let mut bench = Bench::new();
-    let first = bench.come("s", Class::Main, chat("prod"), vec![hold("prod")]);
-    let second = bench.come("s", Class::Subagent, chat("prod b"), vec![hold("prod")]);
-    let Fate::Waits(other) = bench.come("t", Class::Main, chat("prod"), vec![hold("prod")]).fate else {
+    let first = bench.come("s", TurnClass::Main, chat("prod"), vec![hold("prod")]);
+    let second = bench.come("s", TurnClass::Subagent, chat("prod b"), vec![hold("prod")]);
+    let Fate::Waits(other) = bench.come("t", TurnClass::Main, chat("prod"), vec![hold("prod")]).fate else {
         panic!()
     };
     let effects = bench.desk.dispose("s", bench.now).unwrap();
@@ -423,7 +424,7 @@ fn a_closed_conversation_gives_up_all_that_waits_of_it() {
         .map(|to| (to, Dismissal::Cancelled(CancelReason::SessionDisposed)));
     assert_eq!(answers(&effects), expected);
     assert!(effects.iter().any(|effect| matches!(effect, Effect::SessionsChanged)));
-    assert_eq!(bench.state(other), TurnState::Waiting);
+    assert_eq!(bench.state(other), State::Waiting);
     assert_eq!(bench.desk.sessions().map(|line| line.session.to_string()).collect::<Vec<_>>(), ["t"]);
     assert_eq!(bench.desk.dispose("s", bench.now).unwrap_err(), DeskError::NoSuchSession);
     assert!(
@@ -436,9 +437,12 @@ fn a_closed_conversation_gives_up_all_that_waits_of_it() {
 fn conversations_are_listed_by_main_requests_and_go_with_the_time() {
     let limits = DeskLimits { sessions: 2, ..DeskLimits::default() };
     let mut bench = Bench::with(limits);
-    for (session, class) in
-        [("abcdefghij", Class::Main), ("t", Class::Main), ("u", Class::Side), ("abcdefghij", Class::Subagent)]
-    {
+    for (session, class) in [
+        ("abcdefghij", TurnClass::Main),
+        ("t", TurnClass::Main),
+        ("u", TurnClass::Side),
+        ("abcdefghij", TurnClass::Subagent),
+    ] {
         bench.come(session, class, chat("Hi"), vec![]);
     }
     let listed = |bench: &Bench| {
@@ -446,7 +450,7 @@ fn conversations_are_listed_by_main_requests_and_go_with_the_time() {
     };
     let line = |label: &str, active, pending| (label.to_owned(), active, pending);
     assert_eq!(listed(&bench), [line("chat · test · …t", true, 0), line("chat · test · …efghij", false, 0)]);
-    bench.come("abcdefghij", Class::Main, chat("prod"), vec![hold("prod")]);
+    bench.come("abcdefghij", TurnClass::Main, chat("prod"), vec![hold("prod")]);
     bench.main("t", "And?");
     bench.main("v", "Hi");
     assert_eq!(
@@ -512,12 +516,12 @@ fn a_queue_has_its_bound_and_other_classes_have_that_of_the_desk() {
     let fate =
         |bench: &mut Bench, class, says: &str| bench.come("s", class, chat(says), vec![hold("prod")]).fate;
     for says in ["prod 1", "prod 2"] {
-        assert!(matches!(fate(&mut bench, Class::Main, says), Fate::Waits(_)));
+        assert!(matches!(fate(&mut bench, TurnClass::Main, says), Fate::Waits(_)));
     }
     let full = Fate::Dismissed(Dismissal::NoRoom(Room::Queue { limit: 1 }));
-    assert_eq!(fate(&mut bench, Class::Main, "prod 3"), full);
+    assert_eq!(fate(&mut bench, TurnClass::Main, "prod 3"), full);
     for number in 4..20 {
-        assert!(matches!(fate(&mut bench, Class::Subagent, &format!("prod {number}")), Fate::Waits(_)));
+        assert!(matches!(fate(&mut bench, TurnClass::Subagent, &format!("prod {number}")), Fate::Waits(_)));
     }
 }
 
@@ -550,7 +554,7 @@ fn under_a_mode_no_rule_sends_by_time_what_nobody_looked_at() {
         let mut bench = Bench::new();
         bench.set_mode(TurnMode::InterceptAlways);
         let holds = vec![common::hold_for("prod", 10, leafgate_policy::OnTimeout::Resume)];
-        let came = bench.come("s", Class::Main, chat("prod"), holds);
+        let came = bench.come("s", TurnClass::Main, chat("prod"), holds);
         assert!(matches!(came.fate, Fate::Waits(_)));
         bench.set_mode(mode);
         let effects = bench.pass(Duration::from_secs(10));

@@ -15,8 +15,8 @@ use std::time::Duration;
 use common::{SECRET, Words, chat, destination, hold_for, leaf, message, title};
 use leafgate_admin::TurnMode;
 use leafgate_desk::{
-    Admission, CancelReason, Change, Class, ConnectionId, Desk, DeskLimits, Digest, Dismissal, Effect,
-    Effects, Paused, Tick, TurnId, TurnState,
+    Admission, CancelReason, Change, ConnectionId, Desk, DeskLimits, Digest, Dismissal, Effect, Effects,
+    Paused, State, Tick, TurnClass, TurnId,
 };
 use leafgate_policy::OnTimeout;
 use proptest::prelude::*;
@@ -230,7 +230,7 @@ impl Harness {
                 timeout: seconds.map(Duration::from_secs),
                 ..hold_for("prod", 1, on_timeout)
             }],
-            class: Class::Main,
+            class: TurnClass::Main,
             mode: None,
             reviewer: Arc::clone(&generation),
         };
@@ -416,8 +416,8 @@ impl Harness {
         let turn = self.desk.turn(id).unwrap();
         prop_assert!(turn.expiry().at >= self.now, "its deadline has passed");
         prop_assert!(!turn.state().is_over());
-        prop_assert!(turn.state() != TurnState::Queued || place > 0, "the front is queued");
-        prop_assert!(place == 0 || !matches!(turn.state(), TurnState::Waiting | TurnState::Edited));
+        prop_assert!(turn.state() != State::Queued || place > 0, "the front is queued");
+        prop_assert!(place == 0 || turn.state() != State::Waiting);
         prop_assert!(Arc::ptr_eq(turn.reviewer(), &self.turns[&id].generation));
         prop_assert_eq!(turn.digest(), Digest::of(turn.destination(), turn.body()));
         prop_assert_eq!(turn.body(), &turn.draft().render());

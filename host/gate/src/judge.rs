@@ -11,7 +11,7 @@ mod tally;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{AgentRequest, AgentVerdict, Class, Destination, ModelKey, Request};
+use leafgate_desk::{AgentRequest, Destination, ModelKey, Request, SubagentVerdict, TurnClass};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Policy, Verdict};
 use leafgate_tree::{Document, Limits, NodeId};
 
@@ -108,7 +108,7 @@ pub(crate) struct Case {
 
 /// The agent of a team that asks.
 pub(crate) struct Asker {
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     /// The agents from the entry to it, for people.
     pub(crate) chain: Arc<str>,
 }
@@ -126,7 +126,7 @@ pub(crate) struct Seen {
     /// The name of its API.
     pub(crate) api: &'static str,
     pub(crate) session: Arc<str>,
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     pub(crate) model: Option<String>,
     /// The body without its codings.
     pub(crate) source: Bytes,
@@ -206,7 +206,7 @@ impl Case {
         let class =
             self.asker.as_ref().map_or_else(|| self.class.class(self.api, &document), |asker| asker.class);
         let class = match class {
-            Class::Main if !self.intercepts => Class::Side,
+            TurnClass::Main if !self.intercepts => TurnClass::Side,
             class => class,
         };
         let agent = Arc::clone(&self.agent);
@@ -216,7 +216,7 @@ impl Case {
             agent: Some(&agent),
             model: model.as_deref(),
             stream: self.api.streams_by_path(),
-            subagent: Some(class == Class::Subagent),
+            subagent: Some(class == TurnClass::Subagent),
             upstream: Some(&to.upstream),
             upstream_name: lane.as_deref(),
             endpoint: Some(to.endpoint()),
@@ -308,11 +308,11 @@ impl Case {
             seen.edits = record::edits(&evaluation.draft, &evaluation.recall);
         }
         let Evaluation { draft, verdict, recall, report, .. } = evaluation;
-        if class == Class::Subagent {
+        if class == TurnClass::Subagent {
             let verdict = match &verdict {
-                Verdict::Forward => AgentVerdict::Sent,
-                Verdict::Pause(_) => AgentVerdict::Held,
-                Verdict::Block(_) | Verdict::Route(_) => AgentVerdict::Blocked,
+                Verdict::Forward => SubagentVerdict::Sent,
+                Verdict::Pause(_) => SubagentVerdict::Held,
+                Verdict::Block(_) | Verdict::Route(_) => SubagentVerdict::Blocked,
             };
             let (session, agent) = (Arc::clone(&session.key), self.called());
             self.turns.observe(AgentRequest::of(&draft, session, self.title(), agent, verdict));
@@ -390,7 +390,7 @@ impl Case {
         document: Arc<Document>,
         context: &Context<'_>,
         session: &Session,
-        class: Class,
+        class: TurnClass,
     ) -> Evaluation {
         let Some(saved) = self.turns.saved_for(&session.key) else {
             return self.policy.evaluate(document, context, &session.vault);
@@ -400,7 +400,7 @@ impl Case {
             outcomes = saved.make(draft);
             // What a client asks beside a turn seldom holds the same, so there an edit is made
             // where it fits, and nothing is said where it does not.
-            if class == Class::Main { saved_holds(&outcomes) } else { Vec::new() }
+            if class == TurnClass::Main { saved_holds(&outcomes) } else { Vec::new() }
         });
         self.turns.note_saved(&session.key, outcomes, &evaluation.draft, class);
         evaluation

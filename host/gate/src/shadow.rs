@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use leafgate_admin::{Event, PolicyStatus, TrialStatus};
-use leafgate_desk::{Class, Destination};
+use leafgate_desk::{Destination, TurnClass};
 use leafgate_policy::{Context, Evaluation, On, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{TokenKeys, Vault};
@@ -213,7 +213,7 @@ pub(crate) struct Tried {
     pub(crate) agent: Arc<str>,
     pub(crate) model: Option<Arc<str>>,
     pub(crate) stream: Option<bool>,
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     pub(crate) to: Destination,
     /// The name of its upstream, where that has one.
     pub(crate) lane: Option<Arc<str>>,
@@ -237,7 +237,7 @@ impl TrialTurn {
                 agent: Some(&agent),
                 model: model.as_deref(),
                 stream,
-                subagent: Some(class == Class::Subagent),
+                subagent: Some(class == TurnClass::Subagent),
                 upstream: Some(&to.upstream),
                 upstream_name: lane.as_deref(),
                 endpoint: Some(to.endpoint()),

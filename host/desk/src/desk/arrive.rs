@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use leafgate_admin::TurnClass;
 use leafgate_policy::Hold;
 
 use super::Desk;
 use super::beside::Shared;
-use crate::class::Class;
 use crate::effect::{Effect, Effects};
 use crate::reason::{CancelReason, Dismissal, Room};
 use crate::tick::Tick;
@@ -104,7 +104,7 @@ impl<G> Desk<G> {
     /// only from a connection that is lost.
     fn pending_as(&self, key: &RequestKey, holds: &[Hold]) -> Option<TurnId> {
         let is_same = |turn: &Turn<G>| {
-            let takes_over = turn.class != Class::Side || turn.connection().is_none();
+            let takes_over = turn.class != TurnClass::Side || turn.connection().is_none();
             turn.key == *key && takes_over && turn.holds.show(holds)
         };
         let line = self.lines.get(&key.session)?;
@@ -136,7 +136,7 @@ impl<G> Desk<G> {
             return Some(Dismissal::CancelledBefore { reason, limit });
         }
         // A title for a question that nobody answers is of no use.
-        if arrival.paused.class == Class::Side && self.cancels.by_user(session, now) {
+        if arrival.paused.class == TurnClass::Side && self.cancels.by_user(session, now) {
             return Some(Dismissal::CancelledBefore { reason: CancelReason::User, limit });
         }
         let fallen = arrival.paused.mode.is_some_and(|pause| !self.modes.stands(pause));
@@ -173,7 +173,7 @@ impl<G> Desk<G> {
 
     /// Makes a turn of a request, where there is room.
     fn take_in(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects) -> Admission {
-        if arrival.paused.class == Class::Main {
+        if arrival.paused.class == TurnClass::Main {
             self.supersede(&arrival.key.session, now, effects);
         }
         // What was superseded by the same question in another manner is not asked again: it waits.
@@ -198,7 +198,7 @@ impl<G> Desk<G> {
     fn full(&self, arrival: &Arrival<G>) -> Option<Room> {
         let limits = &self.limits;
         let line = self.main_line(&arrival.key.session).count();
-        let queues = arrival.paused.class == Class::Main && line > 0;
+        let queues = arrival.paused.class == TurnClass::Main && line > 0;
         if self.turns.len() >= limits.turns {
             Some(Room::Turns { limit: limits.turns })
         } else if queues && line > limits.queued {
@@ -226,7 +226,7 @@ impl<G> Desk<G> {
         let connection = arrival.paused.connection;
         debug_assert!(!self.connections.contains_key(&connection), "a connection waits for one answer");
         let mut turn = Turn::new(id, arrival, &self.limits, now);
-        turn.queued = turn.class == Class::Main && self.front(&session).is_some();
+        turn.queued = turn.class == TurnClass::Main && self.front(&session).is_some();
         self.lines.entry(Arc::clone(&session)).or_default().push_back(id);
         self.turns.insert(id, turn);
         self.connections.insert(connection, id);

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use leafgate_admin::TurnClass;
 use leafgate_policy::{Cause, Hold};
 
 use super::Desk;
 use super::decide::Ending;
 use crate::beside::{Addition, Lead, Repeats, covers};
-use crate::class::Class;
 use crate::digest::Destination;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
@@ -101,10 +101,10 @@ impl<G> Desk<G> {
 
     /// What a side request that arrives shares, where it may.
     pub(super) fn shares(&self, arrival: &Arrival<G>) -> Option<Shared> {
-        if arrival.paused.class != Class::Side {
+        if arrival.paused.class != TurnClass::Side {
             return None;
         }
-        let same = |turn: &&Turn<G>| turn.class == Class::Side && turn.key == arrival.key;
+        let same = |turn: &&Turn<G>| turn.class == TurnClass::Side && turn.key == arrival.key;
         let line = self.lines.get(&arrival.key.session).into_iter().flatten();
         if let Some(first) = line.filter_map(|turn| self.turns.get(turn)).find(same)
             && first.holds.show(&arrival.paused.holds)
@@ -124,7 +124,7 @@ impl<G> Desk<G> {
             return None;
         }
         if let Some(lead) = self.turns.get(&repeats.turn) {
-            let may = lead.class != Class::Side
+            let may = lead.class != TurnClass::Side
                 && repeats.are_of(lead.said.as_ref())
                 && lead.to.upstream == to.upstream
                 && covers(lead.holds.asked(), holds);
@@ -154,7 +154,7 @@ impl<G> Desk<G> {
             lead.beside.retain(|side| *side != turn.id);
             effects.push(Effect::Changed(lead.id));
         }
-        if turn.class == Class::Side && ending.is_of_client() {
+        if turn.class == TurnClass::Side && ending.is_of_client() {
             return self.hand_over(&turn.beside, effects);
         }
         for &side in &turn.beside {
@@ -201,7 +201,7 @@ impl<G> Desk<G> {
         let asked = turn.holds().iter().map(|held| (Arc::clone(&held.hold.rule), held.hold.cause));
         self.lately.decided.push(DecidedLately {
             turn: turn.id,
-            key: (turn.class == Class::Side).then(|| turn.key.clone()),
+            key: (turn.class == TurnClass::Side).then(|| turn.key.clone()),
             upstream: Arc::clone(&turn.to.upstream),
             said: turn.said.clone(),
             asked: asked.collect(),

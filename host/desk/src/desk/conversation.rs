@@ -1,7 +1,8 @@
 //! Conversations: requests renew them, a person selects, follows and closes them.
 
 use super::Desk;
-use crate::class::Class;
+use leafgate_admin::TurnClass;
+
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::monitor::{AgentLine, AgentRequest};
@@ -19,7 +20,7 @@ impl<G> Desk<G> {
     pub fn receive(&mut self, request: &Request, now: Tick) -> Effects {
         let mut effects = Effects::new();
         self.run_clock(now, &mut effects);
-        if request.class == Class::Main {
+        if request.class == TurnClass::Main {
             let old = self.turns_of(&request.session, |turn| turn.is_of_another_model(request.model));
             self.discard(old, CancelReason::ContextChanged, now, &mut effects);
             let activated = self.sessions.renew(request, now);

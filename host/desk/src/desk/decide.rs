@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
+use leafgate_admin::{State, TurnClass};
 use leafgate_policy::OnTimeout;
 
 use super::Desk;
-use crate::class::Class;
 use crate::digest::Digest;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::reason::{CancelReason, Dismissal};
 use crate::summary::TurnLine;
 use crate::tick::Tick;
-use crate::turn::{Client, ConnectionId, Turn, TurnId, TurnState};
+use crate::turn::{Client, ConnectionId, Turn, TurnId};
 
 /// How a turn ends.
 #[derive(Clone, Copy)]
@@ -32,11 +32,11 @@ impl Ending {
         matches!(self, Ending::Discarded(Dismissal::Cancelled(CancelReason::ClientGone)))
     }
 
-    fn state(self) -> TurnState {
+    fn state(self) -> State {
         match self {
-            Ending::Sent { .. } => TurnState::Resumed,
-            Ending::Discarded(Dismissal::TimedOut { .. }) => TurnState::TimedOut,
-            Ending::Discarded(_) => TurnState::Cancelled,
+            Ending::Sent { .. } => State::Resumed,
+            Ending::Discarded(Dismissal::TimedOut { .. }) => State::TimedOut,
+            Ending::Discarded(_) => State::Cancelled,
         }
     }
 
@@ -79,9 +79,9 @@ impl<G> Desk<G> {
         self.forget_old(1);
         let mut effects = Effects::new();
         self.discard([turn], reason, now, &mut effects);
-        if class == Class::Main && reason == CancelReason::User {
+        if class == TurnClass::Main && reason == CancelReason::User {
             // What its client asks beside the question goes with it: one question, one cancel.
-            let beside = self.turns_of(&session, |turn| turn.class == Class::Side);
+            let beside = self.turns_of(&session, |turn| turn.class == TurnClass::Side);
             self.discard(beside, reason, now, &mut effects);
         }
         Ok(self.done(effects))

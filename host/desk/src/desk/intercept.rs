@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use leafgate_admin::{AutoState, TurnMode};
+use leafgate_admin::{AutoState, TurnClass, TurnMode};
 
 use super::Desk;
-use crate::class::Class;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::mode::ModePause;
@@ -72,7 +71,7 @@ impl<G> Desk<G> {
     pub fn ask(
         &mut self,
         session: &str,
-        class: Class,
+        class: TurnClass,
         question: Option<&Question>,
         now: Tick,
     ) -> (Asked, Effects) {
@@ -83,8 +82,8 @@ impl<G> Desk<G> {
             return (Asked::Dismissed(again), self.done(effects));
         }
         let asked = match class {
-            Class::Main => self.pause_by_mode(session, &mut effects),
-            Class::Subagent | Class::Side => None,
+            TurnClass::Main => self.pause_by_mode(session, &mut effects),
+            TurnClass::Subagent | TurnClass::Side => None,
         };
         (asked.map_or(Asked::Nothing, Asked::Pause), self.done(effects))
     }

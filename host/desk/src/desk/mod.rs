@@ -15,10 +15,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
-use leafgate_admin::TurnMode;
+use leafgate_admin::{TurnClass, TurnMode};
 
 use crate::cancels::Cancels;
-use crate::class::Class;
 use crate::effect::{Effect, Effects};
 use crate::error::{Decided, DeskError};
 use crate::limits::DeskLimits;
@@ -167,7 +166,7 @@ impl<G> Desk<G> {
     fn at_front(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
         let found = self.leading(self.actionable(turn, now)?)?;
         match self.front(found.session()) {
-            Some(front) if found.class == Class::Main && front != turn => {
+            Some(front) if found.class == TurnClass::Main && front != turn => {
                 Err(DeskError::Queued { turn, behind: front })
             }
             _ => Ok(found),
@@ -182,7 +181,7 @@ impl<G> Desk<G> {
     /// The main turns of a session, in order of arrival.
     fn main_line(&self, session: &str) -> impl DoubleEndedIterator<Item = &Turn<G>> {
         let line = self.lines.get(session).into_iter().flatten();
-        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| turn.class == Class::Main)
+        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| turn.class == TurnClass::Main)
     }
 
     /// The one of them that comes first.
@@ -211,7 +210,7 @@ impl<G> Desk<G> {
     fn space_out(&mut self, session: &str) {
         let mut before = None;
         for turn in self.lines.get(session).into_iter().flatten() {
-            if let Some(turn) = self.turns.get_mut(turn).filter(|turn| turn.class == Class::Main) {
+            if let Some(turn) = self.turns.get_mut(turn).filter(|turn| turn.class == TurnClass::Main) {
                 turn.behind = before;
                 before = Some(turn.expiry().at);
             }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use leafgate_admin::TurnMode;
 use leafgate_desk::{
-    Admission, Asked, CancelReason, Change, Class, ConnectionId, Desk, DeskError, DeskLimits, Destination,
-    Digest, Dismissal, Effect, Effects, ModelKey, Paused, Question, Request, Reviewer, Tick, Title, TurnId,
-    TurnState,
+    Admission, Asked, CancelReason, Change, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
+    Dismissal, Effect, Effects, ModelKey, Paused, Question, Request, Reviewer, State, Tick, Title, TurnClass,
+    TurnId,
 };
 use leafgate_policy::{Cause, Hold, OnTimeout, Verdict};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, Redaction, SectionId};
@@ -174,7 +174,7 @@ impl Bench {
             title: title(),
             draft,
             holds,
-            class: Class::Main,
+            class: TurnClass::Main,
             mode: None,
             reviewer: Arc::new(Words { generation: 1 }),
         }
@@ -199,7 +199,7 @@ impl Bench {
 
     /// A request comes whole: it is received, the policy says what it holds, the desk is asked, and
     /// what is to wait arrives.
-    pub(crate) fn come(&mut self, session: &str, class: Class, draft: Draft, holds: Vec<Hold>) -> Came {
+    pub(crate) fn come(&mut self, session: &str, class: TurnClass, draft: Draft, holds: Vec<Hold>) -> Came {
         let (document, connection) = (Arc::clone(draft.document()), self.connection());
         let request =
             Request { session: session.into(), class, model: ModelKey::of(&document), title: title() };
@@ -230,7 +230,7 @@ impl Bench {
 
     /// A main request that no rule holds.
     pub(crate) fn main(&mut self, session: &str, says: &str) -> Came {
-        self.come(session, Class::Main, chat(says), Vec::new())
+        self.come(session, TurnClass::Main, chat(says), Vec::new())
     }
 
     /// Such a request, which must wait.
@@ -266,7 +266,7 @@ impl Bench {
         self.desk.elapse(self.now)
     }
 
-    pub(crate) fn state(&self, turn: TurnId) -> TurnState {
+    pub(crate) fn state(&self, turn: TurnId) -> State {
         self.desk.summary(turn).unwrap().state
     }
 

@@ -41,7 +41,7 @@ impl Flow {
             agent: Some(&self.agent),
             model: self.model.as_deref(),
             stream: self.api.streams_by_path(),
-            subagent: Some(self.class == leafgate_desk::Class::Subagent),
+            subagent: Some(self.class == leafgate_desk::TurnClass::Subagent),
             upstream: Some(&self.to.upstream),
             upstream_name: self.lane.as_deref(),
             endpoint: Some(self.to.endpoint()),

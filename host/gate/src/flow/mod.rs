@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{Response, request};
 use leafgate_assemble::{Api as AssembleApi, Refused, Without, downgrade, refused};
-use leafgate_desk::{Class, Destination, Title};
+use leafgate_desk::{Destination, Title, TurnClass};
 use leafgate_policy::{Assembly, Otherwise, Policy, assembly_api};
 use leafgate_tree::Format;
 use leafgate_vault::Vault;
@@ -57,7 +57,7 @@ pub(crate) struct Flow {
     /// The one that is asked instead.
     pub(crate) other_model: Option<Arc<str>>,
     pub(crate) outside: Arc<OutsideTexts>,
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     pub(crate) policy: Arc<Policy>,
     pub(crate) session: Arc<str>,
     pub(crate) vault: Vault,

@@ -9,7 +9,7 @@ use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_admin::shown_url;
 use leafgate_policy::{Assembly, Policy};
-use leafgate_vault::{TokenKeys, Vault};
+use leafgate_vault::Vault;
 
 use super::Shared;
 use crate::agent;

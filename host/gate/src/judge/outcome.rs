@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::{Class, ModePause, Title};
+use leafgate_desk::{ModePause, Title, TurnClass};
 use leafgate_policy::{Hold, Note, On, Policy, Recall};
 use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
 /// Who asks for a person.
 pub(super) struct Pauses {
     pub(super) holds: Vec<Hold>,
-    pub(super) class: Class,
+    pub(super) class: TurnClass,
     pub(super) mode: Option<ModePause>,
 }
 
@@ -50,7 +50,7 @@ impl Case {
         self,
         session: Session,
         draft: &Draft,
-        class: Class,
+        class: TurnClass,
         ruling: Option<Arc<Ruling>>,
         wraps_more: bool,
     ) -> Outcome {
@@ -91,7 +91,7 @@ impl Case {
         policy: &Arc<Policy>,
         session: &Arc<str>,
         vault: &Vault,
-        class: Class,
+        class: TurnClass,
         document: &Document,
     ) -> Result<Option<Arc<Ruling>>, Refusal> {
         let asked = Asked {
@@ -116,7 +116,7 @@ impl Case {
         &self,
         session: &Arc<str>,
         vault: &Vault,
-        class: Class,
+        class: TurnClass,
         ruling: Option<&Arc<Ruling>>,
         document: &Document,
     ) -> Option<Box<Flow>> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::{Class, Lead, Repeats, TurnId};
+use leafgate_desk::{Lead, Repeats, TurnClass, TurnId};
 use leafgate_policy::On;
 
 use super::{Paused, TurnGuard, Turns};
@@ -12,7 +12,7 @@ impl Turns {
     /// What a request repeats of the turns that wait or were decided a moment ago, and which these
     /// were.
     pub(super) fn repeats(&self, paused: &Paused) -> (Option<Repeats>, Vec<Lead>) {
-        if paused.class != Class::Side || paused.guard.on != On::Request {
+        if paused.class != TurnClass::Side || paused.guard.on != On::Request {
             return (None, Vec::new());
         }
         let leads = self.lock().desk.leads();
@@ -28,7 +28,7 @@ impl Turns {
             let state = self.lock();
             let Ok(found) = state.desk.turn(turn) else { return };
             let leads = state.desk.leads().into_iter();
-            let is_side = found.class() == Class::Side;
+            let is_side = found.class() == TurnClass::Side;
             let wanted = |lead: &Lead| match is_side {
                 true => seen.iter().all(|seen| seen.turn() != lead.turn()),
                 false => lead.turn() == turn,

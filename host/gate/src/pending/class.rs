@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use leafgate_desk::Class;
+use leafgate_desk::TurnClass;
 use leafgate_tree::{Document, NodeType, Role};
 
 use crate::agent;
@@ -35,7 +35,7 @@ const GEMINI_CLI: &str = "gemini-cli";
 /// What a request's header says about who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClassHint {
-    class: Option<Class>,
+    class: Option<TurnClass>,
     /// What the client calls the agent.
     agent: Option<Arc<str>>,
     /// Whether Claude Code says that the request is one of its own.
@@ -50,11 +50,11 @@ impl ClassHint {
         let intent = Intent::of(headers).map(|intent| intent.class(by_person));
         let codex = value(CODEX_AGENT)
             .filter(|agent| !agent.is_empty())
-            .map(|agent| if CODEX_SIDE.contains(&agent) { Class::Side } else { Class::Subagent });
+            .map(|agent| if CODEX_SIDE.contains(&agent) { TurnClass::Side } else { TurnClass::Subagent });
         let names = |name: &str| value(name).is_some_and(|value| !value.is_empty());
         let names_agent =
             [CLAUDE_AGENT, CODEX_AGENT].into_iter().find_map(value).filter(|name| is_word(name));
-        let agent = (names(CODEX_PARENT) || names(CLAUDE_AGENT)).then_some(Class::Subagent);
+        let agent = (names(CODEX_PARENT) || names(CLAUDE_AGENT)).then_some(TurnClass::Subagent);
         ClassHint {
             class: intent.flatten().or(codex).or(agent),
             agent: names_agent.map(Arc::from),
@@ -69,17 +69,17 @@ impl ClassHint {
     }
 
     /// The class of a request, as far as it can be told.
-    pub(crate) fn class(&self, api: Api, document: &Document) -> Class {
+    pub(crate) fn class(&self, api: Api, document: &Document) -> TurnClass {
         if !api.converses() || Api::conversation_in(document.format()).is_none() {
-            return Class::Side;
+            return TurnClass::Side;
         }
         match self.class {
             Some(class) => class,
-            None if asks_for_one_token(document) => Class::Side,
-            None if self.of_claude && asks_for_a_title(document) => Class::Side,
+            None if asks_for_one_token(document) => TurnClass::Side,
+            None if self.of_claude && asks_for_a_title(document) => TurnClass::Side,
             // Its turns are streams; at once it asks which model a turn should have, or who speaks next.
-            None if self.of_gemini && api.streams_by_path() == Some(false) => Class::Side,
-            None => Class::Main,
+            None if self.of_gemini && api.streams_by_path() == Some(false) => TurnClass::Side,
+            None => TurnClass::Main,
         }
     }
 }
@@ -141,7 +141,7 @@ mod tests {
         format: Format,
         header: impl IntoIterator<Item = (&'static str, &'static str)>,
         body: &str,
-    ) -> Class {
+    ) -> TurnClass {
         let fields = header
             .into_iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
@@ -158,19 +158,19 @@ mod tests {
         let body = r#"{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}"#;
         let chat = |header| class("/v1/chat/completions", Format::OpenaiChat, header, body);
         for (header, expected) in [
-            (None, Class::Main),
-            (Some((INTERACTION, "conversation-panel")), Class::Main),
-            (Some((INTERACTION, "conversation-subagent")), Class::Subagent),
-            (Some((INTERACTION, "conversation-background")), Class::Side),
-            (Some((INTERACTION, "conversation-compaction")), Class::Side),
-            (Some((INTERACTION, "conversation-user")), Class::Main),
-            (Some((INTERACTION, "conversation-sampling")), Class::Subagent),
-            (Some((CODEX_AGENT, "review")), Class::Subagent),
-            (Some((CODEX_AGENT, "compact")), Class::Side),
-            (Some((CODEX_AGENT, "")), Class::Main),
-            (Some((CODEX_PARENT, "01a203b3-de2e")), Class::Subagent),
-            (Some((CLAUDE_AGENT, "a9daf662f1c006d17")), Class::Subagent),
-            (Some((CLAUDE_SESSION, "5cb61083-e40c")), Class::Main),
+            (None, TurnClass::Main),
+            (Some((INTERACTION, "conversation-panel")), TurnClass::Main),
+            (Some((INTERACTION, "conversation-subagent")), TurnClass::Subagent),
+            (Some((INTERACTION, "conversation-background")), TurnClass::Side),
+            (Some((INTERACTION, "conversation-compaction")), TurnClass::Side),
+            (Some((INTERACTION, "conversation-user")), TurnClass::Main),
+            (Some((INTERACTION, "conversation-sampling")), TurnClass::Subagent),
+            (Some((CODEX_AGENT, "review")), TurnClass::Subagent),
+            (Some((CODEX_AGENT, "compact")), TurnClass::Side),
+            (Some((CODEX_AGENT, "")), TurnClass::Main),
+            (Some((CODEX_PARENT, "01a203b3-de2e")), TurnClass::Subagent),
+            (Some((CLAUDE_AGENT, "a9daf662f1c006d17")), TurnClass::Subagent),
+            (Some((CLAUDE_SESSION, "5cb61083-e40c")), TurnClass::Main),
         ] {
             assert_eq!(chat(header), expected, "{header:?}");
         }
@@ -181,12 +181,12 @@ mod tests {
     fn what_vs_code_does_by_itself_is_a_side_request_and_what_its_extensions_ask_is_not() {
         let body = r#"{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}"#;
         for (intent, initiator, expected) in [
-            ("conversation-other", "agent", Class::Side),
-            ("conversation-other", "user", Class::Main),
-            ("conversation-edits", "agent", Class::Side),
-            ("conversation-edits", "user", Class::Main),
-            ("conversation-agent", "agent", Class::Main),
-            ("conversation-agent", "user", Class::Main),
+            ("conversation-other", "agent", TurnClass::Side),
+            ("conversation-other", "user", TurnClass::Main),
+            ("conversation-edits", "agent", TurnClass::Side),
+            ("conversation-edits", "user", TurnClass::Main),
+            ("conversation-agent", "agent", TurnClass::Main),
+            ("conversation-agent", "user", TurnClass::Main),
         ] {
             let headers = [("openai-intent", intent), (INITIATOR, initiator)];
             let class = class("/v1/chat/completions", Format::OpenaiChat, headers, body);
@@ -200,10 +200,10 @@ mod tests {
             r#"{"model": "m", "request": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}}"#;
         let of = |path: &str, agent: &'static str| class(path, Format::Gemini, [("user-agent", agent)], body);
         let cli = "GeminiCLI-tui/0.61.0/gemini-2.5-pro (linux; x64; terminal)";
-        assert_eq!(of("/v1internal:generateContent", cli), Class::Side);
-        assert_eq!(of("/v1internal:streamGenerateContent?alt=sse", cli), Class::Main);
-        assert_eq!(of("/v1internal:generateContent", "another/1"), Class::Main);
-        assert_eq!(of("/v1beta/models/m:generateContent", cli), Class::Side);
+        assert_eq!(of("/v1internal:generateContent", cli), TurnClass::Side);
+        assert_eq!(of("/v1internal:streamGenerateContent?alt=sse", cli), TurnClass::Main);
+        assert_eq!(of("/v1internal:generateContent", "another/1"), TurnClass::Main);
+        assert_eq!(of("/v1beta/models/m:generateContent", cli), TurnClass::Side);
     }
 
     #[test]
@@ -211,19 +211,19 @@ mod tests {
         let messages = r#""messages": [{"role": "user", "content": "quota"}]"#;
         let asks = |limit: &str| format!(r#"{{"model": "m"{limit}, {messages}}}"#);
         let of = |path: &str, limit: &str| class(path, Format::AnthropicMessages, None, &asks(limit));
-        assert_eq!(of("/v1/messages", ""), Class::Main);
-        assert_eq!(of("/v1/messages", r#", "max_tokens": 1"#), Class::Side);
-        assert_eq!(of("/v1/messages", r#", "max_tokens": 10"#), Class::Main);
-        assert_eq!(of("/v1/messages/count_tokens", ""), Class::Side);
+        assert_eq!(of("/v1/messages", ""), TurnClass::Main);
+        assert_eq!(of("/v1/messages", r#", "max_tokens": 1"#), TurnClass::Side);
+        assert_eq!(of("/v1/messages", r#", "max_tokens": 10"#), TurnClass::Main);
+        assert_eq!(of("/v1/messages/count_tokens", ""), TurnClass::Side);
         let longer = r#"{"max_tokens": 1, "messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]}"#;
-        assert_eq!(class("/v1/messages", Format::AnthropicMessages, None, longer), Class::Main);
+        assert_eq!(class("/v1/messages", Format::AnthropicMessages, None, longer), TurnClass::Main);
         let much = format!(
             r#"{{"max_tokens": 1, "messages": [{{"role": "user", "content": "{}"}}]}}"#,
             "a".repeat(65)
         );
-        assert_eq!(class("/v1/messages", Format::AnthropicMessages, None, &much), Class::Main);
+        assert_eq!(class("/v1/messages", Format::AnthropicMessages, None, &much), TurnClass::Main);
         let embeddings = r#"{"model": "m", "input": "text"}"#;
-        assert_eq!(class("/v1/embeddings", Format::Generic, None, embeddings), Class::Side);
+        assert_eq!(class("/v1/embeddings", Format::Generic, None, embeddings), TurnClass::Side);
     }
 
     #[test]
@@ -239,12 +239,12 @@ mod tests {
         let more = r#"{"title": {"type": "string"}, "body": {"type": "string"}}"#;
         let session = Some((CLAUDE_SESSION, "5cb61083-e40c"));
         for (header, body, expected) in [
-            (session, asks(title, ""), Class::Side),
-            (session, asks(both, r#""tools": [],"#), Class::Side),
-            (session, asks(more, ""), Class::Main),
-            (session, asks("{}", ""), Class::Main),
-            (session, asks(title, r#""tools": [{"name": "read"}],"#), Class::Main),
-            (None, asks(title, ""), Class::Main),
+            (session, asks(title, ""), TurnClass::Side),
+            (session, asks(both, r#""tools": [],"#), TurnClass::Side),
+            (session, asks(more, ""), TurnClass::Main),
+            (session, asks("{}", ""), TurnClass::Main),
+            (session, asks(title, r#""tools": [{"name": "read"}],"#), TurnClass::Main),
+            (None, asks(title, ""), TurnClass::Main),
         ] {
             let class = class("/v1/messages", Format::AnthropicMessages, header, &body);
             assert_eq!(class, expected, "{header:?} {body}");

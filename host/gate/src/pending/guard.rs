@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::{Class, Destination, Reviewer};
+use leafgate_desk::{Destination, Reviewer, TurnClass};
 use leafgate_policy::{Context, Evaluation, Hold, Note, On, Outside, Policy, Recall, Verdict};
 use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
@@ -23,7 +23,7 @@ pub(crate) struct TurnGuard {
     pub(crate) model: Option<Arc<str>>,
     pub(crate) stream: Option<bool>,
     /// Who asks.
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     /// Where it goes.
     pub(crate) to: Destination,
     /// What that upstream is called.
@@ -63,7 +63,7 @@ impl TurnGuard {
             agent: Some(&self.agent),
             model: self.model.as_deref(),
             stream: self.stream,
-            subagent: Some(self.class == Class::Subagent),
+            subagent: Some(self.class == TurnClass::Subagent),
             upstream: Some(&self.to.upstream),
             upstream_name: self.lane.as_deref(),
             endpoint: Some(self.to.endpoint()),

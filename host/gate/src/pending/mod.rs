@@ -26,10 +26,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use leafgate_admin::{Event, Memory, TurnMode, TurnSummary};
+use leafgate_admin::{Event, Memory, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
     Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, Effects, RequestKey, Revised, Revision, Tick, Title, TurnId, TurnState,
+    Dismissal, Effect, Effects, RequestKey, Revised, Revision, Tick, Title, TurnId,
 };
 use leafgate_tree::{Document, Draft, SectionId};
 use tokio::sync::{oneshot, watch};
@@ -398,7 +398,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_desk::{Class, Dismissal};
+    use leafgate_desk::{Dismissal, TurnClass};
     use leafgate_policy::plugin::NoPlugins;
     use leafgate_policy::{Cause, Hold, Policy, PolicySource, Recall};
     use leafgate_tree::{Format, Limits};
@@ -456,7 +456,7 @@ mod tests {
             agent: leafgate_policy::OTHER_AGENT.into(),
             model: None,
             stream: None,
-            class: Class::Main,
+            class: TurnClass::Main,
             to: destination(),
             lane: None,
             outside: Arc::default(),
@@ -470,7 +470,7 @@ mod tests {
             title: Title { location: "chat".into(), name: "test".into() },
             draft: Draft::new(document(session)),
             holds: vec![hold],
-            class: Class::Main,
+            class: TurnClass::Main,
             mode: None,
             guard: Arc::new(guard),
         })

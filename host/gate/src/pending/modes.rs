@@ -6,8 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SessionView, ShownText, TurnMode};
 use leafgate_desk::{
-    Asked, Class, Desk, DeskError, Dismissal, FirstWords, ModePause, Outlook, Question, Request, SessionLine,
-    Tick,
+    Asked, Desk, DeskError, Dismissal, FirstWords, ModePause, Outlook, Question, Request, SessionLine, Tick,
+    TurnClass,
 };
 use leafgate_tree::Draft;
 
@@ -82,8 +82,8 @@ impl Turns {
 
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
     /// what was cancelled. `draft` is what would leave.
-    pub(crate) fn ask(&self, session: &str, class: Class, draft: &Draft) -> Answered {
-        let words = (class == Class::Main).then(|| FirstWords::of(draft)).flatten();
+    pub(crate) fn ask(&self, session: &str, class: TurnClass, draft: &Draft) -> Answered {
+        let words = (class == TurnClass::Main).then(|| FirstWords::of(draft)).flatten();
         let has_cancelled = {
             let state = self.lock();
             state.desk.has_cancelled(session, self.now())

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use leafgate_admin::{Event, ShownText, SubagentSection, SubagentVerdict, SubagentView, Subagents};
-use leafgate_desk::{AgentLine, AgentRequest, AgentVerdict, Desk, Tick};
+use leafgate_admin::{Event, ShownText, SubagentView, Subagents};
+use leafgate_desk::{AgentLine, AgentRequest, Desk, Tick};
 
 use super::{TurnGuard, Turns};
 
@@ -31,25 +31,15 @@ impl Turns {
 
 fn view(line: &AgentLine, now: Tick) -> SubagentView {
     let AgentLine { number, at, label, request } = line;
-    let sections = request.sections.iter().map(|section| SubagentSection {
-        node_type: section.node_type,
-        kind: section.kind,
-        role: section.role,
-        bytes: section.bytes,
-    });
     SubagentView {
         number: *number,
         session: request.session.to_string(),
         label: label.clone(),
         agent: request.agent.as_deref().map(str::to_owned),
         model: request.model.as_deref().map(ShownText::new),
-        verdict: match request.verdict {
-            AgentVerdict::Sent => SubagentVerdict::Sent,
-            AgentVerdict::Held => SubagentVerdict::Held,
-            AgentVerdict::Blocked => SubagentVerdict::Blocked,
-        },
+        verdict: request.verdict,
         at: epoch_millis(at.until(now)),
-        sections: sections.collect(),
+        sections: request.sections.clone(),
         total_sections: request.total_sections,
         edits: request.edits,
         redactions: request.redactions,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leafgate_admin::{
     CapturedEdits, LeftOutEdit, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText, TurnMode,
 };
-use leafgate_desk::{Class, DeskError, TurnId};
+use leafgate_desk::{DeskError, TurnClass, TurnId};
 use leafgate_policy::{Evaluation, On};
 use leafgate_saved::{Capture, Captured, GuardKey, LeftOut, OnDrift, Outcome, SavedFile, Scope, Stamp};
 use leafgate_tree::Draft;
@@ -65,8 +65,14 @@ impl Turns {
     }
 
     /// Notes what became of the saved edits of a request.
-    pub(crate) fn note_saved(&self, session: &Arc<str>, outcomes: Vec<Outcome>, draft: &Draft, class: Class) {
-        self.saved.note(session, outcomes, draft, class == Class::Main);
+    pub(crate) fn note_saved(
+        &self,
+        session: &Arc<str>,
+        outcomes: Vec<Outcome>,
+        draft: &Draft,
+        class: TurnClass,
+    ) {
+        self.saved.note(session, outcomes, draft, class == TurnClass::Main);
     }
 
     /// A turn whose edits a person wants to save.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, ShownText, State, TurnClass, TurnSummary};
-use leafgate_desk::{Class, Tick, TurnLine, TurnState};
+use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, ShownText, State, TurnSummary};
+use leafgate_desk::{Tick, TurnLine};
 
 pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnSummary {
     let holds = line.holds.iter().map(|held| hold(&held.hold, false, held.state));
@@ -14,9 +14,9 @@ pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnS
         model: line.model.unwrap_or_default(),
         words: line.words.as_ref().map(|words| ShownText::new(words.expose())),
         format: line.format.name().to_owned(),
-        class: class(line.class),
+        class: line.class,
         mode: line.mode,
-        state: state(line.state),
+        state: line.state,
         ending: line.ending.map(str::to_owned),
         holds: holds.chain(block).collect(),
         waited_ms: millis(line.waiting_since, now),
@@ -27,7 +27,7 @@ pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnS
         },
         edits: line.edits,
         redactions: line.redactions,
-        connections: usize::from(!line.state.is_over() && line.state != TurnState::Disconnected),
+        connections: usize::from(!line.state.is_over() && line.state != State::Disconnected),
         generation: generation.to_string(),
         with: line.with.map(|turn| turn.to_string()),
         beside: line.beside,
@@ -53,26 +53,6 @@ fn hold(hold: &leafgate_policy::Hold, blocks: bool, state: HoldState) -> HoldVie
 
 fn place(place: &leafgate_policy::HoldPlace) -> HoldPlace {
     HoldPlace { what: place.what.clone(), at: place.at.clone(), stands: place.stands }
-}
-
-fn class(class: Class) -> TurnClass {
-    match class {
-        Class::Main => TurnClass::Main,
-        Class::Subagent => TurnClass::Subagent,
-        Class::Side => TurnClass::Side,
-    }
-}
-
-/// That a person changed a turn shows in its edits and is no state here.
-fn state(state: TurnState) -> State {
-    match state {
-        TurnState::Queued => State::Queued,
-        TurnState::Waiting | TurnState::Edited => State::Waiting,
-        TurnState::Disconnected => State::Disconnected,
-        TurnState::Resumed => State::Resumed,
-        TurnState::Cancelled => State::Cancelled,
-        TurnState::TimedOut => State::TimedOut,
-    }
 }
 
 /// A line when a turn begins to wait, and one when it is over: names and numbers only, so neither the model nor the reasons.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_desk::{
-    CancelReason, Class, ConnectionId, Destination, Digest, Dismissal, ModePause, Title, TurnHold,
+    CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, Title, TurnClass, TurnHold,
 };
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
@@ -18,7 +18,7 @@ pub(crate) struct Paused {
     pub(crate) title: Title,
     pub(crate) draft: Draft,
     pub(crate) holds: Vec<Hold>,
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     pub(crate) mode: Option<ModePause>,
     pub(crate) guard: Arc<TurnGuard>,
 }

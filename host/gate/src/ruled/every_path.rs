@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use http::{HeaderMap, Method, Uri};
-use leafgate_desk::{Class, Destination, Title};
+use leafgate_desk::{Destination, Title, TurnClass};
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_tree::{Document, Format, Limits};
@@ -164,7 +164,7 @@ impl Read {
             model: None,
             session: &"s".into(),
             agent: &"a".into(),
-            class: Class::Main,
+            class: TurnClass::Main,
             to: &to,
             lane: None,
             title: Title { location: "chat".into(), name: "a".into() },

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use http::header::CONTENT_LENGTH;
 use http::{Response, StatusCode};
 use leafgate_answer::Api as AnswerApi;
-use leafgate_desk::{Class, Destination, Title};
+use leafgate_desk::{Destination, Title, TurnClass};
 use leafgate_policy::{Approval, Assembly, Context, OfAnswers, Offered, On, Policy};
 use leafgate_tree::{Document, NodeId};
 use leafgate_vault::Vault;
@@ -54,7 +54,7 @@ pub(crate) struct Ruling {
     pub(crate) agent: Arc<str>,
     pub(crate) model: Option<Arc<str>>,
     pub(crate) streams: bool,
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     pub(crate) to: Destination,
     /// The name of its upstream, where that has one.
     pub(crate) lane: Option<Arc<str>>,
@@ -75,7 +75,7 @@ pub(crate) struct Asked<'r> {
     pub(crate) model: Option<&'r Arc<str>>,
     pub(crate) session: &'r Arc<str>,
     pub(crate) agent: &'r Arc<str>,
-    pub(crate) class: Class,
+    pub(crate) class: TurnClass,
     pub(crate) to: &'r Destination,
     /// The name of its upstream, where that has one.
     pub(crate) lane: Option<&'r Arc<str>>,
@@ -93,7 +93,7 @@ impl Asked<'_> {
             agent: Some(self.agent),
             model,
             stream: Some(streams),
-            subagent: Some(self.class == Class::Subagent),
+            subagent: Some(self.class == TurnClass::Subagent),
             upstream: Some(&self.to.upstream),
             endpoint: Some(self.to.endpoint()),
             upstream_name: self.lane.map(|lane| &**lane),
@@ -185,7 +185,7 @@ impl Ruling {
             agent: Some(&self.agent),
             model: self.model.as_deref(),
             stream: Some(self.streams),
-            subagent: Some(self.class == Class::Subagent),
+            subagent: Some(self.class == TurnClass::Subagent),
             upstream: Some(&self.to.upstream),
             endpoint: Some(self.to.endpoint()),
             upstream_name: self.lane.as_deref(),

@@ -10,7 +10,7 @@
 //! is the name of a conversation.
 
 use http::HeaderMap;
-use leafgate_desk::Class;
+use leafgate_desk::TurnClass;
 
 /// The headers in which they say what they ask for. The first one is the more telling: it names
 /// agents and work beside a conversation, where the other says where a person is.
@@ -71,11 +71,11 @@ impl Intent {
     /// works for the conversation as an agent does. What is asked elsewhere than in a conversation is
     /// an extension's, where a person began it; else VS Code suggests edits, makes those that a model
     /// described, or mends them.
-    pub(crate) fn class(self, by_person: bool) -> Option<Class> {
+    pub(crate) fn class(self, by_person: bool) -> Option<TurnClass> {
         match self.0 {
-            "conversation-subagent" | "conversation-sampling" => Some(Class::Subagent),
-            "conversation-background" | "conversation-compaction" => Some(Class::Side),
-            "conversation-other" | "conversation-edits" if !by_person => Some(Class::Side),
+            "conversation-subagent" | "conversation-sampling" => Some(TurnClass::Subagent),
+            "conversation-background" | "conversation-compaction" => Some(TurnClass::Side),
+            "conversation-other" | "conversation-edits" if !by_person => Some(TurnClass::Side),
             _ => None,
         }
     }

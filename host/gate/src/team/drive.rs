@@ -15,7 +15,7 @@ use leafgate_agents::{
     RunId, RunLimits, Tick, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
-use leafgate_desk::Class;
+use leafgate_desk::TurnClass;
 use leafgate_policy::Policy;
 use leafgate_tree::Document;
 use serde_json::Value;
@@ -396,7 +396,7 @@ impl Driver {
         let agent = agent_name(frame);
         let asker = Asker {
             chain: chain.join(" > ").into(),
-            class: if frame.depth() > 0 { Class::Subagent } else { Class::Main },
+            class: if frame.depth() > 0 { TurnClass::Subagent } else { TurnClass::Main },
         };
         let by_entry = frame.parent().is_none();
         let asked = async move {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use leafgate_agents::Run;
-use leafgate_desk::Class;
+use leafgate_desk::TurnClass;
 
 use super::drive::{RunCase, agent_name};
 use super::wire;
@@ -85,7 +85,7 @@ impl RunCase {
         let body = serde_json::Value::Object(body).to_string();
         let case = self.case(body.into(), agent_name(entry))?;
         self.pass(Case {
-            asker: Some(Asker { class: Class::Side, chain: entry.agent().as_str().into() }),
+            asker: Some(Asker { class: TurnClass::Side, chain: entry.agent().as_str().into() }),
             ..case
         })
         .await
