@@ -1,11 +1,9 @@
-//! `scan`: where files hold secrets and personal data. For people, as JSON and as SARIF; and row by
-//! row, for programs that ask about many short texts.
+//! `scan`: where files hold secrets and personal data. For people, as JSON and as SARIF.
 //!
 //! No form of the output holds any of what was found.
 
 mod files;
 mod places;
-mod rows;
 mod sarif;
 mod windows;
 
@@ -37,7 +35,7 @@ pub(crate) struct ScanArgs {
     output: ScanOutput,
     /// Files, and folders with all that is in them but `.git` and binary files; `-` reads standard
     /// input
-    #[arg(value_name = "FILE", required_unless_present = "jsonl")]
+    #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
 
@@ -51,10 +49,6 @@ struct ScanOutput {
     /// Write SARIF 2.1.0, for code hosts and editors
     #[arg(long)]
     sarif: bool,
-    /// Read rows `{id, text}` from standard input, one a line, and write for each `{id, findings}`
-    /// with offsets in bytes of UTF-8. Findings do not change the exit code
-    #[arg(long, conflicts_with = "files")]
-    jsonl: bool,
 }
 
 pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -63,10 +57,6 @@ pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit
         true => Scanner::new(&DEFAULT, known.as_ref()),
         false => Scanner::new(&args.detect, known.as_ref()),
     }?;
-    if args.output.jsonl {
-        rows::run(&scanner, std::io::stdin().lock(), printer)?;
-        return Ok(Exit::Done);
-    }
     let (mut scanned, mut files) = (Scanned::default(), Files::new(&args.files));
     while let Some((name, text)) = files.next_text() {
         scanned.add(&name, text, &scanner).unwrap_or_else(|error| files.fails(&name, &error));
