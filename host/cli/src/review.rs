@@ -11,14 +11,11 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use anyhow::bail;
-use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, Event, Excepted, ModeView, Payload, Resumed, RuntimeFile,
-    SavedList, SavedScope, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
-};
+use leafgate_admin::{Event, RuntimeFile};
 use leafgate_review::screen::{
     self, EditorCommand, EventSource, ScreenEvent, TerminalEvents, TerminalSurface, Theme, farewell,
 };
-use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata, plain};
+use leafgate_review::{AdminApi as _, plain};
 
 use crate::admin::{self, AdminClient};
 use crate::args::ReviewArgs;
@@ -38,7 +35,7 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
     }
     if args.plain {
         let prompt = if stdin().is_terminal() { "> " } else { "" };
-        let mut turns = GateTurns::new(&gate, only)?;
+        let mut turns = AdminClient::new(&gate)?.only(only);
         plain::run(&mut turns, &mut stdin().lock(), &mut stdout().lock(), prompt)?;
         return Ok(Exit::Done);
     }
@@ -70,7 +67,7 @@ pub(crate) fn on_screen(
     // Listening starts before the first list is asked for, so that no turn begins to wait between
     // the two.
     let events = only_about(only.clone(), admin::listen(gate)?);
-    let mut turns = GateTurns::new(gate, only)?;
+    let mut turns = AdminClient::new(gate)?.only(only);
     let mut outside = EditorCommand::new(editor(), private_folder()?);
     let theme = if print::may_colour(&stdout()) { Theme::Colour } else { Theme::Plain };
     let mut events = UntilStopped { stop: Arc::clone(stop), events: TerminalEvents::new(events) };
@@ -93,94 +90,6 @@ fn editor() -> String {
 fn private_folder() -> anyhow::Result<PathBuf> {
     let folder = runtime::folder()?;
     Ok(if folder.is_dir() { folder } else { home::data_folder()? })
-}
-
-/// The gate's turns, or the one of the call.
-struct GateTurns {
-    gate: AdminClient,
-    only: Option<String>,
-}
-
-impl GateTurns {
-    fn new(gate: &RuntimeFile, only: Option<String>) -> anyhow::Result<Self> {
-        Ok(GateTurns { gate: AdminClient::new(gate)?, only })
-    }
-}
-
-impl AdminApi for GateTurns {
-    fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
-        let mut turns = self.gate.pending()?;
-        turns.retain(|turn| self.only.as_ref().is_none_or(|only| turn.id == *only));
-        Ok(turns)
-    }
-
-    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
-        self.gate.turn(id)
-    }
-
-    fn diff(&mut self, id: &str) -> Result<Diff, ApiError> {
-        self.gate.diff(id)
-    }
-
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
-        self.gate.edit(id, command)
-    }
-
-    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
-        AdminApi::except(&mut self.gate, id, exception)
-    }
-
-    fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
-        self.gate.resume(id, digest)
-    }
-
-    fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
-        self.gate.cancel(id)
-    }
-
-    fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
-        self.gate.payload(id)
-    }
-
-    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError> {
-        self.gate.metadata(id)
-    }
-
-    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError> {
-        self.gate.save(id, scope)
-    }
-
-    fn capture_next(&mut self) -> Result<SavedList, ApiError> {
-        self.gate.capture_next()
-    }
-
-    fn subagents(&mut self) -> Result<Subagents, ApiError> {
-        self.gate.subagents()
-    }
-
-    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
-        self.gate.pin(id, sections)
-    }
-
-    fn mode(&mut self) -> Result<ModeView, ApiError> {
-        self.gate.mode()
-    }
-
-    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError> {
-        self.gate.set_mode(mode)
-    }
-
-    fn sessions(&mut self) -> Result<SessionList, ApiError> {
-        self.gate.sessions()
-    }
-
-    fn select(&mut self, session: &str) -> Result<SessionList, ApiError> {
-        self.gate.select(session)
-    }
-
-    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError> {
-        self.gate.follow(follow)
-    }
 }
 
 /// Drops events about other turns.

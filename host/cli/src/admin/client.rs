@@ -28,12 +28,19 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct AdminClient {
     endpoint: Endpoint,
     runtime: Runtime,
+    /// The one turn that the prompt lists.
+    only: Option<String>,
 }
 
 impl AdminClient {
     /// Creates a client of the gate that wrote this file. It makes no call yet.
     pub(crate) fn new(gate: &RuntimeFile) -> anyhow::Result<Self> {
-        Ok(AdminClient { endpoint: Endpoint::new(gate)?, runtime: waiting_runtime()? })
+        Ok(AdminClient { endpoint: Endpoint::new(gate)?, runtime: waiting_runtime()?, only: None })
+    }
+
+    /// Leaves all turns but one out of what waits, if there is one.
+    pub(crate) fn only(self, turn: Option<String>) -> Self {
+        AdminClient { only: turn, ..self }
     }
 
     /// Returns the state of the gate.
@@ -151,7 +158,9 @@ impl AdminClient {
 
 impl AdminApi for AdminClient {
     fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
-        self.get("/v1/pending").map(|Pending { turns }| turns)
+        let Pending { mut turns } = self.get("/v1/pending")?;
+        turns.retain(|turn| self.only.as_ref().is_none_or(|only| turn.id == *only));
+        Ok(turns)
     }
 
     fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
