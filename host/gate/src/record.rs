@@ -47,9 +47,9 @@ pub trait Recorder: Send + Sync {
 }
 
 /// Two recorders that are told the same. What the first says about a request counts.
-pub struct Both<A, B>(pub A, pub B);
+pub struct Both(pub Arc<dyn Recorder>, pub Arc<dyn Recorder>);
 
-impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
+impl Recorder for Both {
     fn request(&self, request: Box<RequestRecord>) -> Recorded {
         let second = self.1.request(request.clone());
         match (self.0.request(request), second) {
@@ -75,28 +75,6 @@ impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
 
     fn status(&self) -> Option<StoreStatus> {
         self.0.status().or_else(|| self.1.status())
-    }
-}
-
-impl<R: Recorder + ?Sized> Recorder for Arc<R> {
-    fn request(&self, request: Box<RequestRecord>) -> Recorded {
-        (**self).request(request)
-    }
-
-    fn answer(&self, request: RecordId, part: AnswerPart) {
-        (**self).answer(request, part);
-    }
-
-    fn reveal(&self, reveal: RevealRecord) -> Recorded {
-        (**self).reveal(reveal)
-    }
-
-    fn is_required(&self) -> bool {
-        (**self).is_required()
-    }
-
-    fn status(&self) -> Option<StoreStatus> {
-        (**self).status()
     }
 }
 
