@@ -1,14 +1,11 @@
 //! How the gate is: which policy serves, why newer files do not, and what became of the requests so far.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
-use leafgate_admin::{Answers, Counts, PolicyStatus, RuleCount, Ruled, StatusCount};
-use leafgate_policy::{Diagnostic, Mode, Policy, RuleChange};
+use leafgate_admin::{Answers, Counts, RuleCount, Ruled, StatusCount};
 
 use crate::log::Tally;
 use crate::quiet::Matches;
@@ -200,77 +197,4 @@ impl Counters {
             ruled: self.read_ruled(),
         }
     }
-}
-
-/// The loads of the policy since the start.
-pub(crate) struct Loads {
-    status: Mutex<PolicyStatus>,
-    /// Asks how long the load or look that runs now has been running.
-    running: OnceLock<Box<dyn Fn() -> Option<Duration> + Send + Sync>>,
-}
-
-impl Loads {
-    /// The first load, from `source`.
-    pub(crate) fn new(source: String, policy: &Policy) -> Self {
-        let (generation, warnings) = (policy.generation_name(), warnings(policy));
-        let pauses = pauses(policy);
-        let status =
-            PolicyStatus { source, generation, loads: 1, warnings, pauses, ..PolicyStatus::default() };
-        Loads { status: Mutex::new(status), running: OnceLock::new() }
-    }
-
-    /// Has the status tell how long a load or look has been running. Only the first caller is heard.
-    pub(crate) fn watch(&self, running: impl Fn() -> Option<Duration> + Send + Sync + 'static) {
-        let _ = self.running.set(Box::new(running));
-    }
-
-    /// Another generation serves. `swap` puts it in its place, so that no status names one and no request meets another; it gives
-    /// what has changed, rule by rule.
-    pub(crate) fn loaded(&self, policy: &Policy, swap: impl FnOnce() -> Vec<RuleChange>) -> PolicyStatus {
-        self.change(|status| {
-            status.changes = swap().iter().map(ToString::to_string).collect();
-            status.generation = policy.generation_name();
-            status.warnings = warnings(policy);
-            status.pauses = pauses(policy);
-            status.loads += 1;
-            status.refused = None;
-        })
-    }
-
-    /// Newer files do not serve, and why.
-    pub(crate) fn refused(&self, diagnostics: String) -> PolicyStatus {
-        self.change(|status| {
-            status.failed_loads += 1;
-            status.refused = Some(diagnostics);
-        })
-    }
-
-    pub(crate) fn read(&self) -> PolicyStatus {
-        self.change(|_| ())
-    }
-
-    fn change(&self, change: impl FnOnce(&mut PolicyStatus)) -> PolicyStatus {
-        let running = self.running.get().and_then(|running| running());
-        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut status);
-        PolicyStatus { loading_seconds: running.map(|time| time.as_secs()), ..status.clone() }
-    }
-}
-
-impl fmt::Debug for Loads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Loads").field("status", &self.status).finish_non_exhaustive()
-    }
-}
-
-/// The rules that do nothing else than pause. Others may pause besides, where they cannot redact
-/// or cannot run.
-fn pauses(policy: &Policy) -> Vec<String> {
-    let rules = policy.explain().phases.into_iter().flat_map(|phase| phase.rules);
-    let pausing = rules.filter(|rule| rule.action == "pause" && rule.mode == Mode::Enforce);
-    pausing.map(|rule| rule.id).collect()
-}
-
-fn warnings(policy: &Policy) -> Vec<String> {
-    policy.warnings().iter().map(Diagnostic::on_one_line).collect()
 }
