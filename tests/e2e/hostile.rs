@@ -49,13 +49,9 @@ fn a_plugin_that_allocates_without_end_is_stopped() {
 
 #[test]
 fn invariant_9_a_plugin_whose_answer_is_none_blocks_its_request_only() {
-    for plugin in [
-        "traps",
-        "span-outside",
-        "span-inside-character",
-        "answers-for-another-leaf",
-        "lists-without-end",
-    ] {
+    for plugin in
+        ["traps", "span-outside", "span-inside-character", "answers-for-another-leaf", "lists-without-end"]
+    {
         blocks(plugin);
     }
 }

@@ -23,7 +23,9 @@ fn all_errors_of_all_files_are_shown_at_once_and_nothing_starts() {
     let error =
         Gate::start(&["--policy", &folder, "--upstream", "echo:"]).err().expect("the gate must not start");
     let said = format!("{error:#}");
-    for word in ["Not Kebab", "did you mean `detect`", "explode", "rules.toml:2", "rules.toml:5:1", "second.toml:3"] {
+    for word in
+        ["Not Kebab", "did you mean `detect`", "explode", "rules.toml:2", "rules.toml:5:1", "second.toml:3"]
+    {
         assert!(said.contains(word), "`{word}` is missing:\n{said}");
     }
 }

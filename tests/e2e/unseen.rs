@@ -26,7 +26,8 @@ fn invariant_3_no_leaf_unseen() {
             let secret = FAMILIES[number % FAMILIES.len()].canary(number as u64);
             let here = Replacement::Text(secret.clone());
             let planted =
-                walk::rewrite(body, &mut |place| (place.position == *position).then(|| here.clone())).unwrap();
+                walk::rewrite(body, &mut |place| (place.position == *position).then(|| here.clone()))
+                    .unwrap();
             let answer = setup.client.chat(planted.as_bytes()).unwrap();
             let received = setup.upstream.take();
             let reached = received.iter().any(|request| holds(&request.body, &secret));

@@ -59,7 +59,11 @@ pub(crate) fn demo() -> Result<()> {
     looping(&mut stage)?;
     pause(&mut stage)?;
     reload(&mut stage)?;
-    println!("\nAll {} checks held, in {:.1} s after the build.", stage.checks, start.elapsed().as_secs_f64());
+    println!(
+        "\nAll {} checks held, in {:.1} s after the build.",
+        stage.checks,
+        start.elapsed().as_secs_f64()
+    );
     Ok(())
 }
 
@@ -152,9 +156,12 @@ fn passing(stage: &mut Stage) -> Result<()> {
     let came = std::str::from_utf8(&example.body)?;
     let secrets = || PERSONAL.into_iter().chain([example.credential.as_str()]);
     stage.check(secrets().chain([HOME]).all(|secret| came.contains(secret)), "the request holds secrets")?;
-    stage.heading("A coding agent's request is a tree: sections, and leaves with path, kind, access, length and text");
+    stage.heading(
+        "A coding agent's request is a tree: sections, and leaves with path, kind, access, length and text",
+    );
     let tree = stage.shows(&["tree", "--policy", policy, "-"], &example.body)?;
-    stage.check(tree.contains("messages[2].tool_calls[0].function.arguments.path"), "arguments are leaves")?;
+    stage
+        .check(tree.contains("messages[2].tool_calls[0].function.arguments.path"), "arguments are leaves")?;
     stage.check(!tree.contains(&example.credential), "the tree masks the credential")?;
 
     stage.heading("Rules and plugins edit single leaves; each edit has an author");
@@ -164,12 +171,16 @@ fn passing(stage: &mut Stage) -> Result<()> {
     }
     stage.check(secrets().all(|secret| !diff.contains(secret)), "what was redacted is masked")?;
 
-    stage.heading("What leaves the gate are the bytes that `leafgate apply` writes, without a secret in them");
+    stage
+        .heading("What leaves the gate are the bytes that `leafgate apply` writes, without a secret in them");
     let gate = stage.gate(&demo_policy())?;
     let status = gate.client()?.chat(&example.body)?.status();
     stage.check(status == 200, "the request is answered")?;
     let left = stage.left()?;
-    stage.check(stage.command(&["apply", "--policy", policy, "-"], &example.body)? == left, "the very bytes")?;
+    stage.check(
+        stage.command(&["apply", "--policy", policy, "-"], &example.body)? == left,
+        "the very bytes",
+    )?;
     stage.check(secrets().chain([HOME]).all(|secret| !left.contains(secret)), "no secret left")?;
     line(&format!("{} bytes came, {} left", came.len(), left.len()));
 
@@ -205,9 +216,14 @@ fn looping(stage: &mut Stage) -> Result<()> {
     stage.nothing_left()?;
     let log = gate.wait_for_log(|log| log.contains("leafgate_blocked"))?;
     let logged = log.lines().find(|line| line.contains("leafgate_blocked")).unwrap_or_default();
-    let held = logged.split_once("held=").map_or(logged, |(_, rest)| rest.split("edits=").next().unwrap_or_default());
+    let held = logged
+        .split_once("held=")
+        .map_or(logged, |(_, rest)| rest.split("edits=").next().unwrap_or_default());
     line(&format!("the operator reads in the log: {held}"));
-    stage.check(held.contains("`loops`") && held.contains("deadline"), "the log names the plugin and its fault")?;
+    stage.check(
+        held.contains("`loops`") && held.contains("deadline"),
+        "the log names the plugin and its fault",
+    )?;
 
     stage.heading("The next request does not notice");
     let body = sample::chat("Are you still there?");
@@ -235,7 +251,10 @@ fn pause(stage: &mut Stage) -> Result<()> {
     let shown = stage.shows(&["pending", "show", &id, "--gate", &port], b"")?;
     stage.check(shown.contains("production"), "the turn says which rule holds it")?;
     let seen = admin.turn(&id)?;
-    stage.check(!seen.to_string().contains(&secret) && !shown.contains(&secret), "nobody sees the credential")?;
+    stage.check(
+        !seen.to_string().contains(&secret) && !shown.contains(&secret),
+        "nobody sees the credential",
+    )?;
     stage.nothing_left()?;
 
     stage.heading("An edit is redacted before anybody sees it, and undo gives back the very bytes");

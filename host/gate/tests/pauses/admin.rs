@@ -312,7 +312,7 @@ async fn the_status_says_what_serves_and_what_became_of_requests() {
     let status: leafgate_admin::Status = house.get("/v1/status").await;
     assert_eq!(status, house.gate.status());
     assert_eq!(status.listen, format!("http://{}", house.address));
-    assert_eq!(status.upstream, format!("http://{}", house.upstream.address));
+    assert_eq!(status.upstream, house.upstream.url());
     assert_eq!(status.policy.source, "/etc/rules");
     assert_eq!((status.requests.forwarded, status.requests.blocked, status.pending), (1, 1, 0));
 }

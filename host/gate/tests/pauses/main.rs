@@ -11,6 +11,9 @@ mod answers;
 mod beside;
 mod crossing;
 mod except;
+#[allow(dead_code, reason = "each suite uses a part of what they share")]
+#[path = "../passage/support.rs"]
+mod kit;
 mod logs;
 mod modes;
 mod odd;

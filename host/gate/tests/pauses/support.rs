@@ -1,9 +1,6 @@
 //! A gate with both listeners before an upstream that records, and clients for each.
 
-use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,24 +8,22 @@ use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use leafgate_admin::{
     ApiError, EditCommand, Event, ModeView, ShownText, State, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_desk::{Destination, Digest};
 use leafgate_gate::{AdminToken, Gate, GateConfig, Listener};
-use leafgate_policy::plugin::NoPlugins;
-use leafgate_policy::{Policy, PolicySource};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::kit::{Body, full};
+pub(crate) use crate::kit::{Upstream, policy};
 use crate::logs;
 
 /// What redaction must take away, wherever it stands: no answer, event or log may hold it.
@@ -63,16 +58,6 @@ pub(crate) const LONG: Duration = Duration::from_secs(3600);
 pub(crate) const SOON: Duration = Duration::from_millis(30);
 
 pub(crate) const CHAT: &str = "/v1/chat/completions";
-
-pub(crate) fn policy(rules: &str) -> Arc<Policy> {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    load(folder.path())
-}
-
-fn load(folder: &Path) -> Arc<Policy> {
-    Arc::new(Policy::load(&PolicySource::Folder(folder.to_owned()), &NoPlugins).unwrap())
-}
 
 /// A chat that begins alike, so that all of them are one session.
 pub(crate) fn chat(says: &str) -> Value {
@@ -160,52 +145,19 @@ impl Reply {
     }
 }
 
-/// An upstream in this process. It records every body that reaches it.
-pub(crate) struct Upstream {
-    pub(crate) address: SocketAddr,
-    received: Arc<Mutex<Vec<Bytes>>>,
-    targets: Arc<Mutex<Vec<String>>>,
-}
-
 impl Upstream {
-    async fn start(reply: Reply) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let received: Arc<Mutex<Vec<Bytes>>> = Arc::default();
-        let record = Arc::clone(&received);
-        let targets: Arc<Mutex<Vec<String>>> = Arc::default();
-        let asked = Arc::clone(&targets);
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                let (record, asked, reply) = (Arc::clone(&record), Arc::clone(&asked), reply.clone());
-                let service = service_fn(move |request: Request<Incoming>| {
-                    let (record, reply) = (Arc::clone(&record), reply.clone());
-                    asked.lock().unwrap().push(request.uri().to_string());
-                    async move {
-                        let body = request.into_body().collect().await.unwrap().to_bytes();
-                        record.lock().unwrap().push(body.clone());
-                        Ok::<_, Infallible>(answer(&reply, &body))
-                    }
-                });
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-            }
-        });
-        Upstream { address, received, targets }
-    }
-
     /// Every body so far, in order of arrival.
     pub(crate) fn received(&self) -> Vec<Bytes> {
-        self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen().into_iter().map(|seen| seen.body).collect()
     }
 
     /// Path and query of every request so far.
     pub(crate) fn targets(&self) -> Vec<String> {
-        self.targets.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen().into_iter().map(|seen| seen.target).collect()
     }
 }
 
-fn answer(reply: &Reply, body: &Bytes) -> Response<Full<Bytes>> {
+fn answer(reply: &Reply, body: &Bytes) -> Response<Body> {
     let said = || {
         let request: Value = serde_json::from_slice(body).unwrap_or_default();
         let last = request["messages"].as_array().and_then(|all| all.last()).cloned().unwrap_or_default();
@@ -214,7 +166,7 @@ fn answer(reply: &Reply, body: &Bytes) -> Response<Full<Bytes>> {
     };
     let text = reply.body.clone().unwrap_or_else(said);
     let response = Response::builder().status(reply.status).header("content-type", reply.kind);
-    response.body(Full::new(text.into())).unwrap()
+    response.body(full(text)).unwrap()
 }
 
 /// A gate that serves, with what stands around it.
@@ -245,8 +197,12 @@ impl House {
 
     async fn open(client: &str, rules: &str, reply: Reply, change: impl FnOnce(&mut GateConfig)) -> Self {
         logs::record();
-        let upstream = Upstream::start(reply).await;
-        let mut config = GateConfig::new(format!("http://{}", upstream.address).parse().unwrap());
+        let upstream = Upstream::start(move |seen| {
+            let answer = answer(&reply, &seen.body);
+            async move { answer }
+        })
+        .await;
+        let mut config = GateConfig::new(upstream.url().parse().unwrap());
         config.limits.silence = LONG;
         config.limits.desk.timeout = LONG;
         config.limits.desk.linger = LONG;
@@ -296,7 +252,7 @@ impl House {
         }
         let options: String = options.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Destination {
-            upstream: format!("http://{}", self.upstream.address).into(),
+            upstream: self.upstream.url().into(),
             method: "POST".into(),
             path: CHAT.into(),
             options: options.into(),
