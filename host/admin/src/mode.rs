@@ -1,6 +1,5 @@
 //! Which turns wait although no rule asks, and which conversations there are.
 
-use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -9,54 +8,26 @@ use serde::{Deserialize, Serialize};
 use crate::saved::SavedStatus;
 use crate::turn::ShownText;
 
-/// What happens to a turn that no rule holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TurnMode {
-    /// It is sent.
-    #[default]
-    Off,
-    /// The next one waits, then the mode before this one is in force again.
-    InterceptOnce,
-    /// Each one waits.
-    InterceptAlways,
-    /// Edits that a person saved are applied to it. It waits only where there is something to
-    /// capture.
-    AutoOverride,
-}
-
-impl TurnMode {
-    /// All of them, in the order in which lists show them.
-    pub const ALL: [TurnMode; 4] =
-        [TurnMode::Off, TurnMode::InterceptOnce, TurnMode::InterceptAlways, TurnMode::AutoOverride];
-
+leafgate_words::words! {
+    /// What happens to a turn that no rule holds.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub enum TurnMode {
+        /// It is sent.
+        #[default]
+        Off = "off" / "Send normally",
+        /// The next one waits, then the mode before this one is in force again.
+        InterceptOnce = "interceptOnce" / "Pause next turn",
+        /// Each one waits.
+        InterceptAlways = "interceptAlways" / "Pause & review every turn",
+        /// Edits that a person saved are applied to it. It waits only where there is something to
+        /// capture.
+        AutoOverride = "autoOverride" / "Auto-apply saved edits",
+    }
     /// The word for it in JSON, on the command line and in logs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            TurnMode::Off => "off",
-            TurnMode::InterceptOnce => "interceptOnce",
-            TurnMode::InterceptAlways => "interceptAlways",
-            TurnMode::AutoOverride => "autoOverride",
-        }
-    }
-
+    pub fn name = 0;
     /// What people read.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            TurnMode::Off => "Send normally",
-            TurnMode::InterceptOnce => "Pause next turn",
-            TurnMode::InterceptAlways => "Pause & review every turn",
-            TurnMode::AutoOverride => "Auto-apply saved edits",
-        }
-    }
-}
-
-impl fmt::Display for TurnMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+    pub fn label = 1;
 }
 
 /// A word that names no mode.
@@ -68,7 +39,7 @@ impl FromStr for TurnMode {
     type Err = BadMode;
 
     fn from_str(name: &str) -> Result<Self, BadMode> {
-        TurnMode::ALL.into_iter().find(|mode| mode.name() == name).ok_or(BadMode)
+        TurnMode::from_name(name).ok_or(BadMode)
     }
 }
 
@@ -82,29 +53,21 @@ pub enum AutoState {
     Applying,
 }
 
-/// What kind of request a turn is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TurnClass {
-    /// A turn of the conversation that a person sees.
-    #[default]
-    Main,
-    /// A turn of an agent that another one started.
-    Subagent,
-    /// What a client asks for itself: a title, its quota, a count of tokens.
-    Side,
-}
-
-impl TurnClass {
-    /// Returns its word in APIs and logs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            TurnClass::Main => "main",
-            TurnClass::Subagent => "subagent",
-            TurnClass::Side => "side",
-        }
+leafgate_words::words! {
+    /// What kind of request a turn is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub enum TurnClass {
+        /// A turn of the conversation that a person sees.
+        #[default]
+        Main = "main",
+        /// A turn of an agent that another one started.
+        Subagent = "subagent",
+        /// What a client asks for itself: a title, its quota, a count of tokens.
+        Side = "side",
     }
+    /// Returns its word in APIs and logs.
+    pub fn name = 0;
 }
 
 /// The mode in force, and what will pause.
@@ -204,7 +167,7 @@ mod tests {
     // S0-50, S0-51
     #[test]
     fn each_has_a_word_and_a_label() {
-        let words = TurnMode::ALL.map(|mode| (mode.name(), mode.label()));
+        let words: Vec<_> = TurnMode::ALL.iter().map(|mode| (mode.name(), mode.label())).collect();
         assert_eq!(
             words,
             [
@@ -223,7 +186,7 @@ mod tests {
     // S0-50
     #[test]
     fn a_mode_is_spelled_as_everywhere_and_nothing_else_is_one() {
-        for mode in TurnMode::ALL {
+        for &mode in TurnMode::ALL {
             let set: SetMode = serde_json::from_str(&format!(r#"{{"mode":"{}"}}"#, mode.name())).unwrap();
             assert_eq!(set.mode, mode);
         }

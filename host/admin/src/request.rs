@@ -99,68 +99,37 @@ pub struct RequestMetadata {
     pub endpoint_url: Option<String>,
 }
 
-/// Something that is known of a request, as settings name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum MetadataField {
-    /// Its conversation.
-    SessionId,
-    /// Its own name.
-    RequestId,
-    /// The model that it asks.
-    Model,
-    /// Where in its client it was asked.
-    Location,
-    /// The mode that asked for a person.
-    Interception,
-    /// Whether anything would leave otherwise than it came.
-    Dirty,
-    /// Where it would be sent.
-    Endpoint,
-    /// What its client says that it is for.
-    Intent,
-    /// How long the answer may be.
-    MaxResponseTokens,
+leafgate_words::words! {
+    /// Something that is known of a request, as settings name it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub enum MetadataField {
+        /// Its conversation.
+        SessionId = "sessionId",
+        /// Its own name.
+        RequestId = "requestId",
+        /// The model that it asks.
+        Model = "model",
+        /// Where in its client it was asked.
+        Location = "location",
+        /// The mode that asked for a person.
+        Interception = "interception",
+        /// Whether anything would leave otherwise than it came.
+        Dirty = "dirty",
+        /// Where it would be sent.
+        Endpoint = "endpoint",
+        /// What its client says that it is for.
+        Intent = "intent",
+        /// How long the answer may be.
+        MaxResponseTokens = "maxResponseTokens",
+    }
+    /// Returns its name in settings and JSON.
+    pub fn name = 0;
 }
 
 impl MetadataField {
-    /// All of them.
-    pub const ALL: [MetadataField; 9] = [
-        MetadataField::SessionId,
-        MetadataField::RequestId,
-        MetadataField::Model,
-        MetadataField::Location,
-        MetadataField::Interception,
-        MetadataField::Dirty,
-        MetadataField::Endpoint,
-        MetadataField::Intent,
-        MetadataField::MaxResponseTokens,
-    ];
-
     /// What is shown where nobody chose.
     pub const DEFAULT: [MetadataField; 2] = [MetadataField::SessionId, MetadataField::RequestId];
-
-    /// Returns its name in settings and JSON.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            MetadataField::SessionId => "sessionId",
-            MetadataField::RequestId => "requestId",
-            MetadataField::Model => "model",
-            MetadataField::Location => "location",
-            MetadataField::Interception => "interception",
-            MetadataField::Dirty => "dirty",
-            MetadataField::Endpoint => "endpoint",
-            MetadataField::Intent => "intent",
-            MetadataField::MaxResponseTokens => "maxResponseTokens",
-        }
-    }
-
-    /// Returns the field of a name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<MetadataField> {
-        MetadataField::ALL.into_iter().find(|field| field.name() == name)
-    }
 }
 
 /// A value of a request, spelled as it would leave or as it came. `Debug` prints its length.
@@ -204,9 +173,9 @@ mod tests {
 
     #[test]
     fn a_field_has_one_name_in_settings_and_in_json() {
-        for field in MetadataField::ALL {
+        for &field in MetadataField::ALL {
             assert_eq!(serde_json::to_value(field).unwrap(), field.name());
-            assert_eq!(MetadataField::named(field.name()), Some(field));
+            assert_eq!(MetadataField::from_name(field.name()), Some(field));
         }
     }
 }

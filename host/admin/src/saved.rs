@@ -7,43 +7,25 @@ use serde::{Deserialize, Serialize};
 use crate::mode::AutoState;
 use crate::turn::{SectionView, ShownText, TurnSummary};
 
-/// Which requests a saved edit is for. The first one wins where several edit the same place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum SavedScope {
-    /// Those of one conversation, as long as the gate knows it.
-    #[default]
-    Session,
-    /// Those of gates that run for one folder.
-    Workspace,
-    /// The same, from a file of the folder that somebody trusts. The gate never writes it.
-    Project,
-    /// All.
-    Global,
-}
-
-impl SavedScope {
+leafgate_words::words! {
+    /// Which requests a saved edit is for. The first one wins where several edit the same place.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub enum SavedScope {
+        /// Those of one conversation, as long as the gate knows it.
+        #[default]
+        Session = "session" / "Session",
+        /// Those of gates that run for one folder.
+        Workspace = "workspace" / "Workspace",
+        /// The same, from a file of the folder that somebody trusts. The gate never writes it.
+        Project = "project" / "Project",
+        /// All.
+        Global = "global" / "Global",
+    }
     /// The word for it in JSON and on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            SavedScope::Session => "session",
-            SavedScope::Workspace => "workspace",
-            SavedScope::Project => "project",
-            SavedScope::Global => "global",
-        }
-    }
-
+    pub fn name = 0;
     /// What people read.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            SavedScope::Session => "Session",
-            SavedScope::Workspace => "Workspace",
-            SavedScope::Project => "Project",
-            SavedScope::Global => "Global",
-        }
-    }
+    pub fn label = 1;
 }
 
 /// What happens to a turn in which a saved edit does not fit.

@@ -8,22 +8,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::mode::{TurnClass, TurnMode};
 
-/// The state of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum State {
-    /// Waits for a person.
-    Waiting,
-    /// Waits behind another turn of its session.
-    Queued,
-    /// Waits, and its client is disconnected. The same request may still come again.
-    Disconnected,
-    /// Was resumed.
-    Resumed,
-    /// Was cancelled.
-    Cancelled,
-    /// Its deadline passed.
-    TimedOut,
+leafgate_words::words! {
+    /// The state of a turn.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub enum State {
+        /// Waits for a person.
+        Waiting = "waiting",
+        /// Waits behind another turn of its session.
+        Queued = "queued",
+        /// Waits, and its client is disconnected. The same request may still come again.
+        Disconnected = "disconnected",
+        /// Was resumed.
+        Resumed = "resumed",
+        /// Was cancelled.
+        Cancelled = "cancelled",
+        /// Its deadline passed.
+        TimedOut = "timed out",
+    }
+    /// Its words in logs.
+    pub fn name = 0;
 }
 
 impl State {
@@ -31,19 +35,6 @@ impl State {
     #[must_use]
     pub fn is_over(self) -> bool {
         matches!(self, State::Resumed | State::Cancelled | State::TimedOut)
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            State::Queued => "queued",
-            State::Waiting => "waiting",
-            State::Disconnected => "disconnected",
-            State::Resumed => "resumed",
-            State::Cancelled => "cancelled",
-            State::TimedOut => "timed out",
-        })
     }
 }
 

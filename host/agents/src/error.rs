@@ -1,42 +1,24 @@
 //! What goes wrong in a team, in the words that its document has for it.
 
-use std::fmt;
-
 use crate::name::AgentName;
 
-/// What kind of error it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ErrorKind {
-    /// The file of the team is wrong.
-    Configuration,
-    /// Work cannot be delegated, or a report not be taken.
-    Delegation,
-    /// An agent called a tool that it has not.
-    ToolAccess,
-    /// An agent did not come to its end.
-    AgentExecution,
-    /// Work would go to somebody who waits for it.
-    CircularDelegation,
-}
-
-impl ErrorKind {
+leafgate_words::words! {
+    /// What kind of error it is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ErrorKind {
+        /// The file of the team is wrong.
+        Configuration = "configuration_error",
+        /// Work cannot be delegated, or a report not be taken.
+        Delegation = "delegation_error",
+        /// An agent called a tool that it has not.
+        ToolAccess = "tool_access_error",
+        /// An agent did not come to its end.
+        AgentExecution = "agent_execution_error",
+        /// Work would go to somebody who waits for it.
+        CircularDelegation = "circular_delegation",
+    }
     /// Its word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorKind::Configuration => "configuration_error",
-            ErrorKind::Delegation => "delegation_error",
-            ErrorKind::ToolAccess => "tool_access_error",
-            ErrorKind::AgentExecution => "agent_execution_error",
-            ErrorKind::CircularDelegation => "circular_delegation",
-        }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+    pub fn as_str = 0;
 }
 
 /// An error that a model reads as the result of its call, and an operator in the log. It holds

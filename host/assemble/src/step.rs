@@ -22,47 +22,53 @@ pub struct Step {
     pub digest: String,
 }
 
-/// What a step did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Did {
-    /// Took the system prompt from here.
-    Prompt,
-    /// Took the fallback, since the prompt could not be had from here.
-    FallbackPrompt,
-    /// Put the agent prompt before it.
-    AgentPrompt,
-    /// Put the hint about tools behind it.
-    ToolsHint,
-    /// Built the system message; its digest is its id.
-    System,
-    /// Left out system messages of the client.
-    LeftOutSystem,
-    /// Left out calls, or all about tools.
-    LeftOutCalls,
-    /// Left out results that no call wants.
-    LeftOutResults,
-    /// Made results of calls from what the client stored.
-    Results,
-    /// Left out members for the client's own use.
-    Dropped,
-    /// Put in a file.
-    Context,
-    /// Put in an image.
-    Image,
-    /// Put in a map of folders.
-    Map,
-    /// Named documents.
-    Documents,
-    /// Left out tools that the profile does not allow.
-    LeftOutTools,
-    /// Changed schemas of tools.
-    NormalisedTools,
-    /// Set plugins.
-    Plugins,
-    /// Set an option.
-    Option,
-    /// Set the model.
-    Model,
+leafgate_words::words! {
+    /// What a step did.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Did {
+        /// Took the system prompt from here.
+        Prompt = "prompt" / "system prompt",
+        /// Took the fallback, since the prompt could not be had from here.
+        FallbackPrompt = "fallback-prompt" / "fallback prompt, for there is none from",
+        /// Put the agent prompt before it.
+        AgentPrompt = "agent-prompt" / "agent prompt before it",
+        /// Put the hint about tools behind it.
+        ToolsHint = "tools-hint" / "hint about tools behind it",
+        /// Built the system message; its digest is its id.
+        System = "system" / "system message",
+        /// Left out system messages of the client.
+        LeftOutSystem = "left-out-system" / "left out system messages of the",
+        /// Left out calls, or all about tools.
+        LeftOutCalls = "left-out-calls" / "left out calls of the",
+        /// Left out results that no call wants.
+        LeftOutResults = "left-out-results" / "left out results of the",
+        /// Made results of calls from what the client stored.
+        Results = "results" / "made results of calls from what was",
+        /// Left out members for the client's own use.
+        Dropped = "dropped" / "left out members of",
+        /// Put in a file.
+        Context = "context" / "context",
+        /// Put in an image.
+        Image = "image" / "image",
+        /// Put in a map of folders.
+        Map = "map" / "map",
+        /// Named documents.
+        Documents = "documents" / "documents of the",
+        /// Left out tools that the profile does not allow.
+        LeftOutTools = "left-out-tools" / "left out tools of the",
+        /// Changed schemas of tools.
+        NormalisedTools = "normalised-tools" / "normalised tools of the",
+        /// Set plugins.
+        Plugins = "plugins" / "plugins of the",
+        /// Set an option.
+        Option = "option" / "option",
+        /// Set the model.
+        Model = "model" / "model of the",
+    }
+    /// Its name, in one word.
+    pub fn name = 0;
+    /// What it did, in words that stand before a source.
+    pub fn words = 1;
 }
 
 impl Step {
@@ -79,63 +85,11 @@ impl Step {
 }
 
 impl Did {
-    /// Its name, in one word.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Did::Prompt => "prompt",
-            Did::FallbackPrompt => "fallback-prompt",
-            Did::AgentPrompt => "agent-prompt",
-            Did::ToolsHint => "tools-hint",
-            Did::System => "system",
-            Did::LeftOutSystem => "left-out-system",
-            Did::LeftOutCalls => "left-out-calls",
-            Did::LeftOutResults => "left-out-results",
-            Did::Results => "results",
-            Did::Dropped => "dropped",
-            Did::Context => "context",
-            Did::Image => "image",
-            Did::Map => "map",
-            Did::Documents => "documents",
-            Did::LeftOutTools => "left-out-tools",
-            Did::NormalisedTools => "normalised-tools",
-            Did::Plugins => "plugins",
-            Did::Option => "option",
-            Did::Model => "model",
-        }
-    }
-
     /// Whether something that the client sent does not leave.
     #[must_use]
     pub fn is_loss(self) -> bool {
         use Did::{Dropped, LeftOutCalls, LeftOutResults, LeftOutSystem, LeftOutTools};
         matches!(self, LeftOutSystem | LeftOutCalls | LeftOutResults | Dropped | LeftOutTools)
-    }
-
-    /// What it did, in words that stand before a source.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Did::Prompt => "system prompt",
-            Did::FallbackPrompt => "fallback prompt, for there is none from",
-            Did::AgentPrompt => "agent prompt before it",
-            Did::ToolsHint => "hint about tools behind it",
-            Did::System => "system message",
-            Did::LeftOutSystem => "left out system messages of the",
-            Did::LeftOutCalls => "left out calls of the",
-            Did::LeftOutResults => "left out results of the",
-            Did::Results => "made results of calls from what was",
-            Did::Dropped => "left out members of",
-            Did::Context => "context",
-            Did::Image => "image",
-            Did::Map => "map",
-            Did::Documents => "documents of the",
-            Did::LeftOutTools => "left out tools of the",
-            Did::NormalisedTools => "normalised tools of the",
-            Did::Plugins => "plugins of the",
-            Did::Option => "option",
-            Did::Model => "model of the",
-        }
     }
 }
 

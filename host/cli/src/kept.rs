@@ -72,7 +72,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let kept = KeptMode::in_folder(folder.path().join("data"));
         assert_eq!(kept.read().unwrap(), TurnMode::Off);
-        for mode in TurnMode::ALL {
+        for &mode in TurnMode::ALL {
             kept.write(mode).unwrap();
             assert_eq!(kept.read().unwrap(), mode);
         }

@@ -5,62 +5,35 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Why a turn is cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CancelReason {
-    /// A person cancelled it.
-    User,
-    /// The client disconnected and did not come again.
-    ClientGone,
-    /// The gate stops.
-    GateStopped,
-    /// The modes were turned off, and one of them had paused it.
-    ModeDisabled,
-    /// Its conversation asked something else meanwhile.
-    Superseded,
-    /// Its conversation was closed.
-    SessionDisposed,
-    /// Its conversation goes on with another model.
-    ContextChanged,
-    /// It waited with a turn that a person edited.
-    TurnEdited,
+leafgate_words::words! {
+    /// Why a turn is cancelled.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum CancelReason {
+        /// A person cancelled it.
+        User = "user" / "Request canceled before sending.",
+        /// The client disconnected and did not come again.
+        ClientGone = "clientGone" / "its client disconnected, so it was not sent.",
+        /// The gate stops.
+        GateStopped = "gateStopped" / "the gate is stopping, so this request was not sent.",
+        /// The modes were turned off, and one of them had paused it.
+        ModeDisabled = "modeDisabled" / "Prompt Interception Mode was disabled. Pending request discarded.",
+        /// Its conversation asked something else meanwhile.
+        Superseded = "superseded" / "Previous pending request was discarded before sending.",
+        /// Its conversation was closed.
+        SessionDisposed = "sessionDisposed" / "Chat context changed (new session or model). Pending request was discarded.",
+        /// Its conversation goes on with another model.
+        ContextChanged = "contextChanged" / "Chat context changed (new session or model). Pending request was discarded.",
+        /// It waited with a turn that a person edited.
+        TurnEdited = "turnEdited" / "it repeats words of a request that a person edited before it was sent, so it was not sent as well.",
+    }
+    /// Returns the name of the reason in APIs and logs.
+    pub fn code = 0;
+    /// Returns the message for the client.
+    pub fn message = 1;
 }
 
 impl CancelReason {
-    /// Returns the name of the reason in APIs and logs.
-    #[must_use]
-    pub fn code(self) -> &'static str {
-        match self {
-            CancelReason::User => "user",
-            CancelReason::ClientGone => "clientGone",
-            CancelReason::GateStopped => "gateStopped",
-            CancelReason::ModeDisabled => "modeDisabled",
-            CancelReason::Superseded => "superseded",
-            CancelReason::SessionDisposed => "sessionDisposed",
-            CancelReason::ContextChanged => "contextChanged",
-            CancelReason::TurnEdited => "turnEdited",
-        }
-    }
-
-    /// Returns the message for the client.
-    #[must_use]
-    pub fn message(self) -> &'static str {
-        match self {
-            CancelReason::User => "Request canceled before sending.",
-            CancelReason::ClientGone => "its client disconnected, so it was not sent.",
-            CancelReason::GateStopped => "the gate is stopping, so this request was not sent.",
-            CancelReason::ModeDisabled => "Prompt Interception Mode was disabled. Pending request discarded.",
-            CancelReason::Superseded => "Previous pending request was discarded before sending.",
-            CancelReason::SessionDisposed | CancelReason::ContextChanged => {
-                "Chat context changed (new session or model). Pending request was discarded."
-            }
-            CancelReason::TurnEdited => {
-                "it repeats words of a request that a person edited before it was sent, so it was not sent as well."
-            }
-        }
-    }
-
     /// Returns whether it holds for a while when the client asks the same again. A lost connection
     /// and a gate that stops say nothing about the question.
     #[must_use]

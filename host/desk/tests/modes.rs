@@ -530,7 +530,7 @@ fn a_queue_has_its_bound_and_other_classes_have_that_of_the_desk() {
 fn every_outlook_says_what_will_pause() {
     let mut bench = Bench::new();
     let mut told = Vec::new();
-    for mode in TurnMode::ALL {
+    for &mode in TurnMode::ALL {
         bench.set_mode(mode);
         told.push(bench.desk.outlook().text);
     }

@@ -32,55 +32,38 @@ pub(crate) struct Refusal {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The machine-readable cause: `error.code` in OpenAI's dialect; Anthropic's has no place for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Code {
-    /// The policy said no, or asked for a person where no more can wait for one.
-    Blocked,
-    /// A turn was given up before it was sent.
-    Cancelled,
-    /// Nobody decided about a turn in time.
-    TimedOut,
-    /// The same request came again on another connection.
-    Replaced,
-    /// The listener was addressed by a foreign name or from a foreign page.
-    Foreign,
-    /// Method, path, content type or framing that the gate does not serve.
-    Unsupported,
-    /// A body that cannot be read as what it says it is.
-    Malformed,
-    /// Larger than a limit.
-    TooLarge,
-    /// The client stopped sending its request.
-    Stalled,
-    /// The gate has too much to do at the moment.
-    Busy,
-    /// The gate itself failed; the request did not leave.
-    Internal,
-    /// No usable answer from the upstream; the next try may have one.
-    Upstream,
-    /// The upstream sends clients elsewhere.
-    Redirect,
-}
-
-impl Code {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Code::Blocked => "leafgate_blocked",
-            Code::Cancelled => "leafgate_cancelled",
-            Code::TimedOut => "leafgate_timed_out",
-            Code::Replaced => "leafgate_replaced",
-            Code::Foreign => "leafgate_foreign_origin",
-            Code::Unsupported => "leafgate_unsupported",
-            Code::Malformed => "leafgate_malformed",
-            Code::TooLarge => "leafgate_too_large",
-            Code::Stalled => "leafgate_stalled",
-            Code::Busy => "leafgate_busy",
-            Code::Internal => "leafgate_internal",
-            Code::Upstream => "leafgate_upstream",
-            Code::Redirect => "leafgate_upstream_redirect",
-        }
+leafgate_words::words! {
+    /// The machine-readable cause: `error.code` in OpenAI's dialect; Anthropic's has no place for it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Code {
+        /// The policy said no, or asked for a person where no more can wait for one.
+        Blocked = "leafgate_blocked",
+        /// A turn was given up before it was sent.
+        Cancelled = "leafgate_cancelled",
+        /// Nobody decided about a turn in time.
+        TimedOut = "leafgate_timed_out",
+        /// The same request came again on another connection.
+        Replaced = "leafgate_replaced",
+        /// The listener was addressed by a foreign name or from a foreign page.
+        Foreign = "leafgate_foreign_origin",
+        /// Method, path, content type or framing that the gate does not serve.
+        Unsupported = "leafgate_unsupported",
+        /// A body that cannot be read as what it says it is.
+        Malformed = "leafgate_malformed",
+        /// Larger than a limit.
+        TooLarge = "leafgate_too_large",
+        /// The client stopped sending its request.
+        Stalled = "leafgate_stalled",
+        /// The gate has too much to do at the moment.
+        Busy = "leafgate_busy",
+        /// The gate itself failed; the request did not leave.
+        Internal = "leafgate_internal",
+        /// No usable answer from the upstream; the next try may have one.
+        Upstream = "leafgate_upstream",
+        /// The upstream sends clients elsewhere.
+        Redirect = "leafgate_upstream_redirect",
     }
+    pub(crate) fn as_str = 0;
 }
 
 impl Refusal {

@@ -87,41 +87,23 @@ impl Fit {
     }
 }
 
-/// Why a saved edit does not fit a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Drift {
-    /// The request is of another format.
-    OtherFormat,
-    /// Its place is there, with another text.
-    OtherText,
-    /// Nothing of its role and kind stands at its place.
-    Gone,
-    /// Several places have what it replaces, and none of them is where it was made.
-    Ambiguous,
-}
-
-impl Drift {
-    /// A sentence for people.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        match self {
-            Drift::OtherFormat => "the request is of another format",
-            Drift::OtherText => "another text stands there",
-            Drift::Gone => "the request has no such place",
-            Drift::Ambiguous => "several places have what it replaces, and none is where it was made",
-        }
+leafgate_words::words! {
+    /// Why a saved edit does not fit a request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Drift {
+        /// The request is of another format.
+        OtherFormat = "otherFormat" / "the request is of another format",
+        /// Its place is there, with another text.
+        OtherText = "otherText" / "another text stands there",
+        /// Nothing of its role and kind stands at its place.
+        Gone = "gone" / "the request has no such place",
+        /// Several places have what it replaces, and none of them is where it was made.
+        Ambiguous = "ambiguous" / "several places have what it replaces, and none is where it was made",
     }
-
     /// The word for it in JSON and logs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Drift::OtherFormat => "otherFormat",
-            Drift::OtherText => "otherText",
-            Drift::Gone => "gone",
-            Drift::Ambiguous => "ambiguous",
-        }
-    }
+    pub fn name = 0;
+    /// A sentence for people.
+    pub fn describe = 1;
 }
 
 /// Makes saved edits on a draft, those of the first layer first, and says what became of each.

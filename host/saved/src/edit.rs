@@ -8,60 +8,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::guard::Guard;
 
-/// Which requests saved edits are for. The first one wins where several edit the same place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scope {
-    /// Those of one conversation, as long as the gate knows it.
-    #[default]
-    Session,
-    /// Those of gates that run for one folder.
-    Workspace,
-    /// The same, from a file of the folder itself that somebody trusts.
-    Project,
-    /// All.
-    Global,
-}
-
-impl Scope {
+leafgate_words::words! {
+    /// Which requests saved edits are for. The first one wins where several edit the same place.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Scope {
+        /// Those of one conversation, as long as the gate knows it.
+        #[default]
+        Session = "session",
+        /// Those of gates that run for one folder.
+        Workspace = "workspace",
+        /// The same, from a file of the folder itself that somebody trusts.
+        Project = "project",
+        /// All.
+        Global = "global",
+    }
     /// The word for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Scope::Session => "session",
-            Scope::Workspace => "workspace",
-            Scope::Project => "project",
-            Scope::Global => "global",
-        }
+    pub fn name = 0;
+}
+
+leafgate_words::words! {
+    /// What happens to a turn in which a saved edit does not fit.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum OnDrift {
+        /// It is sent without the edit, and that is told.
+        #[default]
+        Skip = "skip",
+        /// It waits for a person.
+        Pause = "pause",
     }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What happens to a turn in which a saved edit does not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnDrift {
-    /// It is sent without the edit, and that is told.
-    #[default]
-    Skip,
-    /// It waits for a person.
-    Pause,
-}
-
-impl OnDrift {
     /// The word for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            OnDrift::Skip => "skip",
-            OnDrift::Pause => "pause",
-        }
-    }
+    pub fn name = 0;
 }
 
 /// The name of a saved edit. The same edit of the same place has the same.

@@ -2,42 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $name { $($(#[$vmeta])* $variant,)+ }
-
-        impl $name {
-            /// Every value, in the order of the contract.
-            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
-
-            /// The word for it in rule files, CEL and the plugin contract.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $($name::$variant => $word,)+ }
-            }
-
-            /// The value that a word means.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.name() == name)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-    };
-}
-
-words! {
+leafgate_words::words! {
     /// Who speaks in a message.
-    Role {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Role {
         /// System and developer messages.
         System = "system",
         /// The person, or the client on their behalf.
@@ -49,11 +19,16 @@ words! {
         /// No message, or an unknown role.
         Other = "other",
     }
+    /// The word for it in rule files, CEL and the plugin contract.
+    pub fn name = 0;
 }
 
-words! {
+leafgate_words::words! {
     /// What a section is.
-    SectionKind {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum SectionKind {
         /// A system or developer message.
         System = "system",
         /// A message of the user.
@@ -77,6 +52,8 @@ words! {
         /// Anything unknown.
         Other = "other",
     }
+    /// The word for it in rule files, CEL and the plugin contract.
+    pub fn name = 0;
 }
 
 impl SectionKind {
@@ -99,9 +76,12 @@ impl SectionKind {
     }
 }
 
-words! {
+leafgate_words::words! {
     /// What a part of a message's content holds.
-    ContentKind {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ContentKind {
         /// Text.
         Text = "text",
         /// A picture.
@@ -125,11 +105,16 @@ words! {
         /// A kind that the format does not know.
         Other = "other",
     }
+    /// The word for it in rule files, CEL and the plugin contract.
+    pub fn name = 0;
 }
 
-words! {
+leafgate_words::words! {
     /// What a leaf is.
-    LeafKind {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum LeafKind {
         /// Text of a message.
         Text = "text",
         /// Inside the arguments of a tool call.
@@ -147,11 +132,16 @@ words! {
         /// Anything else.
         Other = "other",
     }
+    /// The word for it in rule files, CEL and the plugin contract.
+    pub fn name = 0;
 }
 
-words! {
+leafgate_words::words! {
     /// The JSON type of a leaf.
-    ValueType {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ValueType {
         /// A string.
         Text = "text",
         /// A number.
@@ -161,4 +151,6 @@ words! {
         /// `null`.
         Null = "null",
     }
+    /// The word for it in rule files, CEL and the plugin contract.
+    pub fn name = 0;
 }

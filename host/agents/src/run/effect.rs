@@ -107,48 +107,33 @@ pub enum Happened {
     Degraded(Degraded),
 }
 
-/// With what a run makes do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Degraded {
-    /// The entry failed before it did anything: send the client's request as it came.
-    DirectChat,
-    /// The provider takes no tools with this request: the entry goes on without delegation.
-    SingleAgent,
-}
-
-impl Degraded {
+leafgate_words::words! {
+    /// With what a run makes do.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Degraded {
+        /// The entry failed before it did anything: send the client's request as it came.
+        DirectChat = "direct-chat",
+        /// The provider takes no tools with this request: the entry goes on without delegation.
+        SingleAgent = "single-agent",
+    }
     /// Its word in the header `leafgate-agents`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Degraded::DirectChat => "direct-chat",
-            Degraded::SingleAgent => "single-agent",
-        }
-    }
+    pub fn as_str = 0;
 }
 
-/// Why a model did not answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// The upstream refused, failed or was not there.
-    Upstream,
-    /// The policy blocked the request, or a person cancelled it.
-    Policy,
-    /// The answer could not be read.
-    Unreadable,
-    /// The answer had no end, and the client has heard of it: nothing else can take its place.
-    BrokeOff,
-}
-
-impl Why {
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Why::Upstream => "the model gave no answer",
-            Why::Policy => "its request was not let through",
-            Why::Unreadable => "the model's answer could not be read",
-            Why::BrokeOff => "the model's answer broke off",
-        }
+leafgate_words::words! {
+    /// Why a model did not answer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Why {
+        /// The upstream refused, failed or was not there.
+        Upstream = "the model gave no answer",
+        /// The policy blocked the request, or a person cancelled it.
+        Policy = "its request was not let through",
+        /// The answer could not be read.
+        Unreadable = "the model's answer could not be read",
+        /// The answer had no end, and the client has heard of it: nothing else can take its place.
+        BrokeOff = "the model's answer broke off",
     }
+    pub(crate) fn words = 0;
 }
 
 /// An event that does not fit the state of a run, which is unchanged.

@@ -18,10 +18,8 @@ pub(crate) struct ModeArgs {
 /// Every mode by its name, told by its label.
 fn modes() -> impl TypedValueParser<Value = TurnMode> {
     let value = |mode: &TurnMode| PossibleValue::new(mode.name()).help(mode.label());
-    PossibleValuesParser::new(TurnMode::ALL.iter().map(value)).map(|name| {
-        let mut modes = TurnMode::ALL.into_iter();
-        modes.find(|mode| mode.name() == name).expect("only names of modes are possible")
-    })
+    PossibleValuesParser::new(TurnMode::ALL.iter().map(value))
+        .map(|name| TurnMode::from_name(&name).expect("only names of modes are possible"))
 }
 
 #[derive(Subcommand)]

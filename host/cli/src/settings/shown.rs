@@ -11,8 +11,8 @@ pub(super) fn default_fields() -> Vec<String> {
 
 /// Returns the fields of these names; none for none.
 pub(super) fn fields(names: &[String]) -> anyhow::Result<Vec<MetadataField>> {
-    let known: Vec<&str> = MetadataField::ALL.into_iter().map(MetadataField::name).collect();
-    let field = |name: &String| match MetadataField::named(name) {
+    let known: Vec<&str> = MetadataField::ALL.iter().map(|field| field.name()).collect();
+    let field = |name: &String| match MetadataField::from_name(name) {
         Some(field) => Ok(field),
         None => bail!("there is no field `{name}`; {}", hint_for(name, &known)),
     };

@@ -139,7 +139,9 @@ impl Command {
             "why" => bare(Command::Why, "why")?,
             "insert" => Command::Insert(section(rest).ok_or(CommandError::Needs("insert", NUMBER))?),
             "pin" => Command::Pin(numbers(rest.into_iter().chain(words))?),
-            "mode" => Command::Mode(rest.map(|name| mode(name).ok_or(NEEDS_MODE)).transpose()?),
+            "mode" => {
+                Command::Mode(rest.map(|name| TurnMode::from_name(name).ok_or(NEEDS_MODE)).transpose()?)
+            }
             "sessions" => bare(Command::Sessions, "sessions")?,
             "select" => Command::Select(section(rest).ok_or(CommandError::Needs(
                 "select",
@@ -174,10 +176,6 @@ const NEEDS_SCOPE: CommandError = CommandError::Needs("save", "one of session, w
 fn scope(name: &str) -> Option<SavedScope> {
     let scopes = [SavedScope::Session, SavedScope::Workspace, SavedScope::Global];
     scopes.into_iter().find(|scope| scope.name() == name)
-}
-
-fn mode(name: &str) -> Option<TurnMode> {
-    TurnMode::ALL.into_iter().find(|mode| mode.name() == name)
 }
 
 fn except<'w>(number: Option<&str>, mut words: impl Iterator<Item = &'w str>) -> Option<Command> {

@@ -95,7 +95,7 @@ impl View {
             (View::List, _) => (0..model.turns().len()).map(Item::Turn).collect(),
             (View::Turn, Some(_)) => model.outline().order().iter().copied().map(Item::Section).collect(),
             (View::Section(key), Some(turn)) => section_items(model, turn, key),
-            (View::Modes, _) => TurnMode::ALL.into_iter().map(Item::Mode).collect(),
+            (View::Modes, _) => TurnMode::ALL.iter().copied().map(Item::Mode).collect(),
             (View::Sessions, _) => (0..model.sessions().sessions.len()).map(Item::Session).collect(),
             _ => Vec::new(),
         }
