@@ -4,12 +4,11 @@
 //! microseconds: so the next run has the newest file, without a watch. A file that cannot serve
 //! leaves the last good one in force; at the start, one agent of ours.
 
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use leafgate_agents::Team;
+use leafgate_folder::Stamp;
 use leafgate_gate::{ServingTeam, TeamSource};
 use leafgate_policy::PolicySource;
 
@@ -33,13 +32,6 @@ struct State {
     serving: Option<ServingTeam>,
 }
 
-/// What tells one file from the next.
-#[derive(Clone, PartialEq, Eq)]
-struct Stamp {
-    changed: Option<SystemTime>,
-    bytes: u64,
-}
-
 impl TeamFile {
     /// The file that was named, or else that of the policy folder, which need not be there yet.
     pub(crate) fn find(named: Option<&Path>, policy: &PolicySource) -> Option<TeamFile> {
@@ -57,7 +49,7 @@ impl TeamSource for TeamFile {
     fn team(&self) -> Option<ServingTeam> {
         // A state is replaced as a whole.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = std::fs::metadata(&self.path).ok().map(|metadata| Stamp::of(&metadata));
+        let now = Stamp::at(&self.path);
         if now.is_none() && state.serving.is_none() {
             return None;
         }
@@ -69,12 +61,6 @@ impl TeamSource for TeamFile {
             *state = State { seen: now, serving: Some(serving) };
         }
         state.serving.clone()
-    }
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Stamp {
-        Stamp { changed: metadata.modified().ok(), bytes: metadata.len() }
     }
 }
 

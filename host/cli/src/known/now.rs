@@ -9,7 +9,7 @@ use anyhow::Context;
 use leafgate_detect::{KnownValue, KnownValues};
 
 use super::key;
-use super::source::{KnownSource, Stamp};
+use super::source::{KnownSource, Stamps};
 
 /// What is known now. Policies that load share it.
 pub(crate) struct KnownNow {
@@ -19,7 +19,7 @@ pub(crate) struct KnownNow {
 
 #[derive(Default)]
 struct State {
-    stamp: Stamp,
+    stamp: Stamps,
     /// All that files and the command have ever given: a value that was replaced on disk still
     /// stands in the history of a conversation.
     seen: BTreeMap<[u8; 16], KnownValue>,
@@ -65,7 +65,7 @@ impl KnownNow {
         state.version
     }
 
-    fn read(&self, state: &mut State, stamp: Stamp) -> anyhow::Result<()> {
+    fn read(&self, state: &mut State, stamp: Stamps) -> anyhow::Result<()> {
         let mut values = None;
         if !state.seen.is_empty() || !self.source.is_empty()? {
             let key = key()?;

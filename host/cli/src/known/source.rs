@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use leafgate_config::Settings;
 use leafgate_detect::{KnownKey, KnownValue, KnownValues, NotKnown, named_values};
+use leafgate_folder::Stamp;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -55,7 +55,7 @@ pub(super) enum FileFate {
 
 /// How the sources look from outside: it changes with them.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct Stamp(Vec<(PathBuf, Option<[i64; 5]>)>);
+pub(super) struct Stamps(Vec<(PathBuf, Option<Stamp>)>);
 
 impl KnownSource {
     pub(crate) fn of(settings: &Settings) -> Self {
@@ -129,29 +129,18 @@ impl KnownSource {
     }
 
     /// Looks at the sources without reading them.
-    pub(super) fn stamp(&self) -> Stamp {
+    pub(super) fn stamp(&self) -> Stamps {
         let named =
             self.files.iter().flat_map(|pattern| files::named(pattern, &self.folder).unwrap_or_default());
         let kept = home::data_folder().map(|data| Kept::file(&data)).ok();
-        Stamp(
+        Stamps(
             named
                 .chain(kept)
-                .map(|path| (stamp_of(&path), path))
+                .map(|path| (Stamp::at(&path), path))
                 .map(|(stamp, path)| (path, stamp))
                 .collect(),
         )
     }
-}
-
-fn stamp_of(path: &Path) -> Option<[i64; 5]> {
-    let about = fs::metadata(path).ok()?;
-    Some([
-        about.dev().cast_signed(),
-        about.ino().cast_signed(),
-        about.size().cast_signed(),
-        about.mtime(),
-        about.mtime_nsec(),
-    ])
 }
 
 fn read_file(path: &Path, key: &KnownKey) -> anyhow::Result<ReadFile> {

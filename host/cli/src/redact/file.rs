@@ -2,10 +2,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use leafgate_folder::Stamp;
 
 use super::folder_of;
 
@@ -17,25 +18,7 @@ pub(super) struct Input {
     /// Where it is; a link was followed, so that it stays one.
     path: PathBuf,
     bytes: Vec<u8>,
-    state: State,
-}
-
-/// What tells that a file was written to meanwhile.
-#[derive(PartialEq, Eq)]
-struct State {
-    inode: (u64, u64),
-    size: u64,
-    modified: (i64, i64),
-}
-
-impl State {
-    fn of(file: &fs::Metadata) -> State {
-        State {
-            inode: (file.dev(), file.ino()),
-            size: file.len(),
-            modified: (file.mtime(), file.mtime_nsec()),
-        }
-    }
+    stamp: Stamp,
 }
 
 impl Input {
@@ -47,7 +30,7 @@ impl Input {
         ensure!(found.len() <= LARGEST, "it is larger than {LARGEST} bytes");
         let mut bytes = Vec::new();
         file.take(LARGEST + 1).read_to_end(&mut bytes).context("it cannot be read")?;
-        Ok(Input { path, bytes, state: State::of(&found) })
+        Ok(Input { path, bytes, stamp: Stamp::of(&found) })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -63,8 +46,10 @@ impl Input {
         let name = self.path.file_name().context("it has no name")?.to_string_lossy();
         let draft = folder_of(&self.path).join(format!(".{name}.leafgate-{}", std::process::id()));
         let written = write(&draft, mode, bytes).context("it cannot be written").and_then(|()| {
-            let now = State::of(&fs::metadata(&self.path)?);
-            ensure!(now == self.state, "it was written to meanwhile: end the agent that uses it first");
+            ensure!(
+                Stamp::of(&fs::metadata(&self.path)?) == self.stamp,
+                "it was written to meanwhile: end the agent that uses it first"
+            );
             Ok(fs::rename(&draft, &self.path)?)
         });
         if written.is_err() {

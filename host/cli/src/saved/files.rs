@@ -7,11 +7,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
+use leafgate_folder::Stamp;
 use leafgate_gate::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key};
 use leafgate_saved::{FileError, GuardKey, Layer, OnDrift, SavedEdit, SavedFile, Scope};
 use serde::{Deserialize, Serialize};
@@ -41,29 +42,6 @@ pub(crate) struct SavedFolder {
 struct Seen {
     stamps: Vec<Option<Stamp>>,
     files: Arc<SavedFiles>,
-}
-
-/// What tells that a file has changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Stamp> {
-        let about = fs::metadata(path).ok()?;
-        Some(Stamp {
-            device: about.dev(),
-            inode: about.ino(),
-            size: about.size(),
-            modified: (about.mtime(), about.mtime_nsec()),
-            changed: (about.ctime(), about.ctime_nsec()),
-        })
-    }
 }
 
 impl SavedFolder {
@@ -110,7 +88,7 @@ impl SavedFolder {
     fn stamps(&self) -> Vec<Option<Stamp>> {
         let own = [&self.workspace_file(), GLOBAL_FILE, SETTINGS_FILE].map(|name| self.folder.join(name));
         let trusted = [trust::file(&self.data), trust::project_file(&self.workspace)];
-        own.iter().chain(&trusted).map(|path| Stamp::of(path)).collect()
+        own.iter().chain(&trusted).map(|path| Stamp::at(path)).collect()
     }
 
     /// Reads all files. What cannot be used is as it was before, and told.
