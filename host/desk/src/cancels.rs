@@ -1,24 +1,21 @@
 //! Which questions were cancelled a moment ago, so that no client gets them through by asking again.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::question::Question;
 use crate::reason::CancelReason;
 use crate::tick::Tick;
 
-/// The cancels that still hold. Bounded: one more makes the oldest fall.
+/// The cancels that still hold, oldest first; each holds equally long, so the first one ends first.
+/// Bounded: one more makes the oldest fall. There are hardly ever more than a few, and at most as many
+/// as turns may wait, so they are looked through.
 #[derive(Debug, Default)]
-pub(crate) struct Cancels {
-    by_session: HashMap<Arc<str>, Vec<Cancel>>,
-    /// All of them, oldest first; each holds equally long, so the first one ends first.
-    order: VecDeque<(u64, Arc<str>)>,
-    last: u64,
-}
+pub(crate) struct Cancels(VecDeque<Cancel>);
 
 #[derive(Debug)]
 struct Cancel {
-    number: u64,
+    session: Arc<str>,
     question: Question,
     reason: CancelReason,
     until: Tick,
@@ -35,30 +32,18 @@ impl Cancels {
         most: usize,
     ) {
         self.forget(session, &question);
-        self.last += 1;
-        let cancel = Cancel { number: self.last, question, reason, until };
-        self.by_session.entry(Arc::clone(session)).or_default().push(cancel);
-        self.order.push_back((self.last, Arc::clone(session)));
-        while self.order.len() > most {
-            self.drop_oldest();
-        }
+        self.0.push_back(Cancel { session: Arc::clone(session), question, reason, until });
+        self.0.drain(..self.0.len().saturating_sub(most));
     }
 
     /// Forgets the cancel of a question.
     pub(crate) fn forget(&mut self, session: &str, question: &Question) {
-        self.retain(session, |cancel| cancel.question != *question);
+        self.0.retain(|cancel| &*cancel.session != session || cancel.question != *question);
     }
 
     /// Forgets what does not hold any more.
     pub(crate) fn pass(&mut self, now: Tick) {
-        while let Some((number, session)) = self.order.front() {
-            let cancel =
-                self.by_session.get(session).and_then(|list| list.iter().find(|c| c.number == *number));
-            if cancel.is_some_and(|cancel| cancel.until > now) {
-                return;
-            }
-            self.drop_oldest();
-        }
+        while self.0.pop_front_if(|cancel| cancel.until <= now).is_some() {}
     }
 
     /// Why a question was cancelled, where that still holds.
@@ -74,7 +59,7 @@ impl Cancels {
 
     /// Whether nothing at all was cancelled.
     pub(crate) fn is_empty(&self) -> bool {
-        self.by_session.is_empty()
+        self.0.is_empty()
     }
 
     /// Whether a person cancelled anything of a session.
@@ -83,25 +68,7 @@ impl Cancels {
     }
 
     fn standing(&self, session: &str, now: Tick) -> impl Iterator<Item = &Cancel> {
-        let all = self.by_session.get(session).into_iter().flatten();
-        all.filter(move |cancel| cancel.until > now)
-    }
-
-    fn drop_oldest(&mut self) {
-        if let Some((number, session)) = self.order.pop_front() {
-            self.retain(&session, |cancel| cancel.number != number);
-        }
-    }
-
-    /// What goes leaves the order too: it must not make another one fall.
-    fn retain(&mut self, session: &str, keep: impl Fn(&Cancel) -> bool) {
-        let Some(list) = self.by_session.get_mut(session) else { return };
-        for gone in list.extract_if(.., |cancel| !keep(cancel)) {
-            self.order.retain(|(number, _)| *number != gone.number);
-        }
-        if list.is_empty() {
-            self.by_session.remove(session);
-        }
+        self.0.iter().filter(move |cancel| &*cancel.session == session && cancel.until > now)
     }
 }
 
@@ -127,7 +94,7 @@ mod tests {
         }
         assert!(cancels.any("s", Tick::from_millis(9)));
         cancels.forget("s", &question(1));
-        assert!(cancels.is_empty() && cancels.order.is_empty());
+        assert!(cancels.is_empty());
     }
 
     #[test]
@@ -141,7 +108,7 @@ mod tests {
         assert_eq!(cancels.of("t", &question(1), at(9)), None);
         assert!(cancels.any("s", at(9)) && cancels.by_user("s", at(9)) && !cancels.any("t", at(9)));
         cancels.pass(at(10));
-        assert!(cancels.order.is_empty() && cancels.by_session.is_empty());
+        assert!(cancels.is_empty());
     }
 
     #[test]
