@@ -159,6 +159,7 @@ impl Start<'_> {
         printer.error_line(&told(&program, gate, origins));
         let confined = self.confined(gate, printer)?;
         let command = confined.as_ref().map_or(&args.command, |confined| &confined.command);
+        let watch = self.watch(gate).await?;
         let program = match Program::start(command, &variables)? {
             Ok(program) => program,
             Err(NotStarted { why, exit }) => {
@@ -172,7 +173,7 @@ impl Start<'_> {
                 exit = program.ended() => exit,
                 never = confined.serve() => match never {},
             },
-            None => self.watched(program, gate, printer).await,
+            None => watched(program, &watch, printer).await,
         }
     }
 
@@ -189,35 +190,19 @@ impl Start<'_> {
         Confined::new(way, address, &self.args.command).map(Some)
     }
 
-    /// Waits for the end of a program, and says if it asks past the gate.
-    async fn watched(&self, program: Program, gate: &Found, printer: &mut Printer) -> anyhow::Result<Exit> {
-        let name = self.args.command[0].to_string_lossy().into_owned();
-        let watch = Watch {
-            program: name.clone(),
+    /// Returns what watches the program, which is not started yet.
+    async fn watch(&self, gate: &Found) -> anyhow::Result<Watch> {
+        let counter = Arc::clone(&gate.counter);
+        Ok(Watch {
+            program: self.args.command[0].to_string_lossy().into_owned(),
             is_client: self.client.asks_models(),
             gate: address(gate)?,
             upstreams: self.asked().collect(),
-            counter: Arc::clone(&gate.counter),
-        };
-        let (mut noticed, pid) = (Noticed::default(), program.id());
-        let watching = async {
-            if let Some(pid) = pid {
-                watch.run(pid, &mut noticed, |line| printer.error_line(line)).await;
-            }
-            std::future::pending::<std::convert::Infallible>().await
-        };
-        let exit = tokio::select! {
-            exit = program.ended() => exit,
-            never = watching => match never {},
-        };
-        if let Some(line) = noticed.told(&name) {
-            printer.error_line(&line);
-        }
-        exit
+            before: bypass::count(&counter).await,
+            counter,
+        })
     }
-}
 
-impl Start<'_> {
     /// Returns where the program would ask by itself, as `host:port`.
     fn asked(&self) -> impl Iterator<Item = String> {
         let own = PROVIDERS.iter().map(|provider| provider.url.to_owned());
@@ -228,6 +213,25 @@ impl Start<'_> {
             Some(format!("{}:{}", url.host()?, url.port_u16().unwrap_or(usual)))
         })
     }
+}
+
+/// Waits for the end of a program, and says if it asks past the gate.
+async fn watched(program: Program, watch: &Watch, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let (mut noticed, pid) = (Noticed::default(), program.id());
+    let watching = async {
+        if let Some(pid) = pid {
+            watch.run(pid, &mut noticed, |line| printer.error_line(line)).await;
+        }
+        std::future::pending::<std::convert::Infallible>().await
+    };
+    let exit = tokio::select! {
+        exit = program.ended() => exit,
+        never = watching => match never {},
+    };
+    if let Some(line) = watch.told(&noticed).await {
+        printer.error_line(&line);
+    }
+    exit
 }
 
 /// Returns where a gate listens.

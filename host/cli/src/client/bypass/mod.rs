@@ -31,6 +31,12 @@ pub(super) struct Connection {
 /// Counts what has come by a gate; `None` where it does not answer.
 pub(super) type Counter = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 
+/// Counts what has come by a gate so far.
+pub(super) async fn count(counter: &Counter) -> Option<u64> {
+    let counter = Arc::clone(counter);
+    tokio::task::spawn_blocking(move || counter()).await.ok()?
+}
+
 /// Returns how many requests a gate has judged.
 pub(super) fn judged(gate: &Status) -> u64 {
     let requests = &gate.requests;
@@ -47,6 +53,8 @@ pub(super) struct Watch {
     /// Where the gate leads to, as `host:port`.
     pub(super) upstreams: Vec<String>,
     pub(super) counter: Counter,
+    /// What had come by before the program was started: its first request may be quicker than any look.
+    pub(super) before: Option<u64>,
 }
 
 /// What was noticed so far.
@@ -54,14 +62,6 @@ pub(super) struct Watch {
 pub(super) struct Noticed {
     has_come: bool,
     past: Option<Connection>,
-}
-
-impl Noticed {
-    /// Returns what is said at the end of a program.
-    pub(super) fn told(&self, program: &str) -> Option<String> {
-        let past = self.past.filter(|_| !self.has_come)?;
-        Some(format!("leafgate: WARNING: nothing came by the gate, and {}", sent(program, past)))
-    }
 }
 
 fn sent(program: &str, past: Connection) -> String {
@@ -74,18 +74,18 @@ fn sent(program: &str, past: Connection) -> String {
 impl Watch {
     /// Watches a process until something has come by, and says what should have.
     pub(super) async fn run(&self, pid: u32, noticed: &mut Noticed, mut say: impl FnMut(&str)) {
-        let before = self.count().await;
         let upstreams = self.addresses();
         let mut clock = tokio::time::interval(OFTEN);
         loop {
             clock.tick().await;
-            let now = self.count().await;
-            if now.is_some() && now != before {
+            let upstreams = upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let past = self.past(&connections(pid), &upstreams);
+            // Counted after the look: what came by before a connection was opened is not missed.
+            if self.has_come().await {
                 noticed.has_come = true;
                 return;
             }
-            let upstreams = upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let Some(past) = self.past(&connections(pid), &upstreams) else { continue };
+            let Some(past) = past else { continue };
             if noticed.past.is_none_or(|known| known.bytes < past.bytes)
                 && noticed.past.replace(past).is_none()
             {
@@ -97,9 +97,16 @@ impl Watch {
         }
     }
 
-    async fn count(&self) -> Option<u64> {
-        let counter = Arc::clone(&self.counter);
-        tokio::task::spawn_blocking(move || counter()).await.ok()?
+    /// Returns what is said at the end of the program, which may have asked after the last look.
+    pub(super) async fn told(&self, noticed: &Noticed) -> Option<String> {
+        let past = noticed.past.filter(|_| !noticed.has_come)?;
+        let line = format!("leafgate: WARNING: nothing came by the gate, and {}", sent(&self.program, past));
+        (!self.has_come().await).then_some(line)
+    }
+
+    async fn has_come(&self) -> bool {
+        let now = count(&self.counter).await;
+        now.is_some() && now != self.before
     }
 
     /// Has the addresses of the upstreams looked up, and returns what will hold them.
@@ -142,18 +149,31 @@ fn connections(_: u32) -> Vec<Connection> {
 mod tests {
     use super::*;
 
+    fn watch(is_client: bool, gate: SocketAddr, counter: Counter) -> Watch {
+        let (program, upstreams) = ("x".to_owned(), Vec::new());
+        Watch { program, is_client, gate, upstreams, counter, before: Some(0) }
+    }
+
+    #[tokio::test]
+    async fn what_came_by_before_the_first_look_and_after_the_last_one_has_come() {
+        let gate = "127.0.0.1:4141".parse().unwrap();
+        let asked = watch(true, gate, Arc::new(|| Some(1)));
+        let mut noticed = Noticed::default();
+        asked.run(std::process::id(), &mut noticed, |line| panic!("{line}")).await;
+        assert!(noticed.has_come);
+        let past = Some(Connection { to: gate, bytes: PROMPT });
+        let noticed = Noticed { has_come: false, past };
+        assert_eq!(asked.told(&noticed).await, None);
+        assert!(watch(true, gate, Arc::new(|| Some(0))).told(&noticed).await.is_some());
+        assert!(watch(true, gate, Arc::new(|| None)).told(&noticed).await.is_some());
+    }
+
     #[test]
     fn what_should_have_come_by_is_told_from_what_programs_send_elsewhere() {
         let [gate, model, other] =
             ["127.0.0.1:4141", "192.0.2.1:443", "198.51.100.1:443"].map(|text| text.parse().unwrap());
         let past = |is_client, connections: &[(SocketAddr, u64)]| {
-            let watch = Watch {
-                program: "x".to_owned(),
-                is_client,
-                gate,
-                upstreams: Vec::new(),
-                counter: Arc::new(|| None),
-            };
+            let watch = watch(is_client, gate, Arc::new(|| None));
             let connections: Vec<_> =
                 connections.iter().map(|&(to, bytes)| Connection { to, bytes }).collect();
             watch.past(&connections, &[model]).map(|past| past.to)
