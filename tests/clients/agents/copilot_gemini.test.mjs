@@ -1,7 +1,7 @@
 // Copilot CLI and Gemini CLI behind a gate that `leafgate exec` starts: with GitHub's and Google's login, and with a key of one's own.
 // The logins are made up, and the hosts of GitHub and Google out of reach: a proxy that nobody runs stands before all but this machine.
 //
-// LEAFGATE_HOLD says for how many seconds a request is held: 3 unless told, two minutes in the soak.
+// LEAFGATE_HOLD says for how many seconds a request is held: 3 unless told, two minutes in the soak, which also has `doctor` try them.
 
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -12,6 +12,7 @@ import { setTimeout } from "node:timers/promises";
 import { PATIENCE, PROMPT, home, received, shell, url, went_through } from "./kit.mjs";
 
 const HOLD = Number(process.env.LEAFGATE_HOLD ?? 3) * 1000;
+const SOAK = { skip: process.env.LEAFGATE_HOLD ? false : "a part of the soak" };
 
 const OFFLINE = { HTTPS_PROXY: "http://127.0.0.1:9" };
 const GITHUB = { ...OFFLINE, COPILOT_GITHUB_TOKEN: "gho_made-up", COPILOT_AUTO_UPDATE: "false" };
@@ -54,6 +55,8 @@ describe("Copilot CLI", { timeout: 6 * PATIENCE }, () => {
     const upstream = { COPILOT_API_URL: `${url}/u/copilot` };
     await held(`${COPILOT} --model claude-sonnet-4.5 --disable-builtin-mcps`, { ...GITHUB, ...upstream }, "/u/copilot/v1/messages");
   });
+
+  test("is tried by doctor", SOAK, () => tried("copilot", GITHUB, "/responses"));
 });
 
 describe("Gemini CLI", { timeout: 4 * PATIENCE }, () => {
@@ -67,7 +70,16 @@ describe("Gemini CLI", { timeout: 4 * PATIENCE }, () => {
   test("is held, and resumed", async () => {
     await held(GEMINI, { ...GOOGLE, CODE_ASSIST_ENDPOINT: url }, ASKED);
   });
+
+  test("is tried by doctor", SOAK, () => tried("gemini", GOOGLE, ASKED));
 });
+
+/** Has `doctor` try an agent, which must ask a path. */
+async function tried(agent, variables, path) {
+  const { code, out, err } = await shell(`leafgate doctor ${agent}`, variables, 2 * PATIENCE);
+  assert.equal(code, 0, out + err);
+  assert.match(out.match(/ asks through the gate: .*/)?.[0] ?? out, new RegExp(`${path}\\b`));
+}
 
 /** Runs an agent whose question a rule holds, lets each of its turns go after a while, and checks that it was worth the wait. */
 async function held(line, variables, path) {

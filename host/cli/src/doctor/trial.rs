@@ -53,7 +53,7 @@ impl Known {
     pub(super) fn version(self) -> Option<String> {
         let output = Command::new(self.name()).arg("--version").stdin(Stdio::null()).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        Some(text.lines().next().unwrap_or_default().trim().to_owned())
+        Some(text.lines().next().unwrap_or_default().trim().trim_end_matches('.').to_owned())
     }
 }
 
