@@ -20,5 +20,6 @@ mod readme;
 mod reload;
 mod schema;
 mod setup;
+mod standing;
 mod unseen;
 mod untouched;

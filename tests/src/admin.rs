@@ -4,6 +4,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -28,7 +29,14 @@ impl Admin {
     /// # Errors
     /// When its runtime file is missing or says something else.
     pub fn of(gate: &Gate) -> Result<Self> {
-        let path = gate.runtime_file();
+        Admin::at(gate.runtime_file())
+    }
+
+    /// The admin API that a runtime file names.
+    ///
+    /// # Errors
+    /// When the file is missing or says something else.
+    pub fn at(path: &Path) -> Result<Self> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let file: Value = serde_json::from_str(&text).context("the runtime file is not JSON")?;

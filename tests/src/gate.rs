@@ -1,6 +1,6 @@
 //! The built binary: found or built once, run as a gate on a free port, or called for one command.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::paths;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where running gates are found, below a data directory: a test finds its own gates and no developer's.
-const RUNTIME: &str = "run";
+pub(crate) const RUNTIME: &str = "run";
 
 /// This checkout's binary, or why it does not build.
 static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -27,6 +27,17 @@ static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 pub fn is_built(binary: PathBuf) {
     // Where it was built already, it was built from the same sources.
     let _ = BINARY.set(Ok(binary));
+}
+
+/// What has the binary keep everything in a data directory, and read no developer's own settings.
+#[must_use]
+pub fn variables(data: &Path) -> [(&'static str, OsString); 4] {
+    [
+        ("LEAFGATE_DATA_DIR", data.into()),
+        ("LEAFGATE_RUNTIME_DIR", data.join(RUNTIME).into()),
+        ("XDG_CONFIG_HOME", data.into()),
+        ("NO_COLOR", "1".into()),
+    ]
 }
 
 /// The binary under test: `LEAFGATE_BIN`, or this checkout's, built by cargo where it is not up to date.
@@ -86,11 +97,7 @@ impl Gate {
         let mut process = Command::new(binary()?)
             .args(["run", "--listen", "127.0.0.1:0"])
             .args(arguments)
-            .env("LEAFGATE_DATA_DIR", data)
-            .env("LEAFGATE_RUNTIME_DIR", data.join(RUNTIME))
-            // No developer's own settings.
-            .env("XDG_CONFIG_HOME", data)
-            .env("NO_COLOR", "1")
+            .envs(variables(data))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -234,10 +241,7 @@ pub fn run<A: AsRef<OsStr>>(arguments: &[A], input: &[u8]) -> Result<Output> {
 pub fn run_in<A: AsRef<OsStr>>(data: &Path, arguments: &[A], input: &[u8]) -> Result<Output> {
     let mut process = Command::new(binary()?)
         .args(arguments)
-        .env("LEAFGATE_DATA_DIR", data)
-        .env("LEAFGATE_RUNTIME_DIR", data.join(RUNTIME))
-        .env("XDG_CONFIG_HOME", data)
-        .env("NO_COLOR", "1")
+        .envs(variables(data))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

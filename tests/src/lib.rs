@@ -21,6 +21,7 @@ pub mod plugins;
 pub mod reloads;
 pub mod sample;
 pub mod stage;
+pub mod standing;
 pub mod tmux;
 pub mod upstream;
 

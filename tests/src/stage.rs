@@ -8,18 +8,18 @@
 //! | `lively` | a gate before the upstream; clients that wait hear from it at once |
 //! | `quiet` | the same, but clients that wait hear nothing |
 //! | `team` | a gate before the upstream that serves a [`team`](model::team) |
-//! | `editor` | a gate before the upstream, which is Copilot's at `/u/copilot` |
 //! | `calls`, `texts`, `values` | gates before the upstream, with the rules of [`hostile`](model::hostile) answers |
 //! | `upstream` | a recording [`model`] |
 //! | `proxy` | leads every host to the upstream; `certificate` is the file with its authority |
 //! | `control` | tells what has left and what waits, and decides for the person |
 //!
-//! Libraries and agents play on the first four gates, which have one policy as the one of editors, and on the gates of hostile answers;
-//! editors on theirs, beside the proxy. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
+//! Libraries and agents play on these gates, and all but those of hostile answers have one policy. Editors play beside the proxy, before a
+//! gate that [`Standing`] has once a command of the script leads an editor there: with the variables in `person` it finds settings whose
+//! Copilot is the upstream. Waiting is done here, on the gates' events; a script that asks for what never comes is told so.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use flate2::read::GzDecoder;
@@ -32,6 +32,7 @@ use crate::gate::Gate;
 use crate::http::Message;
 use crate::intercept::Proxy;
 use crate::model;
+use crate::standing::Standing;
 use crate::upstream::{Requests, Upstream};
 
 /// Credentials and addresses leave as tokens, one word blocks, another one asks a person.
@@ -78,7 +79,9 @@ pub struct Stage {
     addresses: Value,
     upstream: Upstream,
     gates: Vec<Gate>,
-    reviewers: BTreeMap<&'static str, Reviewer>,
+    reviewers: Reviewers,
+    /// Who has a gate that stands.
+    person: Option<Arc<Standing>>,
     /// The policy, and other files that gates and scripts read.
     folder: TempDir,
 }
@@ -103,19 +106,24 @@ impl Stage {
         stage.controlled()
     }
 
-    /// Starts what editors need.
+    /// Prepares what editors need.
     ///
     /// # Errors
-    /// When the gate does not start.
+    /// When no port is free.
     pub fn for_editors() -> Result<Self> {
         let mut stage = Stage::empty()?;
         let upstream = stage.upstream.url();
         let named = |name: &str, path: &str| {
             format!("[upstreams.{name}]\nurl = \"{upstream}{path}\"\nkind = \"copilot\"\n")
         };
-        let named = format!("{}{}", named("copilot", ""), named("copilot-proxy", "/proxy"));
-        let settings = stage.file("settings.toml", &named)?;
-        stage.add("editor", &upstream, LIVELY, &["--config", &settings])?;
+        let policy = stage.folder.path().join("policy");
+        let person = Standing::of(&format!(
+            "policy = {policy:?}\n[limits]\nsilence = \"200ms\"\nkeepalive = \"400ms\"\n{}{}",
+            named("copilot", ""),
+            named("copilot-proxy", "/proxy"),
+        ))?;
+        stage.addresses["person"] = person.variables();
+        stage.person = Some(Arc::new(person));
         let proxy = Proxy::before(stage.upstream.address())?;
         stage.addresses["proxy"] = json!(proxy.url());
         stage.addresses["certificate"] = json!(stage.file("authority.pem", proxy.certificate())?);
@@ -127,7 +135,7 @@ impl Stage {
         let addresses = json!({ "upstream": upstream.url() });
         let folder = tempfile::tempdir()?;
         let (gates, reviewers) = (Vec::new(), BTreeMap::new());
-        let stage = Stage { addresses, upstream, gates, reviewers, folder };
+        let stage = Stage { addresses, upstream, gates, reviewers, person: None, folder };
         stage.file("policy/rules.toml", POLICY)?;
         Ok(stage)
     }
@@ -158,15 +166,16 @@ impl Stage {
         let policy = policy.to_string_lossy();
         let gate = Gate::start(&[&["--policy", &policy, "--upstream", to], &pauses[..], more].concat())?;
         self.addresses[name] = json!(format!("http://{}", gate.address()));
-        self.reviewers.insert(name, Reviewer::of(&gate)?);
+        self.reviewers.insert(name, Arc::new(Reviewer::of(Admin::of(&gate)?)?));
         self.gates.push(gate);
         Ok(())
     }
 
     /// Lets a script control it.
     fn controlled(mut self) -> Result<Self> {
-        let reviewers = std::mem::take(&mut self.reviewers);
-        let control = Control { left: self.upstream.requests(), reviewers };
+        let reviewers = Mutex::new(std::mem::take(&mut self.reviewers));
+        let person = self.person.as_ref().map(Arc::downgrade).unwrap_or_default();
+        let control = Control { left: self.upstream.requests(), reviewers, person };
         self.addresses["control"] = json!(Upstream::answering(move |call| Ok(control.answer(call)))?.url());
         Ok(self)
     }
@@ -187,16 +196,25 @@ impl Stage {
 /// | `/GATE/paused` | the next turn that begins to wait, which is waited for |
 /// | `/GATE/until/STATE` | the next turn that comes into a state |
 /// | `/GATE/resume/TURN` | lets a turn go as it stands |
-/// | `/GATE/reword/TURN/OLD/NEW` | puts a word in the place of another one, wherever it stands in a turn |
 /// | `/GATE/cancel/TURN` | gives a turn up |
 /// | `/GATE/mode/MODE` | chooses which turns wait although no rule asks |
 /// | `/GATE/pending` | the turns that wait |
 /// | `/GATE/subagents` | what agents asked |
 /// | `/GATE/requests` | how many requests ended how |
+/// | `/standing/found` | finds the gate that stands now, which is the GATE `standing` from now on |
+/// | `/standing/edit/OLD/NEW` | puts a word in the place of another one at the prompt, and lets the turn go from there |
 struct Control {
     left: Requests,
-    reviewers: BTreeMap<&'static str, Reviewer>,
+    reviewers: Mutex<Reviewers>,
+    /// Ends with the stage, which this outlives.
+    person: Weak<Standing>,
 }
+
+/// Persons by the names of their gates.
+type Reviewers = BTreeMap<&'static str, Arc<Reviewer>>;
+
+/// The name of the gate that a person has.
+const STANDING: &str = "standing";
 
 impl Control {
     /// A failure is told to the script, which fails with it.
@@ -221,12 +239,16 @@ impl Control {
             return Ok(model::hostile::listed());
         }
         let [gate, call @ ..] = path else { bail!("a call without a name") };
-        let reviewer = self.reviewers.get(gate).context("no gate of this name")?;
+        match path {
+            [STANDING, "found"] => return self.find(),
+            [STANDING, "edit", old, new] => return self.person()?.edits(old, new).map(|()| Value::Null),
+            _ => {}
+        }
+        let reviewer = self.reviewers().get(gate).cloned().context("no gate of this name")?;
         match call {
             ["paused"] => reviewer.until(|event| event["event"] == "paused"),
             ["until", state] => reviewer.until(|event| event["turn"]["state"] == *state),
             ["resume", turn] => reviewer.resume(turn),
-            ["reword", turn, old, new] => reviewer.reword(turn, old, new),
             ["cancel", turn] => done(&reviewer.admin.cancel(turn)?),
             ["mode", mode] => done(&reviewer.admin.put("/v1/mode", &json!({ "mode": mode }))?),
             ["pending"] => reviewer.admin.get("/v1/pending"),
@@ -234,6 +256,20 @@ impl Control {
             ["requests"] => Ok(reviewer.admin.get("/v1/status")?["requests"].clone()),
             _ => bail!("no call of this name"),
         }
+    }
+
+    fn find(&self) -> Result<Value> {
+        let reviewer = Reviewer::of(self.person()?.admin()?)?;
+        self.reviewers().insert(STANDING, Arc::new(reviewer));
+        Ok(Value::Null)
+    }
+
+    fn person(&self) -> Result<Arc<Standing>> {
+        self.person.upgrade().context("nobody has a gate that stands")
+    }
+
+    fn reviewers(&self) -> MutexGuard<'_, Reviewers> {
+        self.reviewers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -244,8 +280,7 @@ struct Reviewer {
 }
 
 impl Reviewer {
-    fn of(gate: &Gate) -> Result<Self> {
-        let admin = Admin::of(gate)?;
+    fn of(admin: Admin) -> Result<Self> {
         let events = Mutex::new(admin.events()?);
         Ok(Reviewer { admin, events })
     }
@@ -254,16 +289,6 @@ impl Reviewer {
     fn until(&self, condition: impl Fn(&Value) -> bool) -> Result<Value> {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(events.until(condition)?["turn"].take())
-    }
-
-    fn reword(&self, turn: &str, old: &str, new: &str) -> Result<Value> {
-        let seen = self.admin.turn(turn)?;
-        let sections = seen["sections"].as_array().into_iter().flatten();
-        let leaves = sections.flat_map(|section| section["leaves"].as_array().into_iter().flatten());
-        let words = leaves.filter_map(|leaf| Some((leaf["pointer"].as_str()?, leaf["text"].as_str()?)));
-        let mut worded = words.filter(|(_, text)| text.contains(old)).peekable();
-        ensure!(worded.peek().is_some(), "no leaf holds `{old}`");
-        worded.try_fold(Value::Null, |_, (leaf, text)| self.admin.set(turn, leaf, &text.replace(old, new)))
     }
 
     fn resume(&self, turn: &str) -> Result<Value> {

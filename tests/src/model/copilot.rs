@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{json_answer, refused};
+use super::{directed, fragments, json_answer, message, refused};
 use crate::http::Message;
 
 /// A model: its id, the name by which people choose it, and what it is asked through.
@@ -44,6 +44,17 @@ pub(super) fn answer(request: &Message, path: &str) -> Option<Message> {
         _ => return None,
     };
     Some(json_answer("200 OK", &body))
+}
+
+/// Returns what is offered to somebody who types: the token that stands last in what was typed.
+pub(super) fn offered(body: &Value) -> Message {
+    let shown = directed::tokens(std::slice::from_ref(&body["prompt"])).pop().unwrap_or_default();
+    let said = |text: &str, reason: Option<&str>| {
+        let choice = json!({ "index": 0, "text": text, "logprobs": null, "finish_reason": reason });
+        format!("data: {}\n\n", json!({ "id": "cmpl-kit", "created": 0, "choices": [choice] }))
+    };
+    let events: String = fragments(&shown).iter().map(|text| said(text, None)).collect();
+    message("200 OK", "text/event-stream", format!("{events}{}data: [DONE]\n\n", said("", Some("stop"))))
 }
 
 fn user() -> Value {

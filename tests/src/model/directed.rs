@@ -70,7 +70,7 @@ fn results(message: &Value) -> usize {
 }
 
 /// Every token in these messages, each once.
-fn tokens(messages: &[Value]) -> Vec<String> {
+pub(super) fn tokens(messages: &[Value]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in messages.iter().flat_map(texts).flat_map(words).filter(|word| is_token(word)) {
         found.retain(|known| known != word);

@@ -14,6 +14,7 @@
 //! | a prompt that holds `CALLS [[TOOL, {…}], …]` | these calls, one after the other, then the tokens that it was shown |
 //! | a row of the table of hostile answers, by its name | that answer, byte for byte |
 //! | tools are offered, and the last message is no tool's result | a call of the first tool with [`ARGUMENTS`] |
+//! | what somebody types, at `/v1/engines/…` | the token that stands last in it |
 //! | any other | what the last message says, word for word |
 //!
 //! Streams come in fragments shorter than a token. The forms are written from the documentation of
@@ -150,6 +151,7 @@ pub fn answer(request: &Message) -> Result<Message> {
         "messages/count_tokens" => Ok(json_answer("200 OK", &json!({ "input_tokens": request.body.len() }))),
         "embeddings" => Ok(json_answer("200 OK", &embeddings(&body))),
         "completions" => Ok(json_answer("200 OK", &completion(&body).context("a prompt that is no text")?)),
+        _ if endpoint.starts_with("engines/") => Ok(copilot::offered(&body)),
         _ => Ok(refused(endpoint, 404)),
     }
 }
