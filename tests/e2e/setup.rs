@@ -66,10 +66,13 @@ impl Setup {
     }
 }
 
-/// A policy folder with one rule file.
+/// A policy folder with one rule file, whose rules are alone unless they say otherwise.
 pub(crate) fn policy(rules: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    if !rules.contains("extends") {
+        fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    }
     folder
 }
 

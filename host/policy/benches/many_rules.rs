@@ -121,7 +121,11 @@ fn whole_path(policy: &Policy, vault: &Vault, body: Bytes) -> Bytes {
 
 fn policy(written: Mixture, rules: usize) -> Policy {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), written(rules)).unwrap();
+    let text = written(rules);
+    if !text.contains("extends") {
+        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    }
+    std::fs::write(folder.path().join("rules.toml"), text).unwrap();
     Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap()
 }
 

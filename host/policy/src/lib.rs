@@ -115,6 +115,7 @@ pub struct Policy {
     digest: [u8; 32],
     memo: memo::Memo,
     warnings: Vec<Diagnostic>,
+    alone: bool,
 }
 
 /// What is known about a request beside its body. The format is the document's own.
@@ -355,6 +356,12 @@ impl Policy {
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
+    }
+
+    /// Returns what everybody is told of a folder that says `extends = "none"`.
+    #[must_use]
+    pub fn unprotected(&self) -> Option<&'static str> {
+        self.alone.then_some("the built-in rules do not run (`extends = \"none\"`): nothing is redacted but by this policy's own rules")
     }
 
     /// Returns what another policy does no longer or does anew, compared with this one, in the

@@ -1,6 +1,8 @@
 //! A policy folder, or one of the built-in texts, to a [`Policy`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -45,11 +47,27 @@ pub enum PolicySource {
     None,
     /// A folder of `*.toml` files, read in name order.
     Folder(PathBuf),
+    /// The same, which may be without rule files, or not be there yet: what is built in serves alone.
+    Own(PathBuf),
+}
+
+impl PolicySource {
+    /// Returns the folder that is read, whether it is there or not.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            PolicySource::Folder(folder) | PolicySource::Own(folder) => Some(folder),
+            PolicySource::Default | PolicySource::None => None,
+        }
+    }
 }
 
 /// The name under which the built-in text appears in diagnostics and explanations.
 const DEFAULT_NAME: &str = "built-in default policy";
 const DEFAULT_TEXT: &str = include_str!("default.toml");
+
+/// What a folder says is beneath its rules.
+const EXTENDS: [&str; 2] = ["default", "none"];
 
 /// The rule for values that are known, and the detector that finds them.
 const KNOWN_NAME: &str = "built-in rule for known values";
@@ -74,7 +92,8 @@ pub(crate) fn load(
     match source {
         PolicySource::None => {}
         PolicySource::Default => loading.add_default(),
-        PolicySource::Folder(folder) => loading.add_folder(folder),
+        PolicySource::Folder(folder) => loading.add_folder(folder, false),
+        PolicySource::Own(folder) => loading.add_folder(folder, true),
     }
     loading.apply_known();
     loading.compile(plugins)
@@ -87,6 +106,8 @@ struct Loading {
     /// `None` where nobody says which day it is.
     today: Option<Day>,
     known: Option<Arc<KnownValues>>,
+    /// Whether a folder's rules have the default policy not beneath them.
+    alone: bool,
 }
 
 /// One file after the first stage.
@@ -102,16 +123,17 @@ impl Loading {
         self.add_file(DEFAULT_NAME, DEFAULT_TEXT.to_owned(), Path::new(""));
     }
 
-    fn add_folder(&mut self, folder: &Path) {
+    fn add_folder(&mut self, folder: &Path, may_be_empty: bool) {
         let listing = match leafgate_folder::list(folder) {
             Ok(listing) => listing,
+            Err(error) if may_be_empty && error.kind() == ErrorKind::NotFound => return self.add_default(),
             Err(error) => {
                 let hint = "name a folder of rule files, `default` or `none`";
                 let message = format!("the policy folder cannot be read: {error}");
                 return self.of_folder(folder, message, hint);
             }
         };
-        if listing.rules.is_empty() {
+        if listing.rules.is_empty() && !may_be_empty {
             let hint = "put a `*.toml` rule file into it, or choose `default` or `none`";
             self.of_folder(folder, "the policy folder holds no rule file", hint);
         }
@@ -179,21 +201,30 @@ impl Loading {
         self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });
     }
 
-    /// Puts the default policy first where a file asks for it. It acts: the `mode` of the file that
-    /// asks is for that file's own rules.
+    /// Puts the default policy beneath the folder's own rules, so that of equals those name a finding,
+    /// unless a file says that it wants none. It acts whatever the `mode` of the files is.
     fn apply_extends(&mut self) {
-        let mut extended = false;
+        let mut asked: [Option<(usize, Range<usize>)>; 2] = [None, None];
         for read in &self.files {
             let Some(extends) = &read.raw.extends else { continue };
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-            let known =
-                complaints.word("extends", extends, &["default"], |word| (word == "default").then_some(()));
-            extended |= known.is_some();
+            let word = complaints
+                .word("extends", extends, &EXTENDS, |word| EXTENDS.iter().position(|known| *known == word));
+            if let Some(word) = word {
+                asked[word] = Some((read.file, extends.span()));
+            }
         }
-        // Two files that ask for it get it once.
-        if extended {
-            self.add_default();
-            self.files.rotate_right(1);
+        match asked {
+            [_, None] => self.add_default(),
+            [None, Some(_)] => self.alone = true,
+            [Some(_), Some((file, place))] => {
+                let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
+                complaints.error(
+                    place,
+                    "another file says `extends = \"default\"`",
+                    "say it in one of them alone",
+                );
+            }
         }
     }
 
@@ -231,7 +262,7 @@ impl Loading {
         }
         if rules.is_empty() && !assemblies.is_empty() {
             let folder = self.files[0].folder.display().to_string();
-            let hint = "write a `[[rule]]`, or `extends = \"default\"`".to_owned();
+            let hint = "write a `[[rule]]`, or take `extends = \"none\"` out".to_owned();
             let message = "no rule looks at what the profiles put into requests";
             self.diagnostics.without_place(Severity::Warning, folder, message, Some(hint));
         }
@@ -255,6 +286,7 @@ impl Loading {
             declared,
             digest,
             memo: Memo::default(),
+            alone: self.alone,
             warnings: Vec::new(),
         };
         self.try_examples(&policy);

@@ -125,7 +125,9 @@ fn rules(args: &RunPluginArgs, source: &Source, world: World) -> anyhow::Result<
         World::Transformer => table([("action", "transform".into()), ("plugin", NAME.into())]),
     });
     let plugins = table([(NAME, Value::Table(plugin))]);
-    let rules = table([("plugins", Value::Table(plugins)), ("rule", Value::Array(vec![Value::Table(rule)]))]);
+    let rule = Value::Array(vec![Value::Table(rule)]);
+    // What the plugin does is shown, and nothing else.
+    let rules = table([("extends", "none".into()), ("plugins", Value::Table(plugins)), ("rule", rule)]);
     Ok(toml::to_string(&rules)?)
 }
 

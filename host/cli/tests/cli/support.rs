@@ -39,9 +39,13 @@ impl Bench {
         self.0.path()
     }
 
+    /// Writes a file. The rules of a test are alone, unless they say otherwise.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if name.ends_with("/rules.toml") && !text.contains("extends") {
+            fs::write(path.with_file_name("alone.toml"), "extends = \"none\"\n").unwrap();
+        }
         fs::write(&path, text).unwrap();
         path
     }

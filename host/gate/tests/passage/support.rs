@@ -193,6 +193,9 @@ pub(crate) fn policy(rules: &str) -> Arc<Policy> {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    if !rules.contains("extends") {
+        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    }
     let loaded = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
     Arc::new(loaded.unwrap_or_else(|error| panic!("{error}")))
 }

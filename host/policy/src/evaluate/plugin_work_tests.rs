@@ -88,6 +88,9 @@ const SEEN: &str = "\t\"all is well\"";
 fn work_under(rules: &str) -> (usize, Work) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    if !rules.contains("extends") {
+        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    }
     for plugin in ["names.wasm", "paths.wasm", "lines.wasm"] {
         std::fs::write(folder.path().join(plugin), "").unwrap();
     }

@@ -209,7 +209,7 @@ pub fn rules_schema() -> Value {
         "additionalProperties": false,
         "properties": {
             "requires": schema(&Texts),
-            "extends": { "enum": ["default"], "description": meaning("Of a file", "extends") },
+            "extends": { "enum": ["default", "none"], "description": meaning("Of a file", "extends") },
             "mode": { "enum": Mode::WORDS, "description": meaning("Of a file", "mode") },
             "restore": {
                 "type": "array",

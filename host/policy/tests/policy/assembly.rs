@@ -122,7 +122,9 @@ fn a_profile_is_declared_once() {
 
 #[test]
 fn profiles_without_rules_are_warned_of() {
-    let folder = folder_of("[[assemble]]\nid = \"a\"\nprompt = { type = \"file\", path = \"gone.md\" }\n");
+    let folder = folder_of(
+        "extends = \"none\"\n[[assemble]]\nid = \"a\"\nprompt = { type = \"file\", path = \"gone.md\" }\n",
+    );
     let policy = load(&folder).unwrap();
     assert!(!policy.is_empty());
     let warnings: Vec<String> = policy.warnings().iter().map(|warning| warning.message.clone()).collect();

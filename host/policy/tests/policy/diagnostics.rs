@@ -622,7 +622,7 @@ fn an_empty_folder_and_a_missing_one_are_refused() {
     };
     assert!(load(folder.path()).contains("holds no rule file"));
     assert!(load(&folder.path().join("nowhere")).contains("cannot be read"));
-    std::fs::write(folder.path().join("a.toml"), "mode = \"monitor\"\n").unwrap();
+    std::fs::write(folder.path().join("a.toml"), "extends = \"none\"\n").unwrap();
     assert!(load(folder.path()).contains("holds no rule"));
 }
 
@@ -801,16 +801,46 @@ fn a_policy_names_what_its_successor_changes_within_a_rule_or_beside_all_of_them
     assert_eq!(told(&moved), ["(files): changed"], "a rule on another line is the same rule");
 }
 
+/// The audit's T-01: a rule about tickets switched the protection of credentials off, and `check` called
+/// it sound.
 #[test]
-fn extends_puts_the_default_first_and_it_acts_whatever_the_mode_of_the_file_that_asks() {
+fn a_folder_has_the_built_in_rules_beneath_its_own_unless_it_says_none_aloud() {
     let ids = |policy: &Policy| policy.rules().map(ToString::to_string).collect::<Vec<_>>();
-    let own = "[[rule]]\nid = 'own'\nmatch = {}\naction = 'block'\n";
-    assert_eq!(ids(&policy(&format!("extends = 'default'\n{own}"))), ["default-secrets", "own"]);
-    let monitored = policy(&format!("extends = 'default'\nmode = 'monitor'\n{own}"));
-    let evaluation = evaluate(&monitored, &chat(&secret()));
-    assert!(!sent_at(&evaluation, "/messages/0/content").contains(&secret()), "the default policy acts");
-    assert_forward(&evaluation);
-    assert_eq!(ids(&policy("extends = 'default'")), ["default-secrets"]);
+    let files = |files: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        for (place, text) in files.iter().enumerate() {
+            std::fs::write(folder.path().join(format!("{place}.toml")), text).unwrap();
+        }
+        load_folder(folder.path(), &Fakes::default())
+    };
+    let tickets = "mode = 'monitor'\n[[detector]]\nid = 'ticket'\nregex = 'CASE-[0-9]{4,}'\nexamples = ['CASE-1234']\n\
+                   [[rule]]\nid = 'tickets'\nmatch = {}\ndetect = 'own/ticket'\naction = 'redact'\n";
+    let protected = files(&[tickets]).unwrap();
+    assert_eq!(ids(&protected), ["tickets", "default-secrets"]);
+    assert_eq!(protected.unprotected(), None);
+    let text = format!("CASE-12345 {} {}", secret(), card());
+    let sent = sent_at(&evaluate(&protected, &chat(&text)), "/messages/0/content");
+    assert!(!sent.contains(&secret()) && !sent.contains(&card()), "they act, whatever the folder's mode");
+
+    let alone = files(&[tickets, "extends = 'none'\n"]).unwrap();
+    assert_eq!(ids(&alone), ["tickets"]);
+    assert!(alone.unprotected().is_some_and(|told| told.contains("extends = \"none\"")));
+    assert_eq!(sent_at(&evaluate(&alone, &chat(&text)), "/messages/0/content"), text);
+    assert!(alone.changes_to(&protected).iter().any(|change| change.to_string() == "+default-secrets"));
+
+    let both = files(&["extends = 'default'\n", "extends = 'none'\n"]).unwrap_err().to_string();
+    assert!(both.contains("1.toml:1") && both.contains("another file says"), "{both}");
+    let replaced = files(&["[[rule]]\nid = 'default-secrets'\nmatch = {}\naction = 'pause'\n"]).unwrap_err();
+    assert!(replaced.to_string().contains("`default-secrets` is declared twice"), "{replaced}");
+}
+
+/// Of what both find, the folder's own rule says what becomes of it.
+#[test]
+fn the_built_in_rules_act_on_what_the_own_ones_leave() {
+    let own = "extends = 'default'\n[[rule]]\nid = 'own'\nmatch = {}\ndetect = 'secrets'\naction = 'redact'\nwith = 'mask'\n";
+    let sent =
+        sent_at(&evaluate(&policy(own), &chat(&format!("{} {}", secret(), card()))), "/messages/0/content");
+    assert!(sent.starts_with("[") && sent.contains(&token("CARD", &card())), "{sent}");
 }
 
 #[test]

@@ -187,6 +187,9 @@ impl Plugin for Fake {
 pub(crate) fn folder(rules: &str, fakes: &Fakes) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    if !rules.contains("extends =") {
+        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    }
     for name in fakes.0.keys() {
         std::fs::write(folder.path().join(format!("{name}.wasm")), "").unwrap();
     }

@@ -104,6 +104,9 @@ config = {{ lines = {lines} }}
 "#
     );
     std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    if !rules.contains("extends") {
+        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    }
     std::fs::write(folder.path().join("first-lines.wasm"), "").unwrap();
     Arc::new(Policy::load(&PolicySource::Folder(folder.path().to_owned()), &Loader).unwrap())
 }
