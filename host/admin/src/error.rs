@@ -26,6 +26,8 @@ pub enum ErrorCode {
     Unauthorised,
     /// Host or Origin are not the gate's own.
     ForeignOrigin,
+    /// Whoever runs the gate does not allow it.
+    Forbidden,
     /// There is no such path, no such turn, or no such session.
     NotFound,
     /// The path does not take this method.
@@ -78,7 +80,7 @@ impl ErrorCode {
         match self {
             ErrorCode::Malformed => 400,
             ErrorCode::Unauthorised => 401,
-            ErrorCode::ForeignOrigin | ErrorCode::NotReleasable => 403,
+            ErrorCode::ForeignOrigin | ErrorCode::Forbidden | ErrorCode::NotReleasable => 403,
             ErrorCode::NotFound => 404,
             ErrorCode::WrongMethod => 405,
             ErrorCode::Over

@@ -24,6 +24,7 @@
 //! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
 //! | `GET /v1/mode` | | [`ModeView`] |
 //! | `PUT /v1/mode` | [`SetMode`] | [`ModeView`] |
+//! | `PUT /v1/off` | [`SwitchOff`] | [`ModeView`] |
 //! | `GET /v1/saved` | | [`SavedList`] |
 //! | `PUT /v1/saved` | [`SetSaved`] | [`SavedList`] |
 //! | `POST /v1/saved/capture` | [`ArmCapture`] | [`SavedList`] |
@@ -70,7 +71,7 @@ pub use error::{ApiError, ErrorCode};
 pub use except::{Except, Excepted};
 pub use mode::{
     ActiveSession, AutoState, BadMode, Follow, ModeView, Select, SessionList, SessionView, SetMode,
-    TurnClass, TurnMode,
+    SwitchOff, TurnClass, TurnMode,
 };
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use plugins::{PluginStatus, QuarantineStatus, Release, Released};

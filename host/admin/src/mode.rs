@@ -78,6 +78,9 @@ pub struct ModeView {
     pub mode: TurnMode,
     /// What people read: `Pause & review every turn`.
     pub label: String,
+    /// For how many seconds the gate is switched off yet, so that everything passes as it comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_seconds: Option<u64>,
     /// The mode that the next start begins with. A single pause is for this run only.
     pub lasting: TurnMode,
     /// What `autoOverride` does with the next turn, where it is in force.
@@ -96,6 +99,14 @@ pub struct ModeView {
     /// Why the mode could not be kept for the next start. It is in force all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_kept: Option<String>,
+}
+
+/// Has everything pass as it comes for a while, or the policy serve again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SwitchOff {
+    /// For how long, at most an hour; 0 for not at all.
+    pub seconds: u32,
 }
 
 /// Chooses a mode.

@@ -13,11 +13,11 @@ use crate::{
     Diff, EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView,
     OutlineView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView,
     SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
-    TurnSummary, TurnView,
+    SwitchOff, TurnSummary, TurnView,
 };
 
 /// The version of the API.
-pub const VERSION: &str = "1.4";
+pub const VERSION: &str = "1.5";
 
 /// One call of the API.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,7 @@ pub const CALLS: &[Call] = &[
     Call::with::<Cancel, TurnSummary>("POST", "/v1/pending/{id}/cancel"),
     Call::get::<ModeView>("/v1/mode"),
     Call::with::<SetMode, ModeView>("PUT", "/v1/mode"),
+    Call::with::<SwitchOff, ModeView>("PUT", "/v1/off"),
     Call::get::<SavedList>("/v1/saved"),
     Call::with::<SetSaved, SavedList>("PUT", "/v1/saved"),
     Call::with::<ArmCapture, SavedList>("POST", "/v1/saved/capture"),

@@ -3,16 +3,15 @@
 use std::ffi::OsString;
 
 use anyhow::{Context as _, ensure};
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::args::Cli;
+use crate::args;
 use crate::exit::Exit;
 use crate::print::Printer;
 
 pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "leafgate", &mut script);
+    clap_complete::generate(shell, &mut args::command(), "leafgate", &mut script);
     printer.bytes(&script)?;
     printer.flush()?;
     Ok(Exit::Done)
@@ -41,7 +40,7 @@ pub(crate) fn help(words: &[String], printer: &mut Printer) -> anyhow::Result<Ex
         );
         printer.line(leafgate_policy::REFERENCE.trim_end())?;
     } else {
-        let mut command = Cli::command();
+        let mut command = args::command();
         command.build();
         let mut asked = &mut command;
         for word in words {
@@ -57,7 +56,7 @@ pub(crate) fn help(words: &[String], printer: &mut Printer) -> anyhow::Result<Ex
 /// Returns the words of `help` for a call like `plugin help check`, which asks what `help plugin check`
 /// does. clap has no such command for groups where the program has a `help` of its own.
 pub(crate) fn help_of_group(arguments: &[OsString]) -> Option<Vec<String>> {
-    let program = Cli::command();
+    let program = args::command();
     let (mut asked, mut words) = (&program, Vec::new());
     for (place, argument) in arguments.iter().enumerate() {
         let word = argument.to_str()?;
@@ -74,7 +73,7 @@ pub(crate) fn help_of_group(arguments: &[OsString]) -> Option<Vec<String>> {
 
 /// Writes one page for the program and all its subcommands.
 pub(crate) fn man(printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut command = Cli::command();
+    let mut command = args::command();
     command.build();
     let mut page = Vec::new();
     let main = clap_mangen::Man::new(command.clone());

@@ -22,6 +22,7 @@ mod log;
 mod masking;
 mod mode;
 mod notify;
+mod overview;
 mod pending;
 mod plan;
 mod plugin;
@@ -50,9 +51,9 @@ mod verify;
 mod vscode;
 mod words;
 
-use clap::Parser;
+use std::time::Duration;
 
-use crate::args::{Cli, Command, ConfigCommand, SchemaCommand};
+use crate::args::{Cli, Command, ConfigCommand, PolicyCommand, SchemaCommand};
 use crate::exit::Exit;
 use crate::print::Printer;
 
@@ -62,8 +63,8 @@ fn main() -> std::process::ExitCode {
     }
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let cli = match inspect::help_of_group(&arguments) {
-        Some(words) => Cli { command: Command::Help { words } },
-        None => Cli::try_parse().unwrap_or_else(|error| refuse_call(&error)),
+        Some(words) => Cli { command: Some(Command::Help { words }) },
+        None => args::parse().unwrap_or_else(|error| refuse_call(&error)),
     };
     let mut printer = Printer::for_terminal();
     let exit = run(cli, &mut printer).unwrap_or_else(|error| exit::report(&error, &mut printer));
@@ -83,7 +84,8 @@ fn refuse_call(error: &clap::Error) -> ! {
 }
 
 fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
-    match cli.command {
+    let Some(command) = cli.command else { return overview::run(printer) };
+    match command {
         Command::Run(args) => serve::run(&args, printer),
         Command::Exec(args) => client::exec::run(&args, printer),
         Command::Env(args) => client::env::run(&args, printer),
@@ -93,6 +95,8 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Status(args) => status::run(&args, printer),
         Command::Mode(args) => mode::run(&args, printer),
+        Command::Off(args) => mode::switch_off(&args.gate, args.time, printer),
+        Command::On(args) => mode::switch_off(&args, Duration::ZERO, printer),
         Command::Sessions { command } => mode::sessions(&command, printer),
         Command::Subagents(args) => subagents::run(&args, printer),
         Command::Saved { command } => saved::run(&command, printer),
@@ -111,6 +115,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Verify(args) => verify::run(&args, printer),
         Command::Scan(args) => scan::run(&args, printer),
         Command::Explain(args) => explain::run(&args, printer),
+        Command::Policy { command: PolicyCommand::New { folder } } => policy::begin(folder, printer),
         Command::Check(args) => policy::check(&args, printer),
         Command::Except { command } => except::run(&command, printer),
         Command::Baseline(args) => except::baseline(&args, printer),

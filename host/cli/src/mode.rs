@@ -1,10 +1,12 @@
 //! `mode` and `sessions`: which turns of a running gate wait for a person.
 
-use leafgate_admin::{ApiError, ErrorCode, ModeView, SessionList, SessionView, TurnMode};
+use std::time::Duration;
+
+use leafgate_admin::{ApiError, ErrorCode, ModeView, SessionList, SessionView, SwitchOff, TurnMode};
 use leafgate_review::{AdminApi, rows};
 
 use crate::admin::AdminClient;
-use crate::args::{ModeArgs, SessionArgs, SessionsCommand};
+use crate::args::{GateArgs, ModeArgs, SessionArgs, SessionsCommand};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::status::{refused, saved_edits};
@@ -24,6 +26,24 @@ pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit
         printer.json(&mode)?;
     } else {
         print(&mode, printer)?;
+    }
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Has everything pass as it comes for a time, or the policy look again.
+pub(crate) fn switch_off(args: &GateArgs, time: Duration, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let command = SwitchOff { seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX) };
+    let mode = match AdminClient::new(&args.find()?)?.switch_off(command) {
+        Ok(mode) => mode,
+        Err(error) => return refused(&error, args.json, printer),
+    };
+    match mode.off_seconds {
+        _ if args.json => printer.json(&mode)?,
+        Some(_) => {
+            printer.error_line(&format!("leafgate: SWITCHED OFF: {}; `leafgate on` ends it", mode.text))
+        }
+        None => printer.line("the policy looks at every request")?,
     }
     printer.flush()?;
     Ok(Exit::Done)

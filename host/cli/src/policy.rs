@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use anyhow::{Context as _, bail};
 use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{Diagnostic, Policy, PolicySource};
@@ -12,10 +13,10 @@ use leafgate_wasm::{CodeCache, CompileTime, Compiler, LoaderConfig, LogSink, Was
 use serde::Serialize;
 
 use crate::admin::AdminClient;
-use crate::args::PolicyArgs;
+use crate::args::{PolicyArgs, own_policy};
 use crate::exit::Exit;
 use crate::print::Printer;
-use crate::{home, known, masking, runtime};
+use crate::{home, known, masking, private, runtime};
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
@@ -134,6 +135,32 @@ fn bind(time: CompileTime) -> io::Result<()> {
     Ok(())
 }
 
+/// The first rule file of a new policy.
+const FIRST: &str = include_str!("policy/first.toml");
+
+/// `policy new`.
+pub(crate) fn begin(folder: Option<PathBuf>, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let named = folder.is_some();
+    let folder =
+        folder.or_else(own_policy).context("there is no home to begin a policy in: name a folder")?;
+    let file = folder.join("rules.toml");
+    if file.exists() {
+        bail!("{} is there already: write your rules into it, or a file beside it", file.display());
+    }
+    private::write(&folder, "rules.toml", FIRST.as_bytes())
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    let (flag, serves) = match named {
+        true => (format!(" --policy {}", folder.display()), ""),
+        false => (String::new(), ", and a gate that runs follows it"),
+    };
+    printer.line(&format!(
+        "{}\nThe built-in rules act beneath yours{serves}. `leafgate check{flag}` says what is wrong with it, `leafgate help rules` what can be said.",
+        file.display()
+    ))?;
+    printer.flush()?;
+    Ok(Exit::Done)
+}
+
 /// Returns a policy in a few words.
 pub(crate) fn summary(policy: &Policy) -> String {
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
@@ -149,6 +176,7 @@ struct Checked<'a> {
     generation: Option<String>,
     rules: usize,
     plugins: usize,
+    unprotected: Option<&'static str>,
     diagnostics: &'a [Diagnostic],
 }
 
@@ -166,7 +194,8 @@ pub(crate) fn check(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<
             n => format!(", with {n} warnings"),
         };
         printer.line(&format!("the policy is sound{warnings}: {}", summary(policy)))?;
-        for warning in told_by_gates(policy) {
+        let unprotected = policy.unprotected().map(str::to_owned);
+        for warning in unprotected.into_iter().chain(told_by_gates(policy)) {
             printer.line(&format!("warning: {warning}"))?;
         }
     }
@@ -181,7 +210,7 @@ pub(crate) fn check(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<
 /// Reads the tests in the folder of a policy, and runs none of them: a gate that requires them would be
 /// the first to tell that they cannot be read.
 fn with_sound_tests(policy: Policy, source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
-    if let PolicySource::Folder(folder) = source {
+    if let Some(folder) = source.folder() {
         RuleTests::read(&leafgate_folder::tests_of(folder), &policy)?;
     }
     Ok(policy)
@@ -190,7 +219,8 @@ fn with_sound_tests(policy: Policy, source: &PolicySource) -> Result<Policy, lea
 /// What gates that serve this very policy have seen of it and nobody can see in its files. Where none
 /// runs, or answers, there is nothing to say.
 fn told_by_gates(policy: &Policy) -> Vec<String> {
-    let known: Vec<String> = policy.warnings().iter().map(Diagnostic::on_one_line).collect();
+    let mut known: Vec<String> = policy.warnings().iter().map(Diagnostic::on_one_line).collect();
+    known.extend(policy.unprotected().map(str::to_owned));
     let gates = runtime::folder().and_then(|folder| runtime::find_running(&folder)).unwrap_or_default();
     let statuses = gates.iter().filter_map(|gate| AdminClient::new(gate).ok()?.status().ok());
     let told = statuses.filter(|status| status.policy.generation == policy.generation_name());
@@ -204,10 +234,12 @@ fn checked(loaded: &Result<Policy, leafgate_policy::LoadError>) -> Checked<'_> {
             generation: Some(policy.generation_name()),
             rules: policy.rules().len(),
             plugins: policy.plugins().len(),
+            unprotected: policy.unprotected(),
             diagnostics: policy.warnings(),
         },
         Err(error) => {
-            Checked { ok: false, generation: None, rules: 0, plugins: 0, diagnostics: error.diagnostics() }
+            let diagnostics = error.diagnostics();
+            Checked { ok: false, generation: None, rules: 0, plugins: 0, unprotected: None, diagnostics }
         }
     }
 }

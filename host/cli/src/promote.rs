@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use leafgate_policy::{PolicySource, promotion};
+use leafgate_policy::promotion;
 use leafgate_store::{Log, RuleHits};
 
 use crate::args::PolicyArg;
@@ -30,7 +30,7 @@ pub(crate) struct PromoteArgs {
 }
 
 pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let PolicySource::Folder(folder) = &args.policy.source else {
+    let Some(folder) = args.policy.source.folder() else {
         bail!("the rules of a built-in policy act: name a policy folder with `--policy DIR`")
     };
     let rule = &args.rule;

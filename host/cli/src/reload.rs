@@ -13,6 +13,7 @@
 //! meanwhile does not wait for a bad plugin.
 
 use std::cell::Cell;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -24,7 +25,7 @@ use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
-use crate::args::policy_name;
+use crate::args::{has_rules, policy_place};
 use crate::known::{KnownNow, KnownWatch};
 use crate::policy::LazyLoader;
 
@@ -38,6 +39,8 @@ pub(crate) struct Reload {
     loaded: Option<Snapshot>,
     /// When the policy that was loaded last ends by itself, because an exception of it does.
     ends_at: Cell<Option<SystemTime>>,
+    /// Whether the user's own folder has had rule files.
+    begun: Cell<bool>,
     /// The values that are looked for besides.
     known: Option<Arc<KnownNow>>,
     /// The policy has no clock: what time it is comes from here.
@@ -90,13 +93,11 @@ impl PluginLoader for Attempt<'_> {
 impl Reload {
     /// Takes a snapshot of the folder. Must be called before the first load.
     pub(crate) fn new(source: PolicySource) -> Self {
-        let loaded = match &source {
-            PolicySource::Folder(folder) => Some(Snapshot::take(folder)),
-            PolicySource::Default | PolicySource::None => None,
-        };
+        let loaded = source.folder().map(Snapshot::take);
         let clock = Box::new(SystemTime::now);
         let loader = LazyLoader::of_gate();
-        Reload { source, loader, requires_tests: false, loaded, ends_at: Cell::new(None), known: None, clock }
+        let (begun, ends_at) = (Cell::new(false), Cell::new(None));
+        Reload { source, loader, requires_tests: false, loaded, ends_at, begun, known: None, clock }
     }
 
     /// Has the values that are known now looked for too, and others once they change.
@@ -107,7 +108,7 @@ impl Reload {
     /// Has a policy count only where it passes its tests, which are watched too. Must be called before
     /// the first load.
     pub(crate) fn requiring_tests(mut self) -> anyhow::Result<Self> {
-        let PolicySource::Folder(folder) = &self.source else {
+        let Some(folder) = self.source.folder() else {
             bail!("a built-in policy has no tests: leave `--require-tests` out, or name a policy folder")
         };
         self.loaded = Some(Snapshot::take_with_tests(folder));
@@ -117,7 +118,22 @@ impl Reload {
 
     /// The source as the gate's status names it.
     pub(crate) fn name(&self) -> String {
-        policy_name(&self.source)
+        policy_place(&self.source)
+    }
+
+    /// Returns what is to be loaded. A folder of the user's own that was there once is no longer one that
+    /// may be missing: what replaces it by accident does not serve.
+    fn source(&self) -> PolicySource {
+        let PolicySource::Own(folder) = &self.source else { return self.source.clone() };
+        if has_rules(folder) {
+            self.begun.set(true);
+        }
+        if self.begun.get() { PolicySource::Folder(folder.clone()) } else { self.source.clone() }
+    }
+
+    /// Returns what is loaded.
+    pub(crate) fn loads(&self) -> &PolicySource {
+        &self.source
     }
 
     /// Loads the files on disk.
@@ -131,8 +147,8 @@ impl Reload {
         let now = (self.clock)();
         let attempt = Attempt { loader: &self.loader, abandoned };
         let known = self.known.as_ref().and_then(|known| known.values());
-        let loaded = Policy::load_knowing(&self.source, &attempt, now, known)?;
-        if let (true, PolicySource::Folder(folder)) = (self.requires_tests, &self.source) {
+        let loaded = Policy::load_knowing(&self.source(), &attempt, now, known)?;
+        if let (true, Some(folder)) = (self.requires_tests, self.source.folder()) {
             RuleTests::read(&leafgate_folder::tests_of(folder), &loaded)?.require(&loaded)?;
         }
         self.ends_at.set(loaded.ends_at());
@@ -156,10 +172,8 @@ impl Reload {
         timing: Timing,
         publish: impl FnMut(Result<Policy, LoadError>) + Send + 'static,
     ) -> anyhow::Result<Option<PolicyWatch>> {
-        let folder = match &self.source {
-            PolicySource::Folder(folder) => self.loaded.take().map(|loaded| (folder.clone(), loaded)),
-            PolicySource::Default | PolicySource::None => None,
-        };
+        let loaded = self.loaded.take();
+        let folder = self.source.folder().map(Path::to_owned).zip(loaded);
         let known = self.known.clone().filter(|_| self.source != PolicySource::None);
         if folder.is_none() && known.is_none() {
             return Ok(None);
@@ -257,7 +271,6 @@ impl Drop for PolicyWatch {
 mod tests {
     use super::*;
     use std::fs;
-    use std::path::Path;
     use std::time::Instant;
 
     /// Far longer than any load takes. A test that waits so long has failed.
@@ -310,7 +323,7 @@ mod tests {
         let watched = Watched::start(reload);
 
         write(&folder, &rule("second"));
-        assert_eq!(watched.next().unwrap(), ["second"]);
+        assert_eq!(watched.next().unwrap(), ["second", "default-secrets"]);
         write(&folder, &rule("third").replace("action", "acton"));
         let refused = watched.next().unwrap_err();
         assert!(refused.contains("rules.toml:") && refused.contains("acton"), "{refused}");
@@ -319,8 +332,25 @@ mod tests {
         // Staged beside and moved into place, as deployments do: one change.
         write(&parent.path().join("staged"), &rule("first"));
         fs::rename(parent.path().join("staged"), &folder).unwrap();
-        assert_eq!(watched.next().unwrap(), ["first"]);
-        assert_eq!(first.rules().len(), 1);
+        assert_eq!(watched.next().unwrap(), ["first", "default-secrets"]);
+        assert_eq!(first.rules().len(), 2);
+    }
+
+    #[test]
+    fn a_folder_of_the_users_own_serves_once_it_is_begun_and_is_missed_when_it_goes() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("config/policy");
+        let reload = Reload::new(PolicySource::Own(folder.clone()));
+        let built_in: Vec<_> = reload.load().unwrap().rules().map(ToString::to_string).collect();
+        assert_eq!(built_in, ["default-secrets"]);
+        let watched = Watched::start(reload);
+
+        write(&folder, &rule("own"));
+        assert_eq!(watched.next().unwrap(), ["own", "default-secrets"]);
+        fs::rename(&folder, parent.path().join("gone")).unwrap();
+        assert!(watched.next().unwrap_err().contains("cannot be read"), "the last one serves on");
+        fs::rename(parent.path().join("gone"), &folder).unwrap();
+        assert_eq!(watched.next().unwrap(), ["own", "default-secrets"]);
     }
 
     #[test]
@@ -329,7 +359,7 @@ mod tests {
         write(folder.path(), &rule("first"));
         let reload = Reload::new(PolicySource::Folder(folder.path().to_owned()));
         write(folder.path(), &rule("second"));
-        assert_eq!(Watched::start(reload).next().unwrap(), ["second"]);
+        assert_eq!(Watched::start(reload).next().unwrap(), ["second", "default-secrets"]);
     }
 
     #[test]
@@ -371,7 +401,7 @@ mod tests {
         write(folder.path(), &rule("second").replace("\"pause\"", "\"block\""));
         assert!(watched.next().unwrap_err().contains("a test fails, wrong: verdict"));
         write_test("block");
-        assert_eq!(watched.next().unwrap(), ["second"]);
+        assert_eq!(watched.next().unwrap(), ["second", "default-secrets"]);
         assert!(Reload::new(PolicySource::Default).requiring_tests().is_err());
     }
 

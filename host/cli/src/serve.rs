@@ -9,7 +9,7 @@ mod prompt;
 mod stop;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
@@ -26,7 +26,7 @@ use self::admin::AdminListener;
 pub(crate) use self::log::LogTo;
 use self::prompt::Prompt;
 pub(crate) use self::stop::Stop;
-use crate::args::RunArgs;
+use crate::args::{RunArgs, policy_place};
 use crate::except::PolicyFolders;
 use crate::exit::Exit;
 use crate::kept::KeptMode;
@@ -201,6 +201,9 @@ impl OpenGate {
             policy::summary(&self.policy),
             shown_url(&self.gate.status().upstream),
         ));
+        if let Some(unprotected) = self.policy.unprotected() {
+            printer.error_line(&format!("warning: {unprotected}"));
+        }
         for warning in self.policy.warnings() {
             printer.error_line(&warning.to_string());
         }
@@ -222,7 +225,7 @@ fn record(gate: &Gate, store: Option<&Arc<Store>>, tracer: Option<&Arc<Tracer>>)
 fn own_policies(setup: &mut GateSetup, known: &Arc<KnownNow>) -> anyhow::Result<Vec<(UpstreamName, Reload)>> {
     let mut loaded = Vec::new();
     for (name, source) in std::mem::take(&mut setup.upstream_policies) {
-        let has_tests = setup.requires_tests && matches!(source, PolicySource::Folder(_));
+        let has_tests = setup.requires_tests && source.folder().is_some();
         let mut reload = Reload::new(source).knowing(known);
         if has_tests {
             reload = reload.requiring_tests()?;
@@ -249,13 +252,21 @@ fn watch_own(name: UpstreamName, reload: Reload, gate: &Gate) -> anyhow::Result<
 /// Starts the watch that publishes each change of the policy folder to the gate.
 fn watch(reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
     let publisher = gate.clone();
+    let source = reload.loads().clone();
+    // One of the user's own need not be there yet.
+    let is_there = source.folder().is_some_and(Path::exists);
     let watch = reload.watch(Timing::default(), move |loaded: Result<Policy, LoadError>| match loaded {
-        Ok(policy) => publisher.policy_loaded(Arc::new(policy)),
+        Ok(policy) => {
+            publisher.policy_comes_from(policy_place(&source));
+            publisher.policy_loaded(Arc::new(policy));
+        }
         Err(error) => publisher.policy_refused(error.to_string()),
     })?;
     if let Some(watch) = &watch {
         gate.watch_loads(watch.running());
-        if let Err(error) = watch.events() {
+        if let Err(error) = watch.events()
+            && is_there
+        {
             tracing::warn!(target: "leafgate::policy", "{error}");
         }
     }

@@ -119,7 +119,7 @@ fn print(gate: &RuntimeFile, status: &Status, printer: &mut Printer) -> anyhow::
     let kind = of_kind(upstream_kind.as_deref());
     row("gate", format!("{listen} before {upstream}{kind} (leafgate {version})"))?;
     if !status.enabled {
-        row("off", "switched off: everything passes as it comes (setting `enabled`)".to_owned())?;
+        row("OFF", format!("everything passes as it comes: {}", why_off(status)))?;
     }
     for upstream in &status.upstreams {
         let own = upstream.policy.as_ref().map(|own| format!(", policy {}", own.source)).unwrap_or_default();
@@ -213,6 +213,14 @@ fn print(gate: &RuntimeFile, status: &Status, printer: &mut Printer) -> anyhow::
         printer.line(diagnostics.trim_end())?;
     }
     Ok(())
+}
+
+/// Returns why a gate that is switched off is, and what ends it.
+pub(crate) fn why_off(status: &Status) -> String {
+    match status.mode.as_ref().and_then(|mode| mode.off_seconds) {
+        Some(left) => format!("switched off for {left} s more, `leafgate on` ends it"),
+        None => "switched off (setting `enabled`)".to_owned(),
+    }
 }
 
 /// Returns the banner of saved edits, and how many did not fit.

@@ -38,8 +38,7 @@ impl TeamFile {
         let path = match (named, policy) {
             (Some(named), _) if named.is_dir() => named.join(IN_POLICY),
             (Some(named), _) => named.to_owned(),
-            (None, PolicySource::Folder(folder)) => folder.join(IN_POLICY),
-            (None, PolicySource::Default | PolicySource::None) => return None,
+            (None, policy) => policy.folder()?.join(IN_POLICY),
         };
         Some(TeamFile { path, state: Mutex::default() })
     }

@@ -187,7 +187,9 @@ impl Reader<'_> {
     fn in_folder(&self, kind: Kind, value: Value) -> Value {
         let beside = |path: String| self.folder.join(path).display().to_string();
         match (kind, value) {
-            (Kind::Policy, Value::Text(word)) if matches!(&*word, "default" | "none") => Value::Text(word),
+            (Kind::Policy, Value::Text(word)) if matches!(&*word, "default" | "none" | "own") => {
+                Value::Text(word)
+            }
             (Kind::Path | Kind::Policy, Value::Text(path)) => Value::Text(beside(path)),
             (Kind::Paths, Value::Texts(paths)) => Value::Texts(paths.into_iter().map(beside).collect()),
             (_, value) => value,

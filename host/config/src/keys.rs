@@ -76,11 +76,12 @@ pub const KEYS: &[Key] = &[
     key("enabled", Switch, "Whether requests are looked at; without it the gate is a plain proxy"),
     key("listen", Text, "The loopback address that clients send their requests to"),
     key("upstream", Url, "Where requests go: a URL, `echo:`, or the name of an upstream"),
-    key("policy", Policy, "The rules: a folder, `default` or `none`"),
+    key("policy", Policy, "The rules: a folder, `own` (the default), `default` or `none`"),
     key("require-tests", Switch, "Whether a policy serves only where it passes the tests in its folder"),
     key("workspace", Path, "The folder whose saved edits are used"),
     key("agents", Path, "The file of the team behind /agents/v1"),
     key("answer-cancelled", Switch, "Whether a cancel is answered as the model's words, and not as an error"),
+    key("switch-off", Switch, "Whether `leafgate off` may let everything pass for a while"),
     key("log", LEVELS, "What is logged"),
     key(
         "intercept",

@@ -23,7 +23,7 @@ pub enum Kind {
     Path,
     /// Several paths.
     Paths,
-    /// A folder of rules, `default` or `none`.
+    /// A folder of rules, `own`, `default` or `none`.
     Policy,
     /// Bytes: a number, or a text with a unit, `32 MiB`.
     Size(Bounds),
@@ -201,7 +201,7 @@ impl Kind {
             Kind::Url => "a URL, or a word that stands for one".to_owned(),
             Kind::Command => "a command".to_owned(),
             Kind::Path => "a path".to_owned(),
-            Kind::Policy => "a folder of rule files, `default` or `none`".to_owned(),
+            Kind::Policy => "a folder of rule files, `own`, `default` or `none`".to_owned(),
             Kind::Texts => "a list of texts".to_owned(),
             Kind::Paths => "a list of paths".to_owned(),
             Kind::Size(bounds) => {

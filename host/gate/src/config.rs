@@ -28,6 +28,8 @@ pub struct GateConfig {
     pub policy_source: String,
     /// Whether the client of a cancelled request reads why as the model's words, instead of an error.
     pub answer_cancelled: bool,
+    /// Whether a person may switch the gate off for a while.
+    pub may_be_off: bool,
     /// What is known of a request that people are shown beside what it says, in this order.
     pub metadata_fields: Vec<MetadataField>,
     /// How many tokens a prompt may have, for models that are not built in.
@@ -65,6 +67,7 @@ impl GateConfig {
             intercept: Vec::new(),
             policy_source: "default".to_owned(),
             answer_cancelled: false,
+            may_be_off: true,
             metadata_fields: MetadataField::DEFAULT.to_vec(),
             models: Models::default(),
             trial: TrialConfig::default(),

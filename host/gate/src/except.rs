@@ -23,7 +23,7 @@ pub trait PolicyFiles: Send + Sync {
 pub enum NotExcepted {
     /// The policy is no folder.
     #[error(
-        "the policy is built in and cannot be changed: run the gate with a policy folder (`--policy DIR`)"
+        "the gate was started with a policy that cannot be changed: start it without `--policy`, so that your own serves, or with a folder"
     )]
     BuiltIn,
     /// The rule lets the value pass already.

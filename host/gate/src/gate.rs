@@ -81,6 +81,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// Whether the client of a cancelled request reads why as the model's words.
     pub(crate) answer_cancelled: bool,
+    /// See [`GateConfig::may_be_off`].
+    pub(crate) may_be_off: bool,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
     slow: LastSlow,
@@ -120,6 +122,7 @@ impl Gate {
         Ok(Gate(Arc::new(Shared {
             upstreams,
             answer_cancelled: config.answer_cancelled,
+            may_be_off: config.may_be_off,
             policy: Arc::new(Shadow::new(
                 ServingPolicy::new(config.policy_source, policy),
                 Arc::clone(&hub),
@@ -158,6 +161,11 @@ impl Gate {
             return self.policy_refused(unknown.to_string());
         }
         self.0.policy.loaded(policy);
+    }
+
+    /// The next generation comes from another place: a folder that was begun meanwhile.
+    pub fn policy_comes_from(&self, source: String) {
+        self.0.policy.serving().comes_from(source);
     }
 
     /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
@@ -286,7 +294,7 @@ impl Shared {
             upstream: self.upstreams.first().address().to_string(),
             upstream_kind: self.upstreams.first().shown_kind(),
             upstreams: self.upstreams.named().iter().map(|lane| lane.status()).collect(),
-            enabled: self.enabled,
+            enabled: self.enabled && self.turns.off().left().is_none(),
             policy,
             pending: self.turns.count(),
             pending_memory: self.turns.memory(),
@@ -357,7 +365,8 @@ impl Shared {
 
     /// Returns the policy that judges the requests to an upstream.
     pub(crate) fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
-        lane.and_then(Lane::own_policy).unwrap_or(self.policy.serving()).load()
+        let serving = || lane.and_then(Lane::own_policy).unwrap_or(self.policy.serving()).load();
+        self.turns.off().policy().unwrap_or_else(serving)
     }
 
     /// Counts and logs a refusal.

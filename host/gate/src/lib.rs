@@ -50,6 +50,7 @@ mod log;
 mod media;
 mod metrics;
 mod multipart;
+mod off;
 mod outgoing;
 mod outside;
 mod path;

@@ -50,6 +50,11 @@ impl ServingPolicy {
         status
     }
 
+    /// Names where the next generation comes from.
+    pub(crate) fn comes_from(&self, source: String) {
+        self.change(|status| status.source = source);
+    }
+
     /// Newer files cannot serve; `diagnostics` says why. The generation that serves goes on.
     pub(crate) fn refused(&self, diagnostics: String) -> PolicyStatus {
         let status = self.change(|status| {
@@ -85,12 +90,16 @@ impl ServingPolicy {
 
 /// A status after one more load, that of a policy.
 fn with(status: PolicyStatus, policy: &Policy) -> PolicyStatus {
+    let unprotected = policy.unprotected().map(str::to_owned);
     let rules = policy.explain().phases.into_iter().flat_map(|phase| phase.rules);
     // Those that do nothing else than pause. Others may pause besides, where they cannot redact or cannot run.
     let pausing = rules.filter(|rule| rule.action == "pause" && rule.mode == Mode::Enforce);
     PolicyStatus {
         generation: policy.generation_name(),
-        warnings: policy.warnings().iter().map(Diagnostic::on_one_line).collect(),
+        warnings: unprotected
+            .into_iter()
+            .chain(policy.warnings().iter().map(Diagnostic::on_one_line))
+            .collect(),
         pauses: pausing.map(|rule| rule.id).collect(),
         loads: status.loads + 1,
         ..status

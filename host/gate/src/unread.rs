@@ -44,6 +44,8 @@ impl Shared {
     /// Whether nothing here could want to know what the body of a request says.
     pub(crate) fn is_unread(&self, parts: &request::Parts, policy: &Policy) -> bool {
         policy.is_empty()
+            // What leaves while a person has switched the gate off is in the log.
+            && self.turns.off().left().is_none()
             && self.sessions.remember_nothing()
             && self.turns.is_idle()
             && !self.recorder().is_some_and(|recorder| recorder.is_required())

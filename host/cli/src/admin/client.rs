@@ -9,7 +9,7 @@ use leafgate_admin::{
     ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, ClearSaved, Diff, EditCommand, EditableRequest,
     ErrorCode, Except, Excepted, Follow, ModeView, Payload, Pending, Pins, Release, Released, Resume,
     Resumed, Reveal, Revealed, RuntimeFile, SavedDiff, SavedEditView, SavedList, SavedScope, Select,
-    SessionList, SetMode, SetSaved, Status, Subagents, TurnMode, TurnSummary, TurnView,
+    SessionList, SetMode, SetSaved, Status, Subagents, SwitchOff, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata};
 use serde::Serialize;
@@ -153,6 +153,11 @@ impl AdminClient {
         let late =
             |_| self.endpoint.unreachable(format_args!("nothing came for {} seconds", TIMEOUT.as_secs()));
         self.runtime.block_on(in_time).map_err(late)?
+    }
+
+    /// Has everything pass as it comes for a while, or the policy serve again.
+    pub(crate) fn switch_off(&mut self, command: SwitchOff) -> Result<ModeView, ApiError> {
+        self.send(Method::PUT, "/v1/off", &command)
     }
 }
 

@@ -1,4 +1,6 @@
-//! What the program says of itself: `detectors`, `config`, `schema`.
+//! What the program says of itself: `detectors`, `policy`, `config`, `schema`.
+
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
@@ -19,6 +21,16 @@ pub(crate) struct ExplainDetectorArgs {
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Make a folder with a first rule file, which gates serve that were started without `--policy`
+    New {
+        /// The folder; without it `policy` beside your configuration, which a running gate follows
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
 }
 
 #[derive(Subcommand)]

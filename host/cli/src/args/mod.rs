@@ -10,17 +10,22 @@ mod saved;
 mod sessions;
 mod shared;
 
-use clap::{Parser, Subcommand};
+use std::fmt::Write as _;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use about::{ConfigCommand, ConfigShowArgs, DetectorsCommand, ExplainDetectorArgs, SchemaCommand};
+pub(crate) use about::{
+    ConfigCommand, ConfigShowArgs, DetectorsCommand, ExplainDetectorArgs, PolicyCommand, SchemaCommand,
+};
 pub(crate) use pending::{EditArgs, EditChange, PendingCommand, ResumeArgs, ReviewArgs, TurnArgs};
 pub(crate) use request::{ApplyArgs, ComposeArgs, RedactArgs, TreeArgs};
 pub(crate) use run::{DoctorArgs, EnvArgs, ExecArgs, RunArgs, StopArgs};
 pub(crate) use saved::{SavedCommand, SavedGateArgs, TrustArgs};
-pub(crate) use sessions::{ModeArgs, SessionArgs, SessionsCommand};
+pub(crate) use sessions::{ModeArgs, OffArgs, SessionArgs, SessionsCommand};
 pub(crate) use shared::{
-    ConfigArgs, GateArgs, JsonArgs, PolicyArg, PolicyArgs, RequestArgs, formats, policy_name, policy_source,
+    ConfigArgs, GateArgs, JsonArgs, OWN_POLICY, PolicyArg, PolicyArgs, RequestArgs, formats, has_rules,
+    own_policy, policy_name, policy_place, policy_source,
 };
 
 use crate::agents::AgentsCommand;
@@ -45,8 +50,60 @@ use crate::vscode::VscodeCommand;
 #[command(name = "leafgate", version, max_term_width = 100, after_help = EXIT_CODES)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
+    // Without one, what runs is shown, and what to do next.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+}
+
+/// The commands as help lists them: each in one group, those of every day first.
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Every day",
+        &["exec", "vscode", "status", "log", "except", "policy", "review", "mode", "off", "on", "doctor"],
+    ),
+    (
+        "Policy",
+        &[
+            "check",
+            "explain",
+            "test",
+            "apply",
+            "plan",
+            "baseline",
+            "promote",
+            "known",
+            "detectors",
+            "tree",
+            "compose",
+            "verify",
+        ],
+    ),
+    ("Record and files", &["receipt", "reveal", "cache", "scan", "redact", "chat"]),
+    ("Authors and scripts", &["plugin", "agents", "pending", "sessions", "subagents", "saved", "trust"]),
+    ("Operations", &["start", "stop", "run", "env", "config", "schema", "completions", "man", "help"]),
+];
+
+/// Returns the command line with its help in groups.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let mut listed = String::new();
+    for (group, names) in GROUPS {
+        let _ = writeln!(listed, "{group}:");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let _ = writeln!(listed, "  {name:11}  {}", about.map(ToString::to_string).unwrap_or_default());
+        }
+        listed.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}Options:\n{{options}}{{after-help}}"
+    );
+    command.help_template(template)
+}
+
+/// Parses the call of this process.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command().try_get_matches()?)
 }
 
 const EXIT_CODES: &str = "\
@@ -59,7 +116,7 @@ LEAFGATE_<KEY> for every key of the configuration (LEAFGATE_LOG, LEAFGATE_LIMITS
 pub(crate) enum Command {
     /// Run the gate before an upstream
     Run(RunArgs),
-    /// Start a client behind a gate: Claude Code, Codex, Copilot CLI, Gemini CLI, VS Code, any program
+    /// Start a client behind a gate: claude, codex, copilot, gemini, code, or `-- PROGRAM`
     Exec(ExecArgs),
     /// Have VS Code and its kin ask models through the gate, and give their settings back
     Vscode {
@@ -78,6 +135,10 @@ pub(crate) enum Command {
     Status(GateArgs),
     /// Show which turns pause although no rule asks, or choose that
     Mode(ModeArgs),
+    /// Let everything pass as it comes for a while, five minutes where nothing is said
+    Off(OffArgs),
+    /// Have the policy look again before that while is over
+    On(GateArgs),
     /// List the conversations, and choose the one to look at
     Sessions {
         #[command(subcommand)]
@@ -92,9 +153,9 @@ pub(crate) enum Command {
     },
     /// Have the saved edits of a project's own file count, as it is now
     Trust(TrustArgs),
-    /// Look at the requests that wait for a person, and decide about them
+    /// Look at the requests that wait for you, and approve, edit or cancel them
     Review(ReviewArgs),
-    /// Do the same call by call, for scripts
+    /// Decide about requests that wait call by call, for scripts
     Pending {
         #[command(subcommand)]
         command: PendingCommand,
@@ -123,15 +184,20 @@ pub(crate) enum Command {
     Compose(ComposeArgs),
     /// Show a request as sections and leaves, secrets masked
     Tree(TreeArgs),
-    /// Plant secrets everywhere in some requests, and show that the policy lets none of them leave
+    /// Plant secrets everywhere in some requests, and show that none of them leaves
     Verify(VerifyArgs),
     /// Find secrets and personal data in files
     Scan(ScanArgs),
-    /// Say what a policy does, phase by phase; of a request, what each rule made of it and why
+    /// Say what a policy does, phase by phase, or what each rule made of a request
     Explain(ExplainArgs),
+    /// Begin rules of your own, above the built-in ones
+    Policy {
+        #[command(subcommand)]
+        command: PolicyCommand,
+    },
     /// Check a policy and say everything that is wrong with it
     Check(PolicyArgs),
-    /// Write exceptions into a policy
+    /// Let a value pass that is a false alarm: an exception in your policy
     Except {
         #[command(subcommand)]
         command: ExceptCommand,
@@ -181,10 +247,27 @@ pub(crate) enum Command {
     },
     /// Write the manual page
     Man,
-    /// Print this message or the help of the given subcommand(s); `help rules`: the reference of rule
-    /// files
+    /// Print the help of a command; `help rules`: the reference of rule files
     Help {
         /// The subcommand, or `rules`
         words: Vec<String>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_stands_in_one_group_of_the_help_and_in_one_line() {
+        let program = command();
+        let mut named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let mut commands: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+        named.sort_unstable();
+        commands.sort_unstable();
+        assert_eq!(named, commands);
+        let help = command().render_help().to_string();
+        let listed = help.split("Options:").next().unwrap_or_default();
+        assert!(listed.lines().all(|line| line.chars().count() <= 100), "{listed}");
+    }
 }

@@ -21,8 +21,9 @@ pub(crate) struct RunArgs {
     /// gate's URL [default: 127.0.0.1:4141]
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     listen: Option<SocketAddr>,
-    /// A folder of rule files, `default` for the built-in policy, or `none` [default: default]
-    #[arg(long, value_name = "DIR|default|none", value_parser = policy_source)]
+    /// A folder of rule files, `default` for the built-in policy, `none`, or `own`: the folder `policy`
+    /// beside your configuration, and without it the built-in one [default: own]
+    #[arg(long, value_name = "DIR|default|none|own", value_parser = policy_source)]
     policy: Option<PolicySource>,
     /// Serve a policy only where it passes the tests in its folder: at the start, and at each change
     #[arg(long)]
@@ -126,9 +127,9 @@ pub(crate) struct ExecArgs {
     /// that leads to the same place, or a new one that ends with the program
     #[arg(long, value_name = "PORT|FILE")]
     pub(crate) gate: Option<GateName>,
-    /// A folder of rule files, `default` for the built-in policy, or `none`; without it, that of the
-    /// gate that runs, or the built-in one
-    #[arg(long, value_name = "DIR|default|none", value_parser = policy_source)]
+    /// A folder of rule files, `default` for the built-in policy, `none`, or `own`; without it, that of
+    /// the gate that runs, or your own
+    #[arg(long, value_name = "DIR|default|none|own", value_parser = policy_source)]
     pub(crate) policy: Option<PolicySource>,
     /// Where requests go; without it, where the program would send them by itself
     #[arg(long, value_name = "URL")]

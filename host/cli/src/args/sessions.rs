@@ -1,16 +1,28 @@
 //! Conversations, and the mode that says which of their turns wait: `mode`, `sessions`.
 
+use std::time::Duration;
+
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use leafgate_admin::TurnMode;
 
 use super::shared::GateArgs;
+use crate::log;
 
 #[derive(Args)]
 pub(crate) struct ModeArgs {
     /// The mode to choose; without it, the one in force is shown
     #[arg(value_parser = modes())]
     pub(crate) mode: Option<TurnMode>,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct OffArgs {
+    /// For how long, an hour at most: 90s, 5m
+    #[arg(default_value = "5m", value_name = "TIME", value_parser = log::span)]
+    pub(crate) time: Duration,
     #[command(flatten)]
     pub(crate) gate: GateArgs,
 }

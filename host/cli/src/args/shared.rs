@@ -1,6 +1,6 @@
 //! Options that several commands have: which gate, which policy, which request, which settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -10,6 +10,7 @@ use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
 use crate::runtime::{self, GateName};
+use crate::settings;
 
 #[derive(Args)]
 pub(crate) struct JsonArgs {
@@ -59,8 +60,9 @@ impl GateArgs {
 
 #[derive(Args)]
 pub(crate) struct PolicyArg {
-    /// A folder of rule files, `default` for the built-in policy, or `none`
-    #[arg(long = "policy", value_name = "DIR|default|none", default_value = "default", value_parser = policy_source)]
+    /// A folder of rule files, `default` for the built-in policy, `none`, or `own`: the folder `policy`
+    /// beside your configuration, and without it the built-in one
+    #[arg(long = "policy", value_name = "DIR|default|none|own", default_value = OWN_POLICY, value_parser = policy_source)]
     pub(crate) source: PolicySource,
 }
 
@@ -76,7 +78,8 @@ pub(crate) fn policy_source(text: &str) -> Result<PolicySource, String> {
     Ok(match text {
         "default" => PolicySource::Default,
         "none" => PolicySource::None,
-        "" => return Err("name a folder, `default` or `none`".to_owned()),
+        OWN_POLICY => own_policy().map_or(PolicySource::Default, PolicySource::Own),
+        "" => return Err("name a folder, `default`, `none` or `own`".to_owned()),
         folder => PolicySource::Folder(folder.into()),
     })
 }
@@ -86,8 +89,32 @@ pub(crate) fn policy_name(source: &PolicySource) -> String {
     match source {
         PolicySource::Default => "default".to_owned(),
         PolicySource::None => "none".to_owned(),
+        PolicySource::Own(_) => OWN_POLICY.to_owned(),
         PolicySource::Folder(folder) => folder.display().to_string(),
     }
+}
+
+/// Returns where a policy comes from, as people are told: an own folder that is not begun is the built-in
+/// policy.
+pub(crate) fn policy_place(source: &PolicySource) -> String {
+    match source {
+        PolicySource::Own(folder) if has_rules(folder) => folder.display().to_string(),
+        PolicySource::Own(_) => policy_name(&PolicySource::Default),
+        named => policy_name(named),
+    }
+}
+
+/// Returns whether a folder has rule files.
+pub(crate) fn has_rules(folder: &Path) -> bool {
+    leafgate_folder::list(folder).is_ok_and(|listing| !listing.rules.is_empty())
+}
+
+/// The name of the policy that is the user's own, which serves where none is named.
+pub(crate) const OWN_POLICY: &str = "own";
+
+/// Returns its folder, whether it is there or not; `None` for a user without a home.
+pub(crate) fn own_policy() -> Option<PathBuf> {
+    Some(settings::own_file()?.with_file_name("policy"))
 }
 
 /// Where a request comes from and how it is read.

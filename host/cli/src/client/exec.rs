@@ -17,11 +17,12 @@ use super::confine::{self, Confined, Confinement};
 use super::detour::Search;
 use super::reuse::{self, Found, NO_POLICY, Running, Wanted};
 use super::{COPILOT, COPILOT_OWN, Client, FURTHER, Known, Origin, PROVIDERS, Way, editor};
-use crate::args::{ExecArgs, policy_name};
+use crate::args::{ExecArgs, policy_name, policy_place};
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::serve::{GateSetup, LogTo, OpenGate, Stop};
 use crate::settings;
+use crate::status::why_off;
 
 /// The variables that name what a proxy is not asked for.
 const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
         Some(upstream) => origins.into_iter().map(|origin| origin.to(upstream)).collect(),
         None => origins,
     };
-    let policy = args.policy.as_ref().map(policy_name);
+    let policy = args.policy.as_ref().map(policy_place);
     let wanted = Wanted {
         gate: args.gate.as_ref(),
         elsewhere: upstream.is_some(),
@@ -252,8 +253,9 @@ fn told(program: &str, gate: &Found, origins: &[Origin]) -> String {
     let upstream = shown_url(way.upstream);
     match way.policy {
         _ if !status.enabled => format!(
-            "leafgate: WARNING: {program} is behind {place}, which is switched off (setting `enabled`): \
-             everything passes to {upstream} as it comes, and no rule looks at it"
+            "leafgate: WARNING: {program} is behind {place}, which is {}: everything passes to {upstream} \
+             as it comes, and no rule looks at it",
+            why_off(status)
         ),
         NO_POLICY => format!(
             "leafgate: WARNING: {program} is behind {place}, which has no policy: everything passes to \

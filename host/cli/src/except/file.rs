@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Error, anyhow, bail};
 use leafgate_policy::{NewException, Policy, PolicySource};
 
-use crate::policy;
+use crate::{policy, private};
 
 /// The file of a policy folder that is written.
 pub(crate) struct Target {
@@ -21,8 +21,8 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn new(source: &PolicySource, file: &Path) -> anyhow::Result<Target> {
-        let PolicySource::Folder(folder) = source else {
-            bail!("a built-in policy cannot be changed: name a policy folder with `--policy DIR`")
+        let Some(folder) = source.folder() else {
+            bail!("a built-in policy cannot be changed: leave `--policy` out for your own, or name a folder")
         };
         let is_rule_file = file.extension().is_some_and(|extension| extension == "toml");
         if !is_rule_file || file.components().count() != 1 || !leafgate_folder::is_inside(file) {
@@ -72,6 +72,9 @@ impl Target {
         works: &dyn Fn(&Policy) -> bool,
     ) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.path.display());
+        if let (PolicySource::Own(_), Some(folder)) = (&self.source, self.path.parent()) {
+            private::make_folder(folder).with_context(cannot)?;
+        }
         self.write(text).with_context(cannot)?;
         let error = match policy::load(&self.source) {
             Ok(loaded) if works(&loaded) => return Ok(()),

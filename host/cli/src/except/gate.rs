@@ -36,7 +36,7 @@ impl PolicyFiles for PolicyFolders {
         works: &dyn Fn(&Policy) -> bool,
     ) -> Result<String, NotExcepted> {
         let source = self.of(upstream);
-        if !matches!(source, PolicySource::Folder(_)) {
+        if source.folder().is_none() {
             return Err(NotExcepted::BuiltIn);
         }
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,7 +19,7 @@ use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 
-use crate::args::{ConfigArgs, JsonArgs, formats, policy_source};
+use crate::args::{ConfigArgs, JsonArgs, OWN_POLICY, formats, policy_source};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::request::Asked;
@@ -101,7 +101,7 @@ fn today(args: &PlanArgs, settings: &Settings) -> anyhow::Result<PolicySource> {
     if let Some(today) = &args.today {
         return Ok(today.clone());
     }
-    policy_source(settings.text("policy").unwrap_or("default")).map_err(anyhow::Error::msg)
+    policy_source(settings.text("policy").unwrap_or(OWN_POLICY)).map_err(anyhow::Error::msg)
 }
 
 /// Reads requests on this thread, and judges them on as many as there are cores.

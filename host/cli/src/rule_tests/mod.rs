@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use leafgate_policy::Policy;
 use leafgate_policy::rule_tests::{Difference, Grade, Outcome, RuleTest, RuleTests, Snapshot, Written};
-use leafgate_policy::{Policy, PolicySource};
 use serde::Serialize;
 
 use crate::args::PolicyArg;
@@ -83,13 +83,11 @@ pub(crate) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
 }
 
 fn folder(args: &TestArgs) -> anyhow::Result<PathBuf> {
-    match (&args.tests, &args.policy.source) {
-        (Some(folder), _) => Ok(folder.clone()),
-        (None, PolicySource::Folder(policy)) => Ok(leafgate_folder::tests_of(policy)),
-        (None, PolicySource::Default | PolicySource::None) => {
-            bail!("a built-in policy has no tests: name a policy folder, or tests with `--tests DIR`")
-        }
-    }
+    let of_policy = args.policy.source.folder().map(leafgate_folder::tests_of);
+    args.tests
+        .clone()
+        .or(of_policy)
+        .context("a built-in policy has no tests: name a policy folder, or tests with `--tests DIR`")
 }
 
 fn print(ran: &[Ran<'_>], printer: &mut Printer) -> io::Result<()> {

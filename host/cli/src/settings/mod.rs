@@ -26,7 +26,7 @@ use leafgate_trace::Collector;
 
 pub(crate) use self::command::{run, schema};
 pub(crate) use self::upstream::upstream_at;
-use crate::args::{ConfigArgs, policy_source};
+use crate::args::{ConfigArgs, OWN_POLICY, policy_source};
 use crate::home;
 use crate::known::KnownSource;
 use crate::masking::masked;
@@ -120,13 +120,14 @@ fn add_defaults(settings: &mut Settings) {
         ("admin.enabled", true),
         ("require-tests", false),
         ("answer-cancelled", false),
+        ("switch-off", true),
     ] {
         settings.default_to(key, value.into());
     }
     for (key, value) in [
         ("listen", LISTEN),
         ("admin.listen", FREE_PORT),
-        ("policy", "default"),
+        ("policy", OWN_POLICY),
         ("workspace", "."),
         ("log", "info"),
         ("proxy", upstream::ENVIRONMENT),
@@ -259,6 +260,7 @@ fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSet
             enabled: settings.switch("enabled") == Some(true),
             intercept: intercept(settings)?,
             policy_source: String::new(),
+            may_be_off: settings.switch("switch-off") == Some(true),
             answer_cancelled: settings.switch("answer-cancelled") == Some(true),
             metadata_fields: metadata_fields(settings)?,
             trial: TrialConfig {
@@ -270,7 +272,7 @@ fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSet
         },
         listen: address(settings, "listen")?,
         admin_listen: admin.then(|| address(settings, "admin.listen")).transpose()?,
-        policy: source(settings.text("policy").unwrap_or("default"))?,
+        policy: source(settings.text("policy").unwrap_or(OWN_POLICY))?,
         requires_tests: settings.switch("require-tests") == Some(true),
         upstream_policies: policies,
         known: KnownSource::of(settings),

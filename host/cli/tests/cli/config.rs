@@ -158,8 +158,8 @@ fn serve(bench: &Bench, args: &[&str]) -> Serving {
 #[test]
 fn a_gate_is_what_its_file_says() {
     let bench = Bench::new();
-    bench.file("own/rules.toml", crate::support::RULES);
-    let text = "listen = \"127.0.0.1:0\"\nupstream = \"a\"\npolicy = \"none\"\n[upstreams.a]\nurl = \"echo:\"\n[upstreams.b]\nurl = \"echo:\"\npolicy = \"own\"\n";
+    bench.file("house/rules.toml", crate::support::RULES);
+    let text = "listen = \"127.0.0.1:0\"\nupstream = \"a\"\npolicy = \"none\"\n[upstreams.a]\nurl = \"echo:\"\n[upstreams.b]\nurl = \"echo:\"\npolicy = \"house\"\n";
     bench.file("config.toml", text);
     let gate = serve(&bench, &["--config", "config.toml"]);
     let ran = bench.run(&["status", "--json"], "");
@@ -169,7 +169,7 @@ fn a_gate_is_what_its_file_says() {
         (&gate.1.as_str().into(), &"echo:".into(), &"none".into())
     );
     assert_eq!(status["upstreams"][1]["prefix"], "/u/b");
-    assert!(status["upstreams"][1]["policy"]["source"].as_str().unwrap().ends_with("own"));
+    assert!(status["upstreams"][1]["policy"]["source"].as_str().unwrap().ends_with("house"));
     // A change of an upstream's own folder is loaded like any other.
     drop(gate);
     let off = serve(&bench, &["--config", "config.toml", "--set", "enabled=false"]);

@@ -17,6 +17,7 @@ mod live;
 mod live_plugins;
 mod log;
 mod mistakes;
+mod own;
 mod plan;
 mod plugin;
 mod redact;

@@ -3,13 +3,14 @@
 //! Some fixed routes are one match; a router would be more to read than that.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Response, request};
 use hyper::body::Incoming;
 use leafgate_admin::{
     ArmCapture, Cancel, ClearSaved, EditCommand, ErrorCode, Follow, Pending, Pins, Release, Resume, Resumed,
-    Select, SetMode,
+    Select, SetMode, SwitchOff,
 };
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use leafgate_tokenize::Counter;
@@ -23,6 +24,7 @@ use super::{auth, except, reveal, saved, view, whole};
 use crate::body::{self, Bounds};
 use crate::content::Content;
 use crate::gate::Shared;
+use crate::off::LONGEST;
 use crate::pending::Snapshot;
 
 /// A call, its turn or session included.
@@ -45,6 +47,7 @@ enum AdminCall<'p> {
     Capture(TurnId),
     Mode,
     SetMode,
+    SwitchOff,
     Sessions,
     Follow,
     Select(&'p str),
@@ -91,6 +94,7 @@ impl<'p> AdminCall<'p> {
             ["v1", "saved", edit, "diff"] => AdminCall::SavedDiff(edit),
             ["v1", "mode"] if *method == Method::PUT => AdminCall::SetMode,
             ["v1", "mode"] => AdminCall::Mode,
+            ["v1", "off"] => AdminCall::SwitchOff,
             ["v1", "sessions"] if *method == Method::PUT => AdminCall::Follow,
             ["v1", "sessions"] => AdminCall::Sessions,
             ["v1", "sessions", session] => AdminCall::Dispose(session),
@@ -127,7 +131,7 @@ impl<'p> AdminCall<'p> {
             | AdminCall::Agents
             | AdminCall::AgentRun(_)
             | AdminCall::SavedDiff(_) => "GET",
-            AdminCall::Pin(_) => "PUT",
+            AdminCall::Pin(_) | AdminCall::SwitchOff => "PUT",
             AdminCall::Edit(_)
             | AdminCall::Except(_)
             | AdminCall::Resume(_)
@@ -171,6 +175,7 @@ impl<'p> AdminCall<'p> {
             AdminCall::Capture(_) => "capture",
             AdminCall::Mode => "mode",
             AdminCall::SetMode => "set_mode",
+            AdminCall::SwitchOff => "switch_off",
             AdminCall::Sessions => "sessions",
             AdminCall::Follow => "follow",
             AdminCall::Select(_) => "select",
@@ -198,6 +203,7 @@ impl<'p> AdminCall<'p> {
                 | AdminCall::Resume(_)
                 | AdminCall::Cancel(_)
                 | AdminCall::SetMode
+                | AdminCall::SwitchOff
                 | AdminCall::Follow
                 | AdminCall::Select(_)
                 | AdminCall::Release(_)
@@ -298,6 +304,7 @@ async fn carry_out(
         AdminCall::SavedDiff(edit) => saved::diff(gate, edit).await,
         AdminCall::Mode => Ok(answer::json(&gate.turns.mode())),
         AdminCall::SetMode => set_mode(gate, read(&command)?).await,
+        AdminCall::SwitchOff => switch_off(gate, read(&command)?),
         AdminCall::Sessions => Ok(answer::json(&gate.turns.sessions())),
         AdminCall::Follow => {
             let Follow { follow } = read(&command)?;
@@ -391,6 +398,19 @@ async fn set_mode(gate: &Shared, command: SetMode) -> Result<Response<Content>, 
     let chosen = tokio::task::spawn_blocking(move || turns.choose(command.mode)).await;
     let failed = |_| Failure::new(ErrorCode::Internal, "the gate failed at this choice of a mode");
     Ok(answer::json(&chosen.map_err(failed)?))
+}
+
+/// Has everything pass as it comes for a while, or the policy serve again.
+fn switch_off(gate: &Shared, command: SwitchOff) -> Result<Response<Content>, Failure> {
+    if command.seconds > 0 && !gate.may_be_off {
+        let forbidden = Failure::new(ErrorCode::Forbidden, "this gate may not be switched off");
+        return Err(forbidden.hint("its operator set `switch-off = false`"));
+    }
+    let time = Duration::from_secs(command.seconds.into());
+    if time > LONGEST {
+        return Err(Failure::new(ErrorCode::Malformed, "a gate is switched off for an hour at most"));
+    }
+    Ok(answer::json(&gate.turns.switch_off(time)))
 }
 
 /// Reads a command. The error says where it is wrong and not what stands there: that may be the text of a leaf.

@@ -37,6 +37,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::modes::Keeper;
 use crate::events::Hub;
+use crate::off::Off;
 use crate::saved::Saved;
 use crate::status::Counters;
 
@@ -62,6 +63,7 @@ pub(crate) struct Turns {
     counters: Arc<Counters>,
     keeper: Keeper,
     saved: Arc<Saved>,
+    off: Off,
 }
 
 struct State {
@@ -105,6 +107,7 @@ impl Turns {
             counters,
             keeper: Keeper::default(),
             saved,
+            off: Off::default(),
         }
     }
 

@@ -2,7 +2,8 @@
 //! for the next start.
 
 use std::io;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SessionView, ShownText, TurnMode};
 use leafgate_desk::{
@@ -12,6 +13,7 @@ use leafgate_desk::{
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
+use crate::off::Off;
 
 type Keep = Box<dyn Fn(TurnMode) -> io::Result<()> + Send + Sync>;
 
@@ -137,16 +139,51 @@ impl Turns {
         self.decide(|desk, now| desk.dispose(session, now)).map(|()| self.sessions())
     }
 
+    /// Whether everything passes as it comes, for how long.
+    pub(crate) fn off(&self) -> &Off {
+        &self.off
+    }
+
+    /// Has everything pass as it comes for a time, or the policy serve again.
+    pub(crate) fn switch_off(self: &Arc<Self>, time: Duration) -> ModeView {
+        self.off.switch(time);
+        let Some(left) = self.off.left() else {
+            self.tell_on();
+            return self.mode();
+        };
+        let seconds = left.as_secs();
+        tracing::warn!(target: "leafgate::off", seconds, "SWITCHED OFF: everything passes as it comes, and no rule looks at it");
+        self.publish_mode(&self.lock().desk);
+        let turns = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(left).await;
+            turns.tell_on();
+        });
+        self.mode()
+    }
+
+    /// Says that the policy serves again, where it does.
+    fn tell_on(&self) {
+        if self.off.left().is_none() {
+            tracing::warn!(target: "leafgate::off", "switched on: the policy looks at every request");
+            self.publish_mode(&self.lock().desk);
+        }
+    }
+
     fn view(&self, outlook: Outlook) -> ModeView {
         let auto = outlook.auto;
+        let off = self.off.left().map(|left| left.as_secs().max(1));
+        let told = off
+            .map(|left| format!("everything passes as it comes for {left} s more, and no rule looks at it"));
         ModeView {
             mode: outlook.mode,
-            label: outlook.mode.label().to_owned(),
+            off_seconds: off,
+            label: if off.is_some() { "SWITCHED OFF" } else { outlook.mode.label() }.to_owned(),
             lasting: outlook.lasting,
             auto,
             saved: auto.map(|_| self.saved.status(auto, outlook.active.as_deref())),
             pending: outlook.pending,
-            text: outlook.text,
+            text: told.unwrap_or(outlook.text),
             idle: outlook.idle.map(str::to_owned),
             not_kept: None,
         }

@@ -344,3 +344,40 @@ async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() 
     house.let_go(&turn.id).await;
     assert_eq!(sent.await.unwrap().status, 200);
 }
+
+/// The house's rules may never be past without a word: off ends by itself, and says what it is.
+#[tokio::test]
+async fn a_person_switches_the_gate_off_for_a_while_and_everybody_is_told() {
+    let house = House::start().await;
+    let mut events = house.events().await;
+    let switch =
+        async |seconds: u32| house.call(Method::PUT, "/v1/off", Some(&json!({ "seconds": seconds }))).await;
+    let leaves = async |words: &str| {
+        assert_eq!(house.send(&chat(&format!("{words} {CANARY}"))).await.unwrap().status, 200);
+        let body = house.upstream.received().pop().unwrap();
+        String::from_utf8(body.to_vec()).unwrap().contains(CANARY)
+    };
+    assert!(!leaves("on").await);
+    let off: ModeView = switch(300).await.json();
+    assert!(off.off_seconds.is_some_and(|left| (290..=300).contains(&left)), "{off:?}");
+    assert!(off.label == "SWITCHED OFF" && off.text.contains("no rule looks at it"), "{off:?}");
+    assert!(matches!(events.next().await, Event::Mode { mode } if mode.label == "SWITCHED OFF"));
+    assert!(!house.get::<leafgate_admin::Status>("/v1/status").await.enabled);
+    assert!(leaves("off").await, "everything passes as it comes");
+    assert_eq!(house.send(&chat("rm -rf")).await.unwrap().status, 200);
+
+    let on: ModeView = switch(0).await.json();
+    assert_eq!((on.off_seconds, &*on.label), (None, TurnMode::Off.label()));
+    assert!(matches!(events.next().await, Event::Mode { mode } if mode.off_seconds.is_none()));
+    assert!(!leaves("on again").await);
+    assert_eq!(switch(3601).await.status, 400, "an hour at most");
+}
+
+#[tokio::test]
+async fn a_gate_is_not_switched_off_where_its_operator_forbids_it() {
+    let house = House::with(RULES, Reply::echo(), |config| config.may_be_off = false).await;
+    let refused = house.call(Method::PUT, "/v1/off", Some(&json!({ "seconds": 60 }))).await;
+    assert_eq!(refused.status, 403);
+    assert_eq!(refused.json::<leafgate_admin::ApiError>().code, ErrorCode::Forbidden);
+    assert!(house.get::<leafgate_admin::Status>("/v1/status").await.enabled);
+}
