@@ -13,6 +13,7 @@ mod kill;
 mod memory;
 mod notify;
 mod pauses;
+mod pictures;
 mod planted;
 mod policies;
 mod prompt;

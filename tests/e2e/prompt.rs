@@ -176,7 +176,7 @@ fn steady(screen: &str) -> String {
 }
 
 /// Whether the test can run; without tmux it is said that it does not.
-fn has_tmux() -> bool {
+pub(crate) fn has_tmux() -> bool {
     if tmux::is_there() {
         return true;
     }

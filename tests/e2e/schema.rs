@@ -266,6 +266,8 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     caller.get("/v1/mode", "");
     saved_edits(&caller, edit);
     caller.call("PUT", "/v1/mode", "", Some(&json!({ "mode": "off" })));
+    caller.call("PUT", "/v1/off", "", Some(&json!({ "seconds": 60 })));
+    caller.call("PUT", "/v1/off", "", Some(&json!({ "seconds": 0 })));
     let mut other = gate.client().unwrap();
     let body = chat();
     let client = std::thread::spawn(move || other.chat(&body));

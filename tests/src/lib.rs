@@ -5,9 +5,9 @@
 //!
 //! What it must not do: wait by sleeping, or pass quietly where something that a test needs is missing.
 
-/// The plugin in the README compiles.
+/// The plugin of the documents compiles.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../../plugins/README.md")]
 pub struct Readme;
 
 pub mod admin;
@@ -16,6 +16,7 @@ pub mod http;
 pub mod intercept;
 pub mod model;
 pub mod paths;
+pub mod picture;
 pub mod plant;
 pub mod plugins;
 pub mod reloads;

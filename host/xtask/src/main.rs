@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | clients | editors | plugins | authors | bench | corpus [--fit] |
+//! Developer tasks: `cargo xtask demo | test [--soak] | clients | editors | plugins | pictures | authors | bench | corpus [--fit] |
 //! fuzz | invariants | requirements`.
 //!
 //! Each task says what it does before it does it, and fails where anything differs from what it promises. Nothing here is part of the
@@ -34,6 +34,7 @@ usage: cargo xtask <task>
   editors         VS Code in a browser before a model of ours, through the gate; npm and apt have it, pictures stay in
                   target/editors/pictures
   plugins         builds the bundled plugins and puts them where examples and tests find them
+  pictures        draws the pictures of docs/pictures anew, from the program's own screens (needs tmux)
   authors         builds the example plugins in Python and JavaScript, and asks them their cases
   javascript      builds the engine of scripts anew (plugins/javascript; needs clang)
   bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
@@ -64,6 +65,13 @@ fn main() -> ExitCode {
 fn plugins() -> Result<()> {
     kit::build()?;
     run::run(&mut kit::kit(&["plugins"]))
+}
+
+/// Draws the pictures of the documents; the same test holds them against the screen.
+fn pictures() -> Result<()> {
+    run::step("draws the pictures of the documents");
+    let test = ["test", "-p", "leafgate-tests", "--test", "e2e", "--", "pictures::"];
+    run::run(run::cargo().args(test).env("LEAFGATE_PICTURES", "1"))
 }
 
 /// Records what the gate makes of every recording.
@@ -115,6 +123,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["clients"] => clients::clients(),
         ["editors"] => clients::editors(),
         ["plugins"] => plugins(),
+        ["pictures"] => pictures(),
         ["authors"] => authors::authors(),
         ["javascript"] => javascript::javascript(),
         ["corpus"] => corpus(),

@@ -17,7 +17,7 @@ use crate::rule_tests::{Grade, RuleTests, reference_keys};
 use crate::{Policy, PolicySource};
 
 const REFERENCE: &str = include_str!("../../RULES.md");
-const README: &str = include_str!("../../../../README.md");
+const RULES: &str = include_str!("../../../../docs/rules.md");
 
 #[test]
 fn every_key_stands_in_the_reference() {
@@ -58,8 +58,8 @@ fn examples(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn the_examples_of_the_reference_load() {
-    let of_readme = examples(README).filter(|example| example.contains("[[detector]]"));
-    load(of_readme);
+    let of_page = examples(RULES).filter(|example| example.contains("[[detector]]"));
+    load(of_page);
     let (tests, rules): (Vec<&str>, Vec<&str>) =
         examples(REFERENCE).partition(|example| example.contains("[[test]]"));
     let (folder, policy) = load(rules.into_iter());
