@@ -87,7 +87,7 @@ fn the_pictures_are_what_the_program_shows() {
     let mut events = admin.events().unwrap();
     let client = chat_later(&gate, &agent()).unwrap();
     let waiting = events.paused().unwrap();
-    let prompt = show(&gate, data.path(), &["review"], "send");
+    let prompt = show(&gate, data.path(), &["review"], "s send");
     looks_as("prompt.svg", "The prompt: a request that waits for a person", &prompt);
     let digest = admin.turn(&waiting).unwrap()["digest"].as_str().unwrap().to_owned();
     admin.resume(&waiting, &digest).unwrap();

@@ -9,11 +9,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::{
-    AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved,
-    Diff, EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView,
-    OutlineView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView,
-    SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
-    SwitchOff, TurnSummary, TurnView,
+    AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, Diff,
+    EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView, OutlineView, Payload, Pending,
+    Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView, SavedDiff, SavedEditView, SavedList,
+    Select, SessionList, SetMode, SetSaved, Status, Subagents, SwitchOff, TurnSummary, TurnView,
 };
 
 /// The version of the API.

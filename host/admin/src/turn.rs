@@ -1,7 +1,5 @@
 //! A pending turn as people and programs see it.
 
-use std::fmt;
-
 use leafgate_tree::{Access, ContentKind, LeafKind, NodeType, Role, SectionKind, ValueType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

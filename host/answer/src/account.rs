@@ -123,8 +123,10 @@ impl Account {
         let reading = Reading::new(&document);
         let said = read(&mut *self.says, &reading);
         let is_named = name.is_none_or(|name| self.is_named(name, &reading));
-        let is_sound =
-            said.iter().fold(true, |is_sound, one| self.take(&reading, *one, name.is_some()) && is_sound);
+        let mut is_sound = true;
+        for one in &said {
+            is_sound &= self.take(&reading, *one, name.is_some());
+        }
         let is_bounded = self.texts.len().max(said.len()) + self.calls.len() <= MOST_PLACES;
         let is_odd = reading.is_odd() || !is_named || !is_sound || !is_bounded;
         Heard { document: Arc::new(document), said, is_odd }

@@ -29,7 +29,7 @@ pub struct Reader {
 
 enum Form {
     Whole(Vec<u8>),
-    Stream { hearing: Hearing, assembly: Box<dyn Assembly>, events: usize, is_done: bool },
+    Stream { hearing: Box<Hearing>, assembly: Box<dyn Assembly>, events: usize, is_done: bool },
 }
 
 impl Reader {
@@ -44,7 +44,7 @@ impl Reader {
     #[must_use]
     pub fn stream(api: Api, limits: AnswerLimits) -> Self {
         let (assembly, account) = (api.wire().assembly(), Account::new(api, false));
-        let hearing = Hearing::new(account, limits.bytes);
+        let hearing = Box::new(Hearing::new(account, limits.bytes));
         Reader::new(api, limits, Form::Stream { hearing, assembly, events: 0, is_done: false })
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
 use leafgate_admin::{Answers, Counts, RuleCount, Ruled, StatusCount};
+use leafgate_policy::Policy;
 
 use crate::log::Tally;
 use crate::quiet::Matches;

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use leafgate_admission::Script;
 use leafgate_policy::plugin::{
-    CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, Health, Plugin, Spent,
-    TransformLeaf, TransformRequest, TransformSection, World,
+    Amount, CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, Health, InvalidAnswer,
+    Plugin, Spent, TransformLeaf, TransformRequest, TransformSection, World,
 };
 
 use crate::answer;

@@ -46,9 +46,9 @@ fn read(folder: &Path, found: &mut Vec<Test>) -> Result<()> {
     let mut paths: Vec<_> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     paths.sort();
     for path in paths {
-        let is = |name: &&str| path.file_name().is_some_and(|there| there == *name);
+        let is = |name: &str| path.file_name().is_some_and(|there| there == name);
         if path.is_dir() {
-            if !MADE.iter().any(|name| is(&name)) {
+            if !MADE.iter().any(|name| is(name)) {
                 read(&path, found)?;
             }
         } else if path.extension().is_some_and(|kind| kind == "rs" || kind == "py" || kind == "mjs") {

@@ -154,7 +154,7 @@ fn grouped(bytes: &[u8], start: usize) -> Option<Number> {
         at += signs;
     }
     let printed = GROUPS.contains(&lengths.as_slice()) && !ordinary;
-    (printed && !joined(bytes.get(at).copied())).then(|| Number { source: start..at, says, units })
+    (printed && !joined(bytes.get(at).copied())).then_some(Number { source: start..at, says, units })
 }
 
 /// A number that begins behind another is a part of a longer row.

@@ -129,6 +129,6 @@ fn an_answer_that_all_read_alike_leaves_byte_for_byte() {
 #[test]
 fn what_is_hidden_in_the_table_is_found_without_a_gate() {
     let unseen: Vec<String> =
-        table::rows().into_iter().filter(|row| Rig::hides_nothing(row)).map(|row| row.name).collect();
+        table::rows().into_iter().filter(Rig::hides_nothing).map(|row| row.name).collect();
     assert_eq!(unseen, [] as [&str; 0]);
 }

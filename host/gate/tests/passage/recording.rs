@@ -128,7 +128,7 @@ async fn an_answer_is_told_while_one_of_two_recorders_keeps_it() {
     let gate = gate(REDACT_EMAIL, &upstream.url()).await;
     let missed = Arc::new(Kept { says: Says::Missed, ..Kept::default() });
     let kept = Arc::new(Kept::default());
-    gate.gate.record(Arc::new(Both(missed, Arc::clone(&kept))));
+    gate.gate.record(Arc::new(Both(missed, kept.clone())));
     once(&gate, chat(says("hello"))).await;
     assert!(!kept.answers.lock().unwrap().is_empty());
 }

@@ -103,7 +103,7 @@ file = "first-lines.wasm"
 config = {{ lines = {lines} }}
 "#
     );
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
+    std::fs::write(folder.path().join("rules.toml"), &rules).unwrap();
     if !rules.contains("extends") {
         std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
     }

@@ -109,7 +109,7 @@ impl Says for ResponseReader {
 
     fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
         let item = event.member(event.root(), "item");
-        item.is_some_and(|item| !event.kind(item).is_some_and(|kind| !lists(&kind).is_empty()))
+        item.is_some_and(|item| event.kind(item).is_none_or(|kind| lists(&kind).is_empty()))
     }
 
     fn repeats(&self) -> bool {
