@@ -101,6 +101,7 @@ impl Stage {
         stage.add("team", &upstream, LIVELY, &["--agents", &team])?;
         for guards in [Guarded::Calls, Guarded::Texts, Guarded::Values] {
             stage.file(&format!("{}/rules.toml", guards.name()), &guards.rules())?;
+            stage.file(&format!("{}/alone.toml", guards.name()), "extends = \"none\"\n")?;
             stage.add_under(guards.name(), guards.name(), &upstream, LIVELY, &[])?;
         }
         stage.controlled()

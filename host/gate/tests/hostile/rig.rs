@@ -120,6 +120,8 @@ impl Rules {
 /// Whether the word stands in a text as one of its own, as detectors of words find it.
 fn is_a_word_of(text: &str) -> bool {
     let is_border = |next: Option<char>| !next.is_some_and(|next| next.is_alphanumeric() || next == '_');
+    // What was taken out was a word: what stood before it ended in none.
+    let text = text.replace("[BIRD]", "x");
     text.match_indices(WORD).any(|(at, _)| {
         is_border(text[..at].chars().next_back()) && is_border(text[at + WORD.len()..].chars().next())
     })
@@ -217,7 +219,7 @@ impl Rig {
     pub(crate) fn hides_nothing(row: &Row) -> bool {
         let rules = match row.guards {
             Guarded::Calls => Rules::Calls,
-            Guarded::Texts => Rules::Texts,
+            Guarded::Texts => Rules::Blocked,
             Guarded::Values => Rules::Values,
         };
         let answer = row.answer.replace(TOKEN, VALUE);
@@ -333,6 +335,7 @@ impl House {
     async fn open(rules: Rules, upstream: SocketAddr) -> House {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("rules.toml"), rules.file()).unwrap();
+        std::fs::write(folder.path().join("alone.toml"), "extends = \"none\"\n").unwrap();
         let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
         let policy = policy.unwrap_or_else(|error| panic!("{error}"));
         let mut config = GateConfig::new(format!("http://{upstream}").parse().unwrap());
