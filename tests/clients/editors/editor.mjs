@@ -23,11 +23,11 @@ const STARTING = 150_000;
 const PATIENCE = 60_000;
 const SAVING = 10_000;
 
-// No news, no updates, and nobody who is asked before a tool is used. The ports are what the editor else notes there by itself.
+// No news, no updates, and nobody who is asked before a tool is used. Ports of this machine are none of its business.
 const SETTINGS = {
   "chat.permissions.default": "autoApprove",
   "extensions.autoCheckUpdates": false,
-  "remote.autoForwardPortsSource": "hybrid",
+  "remote.autoForwardPorts": false,
   "security.workspace.trust.enabled": false,
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
