@@ -61,7 +61,7 @@ fn looks_as(name: &str, title: &str, screen: &str) {
     let path = paths::root().join("docs/pictures").join(name);
     let drawn = picture::svg(&steady(screen), title);
     assert!(drawn.len() < 40_000, "{name} has {} bytes", drawn.len());
-    if std::env::var_os("LEAFGATE_PICTURES").is_some() {
+    if std::env::var_os("DRAW_PICTURES").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         return std::fs::write(path, drawn).unwrap();
     }

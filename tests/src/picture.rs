@@ -49,7 +49,7 @@ pub fn svg(screen: &str, title: &str) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" role=\"img\" aria-label=\"{title}\">\n\
          <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"{GROUND}\"/>\n\
-         <g font-family=\"ui-monospace,SFMono-Regular,Menlo,Consolas,monospace\" font-size=\"13\" fill=\"{TEXT}\" xml:space=\"preserve\">\n"
+         <g font-family=\"ui-monospace,SFMono-Regular,Menlo,Consolas,monospace\" font-size=\"13\" fill=\"{TEXT}\">\n"
     );
     for (row, line) in lines.iter().enumerate() {
         let (mut column, top) = (0, MARGIN + row * CELL.1);
@@ -77,7 +77,8 @@ fn stretch(svg: &mut String, style: Style, text: &str, (x, top): (usize, usize),
     let fill = if style.reversed { GROUND } else { colour };
     let weight = if style.bold { " font-weight=\"bold\"" } else { "" };
     let faint = if style.faint { " opacity=\".6\"" } else { "" };
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // Readers of pictures fold blanks, so these are blanks that stay.
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}");
     // Whatever the reader's font is, columns stay columns.
     let _ = writeln!(
         svg,

@@ -71,7 +71,7 @@ fn plugins() -> Result<()> {
 fn pictures() -> Result<()> {
     run::step("draws the pictures of the documents");
     let test = ["test", "-p", "leafgate-tests", "--test", "e2e", "--", "pictures::"];
-    run::run(run::cargo().args(test).env("LEAFGATE_PICTURES", "1"))
+    run::run(run::cargo().args(test).env("DRAW_PICTURES", "1"))
 }
 
 /// Records what the gate makes of every recording.
