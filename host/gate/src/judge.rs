@@ -215,6 +215,7 @@ impl Case {
             session: &session.key,
             agent: Some(&agent),
             model: model.as_deref(),
+            other_models: &[],
             stream: self.api.streams_by_path(),
             subagent: Some(class == TurnClass::Subagent),
             upstream: Some(&to.upstream),

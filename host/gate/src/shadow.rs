@@ -236,6 +236,7 @@ impl TrialTurn {
                 session: &session,
                 agent: Some(&agent),
                 model: model.as_deref(),
+                other_models: &[],
                 stream,
                 subagent: Some(class == TurnClass::Subagent),
                 upstream: Some(&to.upstream),

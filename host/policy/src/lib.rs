@@ -130,6 +130,9 @@ pub struct Context<'a> {
     pub agent: Option<&'a str>,
     /// The model, where an API names it outside of the body; `None` for what the body says.
     pub model: Option<&'a str>,
+    /// Where an answer is looked at, what its request names as models beside that one: servers differ
+    /// in which of them they ask.
+    pub other_models: &'a [String],
     /// Whether the answer comes as a stream, where an API says it outside of the body; `None` for
     /// what the body says.
     pub stream: Option<bool>,

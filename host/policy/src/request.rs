@@ -70,6 +70,7 @@ impl OfRequest {
         };
         let truth =
             |wanted: Option<bool>, is: Option<bool>| wanted.zip(is).is_none_or(|(wanted, is)| wanted == is);
+        let fits = |model: &str| self.models.iter().any(|glob| glob.matches_any_case(model));
         let session = Some(context.session).filter(|session| !session.is_empty());
         let endpoint = context.endpoint.map(endpoint);
         // Where an upstream is known, its having no name is.
@@ -77,9 +78,8 @@ impl OfRequest {
         truth(self.stream, context.stream)
             && truth(self.subagent, context.subagent)
             && (self.models.is_empty()
-                || context
-                    .model
-                    .is_none_or(|model| self.models.iter().any(|glob| glob.matches_any_case(model))))
+                || context.model.is_none_or(fits)
+                || context.other_models.iter().any(|model| fits(model)))
             && named(&self.agents, context.agent)
             && named(&self.sessions, session)
             && (named(&self.upstreams, context.upstream) || named(&self.upstreams, upstream_name))

@@ -40,6 +40,7 @@ impl Flow {
             session: &self.session,
             agent: Some(&self.agent),
             model: self.model.as_deref(),
+            other_models: &[],
             stream: self.api.streams_by_path(),
             subagent: Some(self.class == leafgate_desk::TurnClass::Subagent),
             upstream: Some(&self.to.upstream),

@@ -62,6 +62,7 @@ impl TurnGuard {
             session: &self.session,
             agent: Some(&self.agent),
             model: self.model.as_deref(),
+            other_models: &[],
             stream: self.stream,
             subagent: Some(self.class == TurnClass::Subagent),
             upstream: Some(&self.to.upstream),

@@ -53,6 +53,8 @@ pub(crate) struct Ruling {
     pub(crate) session: Arc<str>,
     pub(crate) agent: Arc<str>,
     pub(crate) model: Option<Arc<str>>,
+    /// What the request names as models: servers differ in which of them they ask.
+    pub(crate) other_models: Vec<String>,
     pub(crate) streams: bool,
     pub(crate) class: TurnClass,
     pub(crate) to: Destination,
@@ -86,12 +88,18 @@ pub(crate) struct Asked<'r> {
 }
 
 impl Asked<'_> {
-    fn context<'c>(&'c self, model: Option<&'c str>, streams: bool) -> Context<'c> {
+    fn context<'c>(
+        &'c self,
+        model: Option<&'c str>,
+        other_models: &'c [String],
+        streams: bool,
+    ) -> Context<'c> {
         Context {
             on: On::Response,
             session: self.session,
             agent: Some(self.agent),
             model,
+            other_models,
             stream: Some(streams),
             subagent: Some(self.class == TurnClass::Subagent),
             upstream: Some(&self.to.upstream),
@@ -131,7 +139,8 @@ impl Ruling {
         let Asked { policy, assembly, api, .. } = asked;
         let model = asked.model.map(Arc::clone).or_else(|| request.model().map(|model| (*model).into()));
         let streams = api.streams(request);
-        let context = asked.context(model.as_deref(), streams);
+        let other_models: Vec<String> = request.models().into_iter().map(Into::into).collect();
+        let context = asked.context(model.as_deref(), &other_models, streams);
         let of = policy.of_answers(&context);
         let approves = assembly.filter(|assembly| assembly.approval().is_some());
         if of.is_none() && approves.is_none() {
@@ -158,6 +167,7 @@ impl Ruling {
             session: Arc::clone(asked.session),
             agent: Arc::clone(asked.agent),
             model,
+            other_models,
             streams,
             class: asked.class,
             to: asked.to.clone(),
@@ -184,6 +194,7 @@ impl Ruling {
             session: &self.session,
             agent: Some(&self.agent),
             model: self.model.as_deref(),
+            other_models: &self.other_models,
             stream: Some(self.streams),
             subagent: Some(self.class == TurnClass::Subagent),
             upstream: Some(&self.to.upstream),

@@ -467,3 +467,28 @@ action = "block"
         }
     }
 }
+
+/// Servers differ in which of several models they ask.
+#[tokio::test]
+async fn a_rule_about_answers_of_a_model_acts_wherever_the_request_names_it() {
+    const OF_ONE: &str = r#"
+[[rule]]
+id = "no-files"
+on = "tool-call"
+match = { model = "m-2", tool = "write_file" }
+action = "block"
+"#;
+    let called = model("", &[("write_file", json!({ "path": "a" }))]);
+    let plain = json!({ "model": "m-1", "messages": [{ "role": "user", "content": "Do it" }],
+        "tools": crate::answering::tools(Api::Chat) });
+    let twice = plain.to_string().replacen("\"model\":\"m-1\"", "\"model\":\"m-1\",\"Model\":\"m-2\"", 1);
+    let mut listed = plain.clone();
+    listed["models"] = json!(["m-3", "m-2"]);
+    for (body, passes) in [(plain.to_string(), true), (twice, false), (listed.to_string(), false)] {
+        let house = house(OF_ONE, Api::Chat, false, &called).await;
+        let request = Request::post("/v1/chat/completions").header("host", house.address.to_string());
+        let request = request.header("content-type", "application/json");
+        let answer = house.send_raw(request.body(Full::new(body.clone().into())).unwrap()).await.unwrap();
+        assert_eq!(answer.text() == sent(Api::Chat, false, &called), passes, "{body}");
+    }
+}

@@ -14,9 +14,11 @@ pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -
         Some(model) => model.to_owned(),
         None => document.model().unwrap_or_default().into_owned(),
     };
+    let models = document.models();
+    let models = models.iter().map(AsRef::as_ref).chain(context.other_models.iter().map(String::as_str));
     RequestFacts {
         format: document.format().name(),
-        other_models: document.models().into_iter().filter(|other| *other != model).map(Into::into).collect(),
+        other_models: models.filter(|other| *other != model).map(Into::into).collect(),
         model,
         stream: context.stream.unwrap_or_else(|| document.streams()),
         session: context.session.to_owned(),

@@ -213,6 +213,7 @@ impl RuleTest {
             session: said.session.as_deref().unwrap_or("rule-test"),
             agent: said.agent.as_deref(),
             model: said.model.as_deref(),
+            other_models: &[],
             stream: said.stream.or(match &self.matter {
                 Matter::Request(_) => None,
                 Matter::Answer(answer) => Some(answer.streams()),

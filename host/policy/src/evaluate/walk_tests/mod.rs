@@ -50,6 +50,7 @@ const CONTEXT: Context<'_> = Context {
     session: "s",
     agent: Some("codex"),
     model: None,
+    other_models: &[],
     stream: None,
     subagent: Some(true),
     upstream: Some("https://api.openai.com"),
