@@ -25,9 +25,19 @@ impl Setup {
 
     /// A gate with the policy of a folder.
     pub(crate) fn with_policy(policy: &Path) -> Self {
+        Setup::with_arguments(policy, &[])
+    }
+
+    /// A gate through which files pass that nobody can look into: some recorded requests have a PDF.
+    pub(crate) fn of_recordings(policy: &Path) -> Self {
+        Setup::with_arguments(policy, &["--set", "on-unread=pass"])
+    }
+
+    fn with_arguments(policy: &Path, more: &[&str]) -> Self {
         let upstream = Upstream::start().unwrap();
-        let arguments: [OsString; 4] =
-            ["--policy".into(), policy.into(), "--upstream".into(), upstream.url().into()];
+        let mut arguments: Vec<OsString> =
+            vec!["--policy".into(), policy.into(), "--upstream".into(), upstream.url().into()];
+        arguments.extend(more.iter().map(OsString::from));
         let gate = Gate::start(&arguments).unwrap();
         let client = gate.client().unwrap();
         Setup { gate, client, upstream }

@@ -15,7 +15,7 @@ const FAMILIES: [Family; 2] = [Family::Github, Family::Aws];
 
 #[test]
 fn invariant_3_no_leaf_unseen() {
-    let mut setup = Setup::with_default_policy();
+    let mut setup = Setup::of_recordings("default".as_ref());
     let (mut redacted, mut blocked, mut wrong) = (0, 0, Vec::new());
     for recording in recordings::read("openai-chat", ".request.json") {
         let body = std::str::from_utf8(&recording.body).unwrap();

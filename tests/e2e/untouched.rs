@@ -57,7 +57,7 @@ fn invariant_1_untouched_is_identical_through_http() {
 fn invariant_1_untouched_is_identical_through_http_under_rules_that_change_nothing() {
     let recordings = requests();
     let folder = policy(WITHOUT_EFFECT);
-    let mut setup = Setup::with_policy(folder.path());
+    let mut setup = Setup::of_recordings(folder.path());
     through_http(&recordings, &mut setup);
     setup.gate.wait_for_log(|log| log.contains("would-block")).unwrap();
 }

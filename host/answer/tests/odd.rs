@@ -218,6 +218,10 @@ fn streams_whose_events_contradict_each_other_are_odd() {
             "another name",
             chunks(&[piece(json!({})), json!({ "index": 0, "id": "c1", "function": function("ok") })]),
         ),
+        (
+            "its name in two pieces",
+            chunks(&[piece(json!({})), json!({ "index": 0, "function": { "name": "Bash" } })]),
+        ),
         ("a call behind the end", events(&[finished.clone(), late.clone()])),
         (
             "an event behind the end",

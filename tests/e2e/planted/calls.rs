@@ -259,11 +259,12 @@ fn commands(above: &[String]) -> BTreeSet<String> {
     let asked = [above, &["--help".to_owned()]].concat();
     let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
     let help = String::from_utf8(gate::run(&asked, b"").unwrap().stdout).unwrap();
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let is_last = |line: &&str| ["Arguments:", "Options:"].contains(line);
+    let listed =
+        help.lines().skip_while(|line| !line.starts_with("Usage:")).take_while(|line| !is_last(line));
     let below = listed
-        .take_while(|line| !line.is_empty())
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        .filter(|name| !name.is_empty() && *name != "help");
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()) && *name != "help");
     let mut leaves = BTreeSet::new();
     for name in below {
         leaves.extend(commands(&[above, &[name.to_owned()]].concat()));

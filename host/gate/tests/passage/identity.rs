@@ -4,10 +4,11 @@ use std::io::Write;
 
 use bytes::Bytes;
 use http_body_util::Full;
+use leafgate_gate::OnUnread;
 use proptest::prelude::*;
 
 use crate::fixtures;
-use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, post, says};
+use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, gate_with_files, post, says};
 
 /// Matches everything and changes nothing.
 const WATCHES: &str = r#"
@@ -56,7 +57,7 @@ async fn untouched_is_identical_over_recorded_requests() {
         let requests = fixtures::requests(format);
         for rules in ["", WATCHES] {
             let upstream = Upstream::silent().await;
-            let gate = gate(rules, &upstream.url()).await;
+            let gate = gate_with_files(rules, &upstream.url(), OnUnread::Pass).await;
             let mut client = Client::connect(gate.address).await;
             for (name, body) in &requests {
                 arrives_unchanged(&mut client, &upstream, path, name, body).await;

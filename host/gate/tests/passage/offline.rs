@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use leafgate_gate::session_key;
+use leafgate_gate::{OnUnread, session_key};
 use leafgate_policy::{Context, Verdict};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::Vault;
 
 use crate::fixtures::requests;
-use crate::support::{Client, Upstream, gate, keys, policy, post};
+use crate::support::{Client, Upstream, gate_with_files, keys, policy, post};
 
 /// Rules of every phase; their words occur in recorded requests.
 const RULES: &str = r#"
@@ -74,7 +74,7 @@ action = "block"
 #[tokio::test]
 async fn a_gate_does_to_recorded_requests_what_is_done_to_them_offline() {
     let upstream = Upstream::silent().await;
-    let gate = gate(RULES, &upstream.url()).await;
+    let gate = gate_with_files(RULES, &upstream.url(), OnUnread::Pass).await;
     let (policy, mut client) = (policy(RULES), Client::connect(gate.address).await);
     let (mut left, mut held, mut changed) = (0, 0, 0);
     // Several recordings may be of one conversation.

@@ -14,7 +14,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::SendRequest;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use leafgate_gate::{Gate, GateConfig, GateLimits, LOCAL_CLIENT, Listener};
+use leafgate_gate::{FirstUpstream, Gate, GateConfig, GateLimits, LOCAL_CLIENT, Listener, OnUnread};
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
@@ -208,6 +208,14 @@ pub(crate) async fn gate(rules: &str, upstream: &str) -> Running {
 pub(crate) async fn gate_with(rules: &str, upstream: &str, limit: impl FnOnce(&mut GateLimits)) -> Running {
     let mut config = GateConfig::new(upstream.parse().unwrap());
     limit(&mut config.limits);
+    gate_of(config, rules).await
+}
+
+/// Starts a gate that does this with files that nobody can look into. Some recorded requests have a PDF.
+pub(crate) async fn gate_with_files(rules: &str, upstream: &str, on_unread: OnUnread) -> Running {
+    let mut config = GateConfig::new(upstream.parse().unwrap());
+    let FirstUpstream::Own(upstream) = &mut config.upstream else { panic!("it has no name") };
+    upstream.on_unread = on_unread;
     gate_of(config, rules).await
 }
 

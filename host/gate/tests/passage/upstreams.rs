@@ -12,8 +12,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{
-    Client, EMAIL, REDACT_EMAIL, Running, Upstream, chat, email_token, gate_of, json_answer, once, policy,
-    post, says,
+    Client, EMAIL, REDACT_EMAIL, Running, Upstream, chat, email_token, gate_of, gate_with_files, json_answer,
+    once, policy, post, says,
 };
 
 fn named(name: &str, upstream: &Upstream) -> NamedUpstream {
@@ -216,12 +216,7 @@ async fn a_file_that_nobody_can_look_into_has_one_verdict_wherever_it_stands() {
     ];
     for on_unread in OnUnread::ALL {
         let first = Upstream::silent().await;
-        let mut config = GateConfig::new(first.url().parse().unwrap());
-        let leafgate_gate::FirstUpstream::Own(upstream) = &mut config.upstream else {
-            panic!("it has no name")
-        };
-        upstream.on_unread = on_unread;
-        let gate = gate_of(config, REDACT_EMAIL).await;
+        let gate = gate_with_files(REDACT_EMAIL, &first.url(), on_unread).await;
         let expected = if on_unread == OnUnread::Pass { 200 } else { 415 };
         for (path, body) in &bodies {
             let answer = once(&gate, post(path, body.to_string())).await;

@@ -1,7 +1,7 @@
 //! What completions say: content, refusal and reasoning of each choice, as servers name them, and what tools are called
 //! with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use leafgate_tree::{Document, NodeId};
 use serde_json::{Value, json};
@@ -49,6 +49,8 @@ const FUNCTION_CALL: usize = 0;
 pub(super) struct CompletionReader {
     /// The ids of the calls of each choice that have begun in a stream, in order.
     begun: BTreeMap<usize, Vec<String>>,
+    /// The calls of a stream that have their name.
+    named: BTreeSet<TextPlace>,
 }
 
 /// In which member of a choice a message stands.
@@ -171,7 +173,7 @@ impl CompletionReader {
         if let Some(function) = answer.present(message, "function_call") {
             let said_of =
                 function_says(answer, (function, None), function, ("arguments", Form::JsonText), form);
-            said.extend(said_of.into_iter().map(|call| Said::Call(place(FUNCTION_CALL, 0), call)));
+            said.extend(self.calls(answer, place(FUNCTION_CALL, 0), said_of, form));
         }
         for (at, call) in answer.elements(message, "tool_calls").into_iter().enumerate() {
             if !answer.is_object(call) {
@@ -180,8 +182,26 @@ impl CompletionReader {
             }
             let number = if form == Message::Delta { self.number(answer, choice, call) } else { at };
             let said_of = call_says(answer, call, form);
-            said.extend(said_of.into_iter().map(|call| Said::Call(place(TOOL_CALLS, number), call)));
+            said.extend(self.calls(answer, place(TOOL_CALLS, number), said_of, form));
         }
+    }
+
+    /// What is said of a call. Of a name that comes in two pieces, some clients take the first, and some both.
+    fn calls(
+        &mut self,
+        answer: &Reading<'_>,
+        place: TextPlace,
+        said: Vec<CallSaid>,
+        form: Message,
+    ) -> impl Iterator<Item = Said> + use<> {
+        let is_named = |said: &CallSaid| match said {
+            CallSaid::Begins(called) | CallSaid::Whole(called, _) => matches!(called.tool, Tool::Named(_)),
+            CallSaid::More(_) | CallSaid::Again(_) | CallSaid::End => false,
+        };
+        if form == Message::Delta && said.iter().any(is_named) && !self.named.insert(place) {
+            answer.is_read_differently();
+        }
+        said.into_iter().map(move |call| Said::Call(place, call))
     }
 
     /// Which call of its choice a piece goes on with: the one of its index, without one that of its id, without that the
