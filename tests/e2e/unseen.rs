@@ -42,7 +42,10 @@ fn invariant_3_no_leaf_unseen() {
     }
     setup.still_serves();
     assert!(wrong.is_empty(), "{} positions (status, requests, reached):\n{}", wrong.len(), wrong.join("\n"));
-    // Two requests that every clone has, or fifty more beside them.
-    let least = if recordings::fixtures().is_some() { 500 } else { 20 };
-    assert!(redacted > least && blocked > least, "fewer positions than the recordings have");
+    // Requests that every clone has, or fifty more beside them.
+    let least = if recordings::fixtures().is_some() { 200 } else { 20 };
+    assert!(
+        redacted > least && blocked > least,
+        "{redacted} and {blocked} positions: the recordings have more"
+    );
 }

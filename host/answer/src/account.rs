@@ -209,7 +209,7 @@ impl Account {
             CallSaid::More(leaf) => self.calls.get_mut(&place).is_some_and(|call| {
                 let more = text(reading, leaf);
                 call.arguments.push_str(&more);
-                more.is_empty() || !call.is_whole
+                more.is_empty() || !(call.is_whole || call.name.is_empty())
             }),
             CallSaid::End => true,
         }

@@ -190,6 +190,9 @@ pub(super) const OTHERWISE: &[(&str, &str)] = &[
     ("vscode on", "its gate outlives the test"),
     ("vscode off", "it reads the settings of editors alone"),
     ("vscode status", "it reads the settings of editors alone"),
+    ("policy new", "it reads no text, and writes into the user's own folder"),
+    ("off", "it takes a span alone, and what is found meanwhile would leave"),
+    ("on", "it takes nothing"),
 ];
 
 /// What calls name.

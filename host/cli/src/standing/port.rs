@@ -3,12 +3,17 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use leafgate_config::{Settings, Source};
 use leafgate_gate::listen_address;
 
 use super::MayMove;
+
+/// For how long a gate may hold its port after its end.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Where it will listen.
 pub(super) struct Place {
@@ -48,10 +53,18 @@ pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: MayMove) 
     Ok(Place { address, moved: Some(taken) })
 }
 
+/// Whether an address can be listened on, now or in a moment: of a gate that ends, the system lets go its lock before its sockets,
+/// and nothing tells of these.
 fn is_free(address: SocketAddr) -> anyhow::Result<bool> {
-    match TcpListener::bind(address) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("nothing can listen on {address}")),
+    let asked = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Ok(_) => return Ok(true),
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                return Err(error).with_context(|| format!("nothing can listen on {address}"));
+            }
+            Err(_) if asked.elapsed() > MOMENT => return Ok(false),
+            Err(_) => thread::sleep(MOMENT / 20),
+        }
     }
 }

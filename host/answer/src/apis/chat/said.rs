@@ -182,6 +182,17 @@ impl CompletionReader {
             }
             let number = if form == Message::Delta { self.number(answer, choice, call) } else { at };
             let said_of = call_says(answer, call, form);
+            // Some clients go on with the last call, whatever the index is.
+            let is_last = form != Message::Delta
+                || self.begun.get(&choice).is_none_or(|begun| number + 1 == begun.len());
+            let says = |call: &CallSaid| match call {
+                CallSaid::More(_) => !answer.is_empty(Said::Call(place(TOOL_CALLS, number), *call)),
+                CallSaid::Whole(..) => true,
+                CallSaid::Begins(_) | CallSaid::Again(_) | CallSaid::End => false,
+            };
+            if !is_last && said_of.iter().any(says) {
+                answer.is_read_differently();
+            }
             said.extend(self.calls(answer, place(TOOL_CALLS, number), said_of, form));
         }
     }
