@@ -153,6 +153,10 @@ impl Account {
             Said::Id(_) => true,
             Said::Item(at, kind) => {
                 let kind = text(reading, kind);
+                // Some clients join items as they are announced, and some by their index.
+                if self.items.keys().last().is_some_and(|last| at < *last) && !self.items.contains_key(&at) {
+                    return false;
+                }
                 *self.items.entry(at).or_insert_with(|| kind.clone()) == kind
             }
             Said::More(place, leaf) | Said::Shown(place, leaf) => {

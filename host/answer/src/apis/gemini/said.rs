@@ -99,12 +99,12 @@ impl ContentReader {
     /// What one answer says. A candidate that finishes has said all; it goes on with its text from
     /// event to event.
     fn piece_says(&mut self, answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
+        let candidates = answer.elements(piece, "candidates").into_iter().enumerate();
+        let candidates: Vec<_> =
+            candidates.map(|(at, node)| (answer.index(node, "index").unwrap_or(at), node)).collect();
+        answer.are_distinct(candidates.iter().map(|(choice, _)| *choice));
         let mut said = Vec::new();
-        for (choice, candidate) in answer.elements(piece, "candidates").into_iter().enumerate() {
-            // Google's libraries show the first one of each event, whatever its index is.
-            if answer.index(candidate, "index").is_some_and(|index| index != choice) {
-                answer.is_read_differently();
-            }
+        for (choice, candidate) in candidates {
             let content = answer.present(candidate, "content");
             let parts = content.map(|content| answer.elements(content, "parts")).unwrap_or_default();
             said.extend(parts.iter().filter_map(|&part| part_says(answer, choice, part)));
