@@ -5,7 +5,7 @@
 //! item and response. Restored are all of them alike, so that it does not matter which of them a
 //! client reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use leafgate_tree::{Document, NodeId};
 
@@ -27,6 +27,8 @@ pub(super) struct ResponseReader {
     sealed: bool,
     /// Which item of a stream an id names.
     ids: BTreeMap<String, usize>,
+    /// The items that were announced.
+    added: BTreeSet<usize>,
 }
 
 /// Whether a text is all there is, is said, or said again.
@@ -58,7 +60,13 @@ impl Says for ResponseReader {
                 let texts = response.map(|response| self.in_response(event, response, Saying::First));
                 name(event, response).into_iter().chain(texts.unwrap_or_default()).collect()
             }
-            "response.output_item.added" => self.in_item_event(event, item, Saying::First),
+            "response.output_item.added" => {
+                // Announced twice, it is two items to some clients.
+                if event.index(root, "output_index").is_some_and(|index| !self.added.insert(index)) {
+                    event.is_read_differently();
+                }
+                self.in_item_event(event, item, Saying::First)
+            }
             "response.output_item.done" => {
                 let mut said = self.in_item_event(event, item, Saying::Again);
                 said.push(Said::End(0, Position::end_of(item)));
@@ -123,7 +131,7 @@ impl Says for ResponseReader {
 
 impl ResponseReader {
     pub(super) fn new(sealed: bool) -> Self {
-        ResponseReader { sealed, ids: BTreeMap::new() }
+        ResponseReader { sealed, ids: BTreeMap::new(), added: BTreeSet::new() }
     }
 
     /// The item that an event is of. Some clients find it by its index and some by its id.
