@@ -1,4 +1,4 @@
-//! Hostile answers of the table, each to the request whose last message names it, behind [`NAMES`].
+//! Hostile answers of the table, each to the request whose last message names it, behind the name of one.
 
 use std::sync::LazyLock;
 
