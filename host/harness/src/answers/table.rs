@@ -10,9 +10,9 @@ use crate::clients::Api;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Guarded {
-    /// A call of [`TOOL`](super::TOOL), or of any tool with [`WORD`](super::WORD).
+    /// A call of [`TOOL`](super::TOOL), or of any tool with [`WORD`].
     Calls,
-    /// [`WORD`](super::WORD) in a text.
+    /// [`WORD`] in a text.
     Texts,
     /// A value in the place of [`TOKEN`], in a link or in a call.
     Values,
