@@ -141,13 +141,19 @@ impl HeldAnswer {
     /// again at the end, all of them.
     #[must_use]
     pub fn texts(&self) -> Vec<Vec<NodeId>> {
-        let passed = self.passed.as_ref().filter(|_| self.api != Api::Responses);
+        let passed = self.passed.as_ref().filter(|_| !self.says_texts_again());
         let is_left = |leaf: &NodeId| {
             let went = passed.and_then(|passed| passed.pointer(&self.answer.pointer(*leaf))?.as_str());
             went != Some(&self.answer.text(*leaf))
         };
         let left = |run: &Vec<NodeId>| run.iter().copied().filter(is_left).collect::<Vec<_>>();
         self.answer.texts().iter().map(left).filter(|run| !run.is_empty()).collect()
+    }
+
+    /// Returns whether [`texts`](Self::texts) has what went on, too, since the API says it again at the end.
+    #[must_use]
+    pub fn says_texts_again(&self) -> bool {
+        self.api == Api::Responses
     }
 
     /// Returns the events that are left to send of an answer that was changed behind what went on;

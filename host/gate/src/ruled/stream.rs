@@ -253,7 +253,11 @@ impl Judging {
     fn decide(&mut self, held: HeldAnswer) -> Deciding {
         let (shared, ruling) = (Arc::clone(&self.shared), Arc::clone(&self.ruling));
         let (progress, as_it_came) = (Arc::clone(&self.progress), self.held.split().freeze());
-        let told = self.told.take().unwrap_or_default();
+        let mut told = self.told.take().unwrap_or_default();
+        // What is said again is judged from its beginning, and goes on with nothing.
+        if held.says_texts_again() {
+            told.tail.clear();
+        }
         Box::pin(async move {
             match shared.ruled(&ruling, held.answer.clone(), held.texts(), told, &progress).await? {
                 Ruled::Unchanged => Ok(as_it_came),
