@@ -1,7 +1,6 @@
 //! A gate before a recording upstream, and what tests ask of the pair.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use leafgate_tests::gate::Gate;
@@ -79,10 +78,7 @@ impl Setup {
 /// A policy folder with one rule file, whose rules are alone unless they say otherwise.
 pub(crate) fn policy(rules: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    if !rules.contains("extends") {
-        fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
+    leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
     folder
 }
 

@@ -1,7 +1,22 @@
-//! Policies of any size, to see how cost grows with the number of rules.
+//! Policies of tests: folders whose rules are alone, and rules of any number, to see how cost grows with it.
+
+use std::io;
+use std::path::Path;
 
 /// The text that the one rule with something to do finds, in a policy of four rules or more.
 pub const FOUND: &str = "CASE-0003-17";
+
+/// Writes a rule file into a policy folder. Unless it says what it extends, no built-in rules act beneath its own.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn write_alone(folder: &Path, rules: &str) -> io::Result<()> {
+    std::fs::write(folder.join("rules.toml"), rules)?;
+    if rules.contains("extends =") {
+        return Ok(());
+    }
+    std::fs::write(folder.join("alone.toml"), "extends = 'none'\n")
+}
 
 /// Returns a rule file in which a tenth of the rules replaces by a regular expression, and of the
 /// others a third blocks by tool, a third by what a text holds, and a third goes by path.

@@ -121,11 +121,7 @@ fn whole_path(policy: &Policy, vault: &Vault, body: Bytes) -> Bytes {
 
 fn policy(written: Mixture, rules: usize) -> Policy {
     let folder = tempfile::tempdir().unwrap();
-    let text = written(rules);
-    if !text.contains("extends") {
-        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
-    std::fs::write(folder.path().join("rules.toml"), text).unwrap();
+    leafgate_harness::rules::write_alone(folder.path(), &written(rules)).unwrap();
     Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap()
 }
 

@@ -118,10 +118,7 @@ fn body(format: Format) -> &'static str {
 static POLICIES: LazyLock<[Arc<Policy>; 3]> = LazyLock::new(|| {
     [CALLS, TEXTS, PROFILE].map(|rules| {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-        if !rules.contains("extends") {
-            std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-        }
+        leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
         Arc::new(Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap())
     })
 });

@@ -334,8 +334,7 @@ async fn upstream(next: Next) -> SocketAddr {
 impl House {
     async fn open(rules: Rules, upstream: SocketAddr) -> House {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("rules.toml"), rules.file()).unwrap();
-        std::fs::write(folder.path().join("alone.toml"), "extends = \"none\"\n").unwrap();
+        leafgate_harness::rules::write_alone(folder.path(), &rules.file()).unwrap();
         let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
         let policy = policy.unwrap_or_else(|error| panic!("{error}"));
         let mut config = GateConfig::new(format!("http://{upstream}").parse().unwrap());

@@ -192,10 +192,7 @@ pub(crate) fn policy(rules: &str) -> Arc<Policy> {
         return Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
     }
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    if !rules.contains("extends") {
-        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
+    leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
     let loaded = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
     Arc::new(loaded.unwrap_or_else(|error| panic!("{error}")))
 }

@@ -55,10 +55,7 @@ fn load(folder: &Path) -> Policy {
 async fn house(rules: &str) -> (House, TempDir, Arc<Mutex<Vec<Option<String>>>>) {
     let house = House::with(rules, Reply::echo(), |_| {}).await;
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    if !rules.contains("extends") {
-        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
+    leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
     let asked = Arc::<Mutex<Vec<_>>>::default();
     house.gate.write_exceptions(Folder { path: folder.path().to_owned(), asked: Arc::clone(&asked) });
     (house, folder, asked)

@@ -87,10 +87,7 @@ const SEEN: &str = "\t\"all is well\"";
 /// The bytes of the text, and what a request with it costs.
 fn work_under(rules: &str) -> (usize, Work) {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    if !rules.contains("extends") {
-        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
+    leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
     for plugin in ["names.wasm", "paths.wasm", "lines.wasm"] {
         std::fs::write(folder.path().join(plugin), "").unwrap();
     }

@@ -34,10 +34,7 @@ fn policy() -> Policy {
 
 fn load(rules: &str) -> Policy {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    if !rules.contains("extends") {
-        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
+    leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
     Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap()
 }
 

@@ -43,10 +43,7 @@ fn of_no_meaning(key: &str) -> Option<&'static str> {
 /// The lines on which something is wrong.
 fn wrong_lines(text: &str) -> BTreeSet<usize> {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), text).unwrap();
-    if !text.contains("extends") {
-        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
+    leafgate_harness::rules::write_alone(folder.path(), text).unwrap();
     let source = PolicySource::Folder(folder.path().to_owned());
     let error = Policy::load_at(&source, &NoPlugins, SystemTime::UNIX_EPOCH).unwrap_err();
     error.diagnostics().iter().map(|diagnostic| diagnostic.line).collect()

@@ -65,8 +65,7 @@ fn parse(body: bytes::Bytes) -> Arc<Document> {
 
 fn case() -> Case {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
-    std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    leafgate_harness::rules::write_alone(folder.path(), RULES).unwrap();
     let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap();
     let paused = policy.evaluate(parse(BODY.into()), &Context::default(), &vault());
     assert_eq!(rules(&paused.verdict), BTreeSet::from(["mails".to_owned()]));

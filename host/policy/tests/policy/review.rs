@@ -43,8 +43,7 @@ struct Case {
 
 fn paused() -> Case {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
-    std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    leafgate_harness::rules::write_alone(folder.path(), RULES).unwrap();
     let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins).unwrap();
     let vault = vault();
     let document = Document::parse(BODY.into(), Format::OpenaiChat, &Limits::default()).unwrap();

@@ -186,10 +186,7 @@ impl Plugin for Fake {
 /// A folder with one rule file and an empty file for each plugin.
 pub(crate) fn folder(rules: &str, fakes: &Fakes) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    if !rules.contains("extends =") {
-        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
+    leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
     for name in fakes.0.keys() {
         std::fs::write(folder.path().join(format!("{name}.wasm")), "").unwrap();
     }

@@ -103,10 +103,7 @@ file = "first-lines.wasm"
 config = {{ lines = {lines} }}
 "#
     );
-    std::fs::write(folder.path().join("rules.toml"), &rules).unwrap();
-    if !rules.contains("extends") {
-        std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
-    }
+    leafgate_harness::rules::write_alone(folder.path(), &rules).unwrap();
     std::fs::write(folder.path().join("first-lines.wasm"), "").unwrap();
     Arc::new(Policy::load(&PolicySource::Folder(folder.path().to_owned()), &Loader).unwrap())
 }

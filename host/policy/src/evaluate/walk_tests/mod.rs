@@ -34,8 +34,7 @@ fn both<T>(run: impl Fn() -> T) -> [T; 2] {
 
 fn policy(rules: &str) -> Policy {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.toml"), rules).unwrap();
-    std::fs::write(folder.path().join("alone.toml"), "extends = 'none'\n").unwrap();
+    leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
     std::fs::write(folder.path().join("edits.wasm"), "").unwrap();
     Policy::load(&PolicySource::Folder(folder.path().to_owned()), &Plugins)
         .unwrap_or_else(|error| panic!("{error}\n{rules}"))
