@@ -60,10 +60,9 @@ pub(crate) fn unread(body: &[u8], boundary: &str) -> Result<Vec<(usize, &'static
             return Err(Refusal::too_large(format!("a form of more than {MAX_PARTS} parts is refused")));
         }
         match FileKind::of(content) {
-            FileKind::Unread(name) => unread.push((number, name)),
             // All of it is looked at, and so its last character is not cut.
             FileKind::Text if std::str::from_utf8(content).is_err() => unread.push((number, "cut text")),
-            FileKind::Text | FileKind::Media => {}
+            kind => unread.extend(kind.unread().map(|name| (number, name))),
         }
     }
     Ok(unread)

@@ -12,8 +12,10 @@ pub enum FileKind {
     Text,
     /// A picture, a sound or a film.
     Media,
-    /// Nothing that can be looked into as it is, by its name with an article.
-    Unread(&'static str),
+    /// One whose text is packed: what it is, with an article.
+    Packed(&'static str),
+    /// No kind that is known, and no text.
+    Unknown,
 }
 
 /// Of a file in base64, so many characters say what it is.
@@ -55,10 +57,20 @@ impl FileKind {
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
         match PACKED.iter().find(|(magic, _)| head.starts_with(magic)) {
-            Some((_, name)) => FileKind::Unread(name),
+            Some((_, name)) => FileKind::Packed(name),
             None if is_media(head) => FileKind::Media,
             None if is_text(head) => FileKind::Text,
-            None => FileKind::Unread("a file of a kind that is not known"),
+            None => FileKind::Unknown,
+        }
+    }
+
+    /// Returns what a file is that cannot be looked into as it is, with an article.
+    #[must_use]
+    pub fn unread(self) -> Option<&'static str> {
+        match self {
+            FileKind::Packed(name) => Some(name),
+            FileKind::Unknown => Some("a file of a kind that is not known"),
+            FileKind::Text | FileKind::Media => None,
         }
     }
 }
@@ -162,14 +174,9 @@ pub(crate) fn packed<'t>(
         false => text,
     };
     match FileKind::of(&head(payload)?) {
-        FileKind::Unread(name) if is_packed(name) => Some(name),
-        FileKind::Unread(_) | FileKind::Text | FileKind::Media => None,
+        FileKind::Packed(name) => Some(name),
+        FileKind::Unknown | FileKind::Text | FileKind::Media => None,
     }
-}
-
-/// Whether a file of this name is known as one whose text is packed.
-pub(crate) fn is_packed(name: &str) -> bool {
-    PACKED.iter().any(|(_, known)| *known == name)
 }
 
 /// Returns what a text in base64 spells at its beginning; `None` where it is none.
@@ -226,7 +233,7 @@ mod tests {
                 b"BM",
             ] {
                 let file = [before, hidden].concat();
-                assert!(matches!(FileKind::of(&file), FileKind::Unread(_)), "{file:?}");
+                assert!(FileKind::of(&file).unread().is_some(), "{file:?}");
             }
         }
     }

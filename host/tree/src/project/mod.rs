@@ -22,7 +22,7 @@ use std::sync::Arc;
 use crate::exchange::ExchangeGroups;
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
-use crate::media::{self, FileKind};
+use crate::media::FileKind;
 use crate::node::{Kind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
@@ -162,11 +162,11 @@ impl<'i> Projector<'i> {
     fn access_of_file(&mut self, node: NodeId) -> Access {
         let is_text = self.body.scalar(node) == Some(ValueType::Text);
         let file = is_text.then(|| access::file(&self.body.content_text(node))).flatten();
-        let Some(FileKind::Unread(name)) = file else {
-            return if file.is_some() { Access::Opaque } else { Access::Open };
-        };
-        self.projection.unread.push((node, name));
-        if media::is_packed(name) { Access::Opaque } else { Access::Open }
+        self.projection.unread.extend(file.and_then(FileKind::unread).map(|name| (node, name)));
+        match file {
+            Some(FileKind::Media | FileKind::Packed(_)) => Access::Opaque,
+            None | Some(FileKind::Text | FileKind::Unknown) => Access::Open,
+        }
     }
 
     /// Adds a section below a message or a part of one, with the message's role and place.
