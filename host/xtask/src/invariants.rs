@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::sources::Test;
 
 /// How many invariants there are.
-const COUNT: usize = 12;
+pub(crate) const COUNT: usize = 12;
 
 /// Returns the tests of each invariant. Fails where one has none.
 pub(crate) fn of(tests: &[Test]) -> Result<BTreeMap<usize, Vec<String>>> {

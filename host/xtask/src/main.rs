@@ -14,6 +14,8 @@ mod fuzz;
 mod invariants;
 mod javascript;
 mod kit;
+#[cfg(test)]
+mod map;
 mod paths;
 mod ran;
 mod requirements;
