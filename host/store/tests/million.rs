@@ -1,5 +1,5 @@
 //! Pages of a log of a million requests, where there is time to make one (`LEAFGATE_SOAK`), else of a small
-//! one. What is measured here stands in `host/ARCHITECTURE.md`; that no page walks the whole log is tested
+//! one. What is measured here stands in `docs/measured.md`; that no page walks the whole log is tested
 //! beside the schema.
 
 use std::time::{Duration, Instant};

@@ -30,8 +30,10 @@ const CODE: [&str; 8] = [
 ];
 
 /// Text for people.
-const PROSE: [&str; 3] = [
-    include_str!("../../../host/ARCHITECTURE.md"),
+const PROSE: [&str; 5] = [
+    include_str!("../../../host/policy/RULES.md"),
+    include_str!("../../../host/REQUIREMENTS.md"),
+    include_str!("../../../plugins/README.md"),
     include_str!("../../../README.md"),
     include_str!("../../../CONTRIBUTING.md"),
 ];
