@@ -4,6 +4,9 @@
 //! the gate's HTTP code cannot hide behind the same fault here. `cargo xtask demo` tells its story with the same kit.
 //!
 //! What it must not do: wait by sleeping, or pass quietly where something that a test needs is missing.
+//!
+//! Beside it `e2e` has a module for each promise. `clients` has the official libraries, and agents as npm has them, unmodified but for
+//! their base URL, before a model of few rules (`model`); `clients/editors` the same with VS Code in a browser, whose version its lockfile pins.
 
 /// The plugin of the documents compiles.
 #[cfg(doctest)]

@@ -51,6 +51,9 @@
 //!
 //! What it must not do: I/O, read a clock, wait, know HTTP or the bodies of an API. Time comes with
 //! each event, the key of the ids from outside.
+//!
+//! A client gets one answer to a request, so it is answered only when no model is asked: then the calls
+//! of all frames leave together. While it runs them, no deadline of the run goes on.
 
 mod error;
 mod file;

@@ -37,6 +37,10 @@
 //!
 //! What it must not do: I/O, wait, change what goes to the client. It reads a copy. It knows neither
 //! requests nor HTTP.
+//!
+//! Where things are: `hearing` cuts a stream into events, `reading` reads their JSON strictly, the
+//! `said` of each API names texts and calls, and `account` is the one place that says what is odd.
+//! `calls` changes an answer that somebody decides about. An API is a module of `apis`.
 
 mod account;
 mod apis;

@@ -1,5 +1,8 @@
 //! `leafgate`: parses arguments, wires the crates together, prints, and maps outcomes to exit
 //! codes. The decisions are made in the libraries.
+//!
+//! A command is a file, and its arguments stand in `args` or beside it. Whatever a person sees passes
+//! `print`; what no rule redacted passes `masking` first.
 
 mod admin;
 mod agents;

@@ -16,6 +16,20 @@
 //!
 //! It knows no JSON, no rules and no tokens: who calls it decides which leaf to look at and what to
 //! do with a finding.
+//!
+//! Where things are:
+//!
+//! - `packs/services.toml` has tokens by their prefix, `places.toml` passwords by their place,
+//!   `secrets.toml` names and older rows of both, `pii.toml` personal data. A row is read by `pack`.
+//! - A text is read once for the keywords of all rows (`prefilter`, `literals`); `lead` turns most
+//!   places away before a regex is asked, and `reads` bounds what regexes read. `reference` finds the
+//!   same the slow way, in tests.
+//! - What a value looks like: `value` by rules, `score` where they leave it open, `documented` by what
+//!   its service says. `placeholder`, `published` and `publishable` are what is no secret.
+//! - Numbers that no pattern describes: `phone`, `identity`, `numbers`, with words beside them (`cues`).
+//! - `decode` undoes encodings; `known` finds values that somebody named, before any pattern.
+//! - A seed phrase is found behind its name alone: to ask it of every twelve words costs more than all
+//!   else.
 
 mod beside;
 mod block;

@@ -18,6 +18,14 @@
 //!
 //! What it must not know: detectors, rules, how a plugin runs. It opens no socket but its listeners' and the upstream's, and reads no
 //! file but the system's certificates.
+//!
+//! Where things are:
+//!
+//! - `gate` is the way of a request; `judge` judges one body without I/O. An API is a folder in `apis`,
+//!   and no driver knows an API by name.
+//! - `pending` owns the desk, `admin` serves what people and scripts ask. `session` names conversations.
+//! - `ruled` judges answers, `restore` puts values back, `team` runs agents, `flow` sends what a profile made.
+//! - Every bound has a name, by which settings set it (`limits.<name>`) and refusals cite it; defaults and reasons stand in `config`.
 
 mod admin;
 mod agent;

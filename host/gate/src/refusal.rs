@@ -8,6 +8,8 @@
 //! SDKs retry 408, 409, 429 and 5xx and read 401 and 403 as a failed login. A refusal would be the same the next time, so it carries
 //! `x-should-retry: false`, which the official SDKs honour. Only trouble that may pass leaves that header out: with the upstream, and
 //! with too many bodies at a time.
+//!
+//! So what rules refuse is a 400.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};

@@ -3,6 +3,8 @@
 //! It is judged anew there, from the body that came, by the policy of that upstream, and never sent on
 //! a second time. Its client knows nothing of that place, so what the header shows the first one stays
 //! behind: only fields and parameters of a short list go along, and none of them can be a credential.
+//!
+//! A list of what goes along cannot forget the name of somebody's own token; a list of what stays could.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,6 +10,8 @@
 //! An input is a body; bytes behind its first NUL (which no JSON holds) choose what is done to it. See [`Input`].
 //!
 //! This crate is for development. Its panics print what they compared, texts of the input included: no product code depends on it.
+//!
+//! What a fuzzer finds becomes a test with a name, here or beside the code at fault.
 
 pub mod answers;
 mod bodies;

@@ -9,6 +9,19 @@
 //! What it must not do: HTTP, clocks that decide anything, randomness, files after loading. It
 //! knows plugins only by the traits of [`plugin`]; what runs them is `leafgate-wasm`. Text of a
 //! request appears in no error, report or `Debug` output of this crate.
+//!
+//! Where things are:
+//!
+//! - `file` reads rule files in two stages: `raw` is what they say, `compile` what the engine needs,
+//!   and nothing else reads the former. `RULES.md` is the reference of the language; a test holds it
+//!   to the keys that are read.
+//! - `evaluate` has a file for each phase, and an action belongs to one phase (`rule`). Every text goes
+//!   through `evaluate::search`; `redact` acts on what is found, `fixed` holds what cannot be replaced.
+//! - Rules are many and leaves are many, so no rule walks all leaves: `lookup` puts together what all
+//!   rules look for, `evaluate::candidates` makes of it the leaves that a rule is asked about.
+//! - `memo` remembers what detectors said, for one generation.
+//! - `rule_tests` judges the requests of a folder `tests`; `examples` tries a rule's own when it loads.
+//! - Exceptions are in force or not from the moment of the load on, which the caller gives.
 
 mod agents;
 pub mod answers;

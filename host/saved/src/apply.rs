@@ -1,6 +1,9 @@
 //! Saved edits made on a draft, each only where it certainly means the same.
 //!
 //! Where that is, `find.rs` says. What does not fit is [`Drift`], and nothing is written for it.
+//!
+//! Who saved an edit asked not to be asked, so one that does not fit is left out, where a replayed one
+//! holds the request; [`OnDrift::Pause`](crate::OnDrift::Pause) has the turn wait.
 
 use std::collections::BTreeSet;
 

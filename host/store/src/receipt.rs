@@ -9,6 +9,8 @@
 //! guessed.
 //!
 //! What no file can show is that its log went on after it was written.
+//!
+//! Several gates may write one log: each looks up the last receipt within its transaction.
 
 use std::io::{BufRead, Write};
 

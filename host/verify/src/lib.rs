@@ -11,6 +11,8 @@
 //!
 //! What this crate must not do: read policies, know rules or detectors, or depend on
 //! `leafgate-tree`.
+//!
+//! It reads JSON by code of its own, without a library, so that no fault is shared.
 
 pub mod canary;
 pub mod encoding;

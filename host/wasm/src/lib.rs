@@ -26,6 +26,8 @@
 //! This crate knows no rules and no JSON, and it decides nothing: what a fault does to a request is
 //! the policy's business. A plugin of many megabytes compiles for many seconds; load plugins where
 //! that is no harm.
+//!
+//! Tests of plugins ask each one twice, started configured and configured for each call, and compare.
 
 mod answer;
 mod aside;

@@ -1,8 +1,7 @@
-//! Developer tasks: `cargo xtask demo | test [--soak] | clients | editors | plugins | pictures | authors | bench | corpus [--fit] |
-//! fuzz | invariants | requirements`.
+//! Developer tasks; `cargo xtask` lists them.
 //!
 //! Each task says what it does before it does it, and fails where anything differs from what it promises. Nothing here is part of the
-//! product. What needs a gate is in `tests/kit`.
+//! product. It builds in seconds, since it depends on `anyhow` alone; what needs a gate is in `tests/kit`.
 #![expect(clippy::print_stdout, reason = "a developer task talks to its developer")]
 
 mod authors;

@@ -5,6 +5,8 @@
 //! character for character. Anything else holds the request, because the bytes found are not those of the leaf. Media is asked for
 //! its beginning only: it is skipped as long as that is no text. Frozen leaves are not decoded at all: signatures and encrypted
 //! reasoning come from the provider, and go back to it.
+//!
+//! What is encoded as a block is not decoded, redacted and encoded again: only the client knows what its encoding is for.
 
 use std::borrow::Cow;
 use std::ops::Range;

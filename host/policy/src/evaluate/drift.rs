@@ -4,6 +4,9 @@
 //! request: a date, a list of files, a line about billing. What a leaf was first is remembered with
 //! the session, after redaction. A session may have several conversations, of sub-agents and of the
 //! client's own: they are told apart by their model and by the first words of their user.
+//!
+//! A session alone would not do: another agent's prompt in the place of its own is worse than a cache
+//! that misses.
 
 use std::sync::Arc;
 

@@ -4,6 +4,9 @@
 //! What is found there is one value in pieces. Its token stands in the place of the first piece,
 //! and the other pieces go, so that restoring gives back the whole value once. A piece in a leaf
 //! that cannot be redacted holds the request.
+//!
+//! A value that ends exactly at a border may take the first word of the next part with it: what reads
+//! as one word is one value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -3,6 +3,9 @@
 //! The received bytes are shown again by their range, never by a copy: no journal, log or record gets the value. What redaction found
 //! stays hidden in every view of how a text was; only the text as it would leave shows it. A release is an edit, so undo and reset
 //! take it back, and it ends with the draft. Redaction that looks again asks here which stretches a person let go.
+//!
+//! Nothing repeats a release: a capture leaves out texts with one, a replay reports it as a misfit, and the next request is judged
+//! without.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -3,6 +3,8 @@
 //! A format says which parts of a body are sections, what each leaf is and who may change it, how a body is told from others, what its
 //! API demands of an edited request, and how a message is put in. Whatever the rest of the crate needs to know of a format is a method
 //! of [`Spec`], without a default, so that the compiler asks a new format for every answer. No other file names one.
+//!
+//! Two formats may read one body alike, as a chat of plain texts: then they need not be told apart.
 
 mod anthropic_messages;
 mod gemini;
