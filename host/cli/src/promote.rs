@@ -1,4 +1,7 @@
 //! `promote`: a rule that only counted acts from now on, where the log says that it was not wrong.
+//!
+//! Only matches under the generation that the folder loads to count: the log knows rules by their ids
+//! alone, and another folder's rule may have the same.
 
 use std::time::Duration;
 

@@ -4,6 +4,9 @@
 //! Decoding needs a stretch of text to go by, which a short value or one among other bytes is not.
 //! But each character of these alphabets stands for some bits, so all characters but those at the
 //! value's ends say nothing but the value, and are as well known as the value itself.
+//!
+//! Not found is a value of less than 15 bytes in base64 that is broken into lines of eight characters:
+//! two such lines may as well be two words.
 
 use super::{KnownKey, LEAST_KNOWN, PIECE, Print};
 
