@@ -82,13 +82,13 @@ pub(super) fn run(path: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     if file.rules.is_empty() {
         bail!("{} holds no rule: gitleaks writes `[[rules]]` above each", path.display());
     }
-    let lost: Vec<String> =
-        lost(&file.rest).map(|key| format!("the whole file: `{key}` is not taken over")).collect();
-    lost.iter().for_each(|lost| printer.error_line(lost));
+    for key in lost(&file.rest) {
+        printer.error_line(&format!("the whole file: `{key}` is not taken over"));
+    }
     let (all, mut taken) = (file.rules.len(), 0);
     for rule in file.rules {
-        let (id, lost) =
-            (rule.id.clone(), lost(&rule.rest).map(|key| format!("`{key}`")).collect::<Vec<_>>());
+        let id = rule.id.clone();
+        let lost: Vec<_> = lost(&rule.rest).map(|key| format!("`{key}`")).collect();
         match rule.detector() {
             Ok((description, detector)) => {
                 taken += 1;
@@ -177,10 +177,12 @@ fn spell(pattern: &Hir, text: &mut String) -> Option<()> {
         HirKind::Empty | HirKind::Look(_) => {}
         HirKind::Literal(literal) => text.push_str(std::str::from_utf8(&literal.0).ok()?),
         HirKind::Class(Class::Unicode(class)) => {
-            text.push(readable(class.iter().map(|range| (range.start(), range.end())))?)
+            text.push(readable(class.iter().map(|range| (range.start(), range.end())).collect())?)
         }
         HirKind::Class(Class::Bytes(class)) => {
-            text.push(readable(class.iter().map(|range| (range.start().into(), range.end().into())))?);
+            text.push(readable(
+                class.iter().map(|range| (range.start().into(), range.end().into())).collect(),
+            )?);
         }
         HirKind::Repetition(repeated) => (0..repeated.min).try_for_each(|_| spell(&repeated.sub, text))?,
         HirKind::Capture(group) => spell(&group.sub, text)?,
@@ -191,9 +193,9 @@ fn spell(pattern: &Hir, text: &mut String) -> Option<()> {
 }
 
 /// Returns a small letter of a class, else another sign that can be seen, else any.
-fn readable(ranges: impl Iterator<Item = (char, char)> + Clone) -> Option<char> {
+fn readable(ranges: Vec<(char, char)>) -> Option<char> {
     let within = |low: char, high: char| {
-        ranges.clone().find_map(|(start, end)| (start <= high && low <= end).then(|| start.max(low)))
+        ranges.iter().find_map(|(start, end)| (*start <= high && low <= *end).then(|| low.max(*start)))
     };
-    within('a', 'z').or_else(|| within('!', '~')).or_else(|| ranges.clone().next().map(|(start, _)| start))
+    within('a', 'z').or_else(|| within('!', '~')).or_else(|| ranges.first().map(|(start, _)| *start))
 }
