@@ -62,7 +62,6 @@ pub mod rule_tests;
 mod samples;
 mod selector;
 mod shorten;
-mod sieve;
 mod tool_names;
 mod verdict;
 mod work;

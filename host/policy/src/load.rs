@@ -148,22 +148,13 @@ impl Loading {
                 }
             }
         }
-        let named = self.named_rules(folder);
-        let passed_over = listing.passed_over.into_iter().filter(|passed| !named.contains(&passed.path));
-        self.name_passed_over(folder, &passed_over.collect::<Vec<_>>());
+        self.name_passed_over(folder, &listing.passed_over);
         self.apply_extends();
     }
 
     fn of_folder(&mut self, folder: &Path, message: impl Into<String>, hint: &str) {
         let folder = folder.display().to_string();
         self.diagnostics.without_place(Severity::Error, folder, message, Some(hint.to_owned()));
-    }
-
-    /// The files of other scanners' rules that detectors name.
-    fn named_rules(&self, folder: &Path) -> Vec<PathBuf> {
-        let detectors = self.files.iter().flat_map(|read| &read.raw.detectors);
-        let files = detectors.filter_map(|raw| raw.get_ref().gitleaks.as_ref());
-        files.map(|file| folder.join(file.get_ref())).collect()
     }
 
     /// Reports the files that look like rule files and are not read: their author may rely on them.

@@ -21,7 +21,6 @@ use crate::plugin::{
     CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, InvalidAnswer, Plugin,
     PluginFinding, Spent, TransformRequest, World,
 };
-use crate::sieve::Sieve;
 
 /// The pack that they are in.
 pub(crate) const PACK: &str = "own";
@@ -53,8 +52,6 @@ pub(crate) struct OwnDetector {
     /// The keys of values in which it looks; empty where it looks everywhere.
     pub(crate) keys: Vec<Glob>,
     pub(crate) luhn: bool,
-    /// What a rule of another scanner asks of its matches.
-    pub(crate) sieve: Option<Box<Sieve>>,
 }
 
 impl OwnDetector {
@@ -66,12 +63,6 @@ impl OwnDetector {
     /// Returns the spellings in which it looks for a word.
     fn spellings_of(&self, word: &str) -> BTreeSet<String> {
         if self.any_case { spellings(word) } else { BTreeSet::from([word.to_owned()]) }
-    }
-
-    /// The patterns that it looks for: its own, and those of detectors that it must stand beside.
-    fn patterns(&self) -> impl Iterator<Item = &Pattern> {
-        let companions = self.sieve.iter().flat_map(|sieve| &sieve.companions);
-        self.pattern.iter().chain(companions.filter_map(|companion| companion.detector.pattern.as_ref()))
     }
 
     /// Whether a text has what its checks ask for.
@@ -178,12 +169,8 @@ impl OwnSet {
             let Some(pattern) = own.pattern.as_ref().filter(|_| asked[detector] && called[detector]) else {
                 continue;
             };
-            if !own.patterns().all(|pattern| pattern.affords(text, until)) {
+            if !pattern.affords(text, until) {
                 return Err(TooSlow);
-            }
-            if let Some(sieve) = &own.sieve {
-                sieve.each(pattern, text, |secret| found(detector, secret));
-                continue;
             }
             for captures in pattern.captures_iter(text) {
                 let hit = captures.name(VALUE_GROUP).or_else(|| captures.get(0));
@@ -307,7 +294,6 @@ mod tests {
             any_case: false,
             keys: Vec::new(),
             luhn: false,
-            sieve: None,
         };
         let set = OwnSet::new(vec![Arc::new(own)]).unwrap();
         let ask = |text: &str| {

@@ -76,7 +76,6 @@ mod tests {
             any_case,
             keys: Vec::new(),
             luhn: false,
-            sieve: None,
         })])
         .unwrap()
     }

@@ -12,6 +12,13 @@ pub(crate) enum DetectorsCommand {
     List(JsonArgs),
     /// Say what a detector looks for
     Explain(ExplainDetectorArgs),
+    /// Write the rules of a gitleaks or betterleaks file as detectors of a policy
+    ///
+    /// `leafgate detectors import gitleaks.toml > policy/imported.toml`. What a rule asks beyond its pattern is named, rule by rule.
+    Import {
+        /// The file
+        file: PathBuf,
+    },
 }
 
 #[derive(Args)]

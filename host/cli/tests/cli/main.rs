@@ -7,6 +7,7 @@ mod apply;
 mod chat;
 mod compose;
 mod config;
+mod detectors;
 mod except;
 mod explain;
 #[path = "../../../wasm/tests/support/guest.rs"]

@@ -14,7 +14,6 @@ pub(crate) mod detectors;
 pub(crate) mod exceptions;
 pub(crate) mod fields;
 pub(crate) mod flow;
-mod gitleaks;
 #[cfg(test)]
 mod hiding_tests;
 mod idle;

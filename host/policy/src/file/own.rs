@@ -5,19 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, DetectorId, Label};
 use toml::Spanned;
 
-use super::compile::REGEX_SIZE;
 use super::raw::{OneOrMany, RawDetector};
-use super::{Complaints, gitleaks, is_kebab_case, matches, names, useless};
+use super::{Complaints, is_kebab_case, matches, names, useless};
 use crate::bounded::Pattern;
 use crate::diagnostic::{bad_regex, hint_for};
 use crate::own::{OwnDetector, PACK, found_in};
 
+/// Bytes of a compiled pattern: those of other scanners begin with long lists of names.
+const REGEX_SIZE: usize = 10 << 20;
 /// Words that all detectors of a policy may have.
 const MAX_WORDS: usize = 200_000;
 /// Bytes of a file of words.
@@ -33,8 +34,6 @@ const LEAST_KEYWORD: usize = 3;
 #[derive(Debug, Default)]
 pub(crate) struct OwnDetectors {
     all: BTreeMap<String, Arc<OwnDetector>>,
-    /// Ids of tables that name a file of rules, each of which is a detector.
-    files: Vec<String>,
     /// Ids of tables in which something is wrong: no rule that names one is told that it is unknown.
     broken: Vec<String>,
     words: usize,
@@ -45,14 +44,7 @@ impl OwnDetectors {
     pub(crate) fn named(&self, name: &str) -> Vec<Arc<OwnDetector>> {
         match name {
             PACK => self.all.values().cloned().collect(),
-            name => {
-                let of_file = |id: &str| id.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'));
-                self.all
-                    .iter()
-                    .filter(|(id, _)| *id == name || of_file(id))
-                    .map(|(_, own)| Arc::clone(own))
-                    .collect()
-            }
+            name => self.all.get(name).cloned().into_iter().collect(),
         }
     }
 
@@ -63,9 +55,7 @@ impl OwnDetectors {
     /// The names that rules can use.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let pack = (!self.all.is_empty()).then_some(PACK);
-        pack.into_iter()
-            .chain(self.files.iter().map(String::as_str))
-            .chain(self.all.keys().map(String::as_str))
+        pack.into_iter().chain(self.all.keys().map(String::as_str))
     }
 
     /// Compiles one table.
@@ -75,7 +65,7 @@ impl OwnDetectors {
         let raw = raw.get_ref();
         let (id, name) = match id(raw, header.clone(), complaints) {
             Some((id, name)) => {
-                if self.all.contains_key(&name) || self.files.contains(&name) {
+                if self.all.contains_key(&name) {
                     let span = raw.id.as_ref().map_or(header.clone(), Spanned::span);
                     let message = format!("detector `{name}` is declared twice");
                     complaints.error(span, message, "give one of them another id");
@@ -89,13 +79,6 @@ impl OwnDetectors {
                 (DetectorId::new(&format!("{PACK}/{UNNAMED}")).expect("it follows the rule"), name)
             }
         };
-        if let Some(file) = &raw.gitleaks {
-            return self.add_rules(file, raw, name, header, folder, complaints);
-        }
-        if let Some(without) = &raw.without {
-            let hint = "it leaves rules of a `gitleaks` file out";
-            complaints.error(without.span(), "`without` belongs to `gitleaks`", hint);
-        }
         let pattern = pattern(raw, complaints);
         let mut words = words("words", &raw.words, LEAST_WORD, complaints);
         words.extend(file_words(raw, folder, complaints));
@@ -138,114 +121,14 @@ impl OwnDetectors {
             any_case: !raw.case_sensitive.as_ref().is_some_and(|case| *case.get_ref()),
             keys: matches::globs(&raw.keys, "keys", complaints),
             luhn: luhn(raw, complaints),
-            sieve: None,
         });
         if looks {
-            examples(std::slice::from_ref(&own), raw, header, complaints);
+            examples(&own, raw, header, complaints);
         }
         match complaints.diagnostics.errors() == before && raw.broken.is_empty() {
             true => _ = self.all.insert(name, own),
             false => self.broken.push(name),
         }
-    }
-
-    /// Reads the rules of another scanner's file, each as a detector of its own.
-    fn add_rules(
-        &mut self,
-        file: &Spanned<String>,
-        raw: &RawDetector,
-        name: String,
-        header: Range<usize>,
-        folder: &Path,
-        complaints: &mut Complaints<'_>,
-    ) {
-        let before = complaints.diagnostics.errors();
-        refuse_beside_rules(raw, complaints);
-        let (label, confidence) =
-            (rules_label(raw, header.clone(), complaints), rules_confidence(raw, complaints));
-        let left_out = raw.without.as_ref().map(|all| all.get_ref().words(all.span())).unwrap_or_default();
-        let common = gitleaks::Common {
-            id: name.trim_start_matches("own/"),
-            label,
-            confidence,
-            without: left_out.iter().map(|(rule, _)| *rule).collect(),
-        };
-        let all = match rules_text(file, folder) {
-            Ok((path, text)) => {
-                for (rule, span) in left_out.iter().filter(|(rule, _)| !gitleaks::names_rule(&text, rule)) {
-                    complaints.error(span.clone(), format!("the file has no rule `{rule}`"), "take it out");
-                }
-                let file = complaints.diagnostics.add_file_of(folder, &path, text.clone());
-                gitleaks::read(&text, &common, &mut Complaints { file, diagnostics: complaints.diagnostics })
-            }
-            Err((message, hint)) => {
-                complaints.error(file.span(), message, hint);
-                Vec::new()
-            }
-        };
-        if complaints.diagnostics.errors() == before {
-            examples(&all, raw, header, complaints);
-        }
-        if complaints.diagnostics.errors() > before || !raw.broken.is_empty() {
-            return self.broken.push(name);
-        }
-        self.words += all.iter().map(|own| own.keywords.len()).sum::<usize>();
-        self.all.extend(all.into_iter().map(|own| (own.id.as_str().to_owned(), own)));
-        self.files.push(name);
-    }
-}
-
-/// What says what to look for, where a file of rules says it.
-fn refuse_beside_rules(raw: &RawDetector, complaints: &mut Complaints<'_>) {
-    let texts = [("regex", &raw.regex), ("words_file", &raw.words_file)];
-    let lists = [
-        ("keywords", &raw.keywords),
-        ("words", &raw.words),
-        ("names", &raw.names),
-        ("keys", &raw.keys),
-        ("checks", &raw.checks),
-    ];
-    let texts = texts.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?.span())));
-    let lists = lists.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?.span())));
-    let flag = raw.case_sensitive.as_ref().map(|value| ("case_sensitive", value.span()));
-    for (key, span) in texts.chain(lists).chain(flag) {
-        let hint = "write a `[[detector]]` of its own for it";
-        complaints.error(span, format!("`{key}` does not go with `gitleaks`: the file says it"), hint);
-    }
-}
-
-/// The label of what such rules find, where the table gives none.
-fn rules_label(raw: &RawDetector, header: Range<usize>, complaints: &mut Complaints<'_>) -> Label {
-    match &raw.label {
-        Some(_) => label(raw, PACK, header, complaints),
-        None => Label::new("SECRET").expect("it follows the rule"),
-    }
-}
-
-/// Rules that others wrote are known to nobody here.
-fn rules_confidence(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Confidence {
-    match &raw.confidence {
-        Some(_) => confidence(raw, complaints),
-        None => Confidence::Medium,
-    }
-}
-
-/// The text of a file of rules and its name, or what is wrong and what to do.
-fn rules_text(file: &Spanned<String>, folder: &Path) -> Result<(PathBuf, String), (String, &'static str)> {
-    const WHERE: &str = "put it into a folder inside the policy folder: `gitleaks = \"rules/gitleaks.toml\"`";
-    let name = Path::new(file.get_ref());
-    let is_deeper = name.components().filter(|part| matches!(part, Component::Normal(_))).count() > 1;
-    // In the policy folder itself it would be read as a file of our own rules, and elsewhere a running gate would
-    // not see when it changes.
-    if !leafgate_folder::is_inside(name) || !is_deeper || name.extension().is_none_or(|word| word != "toml") {
-        let message = format!("`{}` is no `….toml` of a folder inside the policy folder", file.get_ref());
-        return Err((message, WHERE));
-    }
-    let path = folder.join(name);
-    match leafgate_folder::read(&path, MAX_FILE).map(String::from_utf8) {
-        Ok(Ok(text)) => Ok((path, text)),
-        Ok(Err(_)) => Err((format!("`{}` is not UTF-8", file.get_ref()), "save it as UTF-8")),
-        Err(error) => Err((format!("`{}` cannot be read: {error}", file.get_ref()), WHERE)),
     }
 }
 
@@ -397,31 +280,25 @@ fn file_words(raw: &RawDetector, folder: &Path, complaints: &mut Complaints<'_>)
     words.into_iter().map(|(_, word)| word.to_owned()).collect()
 }
 
-/// What must be found, by any of the detectors, and what must not. One that looks under certain keys is
-/// tried with the first of them.
+/// What must be found, and what must not. A detector that looks under certain keys is tried with the first of them.
 fn examples(
-    all: &[Arc<OwnDetector>],
+    own: &Arc<OwnDetector>,
     raw: &RawDetector,
     header: Range<usize>,
     complaints: &mut Complaints<'_>,
 ) {
-    let by_hand = all.iter().any(|own| own.pattern.is_some() && own.sieve.is_none());
-    if raw.examples.is_none() && by_hand && !raw.broken.contains("examples") {
+    if raw.examples.is_none() && own.pattern.is_some() && !raw.broken.contains("examples") {
         let hint = "a text that it must find keeps it from finding nothing: `examples = [\"CASE-1234\"]`";
         complaints.error(header, "a detector with a `regex` needs `examples`", hint);
     }
-    let key = all
-        .iter()
-        .find_map(|own| own.keys.first())
-        .map(|glob| glob.to_string().replace(['*', '?'], "x"))
-        .unwrap_or_default();
+    let key = own.keys.first().map(|glob| glob.to_string().replace(['*', '?'], "x")).unwrap_or_default();
     for (list, must, message) in [
         (&raw.examples, true, "the detector does not find its example"),
         (&raw.counter_examples, false, "the detector finds its counter-example"),
     ] {
         let Some(list) = list else { continue };
         for (text, span) in list.get_ref().words(list.span()) {
-            if all.iter().any(|own| found_in(own, &key, text)) != must {
+            if found_in(own, &key, text) != must {
                 complaints.error(span, message, "mend the pattern, the words or the example");
             }
         }

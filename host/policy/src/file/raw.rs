@@ -172,8 +172,6 @@ pub(crate) struct RawDetector {
     pub(crate) keywords: Option<Spanned<OneOrMany>>,
     pub(crate) words: Option<Spanned<OneOrMany>>,
     pub(crate) words_file: Option<Spanned<String>>,
-    pub(crate) gitleaks: Option<Spanned<String>>,
-    pub(crate) without: Option<Spanned<OneOrMany>>,
     pub(crate) names: Option<Spanned<OneOrMany>>,
     pub(crate) case_sensitive: Option<Spanned<bool>>,
     pub(crate) keys: Option<Spanned<OneOrMany>>,

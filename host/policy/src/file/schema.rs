@@ -139,8 +139,6 @@ const DETECTOR: &[Key] = &[
     ("keywords", Texts),
     ("words", Texts),
     ("words_file", Text),
-    ("gitleaks", Text),
-    ("without", Texts),
     ("names", Texts),
     ("case_sensitive", Flag),
     ("keys", Texts),

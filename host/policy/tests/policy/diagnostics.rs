@@ -742,15 +742,12 @@ fn a_file_outside_of_the_folder_is_not_quoted() {
         std::os::unix::fs::symlink(to, folder.path().join(name)).unwrap()
     };
     link(home.path().join("diary.toml"), "linked.toml");
-    link(home.path().to_owned(), "below");
     // A mounted folder has its files behind links of its own.
     std::fs::create_dir(folder.path().join("..data")).unwrap();
     std::fs::write(folder.path().join("..data/own.toml"), "[[rule]]\nid = 'own words'\n").unwrap();
     link("..data/own.toml".into(), "own.toml");
-    let detector = "[[detector]]\nid = \"d\"\ngitleaks = \"below/diary.toml\"\n";
-    std::fs::write(folder.path().join("a.toml"), detector).unwrap();
     let said = load_folder(folder.path(), &Fakes::default()).unwrap_err().to_string();
-    assert!(said.contains("linked.toml:1") && said.contains("below/diary.toml:"), "{said}");
+    assert!(said.contains("linked.toml:1"), "{said}");
     assert!(said.contains("own words") && !said.contains("diary'") && !said.contains("another"), "{said}");
 }
 

@@ -25,7 +25,6 @@ mod explain;
 mod explain_request;
 mod flow;
 mod forty;
-mod gitleaks;
 mod insert;
 mod known;
 mod memo;

@@ -1,4 +1,7 @@
-//! `detectors`: which built-in detectors there are, and what each looks for.
+//! `detectors`: which built-in detectors there are, and what each looks for; those of other scanners as a policy's own.
+
+mod go_regex;
+mod import;
 
 use leafgate_detect::{DetectorInfo, Engine, Explanation};
 use serde::Serialize;
@@ -11,6 +14,7 @@ pub(crate) fn run(command: &DetectorsCommand, printer: &mut Printer) -> anyhow::
     match command {
         DetectorsCommand::List(args) => list(args, printer)?,
         DetectorsCommand::Explain(args) => explain(args, printer)?,
+        DetectorsCommand::Import { file } => return import::run(file, printer),
     }
     printer.flush()?;
     Ok(Exit::Done)

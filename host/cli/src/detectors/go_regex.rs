@@ -9,16 +9,24 @@ use std::fmt::Write as _;
 
 use regex_syntax::ast::ClassAsciiKind;
 
-/// Returns the pattern with which Rust finds what Go finds with this one.
-pub(super) fn translated(pattern: &str) -> String {
+/// What a detector calls the group that is the finding.
+pub(super) const VALUE: &str = "value";
+
+/// Returns the pattern with which Rust finds what Go finds with this one. The group of a number, counted from 1, is called [`VALUE`].
+pub(super) fn translated(pattern: &str, value: usize) -> String {
     let chars: Vec<char> = pattern.chars().collect();
-    Translation { chars: &chars, at: 0, out: String::with_capacity(pattern.len() * 2) }.run()
+    let out = String::with_capacity(pattern.len() * 2);
+    Translation { chars: &chars, at: 0, out, groups: 0, value }.run()
 }
 
 struct Translation<'p> {
     chars: &'p [char],
     at: usize,
     out: String,
+    /// Groups that have begun.
+    groups: usize,
+    /// Which of them is the finding.
+    value: usize,
 }
 
 /// One item of a class.
@@ -35,6 +43,7 @@ impl Translation<'_> {
             match c {
                 '\\' => self.escape(),
                 '[' => self.class(),
+                '(' => self.group(),
                 '{' if self.repetition_end().is_none() => {
                     self.at += 1;
                     self.out.push_str(r"\{");
@@ -46,6 +55,20 @@ impl Translation<'_> {
             }
         }
         self.out
+    }
+
+    /// Where a bracket begins: a group that is counted, or one of another kind.
+    fn group(&mut self) {
+        let is_named = matches!((self.peek(2), self.peek(3)), (Some('P'), Some('<')) | (Some('<'), Some(_)));
+        if self.peek(1) == Some('?') && !is_named {
+            return self.write(1, "(");
+        }
+        self.groups += 1;
+        if self.groups != self.value {
+            return self.write(1, "(");
+        }
+        let name = self.chars[self.at..].iter().position(|&c| c == '>').filter(|_| self.peek(1) == Some('?'));
+        self.write(name.map_or(1, |end| end + 1), &format!("(?P<{VALUE}>"));
     }
 
     fn peek(&self, ahead: usize) -> Option<char> {
@@ -296,17 +319,33 @@ mod tests {
             (r"^(?i)k[\W]$", "K-", "kk"),
             (r"^(?P<a>x){2,}?\.$", "xx.", "x."),
         ] {
-            let regex = Regex::new(&translated(pattern)).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            let regex =
+                Regex::new(&translated(pattern, 1)).unwrap_or_else(|error| panic!("{pattern}: {error}"));
             assert!(regex.is_match(matching), "{pattern} in {matching}");
             assert!(!regex.is_match(other), "{pattern} in {other}");
         }
     }
 
     #[test]
+    fn the_group_that_is_the_finding_gets_its_name() {
+        for (pattern, value, text, found) in [
+            (r"key=(\w+)", 1, "key=abc", "abc"),
+            (r"(?i)(?:k|K)=(\w+) (x)", 2, "k=abc x", "x"),
+            (r"[(](a)\((b)", 2, "(a(b", "b"),
+            (r"(?P<name>a)(?<other>b)", 2, "ab", "b"),
+            (r"(?P<name>a)b", 1, "ab", "a"),
+        ] {
+            let regex = Regex::new(&translated(pattern, value)).unwrap();
+            assert_eq!(&regex.captures(text).unwrap()[VALUE], found, "{pattern}");
+        }
+        assert_eq!(translated("ab", 1), "ab");
+    }
+
+    #[test]
     fn what_neither_knows_is_refused_and_nothing_panics() {
         for pattern in [r"\C", r"(a)\1", r"[a-\d]", r"(?=x)", r"[a", r"\", r"\x{zz}", "[[:nosuch:]]", r"\p{"]
         {
-            assert!(Regex::new(&translated(pattern)).is_err(), "{pattern}");
+            assert!(Regex::new(&translated(pattern, 1)).is_err(), "{pattern}");
         }
     }
 }
