@@ -195,7 +195,7 @@ impl Case {
         // Who else has the document knows no more of its calls, and restricts more.
         if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
         {
-            document.know_calls(|id| behind.tool_of(id));
+            document.know_calls(|id| behind.call(id));
         }
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();

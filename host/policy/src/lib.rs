@@ -411,13 +411,6 @@ impl Policy {
         rules.find(|rule| !rule.monitors() && rule.may_apply(context)).map(|rule| &*rule.id)
     }
 
-    /// Returns whether any rule restricts what is of some tools, or a profile lets some of them be called.
-    #[must_use]
-    pub fn restricts_tools(&self) -> bool {
-        let approves = |assembly: &Arc<Assembly>| assembly.approval().is_some();
-        !self.lookup.of_uncertain_tools().is_empty() || self.assemblies.iter().any(approves)
-    }
-
     /// Returns whether any plugin is declared.
     #[must_use]
     pub fn has_plugins(&self) -> bool {
