@@ -277,6 +277,13 @@ impl Policy {
         evaluate::masked_text(self, text, vault)
     }
 
+    /// Returns a request as people see it while it is held: the values that hold it because they cannot be redacted are
+    /// masked, as they came and as they would leave. `None` where none does, and all of the draft may be seen.
+    #[must_use]
+    pub fn veiled(&self, draft: &Draft, recall: &Recall, vault: &Vault) -> Option<Draft> {
+        evaluate::veiled(self, draft, recall, vault)
+    }
+
     /// Returns whether it finds what built-in detectors do not: by detectors of its own, by
     /// plugins, or by values that are known.
     #[must_use]

@@ -54,3 +54,4 @@ mod sections;
 mod support;
 mod tools;
 mod transform;
+mod veiled;
