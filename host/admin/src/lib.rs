@@ -398,9 +398,10 @@ pub struct Pending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
-    /// The body, with tokens in the places of redacted values.
+    /// The body, with tokens in the places of redacted values, and masks for values that hold the turn because they cannot be
+    /// redacted.
     pub body: ShownText,
-    /// Digest of method, upstream, path and these bytes: what [`Resume`] must carry.
+    /// Digest of method, upstream, path and the bytes that would leave: what [`Resume`] must carry.
     pub digest: String,
 }
 

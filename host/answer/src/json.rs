@@ -116,3 +116,12 @@ pub(crate) fn is_same(one: &AnswerText, other: &AnswerText) -> bool {
     };
     one == other || json(one).is_some_and(|one| json(other) == Some(one))
 }
+
+/// Returns how many values there are in a value, itself included.
+pub(crate) fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(elements) => elements.iter().map(count).sum(),
+        Value::Object(members) => members.values().map(count).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}

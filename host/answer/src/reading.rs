@@ -275,16 +275,21 @@ fn is_twin(own: &str, key: &str) -> bool {
 
 /// A value as it is where nobody reads it differently: of two members with one key the last one counts.
 pub(crate) fn value(document: &Document, node: NodeId) -> Value {
+    value_of(document, node, &|_| true)
+}
+
+/// Does what [`value`] does, of the members that are to be kept.
+pub(crate) fn value_of(document: &Document, node: NodeId, keeps: &dyn Fn(NodeId) -> bool) -> Value {
     let mut children = document.children(node).peekable();
     match children.peek().and_then(|&first| document.segment(first)) {
         Some(Segment::Key(_)) => {
             let member = |child| {
                 let key = document.key(child).map(|key| key.text.into_cow().into_owned());
-                (key.unwrap_or_default(), value(document, child))
+                (key.unwrap_or_default(), value_of(document, child, keeps))
             };
-            Value::Object(children.map(member).collect())
+            Value::Object(children.filter(|&child| keeps(child)).map(member).collect())
         }
-        Some(Segment::Index(_)) => children.map(|child| value(document, child)).collect(),
+        Some(Segment::Index(_)) => children.map(|child| value_of(document, child, keeps)).collect(),
         None => match document.leaf(node) {
             Some(leaf) if leaf.value_type() == ValueType::Text => leaf.text().expose().into(),
             _ => serde_json::from_slice(&document.source()[document.body_span(node)]).unwrap_or_default(),

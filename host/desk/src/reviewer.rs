@@ -18,6 +18,9 @@ pub trait Reviewer {
     /// and the text is kept nowhere.
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold>;
 
+    /// Returns the draft as people see it, where it holds what nobody may read; `None` where all of it may be seen.
+    fn veiled(&self, draft: &Draft) -> Option<Draft>;
+
     /// Returns whether anything would keep this body from leaving at once, if it came in the place of
     /// the turn's. Nothing of it is remembered.
     fn asks(&self, body: Document) -> bool;

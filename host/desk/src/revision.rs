@@ -106,7 +106,7 @@ impl<G: Reviewer> Revision<G> {
         let verdict = reviewer.review(&mut draft).map_err(|hold| refused(Box::new(hold)))?;
         let rendering = Rendering::of(&to, &draft);
         let memory = memory(&draft, &rendering, &*reviewer);
-        let extract = Extract::of(&draft);
+        let extract = Extract::of(&draft, &*reviewer);
         let outcome = Outcome { draft, version, verdict, rendering, extract, memory, adds_text };
         Ok(Revised { turn, base, outcome: Some(outcome) })
     }

@@ -9,6 +9,7 @@ use leafgate_policy::{Hold, OnTimeout};
 use leafgate_tree::{Draft, Format};
 
 use crate::holds::TurnHold;
+use crate::reviewer::Reviewer;
 use crate::tick::Tick;
 use crate::turn::{Turn, TurnId};
 use crate::words::FirstWords;
@@ -70,7 +71,9 @@ pub(crate) struct Extract {
 }
 
 impl Extract {
-    pub(crate) fn of(draft: &Draft) -> Self {
+    pub(crate) fn of(draft: &Draft, reviewer: &impl Reviewer) -> Self {
+        let veiled = reviewer.veiled(draft);
+        let draft = veiled.as_ref().unwrap_or(draft);
         let put_in = draft.inserted().map(|inserted| inserted.redacted().len()).sum::<usize>();
         Extract {
             model: model(draft),

@@ -127,7 +127,7 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
         let key = RequestKey { session: Arc::clone(&paused.session), received };
         let question = Question::of(paused.draft.document());
         let model = ModelKey::of(paused.draft.document());
-        let extract = Extract::of(&paused.draft);
+        let extract = Extract::of(&paused.draft, &*paused.reviewer);
         Arrival { key, rendering, question, model, extract, memory, said, repeats: None, paused }
     }
 }

@@ -106,12 +106,17 @@ impl Reservation {
 pub(crate) struct AnswerWeight {
     bytes: usize,
     values: usize,
+    /// Of these, how many are read, and written anew where something changes.
+    read: usize,
     in_text: bool,
     is_escaped: bool,
 }
 
 impl AnswerWeight {
-    /// What is kept of one value: its place in the index, and what is read of it.
+    /// What is kept of one value: its place in the index, which grows by doubling.
+    const PLACE: usize = 80;
+
+    /// What is kept of one value that is read.
     const VALUE: usize = 128;
 
     /// More of a whole answer has come.
@@ -128,20 +133,19 @@ impl AnswerWeight {
         }
     }
 
-    /// An event of so many bytes and values has come.
-    pub(crate) fn add_event(&mut self, bytes: usize, values: usize) {
-        self.bytes += bytes;
-        self.values += values;
+    /// Events of so many bytes have come, of which so many values are kept.
+    pub(crate) fn of_events(bytes: usize, values: usize) -> Self {
+        AnswerWeight { bytes, values, read: values, ..AnswerWeight::default() }
     }
 
-    /// The bytes that came.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+    /// So many of its values are read.
+    pub(crate) fn reads(&mut self, values: usize) {
+        self.read = values;
     }
 
     /// What it takes, where its bytes are there so many times.
     pub(crate) fn total(&self, copies: usize) -> usize {
-        copies * self.bytes + Self::VALUE * self.values
+        copies * self.bytes + Self::PLACE * self.values + (Self::VALUE - Self::PLACE) * self.read
     }
 }
 
@@ -164,7 +168,7 @@ mod tests {
             let mut weight = AnswerWeight::default();
             weight.add(&json[..cut]);
             weight.add(&json[cut..]);
-            assert_eq!(weight.total(2), 2 * json.len() + 6 * AnswerWeight::VALUE, "{cut}");
+            assert_eq!(weight.total(2), 2 * json.len() + 6 * AnswerWeight::PLACE, "{cut}");
         }
     }
 

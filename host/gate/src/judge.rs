@@ -195,7 +195,7 @@ impl Case {
         // Who else has the document knows no more of its calls, and restricts more.
         if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
         {
-            document.know_calls(|id| behind.tool_of(id));
+            document.know_calls(|id| behind.call(id));
         }
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
@@ -309,6 +309,8 @@ impl Case {
             seen.edits = record::edits(&evaluation.draft, &evaluation.recall);
         }
         let Evaluation { draft, verdict, recall, report, .. } = evaluation;
+        let veiled = self.policy.veiled(&draft, &recall, &session.vault);
+        let shown = veiled.as_ref().unwrap_or(&draft);
         if class == TurnClass::Subagent {
             let verdict = match &verdict {
                 Verdict::Forward => SubagentVerdict::Sent,
@@ -316,7 +318,7 @@ impl Case {
                 Verdict::Block(_) | Verdict::Route(_) => SubagentVerdict::Blocked,
             };
             let (session, agent) = (Arc::clone(&session.key), self.called());
-            self.turns.observe(AgentRequest::of(&draft, session, self.title(), agent, verdict));
+            self.turns.observe(AgentRequest::of(shown, session, self.title(), agent, verdict));
         }
         let holds = match verdict {
             Verdict::Forward => None,
@@ -335,7 +337,7 @@ impl Case {
             Ok(ruling) => ruling,
             Err(refusal) => return Judged { outcome: Err(refusal), tally, seen },
         };
-        let (holds, mode) = match (self.turns.ask(&session.key, class, &draft), holds) {
+        let (holds, mode) = match (self.turns.ask(&session.key, class, shown), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
                 let manner = self.manner(draft.document());
@@ -403,7 +405,8 @@ impl Case {
             // where it fits, and nothing is said where it does not.
             if class == TurnClass::Main { saved_holds(&outcomes) } else { Vec::new() }
         });
-        self.turns.note_saved(&session.key, outcomes, &evaluation.draft, class);
+        let veiled = self.policy.veiled(&evaluation.draft, &evaluation.recall, &session.vault);
+        self.turns.note_saved(&session.key, outcomes, veiled.as_ref().unwrap_or(&evaluation.draft), class);
         evaluation
     }
 }

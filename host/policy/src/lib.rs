@@ -289,6 +289,13 @@ impl Policy {
         evaluate::masked_text(self, text, vault)
     }
 
+    /// Returns a request as people see it while it is held: the values that hold it because they cannot be redacted are
+    /// masked, as they came and as they would leave. `None` where none does, and all of the draft may be seen.
+    #[must_use]
+    pub fn veiled(&self, draft: &Draft, recall: &Recall, vault: &Vault) -> Option<Draft> {
+        evaluate::veiled(self, draft, recall, vault)
+    }
+
     /// Returns whether it finds what built-in detectors do not: by detectors of its own, by
     /// plugins, or by values that are known.
     #[must_use]
@@ -421,13 +428,6 @@ impl Policy {
         };
         let mut rules = self.rules.iter().filter(guards);
         rules.find(|rule| !rule.monitors() && rule.may_apply(context)).map(|rule| &*rule.id)
-    }
-
-    /// Returns whether any rule restricts what is of some tools, or a profile lets some of them be called.
-    #[must_use]
-    pub fn restricts_tools(&self) -> bool {
-        let approves = |assembly: &Arc<Assembly>| assembly.approval().is_some();
-        !self.lookup.of_uncertain_tools().is_empty() || self.assemblies.iter().any(approves)
     }
 
     /// Returns whether any plugin is declared.

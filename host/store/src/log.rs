@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::live::SavedCall;
 use crate::pieces::read_ids;
 use crate::schema;
-use crate::store::FILE;
+use crate::store::{FILE, OPENING};
 use crate::work::WrittenEdit;
 
 /// A piece is no larger when it is read: a body has that bound.
@@ -315,7 +315,7 @@ impl Log {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let database = Connection::open_with_flags(&path, flags)?;
-        database.busy_timeout(std::time::Duration::from_secs(5))?;
+        database.busy_timeout(OPENING)?;
         let found = schema::version_of(&database).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => LogError::NoDatabase { path },
             _ => LogError::Sqlite(error),

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::log::{Filter, Log, LogError};
-use crate::store::FILE;
+use crate::store::{FILE, OPENING};
 
 /// Wrong matches that are named.
 const NAMED: usize = 8;
@@ -64,7 +64,7 @@ pub fn mark(folder: &Path, id: i64, rule: Option<&str>, is_right: bool) -> Resul
     Log::open(folder)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut database = Connection::open_with_flags(folder.join(FILE), flags)?;
-    database.busy_timeout(std::time::Duration::from_secs(5))?;
+    database.busy_timeout(OPENING)?;
     let transaction = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let matched: Option<[String; 2]> = transaction
         .query_row("SELECT rules, ruled_by FROM request WHERE id = ?1", [id], |row| {

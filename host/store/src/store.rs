@@ -23,8 +23,12 @@ use crate::writer::Writer;
 /// The file of the database in its folder.
 pub(crate) const FILE: &str = "log.db";
 
-/// How long the writer waits for another process that writes.
+/// How long the writer waits for another process that writes, while requests wait for it.
 const BUSY: Duration = Duration::from_secs(2);
+
+/// How long whoever opens a log waits for one that makes it, or puts in order what a killed one left. Under load that
+/// takes seconds.
+pub(crate) const OPENING: Duration = Duration::from_secs(20);
 
 /// What a store is told when it is opened.
 #[derive(Clone, Debug)]
@@ -272,7 +276,7 @@ fn make_private(folder: &Path, path: &Path) -> Result<(), Why> {
 
 fn connect(path: &Path, required: bool) -> Result<Connection, Why> {
     let mut database = Connection::open(path)?;
-    database.busy_timeout(BUSY)?;
+    database.busy_timeout(OPENING)?;
     if schema::version_of(&database)? == 0 {
         // Removed requests give their bytes back. It has an effect on a new file alone, and takes the
         // lock of a writer on any.
@@ -283,5 +287,6 @@ fn connect(path: &Path, required: bool) -> Result<Connection, Why> {
     database.pragma_update(None, "synchronous", if required { "FULL" } else { "NORMAL" })?;
     database.pragma_update(None, "journal_size_limit", 8 << 20)?;
     schema::migrate(&mut database)?;
+    database.busy_timeout(BUSY)?;
     Ok(database)
 }

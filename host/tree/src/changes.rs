@@ -67,7 +67,7 @@ impl Draft {
             before: self.masked_original(node, &mask),
             after: self.text(node),
         });
-        let leaves = leaves.collect();
+        let leaves = leaves.filter(|leaf| leaf.before.expose() != leaf.after.expose()).collect();
         let deleted = self.left_out().into_iter();
         let deleted = deleted.map(|(node, section)| LeftOut { node, section, authors: of(node) }).collect();
         Changes { leaves, deleted, inserted: self.inserted().collect(), options: self.options().collect() }

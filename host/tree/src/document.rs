@@ -1,7 +1,7 @@
 //! A request body: the index of its bytes, and what its format says about each value.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::kinds::{SectionKind, ValueType};
 use crate::node::NodeId;
 use crate::project::Projection;
 use crate::scan::Limits;
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{CallBefore, NodeType, Section, SectionId};
 
 /// A request body as it was received. Immutable; edits live in a [`crate::Draft`] beside it.
 ///
@@ -181,10 +181,16 @@ impl Document {
         all.map(SectionId::from_index).collect()
     }
 
-    /// Says of which tools results are whose calls stand in no message of this body, by the ids of these calls.
-    pub fn know_calls(&mut self, tool_of: impl Fn(&str) -> Option<Arc<str>>) {
-        for section in self.projection.sections.iter_mut().filter(|section| section.tool.is_none()) {
-            section.tool = section.call_id.as_deref().and_then(&tool_of);
+    /// Says of which calls results are whose calls stand in no message of this body, by the ids of these calls. A result
+    /// whose id a call of the body has is of no other one.
+    pub fn know_calls(&mut self, call_of: impl Fn(&str) -> Option<CallBefore>) {
+        let sections = &mut self.projection.sections;
+        let calls = sections.iter().filter(|section| section.kind == SectionKind::ToolCall);
+        let own: BTreeSet<Arc<str>> = calls.filter_map(|call| call.call_id.clone()).collect();
+        for section in sections.iter_mut().filter(|section| section.tool.is_none()) {
+            let id = section.call_id.as_deref().filter(|id| !own.contains(*id));
+            section.call_before = id.and_then(&call_of);
+            section.tool = section.call_before.as_ref().map(|call| Arc::clone(&call.tool));
         }
     }
 

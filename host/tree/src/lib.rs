@@ -76,6 +76,6 @@ pub use project::Access;
 pub use replay::{BadOperation, Misfit, Replay, ReplayError};
 pub use reread::{Origin, Reread};
 pub use scan::Limits;
-pub use section::{MessageIndex, NodeType, Section, SectionId};
+pub use section::{CallBefore, MessageIndex, NodeType, Section, SectionId};
 pub use text::{LeafText, unescape_deeply};
 pub use validate::Invalid;

@@ -2,6 +2,7 @@
 //!
 //! Sections hold places, never text.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,21 @@ pub enum NodeType {
     RequestOption,
 }
 
+/// What is known of a call that stands in no message of a body.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CallBefore {
+    /// Its tool.
+    pub tool: Arc<str>,
+    /// The name of the file that it reads, as the model spelled it; `None` where that is not certain.
+    pub file: Option<Arc<str>>,
+}
+
+impl fmt::Debug for CallBefore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallBefore({})", self.tool)
+    }
+}
+
 /// One section.
 #[derive(Clone, Debug)]
 pub struct Section {
@@ -86,6 +102,8 @@ pub struct Section {
     pub tool_call_index: Option<usize>,
     /// The tool's name where it is a call, a result or a definition.
     pub tool: Option<Arc<str>>,
+    /// What is known of its call, where it is a result and the call stands in no message of the body.
+    pub call_before: Option<CallBefore>,
     /// Whether it says of itself that it is a call of this tool, and nobody offered that one.
     pub is_doubted: bool,
     /// The id that pairs a call with its result.

@@ -242,8 +242,7 @@ describe("VS Code with a key of one's own, signed out", { timeout: TIMEOUT }, ()
     ["responses", "/v1/responses"],
     ["messages", "/v1/messages"],
   ].map(([api, path]) => {
-    // Responses go on by name: the call whose result holds a value is not said again, so nothing tells of which file the value is.
-    const edits = api === "responses" ? [] : ["replace_string_in_file"];
+    const edits = ["replace_string_in_file"];
     return { vendor: "customendpoint", id: `own-${api}`, name: `own ${api}`, path, edits, goesOn: api === "responses" };
   });
   const own = models.map(({ vendor, id, name, path }) => {

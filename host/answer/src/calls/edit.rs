@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use leafgate_tree::{Document, NodeId, Segment};
 use serde_json::{Map, Value, json};
 
 use crate::apis::Api;
@@ -95,23 +96,18 @@ fn say(message: &mut Map<String, Value>, words: &str) {
     message.insert("content".to_owned(), format!("{said}{gap}{words}").into());
 }
 
-/// Leaves out the probabilities of words of a text.
-pub(super) fn forget_words(api: Api, whole: &mut Value, pointer: &str) {
-    let mut forget = |at: String, with: Value| {
-        if let Some(words) = whole.pointer_mut(&at).filter(|words| !words.is_null()) {
-            *words = with;
-        }
+/// Whether a member of an answer or an event is the probabilities of its words: many times what is said, and nothing that
+/// is left of an answer that was changed.
+pub(super) fn is_probabilities(api: Api, document: &Document, member: NodeId) -> bool {
+    /// Values around the deepest ones; what a call has as arguments lies deeper.
+    const DEEPEST: usize = 5;
+    let own = match api {
+        Api::Chat | Api::Responses => "logprobs",
+        Api::Gemini | Api::CodeAssist => "logprobsResult",
+        Api::Messages => return false,
     };
-    // `/choices/0/message/content` and `/candidates/0/content/parts/1/text` begin alike.
-    let depth = if api == Api::CodeAssist { 4 } else { 3 };
-    let first: String = pointer.split('/').take(depth).collect::<Vec<_>>().join("/");
-    match api {
-        Api::Chat => forget(format!("{first}/logprobs"), Value::Null),
-        Api::Gemini | Api::CodeAssist => forget(format!("{first}/logprobsResult"), Value::Null),
-        Api::Responses => {
-            let part = pointer.rsplit_once('/').map_or("", |(part, _)| part);
-            forget(format!("{part}/logprobs"), json!([]));
-        }
-        Api::Messages => {}
-    }
+    let is_own = matches!(document.segment(member), Some(Segment::Key(key)) if key == own);
+    // Where nobody asked for them stands a null, or an empty list.
+    let is_own = is_own && document.children(member).next().is_some();
+    is_own && std::iter::successors(document.parent(member), |&node| document.parent(node)).count() <= DEEPEST
 }

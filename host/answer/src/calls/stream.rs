@@ -4,20 +4,22 @@
 use leafgate_tree::NodeId;
 use serde_json::Value;
 
-use super::WholeAnswer;
+use super::{WholeAnswer, edit};
 use crate::account::{Account, Heard};
 use crate::apis::{Api, Assembly, Event};
 use crate::json::index;
 use crate::limits::ReadError;
 use crate::loss::{Losses, Lost};
-use crate::reading::value;
+use crate::reading::value_of;
 use crate::said::Said;
 
 /// Takes a stream event by event, as it is passed on.
 pub struct CallStream {
     api: Api,
-    /// All that came.
+    /// All that came, but for the probabilities of words.
     whole: Box<dyn Assembly>,
+    /// How many values that has.
+    values: usize,
     /// What went on to the client, once the rest waits.
     passed: Option<Value>,
     has_passed: bool,
@@ -68,6 +70,7 @@ impl CallStream {
         CallStream {
             api,
             whole: api.wire().assembly(),
+            values: 0,
             passed: None,
             has_passed: false,
             sequence: None,
@@ -82,7 +85,9 @@ impl CallStream {
     /// # Errors
     /// When clients could read it in another way.
     pub fn take(&mut self, heard: &Heard, account: &Account) -> Result<Passing, ReadError> {
-        let event = value(&heard.document, heard.document.root());
+        let keeps = |member| !edit::is_probabilities(self.api, &heard.document, member);
+        let event = value_of(&heard.document, heard.document.root(), &keeps);
+        self.values += crate::json::count(&event);
         if !self.holds && self.begins_to_hold(heard, account) {
             self.holds = true;
             self.passed = if self.has_passed { self.whole.so_far() } else { None };
@@ -103,6 +108,12 @@ impl CallStream {
     fn begins_to_hold(&self, heard: &Heard, account: &Account) -> bool {
         let calls = heard.said.iter().any(|said| matches!(said, Said::Call(..)));
         calls || self.reads && account.begins_unspoken(heard)
+    }
+
+    /// Returns how many values it keeps.
+    #[must_use]
+    pub fn values(&self) -> usize {
+        self.values
     }
 
     /// Whether what comes waits.

@@ -13,7 +13,7 @@ use crate::account::{Account, Heard};
 use crate::apis::Api;
 use crate::beside;
 use crate::limits::ReadError;
-use crate::reading::{Reading, parse, value};
+use crate::reading::{Reading, parse, value_of};
 use crate::said::{Arguments, CallSaid, Called, Form, Said, TextPlace, Tool};
 
 /// An answer that all clients read alike.
@@ -89,14 +89,23 @@ impl WholeAnswer {
         self.document.source()
     }
 
-    /// The answer as a value.
+    /// The answer as a value, but for the probabilities of words.
     #[must_use]
     pub fn json(&self) -> Value {
-        value(&self.document, self.document.root())
+        let keeps = |member| !edit::is_probabilities(self.api, &self.document, member);
+        value_of(&self.document, self.document.root(), &keeps)
     }
 
-    /// Returns the answer with other texts at some places, and with these calls in the place of its own. What spells a
-    /// changed text once more beside it, the probabilities of its words, is left out.
+    /// Returns how many values that has.
+    #[must_use]
+    pub fn values(&self) -> usize {
+        let all = (0..self.document.node_count()).map(NodeId::from_index);
+        let left_out = all.filter(|&node| edit::is_probabilities(self.api, &self.document, node));
+        self.document.node_count() - left_out.map(|node| self.document.subtree(node).len()).sum::<usize>()
+    }
+
+    /// Returns the answer with other texts at some places, and with these calls in the place of its own. The
+    /// probabilities of words are left out: they spell what was changed once more.
     ///
     /// # Errors
     /// [`CallError`].
@@ -129,7 +138,6 @@ impl WholeAnswer {
         for (leaf, text) in texts {
             put(*leaf, text.as_str().into());
         }
-        texts.iter().for_each(|(leaf, _)| edit::forget_words(self.api, &mut whole, &self.pointer(*leaf)));
         Ok(whole)
     }
 

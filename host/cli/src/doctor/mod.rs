@@ -117,7 +117,11 @@ fn gates(runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
 fn off(status: &Status) -> Option<Finding> {
     let text = "it is switched off: everything passes as it comes, and no rule looks at it";
     let finding = Finding::new(&status.listen, State::Warning, text);
-    (!status.enabled).then(|| finding.hint("set `enabled = true`, and start the gate anew"))
+    let hint = match status.mode.as_ref().and_then(|mode| mode.off_seconds) {
+        Some(_) => "`leafgate on` has the policy look again",
+        None => "set `enabled = true`, and start the gate anew",
+    };
+    (!status.enabled).then(|| finding.hint(hint))
 }
 
 async fn upstreams(status: &Status) -> Vec<Finding> {
@@ -244,6 +248,8 @@ fn steadiness(known: Known, one: &[u8], other: &[u8]) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_admin::ModeView;
+
     use super::*;
 
     #[test]
@@ -258,6 +264,11 @@ mod tests {
         assert!(!off.text.contains("own"), "{}", off.text);
         let status = Status { enabled: false, ..Status::default() };
         assert!(super::off(&status).unwrap().text.contains("switched off"));
+        let mode = |off_seconds| Some(ModeView { off_seconds, ..ModeView::default() });
+        for (seconds, hint) in [(Some(9), "leafgate on"), (None, "enabled = true")] {
+            let said = super::off(&Status { mode: mode(seconds), ..status.clone() }).unwrap();
+            assert!(said.hint.as_ref().is_some_and(|said| said.contains(hint)), "{said:?}");
+        }
         assert_eq!(super::off(&Status { enabled: true, ..status }), None);
     }
 

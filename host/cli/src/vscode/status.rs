@@ -15,6 +15,7 @@ use crate::admin::AdminClient;
 use crate::args::JsonArgs;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
+use crate::status::why_off;
 use crate::{client, standing};
 
 /// What no setting leads through a gate.
@@ -81,7 +82,7 @@ impl Report {
             let status = AdminClient::new(gate)?.status();
             Ok(match status {
                 Err(error) => Some(error.message),
-                Ok(status) if !status.enabled => Some("it is switched off (setting `enabled`)".to_owned()),
+                Ok(status) if !status.enabled => Some(format!("it is {}", why_off(&status))),
                 Ok(status) if status.policy.source == client::NO_POLICY => {
                     Some("it has no policy".to_owned())
                 }

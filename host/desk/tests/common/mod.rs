@@ -44,6 +44,10 @@ impl Reviewer for Words {
         Ok(verdict(draft))
     }
 
+    fn veiled(&self, _: &Draft) -> Option<Draft> {
+        None
+    }
+
     fn asks(&self, body: Document) -> bool {
         self.generation == ASKS_ALWAYS || verdict(&Draft::new(Arc::new(body))) != Verdict::Forward
     }

@@ -270,10 +270,10 @@ async fn carry_out(
         AdminCall::Outline(turn) => {
             let query = OutlineQuery::parse(parts.uri.query())?;
             let snapshot = gate.turns.snapshot(turn)?;
-            let outline = move || outline::outline(&snapshot.draft, snapshot.version, &query);
+            let outline = move || outline::outline(&snapshot.shown(), snapshot.version, &query);
             Ok(answer::json(&gate.on_blocking_pool(outline).await??))
         }
-        AdminCall::Diff(turn) => show(gate, turn, |snapshot| view::diff(&snapshot.draft)).await,
+        AdminCall::Diff(turn) => show(gate, turn, |snapshot| view::diff(&snapshot.shown())).await,
         AdminCall::Payload(turn) => show(gate, turn, |snapshot| view::payload(&snapshot)).await,
         AdminCall::Edit(turn) => edit(gate, turn, read(&command)?).await,
         AdminCall::Pin(turn) => pin(gate, turn, read(&command)?).await,
@@ -285,7 +285,7 @@ async fn carry_out(
         }
         AdminCall::Preview(turn) => {
             let first = gate.turns.preview_limit();
-            show(gate, turn, move |snapshot| view::preview(&snapshot.draft, first)).await
+            show(gate, turn, move |snapshot| view::preview(&snapshot.shown(), first)).await
         }
         AdminCall::Capture(turn) => saved::capture(gate, turn, read(&command)?).await,
         AdminCall::Saved => saved::list(gate).await,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use leafgate_admin::{ErrorCode, OutlineNode, OutlineType, OutlineView, ShownText};
 use leafgate_detect::percent_decoded;
-use leafgate_tree::{Document, Draft, LeafKind, NodeId, SectionId, Segment};
+use leafgate_tree::{Document, Draft, LeafKind, NodeId, SectionId, Segment, display_mask};
 
 use super::answer::Failure;
 
@@ -54,7 +54,7 @@ pub(super) fn outline(draft: &Draft, version: u64, query: &OutlineQuery) -> Resu
         .map_err(|error| Failure::new(ErrorCode::NotFound, error.to_string()))?;
     let named = within_budget(draft, root, query.entries);
     let sections = sections_by_node(document);
-    let changed: BTreeSet<NodeId> = draft.changed_leaves().collect();
+    let changed: BTreeSet<NodeId> = draft.changes(display_mask).leaves.iter().map(|leaf| leaf.node).collect();
     let mut left_out = 0;
     let nodes = named.iter().map(|(&node, &depth)| {
         let children = children(draft, node);

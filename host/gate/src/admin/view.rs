@@ -1,7 +1,8 @@
 //! A turn as a person sees it, and what a person says about it.
 //!
 //! All of it is computed from the draft, of which the bytes that would leave are computed too. Texts have passed redaction; what stood
-//! there before is masked. Paths are those of the present order, pointers those of the body as received, which edits go by.
+//! there before is masked, and so is what holds the turn because it cannot be redacted. Paths are those of the present order, pointers
+//! those of the body as received, which edits go by.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,7 +21,12 @@ use crate::pending::Snapshot;
 
 /// A turn in full.
 pub(super) fn turn(snapshot: &Snapshot) -> TurnView {
-    let draft = &*snapshot.draft;
+    of_shown(snapshot, &snapshot.shown())
+}
+
+/// A turn in full, of whose request people see `draft`.
+pub(super) fn of_shown(snapshot: &Snapshot, draft: &Draft) -> TurnView {
+    let stands = &*snapshot.draft;
     let pinned = pinned(draft, &snapshot.pins);
     TurnView {
         summary: snapshot.summary.clone(),
@@ -28,10 +34,10 @@ pub(super) fn turn(snapshot: &Snapshot) -> TurnView {
         edits: history(draft),
         digest: snapshot.digest.to_string(),
         version: snapshot.version,
-        can_undo: draft.edits().next().is_some(),
-        can_redo: draft.can_redo(),
-        is_dirty: draft.is_dirty(),
-        invalid: draft.validate().err().map(|invalid| invalid.to_string()),
+        can_undo: stands.edits().next().is_some(),
+        can_redo: stands.can_redo(),
+        is_dirty: stands.is_dirty(),
+        invalid: stands.validate().err().map(|invalid| invalid.to_string()),
         notes: snapshot.guard.notes.iter().map(note).collect(),
         pinned: pinned.into_iter().map(|section| draft.section_key(section)).collect(),
         tokens: None,
@@ -60,10 +66,10 @@ fn pinned(draft: &Draft, pins: &[SectionId]) -> Vec<SectionId> {
     pins.iter().copied().chain(by_rule).collect()
 }
 
-/// The very bytes that a resume sends.
+/// The very bytes that a resume sends, with masks for values that hold the turn.
 pub(super) fn payload(snapshot: &Snapshot) -> Payload {
     Payload {
-        body: ShownText::new(String::from_utf8_lossy(&snapshot.body)),
+        body: ShownText::new(String::from_utf8_lossy(&snapshot.shown_body())),
         digest: snapshot.digest.to_string(),
     }
 }
@@ -283,7 +289,7 @@ impl<'d> Calls<'d> {
 /// is left of it.
 fn leaves(draft: &Draft) -> BTreeMap<SectionId, Vec<LeafView>> {
     let document = draft.document();
-    let changed: BTreeSet<_> = draft.changed_leaves().collect();
+    let changed: BTreeSet<_> = draft.changes(display_mask).leaves.iter().map(|leaf| leaf.node).collect();
     let mut leaves: BTreeMap<SectionId, Vec<LeafView>> = BTreeMap::new();
     for leaf in draft.leaves_now().filter_map(|node| document.settable(node)) {
         let Some(section) = leaf.section() else { continue };

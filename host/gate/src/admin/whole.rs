@@ -21,7 +21,7 @@ const ANSWER_TOKENS: [&str; 5] = [
 
 /// A turn with its whole request.
 pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> EditableRequest {
-    let draft = &*snapshot.draft;
+    let draft = &*snapshot.shown();
     let document = draft.document();
     let (came, leaving) = (draft.as_received(), draft.as_leaving());
     let TurnView {
@@ -37,7 +37,7 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
         notes,
         pinned,
         tokens,
-    } = view::turn(snapshot);
+    } = view::of_shown(snapshot, draft);
     sections.iter_mut().for_each(|section| fill(section, draft));
     let system = outermost(document).find(|section| is_system(section)).map(|section| section.node);
     EditableRequest {

@@ -76,12 +76,12 @@ impl Case {
         })
     }
 
-    /// Its conversation, which remembers what rules about tools need to know of what goes on from it.
+    /// Its conversation, which remembers what rules need to know of the calls that results are of.
     fn thread(&self, session: &Arc<str>, document: &Document) -> Thread {
         let thread = self.sessions.thread(session);
-        match self.policy.restricts_tools() {
-            true => thread.remembering(document),
-            false => thread,
+        match self.policy.is_empty() {
+            true => thread,
+            false => thread.remembering(document),
         }
     }
 

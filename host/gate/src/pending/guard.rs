@@ -79,6 +79,10 @@ impl Reviewer for TurnGuard {
         self.policy.review(draft, &self.context(&outside), &self.vault, &self.recall)
     }
 
+    fn veiled(&self, draft: &Draft) -> Option<Draft> {
+        self.policy.veiled(draft, &self.recall, &self.vault)
+    }
+
     fn asks(&self, body: Document) -> bool {
         let (outside, vault) = (self.outside.list(), Vault::new(self.vault.keys().clone()));
         let context = self.context(&outside);

@@ -29,7 +29,7 @@ use bytes::Bytes;
 use leafgate_admin::{Event, Memory, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
     Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, Effects, RequestKey, Revised, Revision, Tick, Title, TurnId,
+    Dismissal, Effect, Effects, RequestKey, Reviewer as _, Revised, Revision, Tick, Title, TurnId,
 };
 use leafgate_tree::{Document, Draft, SectionId};
 use tokio::sync::{oneshot, watch};
@@ -78,8 +78,9 @@ struct State {
 /// A turn as it stood at one moment, to be looked at without holding anything up.
 pub(crate) struct Snapshot {
     pub(crate) summary: TurnSummary,
+    /// The request as it stands, for facts about it: what people see of it is [`Snapshot::shown`].
     pub(crate) draft: Arc<Draft>,
-    pub(crate) body: Bytes,
+    body: Bytes,
     pub(crate) digest: Digest,
     pub(crate) version: u64,
     /// Its name in lists.
@@ -90,6 +91,18 @@ pub(crate) struct Snapshot {
     pub(crate) pins: Vec<SectionId>,
     /// What the turn keeps of its policy.
     pub(crate) guard: Arc<TurnGuard>,
+}
+
+impl Snapshot {
+    /// Returns the request as people see it. It takes as long as the texts are that hold it.
+    pub(crate) fn shown(&self) -> Arc<Draft> {
+        self.guard.veiled(&self.draft).map_or_else(|| Arc::clone(&self.draft), Arc::new)
+    }
+
+    /// Returns the body as people see it.
+    pub(crate) fn shown_body(&self) -> Bytes {
+        self.guard.veiled(&self.draft).map_or_else(|| self.body.clone(), |draft| draft.render())
+    }
 }
 
 impl Turns {

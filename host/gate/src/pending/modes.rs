@@ -83,7 +83,7 @@ impl Turns {
     }
 
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
-    /// what was cancelled. `draft` is what would leave.
+    /// what was cancelled. `draft` is what would leave, as people see it.
     pub(crate) fn ask(&self, session: &str, class: TurnClass, draft: &Draft) -> Answered {
         let words = (class == TurnClass::Main).then(|| FirstWords::of(draft)).flatten();
         let has_cancelled = {

@@ -238,6 +238,18 @@ pub(super) fn named(document: &Document, tool: Tool) -> String {
     }
 }
 
+/// Returns the name of the file that a call reads; `None` where that is not certain.
+pub(super) fn file_read(tool: &str, document: &Document, arguments: Arguments) -> Option<String> {
+    let leaf = match arguments.form {
+        Form::Json => return called::file_read(tool, document, arguments.node),
+        Form::Text => return None,
+        Form::JsonText => document.leaf(arguments.node)?,
+    };
+    let text = leaf.text();
+    let read = parse(Bytes::copy_from_slice(text.expose().as_bytes())).ok()?;
+    called::file_read(tool, &read, read.root())
+}
+
 /// Begins each further line with what begins the first one.
 fn with_lead(lines: &str, lead: &str) -> String {
     let (lines, end) = lines.strip_suffix('\n').map_or((lines, ""), |lines| (lines, "\n"));

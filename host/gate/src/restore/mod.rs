@@ -96,21 +96,32 @@ impl Named {
     fn follow(&mut self, heard: &Heard) {
         for said in &heard.said {
             let Some(thread) = &self.thread else { return };
-            match *said {
-                Said::Id(leaf) => self.is_called(heard.document.leaf(leaf)),
-                Said::Call(_, CallSaid::Begins(called) | CallSaid::Whole(called, _)) => {
-                    let id = called.id.and_then(|id| heard.document.leaf(id));
-                    id.into_iter().for_each(|id| {
-                        thread.called(id.text().expose(), &calls::named(&heard.document, called.tool))
-                    });
+            let (called, arguments) = match *said {
+                Said::Id(leaf) => {
+                    self.is_called(heard.document.leaf(leaf));
+                    continue;
                 }
-                _ => {}
+                Said::Call(_, CallSaid::Begins(called)) => (called, None),
+                Said::Call(_, CallSaid::Whole(called, arguments)) => (called, Some(arguments)),
+                _ => continue,
+            };
+            let Some(id) = called.id.and_then(|id| heard.document.leaf(id)) else { continue };
+            let (id, tool) = (id.text(), calls::named(&heard.document, called.tool));
+            thread.called(id.expose(), &tool);
+            if let Some(arguments) = arguments {
+                let file = calls::file_read(&tool, &heard.document, arguments);
+                thread.reads(id.expose(), file.as_deref());
             }
         }
     }
 
+    /// Forgets what it calls.
+    fn doubt(&self) {
+        self.thread.iter().for_each(Thread::doubt);
+    }
+
     fn is_called(&mut self, name: Option<Leaf<'_>>) {
-        let (Some(name), Some(thread)) = (name, &self.thread) else { return };
+        let (Some(name), Some(thread)) = (name, &mut self.thread) else { return };
         if !std::mem::replace(&mut self.is_named, true) {
             thread.answered(name.text().expose());
         }

@@ -111,21 +111,22 @@ impl EventStream {
                 out.extend_from_slice(bytes);
                 self.at_boundary = true;
             }
-            Step::Feed | Step::Comment | Step::Within | Step::Done | Step::Odd => self.stop(bytes, out),
+            Step::Done => self.stop(bytes, out),
+            Step::Feed | Step::Comment | Step::Within | Step::Odd => self.give_up(bytes, out),
         }
     }
 
     /// Restores in the event that is complete. Events that must come before it are written first.
     fn event(&mut self, heard: Heard, out: &mut BytesMut) {
         if heard.is_odd {
-            return self.stop(b"", out);
+            return self.give_up(b"", out);
         }
         self.thread.follow(&heard);
         let mut draft = Draft::new(heard.document);
         let (account, at_boundary) = (self.hearing.account(), self.at_boundary);
         let Ok(()) = self.speech.hear(&mut draft, &heard.said, |held| add(account, at_boundary, &held, out))
         else {
-            return self.stop(b"", out);
+            return self.give_up(b"", out);
         };
         let event = self.pending.split();
         match draft.is_dirty() {
@@ -139,6 +140,12 @@ impl EventStream {
     #[cfg(test)]
     pub(super) fn has_stopped(&self) -> bool {
         self.stopped
+    }
+
+    /// Stops where nobody knows what a client reads: calls that nobody heard may follow.
+    fn give_up(&mut self, bytes: &[u8], out: &mut BytesMut) {
+        self.thread.doubt();
+        self.stop(bytes, out);
     }
 
     /// Restores nothing any more. What was held leaves, then what was kept, then this.

@@ -44,7 +44,7 @@ struct Judging {
     /// What waits.
     held: BytesMut,
     /// What all events so far take.
-    came: AnswerWeight,
+    came: usize,
     reservation: Reservation,
     deciding: Option<Deciding>,
     over: bool,
@@ -74,7 +74,7 @@ impl Shared {
             texts: (holding == Holding::Unspoken).then(|| Texts::new(self, ruling)),
             told: None,
             held: BytesMut::new(),
-            came: AnswerWeight::default(),
+            came: 0,
             reservation: self.answers.reserve(),
             deciding: None,
             over: false,
@@ -191,9 +191,10 @@ impl Judging {
     fn heard(&mut self, heard: &Heard, passed: &mut BytesMut) -> Result<(), Refusal> {
         let event = self.event.split().freeze();
         let Some(calls) = &mut self.calls else { return Ok(()) };
-        self.came.add_event(event.len(), heard.document.node_count());
+        self.came += event.len();
         let most = self.shared.limits.answer;
-        if self.came.bytes() > most || self.reservation.cover(self.came.total(COPIES)).is_err() {
+        let weight = AnswerWeight::of_events(self.came, calls.values() + heard.document.node_count());
+        if self.came > most || self.reservation.cover(weight.total(COPIES)).is_err() {
             return Err(too_large(most));
         }
         match calls.take(heard, self.hearing.account()).map_err(|error| unreadable(&error))? {

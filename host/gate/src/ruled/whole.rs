@@ -70,6 +70,10 @@ impl Shared {
         }
         let bytes = bytes.freeze();
         let answer = WholeAnswer::read(ruling.answers, bytes.clone()).map_err(|error| unreadable(&error))?;
+        weight.reads(answer.values());
+        if reservation.cover(weight.total(COPIES)).is_err() {
+            return Err(too_large(self.limits.answer));
+        }
         let texts = answer.texts().to_vec();
         let leaves = match self.ruled(ruling, answer, texts, SoFar::default(), progress).await? {
             Ruled::Unchanged => bytes,

@@ -2,24 +2,34 @@
 //! keeps has neither the tools that were offered nor the calls of a result in its next request.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use leafgate_policy::Offered;
-use leafgate_tree::Document;
+use leafgate_tree::{CallBefore, Document};
 
-/// Calls that are remembered of one response.
-const MOST_CALLS: usize = 512;
+/// Bytes that are remembered of the calls of one response: hundreds of ids, tools and names of files.
+const MOST: usize = 64 * 1024;
 
-/// Longer ids and names are none that an API gives.
-const LONGEST: usize = 256;
+/// What remembering one word takes beside its bytes.
+const ENTRY: usize = 64;
 
 /// What is known of one response.
 #[derive(Default)]
 pub(crate) struct Behind {
     offered: Offered,
-    /// The tools of its calls, by their ids; `None` where two have one id.
-    calls: Mutex<BTreeMap<String, Option<Arc<str>>>>,
+    calls: Mutex<Calls>,
 }
+
+/// What is known of calls, by their ids; `None` where two have one id.
+#[derive(Default)]
+struct Calls {
+    tools: Words,
+    /// The names of the files that they read.
+    files: Words,
+    taken: usize,
+}
+
+type Words = BTreeMap<String, Option<Arc<str>>>;
 
 impl Behind {
     /// Of the response to a request, which goes on from what is known of another one.
@@ -38,17 +48,93 @@ impl Behind {
 
     /// A call of it has this id.
     pub(super) fn called(&self, id: &str, tool: &str) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_room = calls.len() < MOST_CALLS && id.len().max(tool.len()) <= LONGEST;
-        match calls.get_mut(id) {
-            Some(known) if known.as_deref() != Some(tool) => *known = None,
-            None if has_room => _ = calls.insert(id.to_owned(), Some(tool.into())),
-            Some(_) | None => {}
+        if !id.is_empty() && !tool.is_empty() {
+            let Calls { tools, taken, .. } = &mut *self.calls();
+            note(tools, taken, id, Some(tool));
         }
     }
 
-    /// Returns the tool of a call; `None` where that is not certain.
-    pub(crate) fn tool_of(&self, call: &str) -> Option<Arc<str>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).get(call).cloned().flatten()
+    /// The call of this id reads this file; `None` where that is not certain.
+    pub(super) fn reads(&self, id: &str, file: Option<&str>) {
+        let Calls { files, taken, .. } = &mut *self.calls();
+        note(files, taken, id, file);
+    }
+
+    /// Nobody knows what it called.
+    pub(super) fn doubt(&self) {
+        *self.calls() = Calls { taken: MOST, ..Calls::default() };
+    }
+
+    /// Returns what is known of a call; `None` where that is not certain.
+    pub(crate) fn call(&self, id: &str) -> Option<CallBefore> {
+        let calls = self.calls();
+        let tool = calls.tools.get(id).cloned().flatten()?;
+        Some(CallBefore { tool, file: calls.files.get(id).cloned().flatten() })
+    }
+
+    /// A panic while the lock is held leaves whole maps behind.
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Remembers a word of a call, as far as there is room.
+fn note(words: &mut Words, taken: &mut usize, id: &str, word: Option<&str>) {
+    if let Some(known) = words.get_mut(id) {
+        if known.as_deref() != word {
+            *known = None;
+        }
+        return;
+    }
+    let takes = ENTRY + id.len() + word.map_or(0, str::len);
+    if *taken + takes <= MOST {
+        *taken += takes;
+        words.insert(id.to_owned(), word.map(Into::into));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_calls_of_one_id_are_none() {
+        let behind = Behind::default();
+        behind.called("a", "read_file");
+        assert!(behind.call("a").is_some_and(|call| &*call.tool == "read_file" && call.file.is_none()));
+        for _ in 0..2 {
+            behind.called("a", "read_file");
+            behind.reads("a", Some("/w/.env"));
+            assert_eq!(behind.call("a").unwrap().file.as_deref(), Some("/w/.env"));
+        }
+        behind.reads("a", Some("/w/b"));
+        assert!(behind.call("a").unwrap().file.is_none());
+        behind.reads("a", Some("/w/.env"));
+        behind.called("a", "Bash");
+        assert!(behind.call("a").is_none());
+        for (first, then) in [(None, Some("/w/.env")), (Some("/w/.env"), None)] {
+            let behind = Behind::default();
+            behind.called("a", "read_file");
+            [first, then].into_iter().for_each(|file| behind.reads("a", file));
+            assert!(behind.call("a").unwrap().file.is_none(), "{first:?}");
+        }
+        behind.called("b", "read_file");
+        behind.doubt();
+        behind.called("c", "read_file");
+        assert!(behind.call("b").is_none() && behind.call("c").is_none());
+    }
+
+    #[test]
+    fn what_is_remembered_has_a_bound() {
+        let behind = Behind::default();
+        let name = "x".repeat(1_000);
+        for id in 0..1_000 {
+            behind.called(&id.to_string(), &name);
+            behind.reads(&id.to_string(), Some(&name));
+        }
+        let calls = behind.calls();
+        let all = calls.tools.values().chain(calls.files.values());
+        let kept: usize = all.map(|word| word.as_ref().map_or(0, |word| word.len())).sum();
+        assert!((MOST / 2..=MOST).contains(&kept), "{kept}");
     }
 }

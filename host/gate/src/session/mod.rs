@@ -227,11 +227,13 @@ impl Sessions {
 
 impl Thread {
     /// A response of this conversation has this id. An id that a conversation has already stays its
-    /// own: an upstream that gives it to another one does not lead the next turn there.
-    pub(crate) fn answered(&self, id: &str) {
+    /// own: an upstream that gives it to another one does not lead the next turn there. What both call
+    /// is remembered as of one.
+    pub(crate) fn answered(&mut self, id: &str) {
         let response = self.sessions.response(&name::follows(id));
         let mut responses = self.sessions.responses.lock().unwrap_or_else(PoisonError::into_inner);
-        responses.get_or_insert(response, || (Arc::clone(&self.key), self.behind.clone()));
+        let known = responses.get_or_insert(response, || (Arc::clone(&self.key), self.behind.clone()));
+        self.behind = self.behind.take().and(known.1.clone());
     }
 
     /// Remembers with its responses what this request offers and what it goes on from, and what they call.
@@ -247,9 +249,17 @@ impl Thread {
 
     /// A response of this conversation calls a tool.
     pub(crate) fn called(&self, id: &str, tool: &str) {
-        if let Some(behind) = &self.behind {
-            behind.called(id, tool);
-        }
+        self.behind.iter().for_each(|behind| behind.called(id, tool));
+    }
+
+    /// That call reads this file; `None` where that is not certain.
+    pub(crate) fn reads(&self, id: &str, file: Option<&str>) {
+        self.behind.iter().for_each(|behind| behind.reads(id, file));
+    }
+
+    /// Nobody knows what its response calls.
+    pub(crate) fn doubt(&self) {
+        self.behind.iter().for_each(|behind| behind.doubt());
     }
 }
 

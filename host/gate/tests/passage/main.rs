@@ -23,6 +23,7 @@ mod recording;
 mod refusals;
 mod routed;
 mod support;
+mod threads;
 mod unread;
 mod upstreams;
 mod wherever;

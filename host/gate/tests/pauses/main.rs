@@ -28,3 +28,4 @@ mod saved;
 mod side;
 mod stream;
 mod support;
+mod veiled;

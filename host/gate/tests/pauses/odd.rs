@@ -142,6 +142,25 @@ async fn a_value_over_a_border_is_found() {
     }
 }
 
+/// P-12: the probabilities of words are many times what is said, and take less than they seem to.
+#[tokio::test]
+async fn an_answer_with_the_probabilities_of_its_words_passes_under_the_default_limits() {
+    let word = json!({ "token": " longer", "logprob": -12.25, "bytes": [32, 108, 111, 110, 103, 101, 114] });
+    let mut top = word.clone();
+    top["top_logprobs"] = vec![word; 20].into();
+    let chunk = json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m-1", "choices": [
+        { "index": 0, "delta": { "content": " longer" }, "logprobs": { "content": [top.clone()] }, "finish_reason": null }] });
+    let whole = json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": " longer".repeat(4_000) },
+        "logprobs": { "content": vec![top; 4_000] }, "finish_reason": "stop" }] });
+    let stream = format!("{}data: [DONE]\n\n", event(&chunk).repeat(4_000));
+    for (rules, streams, sent) in
+        [(BUFFERED, false, whole.to_string()), (BUFFERED, true, stream.clone()), (LIVE, true, stream)]
+    {
+        let told = told(rules, Api::Chat, streams, &sent).await;
+        assert!(told == sent, "{streams}: {}", &told[..told.len().min(400)]);
+    }
+}
+
 /// P-12: small values take many times the bytes that spell them.
 #[tokio::test]
 async fn each_value_counts_against_what_all_answers_may_take() {

@@ -54,14 +54,14 @@ pub struct Stretch {
     pub lead: &'static str,
 }
 
-/// Returns the file that a tool reads; `None` where that is not certain.
+/// Returns the name of the file that a tool reads, as it is spelled; `None` where it is not certain which one is meant.
 #[must_use]
-pub fn read_file(tool: &str, document: &Document, arguments: NodeId) -> Option<FileName> {
+pub fn file_read(tool: &str, document: &Document, arguments: NodeId) -> Option<String> {
     let members = Members::of(document, arguments)?;
     let (key, path) = members.only_one_of(tools::PATHS)?;
     let content = tools::editor_of(tool, key).map_or(&[][..], |editor| editor.content);
     members.are_known(|other| other == key || content.contains(&other)).then_some(())?;
-    FileName::parse(&members.text(path)?)
+    members.text(path).filter(|name| FileName::parse(name).is_some())
 }
 
 /// Returns what a call puts into files, in the order of its arguments; nothing where that is not

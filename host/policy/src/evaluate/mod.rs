@@ -50,6 +50,7 @@ mod subject;
 mod tools;
 mod trace;
 mod transform;
+mod veil;
 #[cfg(test)]
 mod walk_tests;
 mod words;
@@ -101,6 +102,7 @@ pub(crate) use request::facts as request_facts;
 pub(crate) use review::review;
 pub(crate) use saved::evaluate_with_saved;
 pub(crate) use trace::{explain, is_about_any};
+pub(crate) use veil::veiled;
 
 /// Evaluates one request.
 pub(crate) fn evaluate(

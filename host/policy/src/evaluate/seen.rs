@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use leafgate_tree::{NodeId, SectionKind};
-use leafgate_vault::Seen;
+use leafgate_vault::{FileName, Seen};
 
 use super::Run;
 use crate::called;
@@ -16,13 +16,12 @@ impl Run<'_> {
         while let Some(id) = section {
             let at = self.document.section(id);
             if at.kind == SectionKind::ToolResult {
-                let arguments =
-                    self.arguments.get_or_init(|| self.document.tool_arguments()).get(&id).copied();
-                let file = at
-                    .tool
-                    .as_deref()
-                    .zip(arguments)
-                    .and_then(|(tool, arguments)| called::read_file(tool, self.document, arguments));
+                let arguments = self.arguments.get_or_init(|| self.document.tool_arguments()).get(&id);
+                let name = match (at.tool.as_deref(), arguments) {
+                    (Some(tool), Some(&arguments)) => called::file_read(tool, self.document, arguments),
+                    _ => at.call_before.as_ref().and_then(|call| call.file.as_deref().map(str::to_owned)),
+                };
+                let file = name.and_then(|name| FileName::parse(&name));
                 return Arc::new(Seen { tool: at.tool.clone(), file });
             }
             section = at.parent;

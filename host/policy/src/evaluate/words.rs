@@ -7,7 +7,7 @@ use leafgate_tree::{Leaf, NodeId};
 use leafgate_vault::mask;
 
 use super::Run;
-use super::hits::unite;
+use super::hits::{Hit, unite};
 use super::search::Search;
 use super::site::Site;
 use super::subject::Subject;
@@ -81,6 +81,16 @@ impl Run<'_> {
     /// Masks whatever any redact rule of the policy finds in a text, encoded or not; `None` where
     /// it cannot be told.
     pub(super) fn masked(&self, words: &str) -> Option<String> {
+        let mut text = words.to_owned();
+        for hit in self.found_in(words)?.iter().rev() {
+            text.replace_range(hit.range.clone(), &mask(hit.label.as_str()));
+        }
+        Some(text)
+    }
+
+    /// Returns which stretches of a text spell what any redact rule of the policy finds, encoded or not; `None` where it
+    /// cannot be told.
+    pub(super) fn found_in(&self, words: &str) -> Option<Vec<Hit>> {
         let rules = self.all_redact_rules();
         let mut search = Search::new(self);
         search.text(&rules, Subject::new(Site::Elsewhere, words));
@@ -94,11 +104,7 @@ impl Run<'_> {
             hidden.hit.range = hidden.under.at().unwrap_or(0..words.len());
             hits.push(hidden.hit);
         }
-        let mut text = words.to_owned();
-        for hit in unite(hits).iter().rev() {
-            text.replace_range(hit.range.clone(), &mask(hit.label.as_str()));
-        }
-        Some(text)
+        Some(unite(hits))
     }
 }
 

@@ -53,3 +53,4 @@ mod sections;
 mod support;
 mod tools;
 mod transform;
+mod veiled;

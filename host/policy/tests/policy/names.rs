@@ -2,7 +2,7 @@
 //! tool is not certain.
 
 use leafgate_policy::{Context, Offered, Verdict};
-use leafgate_tree::{Document, Format, Limits};
+use leafgate_tree::{CallBefore, Document, Format, Limits};
 use serde_json::{Value, json};
 
 use super::support::*;
@@ -86,7 +86,7 @@ fn a_result_without_its_call_is_of_every_tool_to_what_restricts() {
     assert!(is_blocked(parsed()));
     let knowing = |tool: &str| {
         let mut document = parsed();
-        document.know_calls(|id| (id == "c").then(|| tool.into()));
+        document.know_calls(|id| (id == "c").then(|| CallBefore { tool: tool.into(), file: None }));
         document
     };
     assert!(is_blocked(knowing("Bash")) && !is_blocked(knowing("Read")));

@@ -6,7 +6,10 @@ mod killed;
 mod kit;
 mod session;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use leafgate_desk::{Destination, Digest};
 use leafgate_gate::record::{
@@ -366,6 +369,23 @@ fn a_store_that_is_locked_is_said_and_stops_what_must_be_logged() {
     }
 }
 
+/// Making a log takes seconds on a busy machine.
+#[test]
+fn a_log_opens_once_another_process_has_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
+    std::fs::set_permissions(folder.path().join("log.db"), Permissions::from_mode(0o600)).unwrap();
+    other.execute_batch("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE").unwrap();
+    let (opened, opens) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let folder = folder.path();
+        scope.spawn(move || opened.send(Store::open(StoreConfig::new(folder.to_owned()), keys()).is_ok()));
+        opens.recv_timeout(Duration::from_secs(3)).expect_err("it waits");
+        other.execute_batch("COMMIT").unwrap();
+        assert!(opens.recv().unwrap());
+    });
+}
+
 #[test]
 fn a_request_that_must_be_logged_does_not_leave_once_a_file_of_the_log_is_gone() {
     for gone in ["log.db", "log.db-wal"] {
@@ -455,7 +475,6 @@ fn words_are_found_where_they_were_said_first() {
 
 #[test]
 fn the_files_are_private_and_open_ones_are_refused() {
-    use std::os::unix::fs::PermissionsExt;
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("log");
     let store = open(&folder, |_| ());

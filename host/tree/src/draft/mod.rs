@@ -13,6 +13,7 @@ mod options;
 mod release;
 mod sections;
 mod standing;
+mod veil;
 mod whole;
 
 use deleted::Deleted;

@@ -227,6 +227,7 @@ pub(crate) fn option_section(node: NodeId, parent: Option<SectionId>) -> Section
         content_kind: None,
         tool_call_index: None,
         tool: None,
+        call_before: None,
         is_doubted: false,
         call_id: None,
         exchange: None,
