@@ -11,14 +11,14 @@ use leafgate_admin::Status;
 use leafgate_config::Layer;
 
 use super::child::{NotStarted, Program};
+use super::choice::Running;
 use super::exec::past_proxies;
-use super::reuse::Running;
 use super::{Known, PROVIDERS};
 use crate::args::ExecArgs;
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::settings;
-use crate::standing::{MayMove, Standing};
+use crate::standing::{Need, Standing};
 use crate::vscode::{self, Edition, Report, SettingsFolder, not_seen};
 
 /// Returns the edition that a program is.
@@ -38,7 +38,7 @@ pub(super) fn run(args: &ExecArgs, edition: Edition, printer: &mut Printer) -> a
         Some(folder) => vec![SettingsFolder::at(&folder)],
         None => vscode::installed(Some(edition)),
     };
-    let gate = Standing::lock()?.gate(MayMove::No, printer)?;
+    let gate = Standing::lock()?.gate(Need::Standing, printer)?;
     let report = Report::of(&folders)?;
     if let Some(problem) = report.problem() {
         bail!("{} is not started: {problem}", edition.name);

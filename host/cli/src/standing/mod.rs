@@ -2,37 +2,45 @@
 //!
 //! Editors are led by a URL in their settings, so the gate behind it must be there again at the same
 //! place. It is started when it is first needed, in a session of its own, and goes on when its starter
-//! and its terminal are gone. What is kept of it lies in `standing.json` of the data folder: the port,
-//! and upstreams beside the usual ones. A lock lets one process at a time start or stop it.
+//! and its terminal are gone: as long as a program is behind it that `exec` started ([`clients`]) and a
+//! while longer, or until it is ended where somebody wants it to stand. What is kept of it lies in
+//! `standing.json` of the data folder: the port, and upstreams beside the usual ones. A lock lets one
+//! process at a time start or stop it.
+//!
+//! One that runs with other settings or another build of the program than would be started now is started
+//! anew where nobody is behind it.
 //!
 //! Whoever listens on the port is not taken for it: it is found by its runtime file, which a gate keeps
 //! locked while it runs, and which has the token that its admin API answers to. Another program on the
 //! port is an error, since editors would send to it.
 
+mod clients;
 mod kept;
 mod port;
+mod started;
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use leafgate_admin::{RuntimeFile, Status};
 use leafgate_config::{Layer, Settings};
-use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName};
+use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 use rustix::process::{Pid, Signal, kill_process};
 
+pub(crate) use self::clients::Behind;
 use self::kept::Kept;
 use crate::admin::AdminClient;
 use crate::args::{ConfigArgs, StopArgs};
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::runtime::{self, GateName};
-use crate::serve::{GateSetup, LogTo};
-use crate::vscode::Names;
+use crate::serve::{GateSetup, LogTo, Stop};
+use crate::vscode::{self, Names};
 use crate::{client, home, private, settings};
 
 /// Where its standard error goes: what it says before its log is open, and its panics.
@@ -40,12 +48,16 @@ const ERRORS: &str = "standing.err";
 
 const LOCK: &str = "standing.lock";
 
+/// How long it goes on after the last program where the settings say nothing: who starts the next one in
+/// that time finds the conversations and what was decided in them.
+pub(crate) const GRACE: Duration = Duration::from_secs(10 * 60);
+
 /// How long it may take to end: what is in flight is answered first.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `start`.
 pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
-    let gate = Standing::lock()?.gate(MayMove::No, printer)?;
+    let gate = Standing::lock()?.gate(Need::Standing, printer)?;
     printer
         .line(&format!("{} stands: `leafgate stop` ends it, `leafgate status` shows it", gate.listen()))?;
     printer.flush()?;
@@ -65,9 +77,15 @@ pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exi
             "{pending} requests wait for a person (`leafgate review`): decide about them, or `leafgate stop --force` refuses them"
         );
     }
+    if !args.force && clients::are_there(&standing.data)? {
+        bail!(
+            "programs that `leafgate exec` started are behind it: end them, or `leafgate stop --force` ends it all the same"
+        );
+    }
     standing.end(&gate)?;
+    standing.stay(false)?;
     printer.line(&format!("{} has ended", gate.listen))?;
-    if crate::vscode::is_led(&gate.listen) {
+    if vscode::is_led(&gate.listen) {
         printer.error_line(
             "leafgate: VS Code still leads there, and reaches no model until `leafgate start`; `leafgate vscode off` takes its settings back",
         );
@@ -115,7 +133,7 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
         );
     }
     setup.log = LogTo::File;
-    setup.standing = true;
+    setup.standing = Some(started::with(&settings::load(&ConfigArgs::default(), Layer::default())?)?);
     Ok(setup)
 }
 
@@ -130,11 +148,62 @@ pub(crate) fn detach() {
     let _ = rustix::process::setsid();
 }
 
-/// Whether the gate may stand elsewhere than before: only who leads the editors anew may move it.
+/// Keeps where the gate of this process serves, and has it end when nobody needs it any more. `service`
+/// is the command that starts it anew, where a service keeps it.
+pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()> {
+    let data = home::data_folder()?;
+    let file = runtime::folder()?.join(runtime::file_of(kept::port_of(listen)?));
+    let kept = Kept::read(&data)?;
+    Kept { url: Some(listen.to_owned()), file: Some(file), service, ..kept }.write(&data)
+}
+
+/// Has the gate of this process end when nobody needs it any more.
+pub(crate) fn end_when_idle(gate: Gate, stop: Stop, settings: &Settings) -> anyhow::Result<()> {
+    let grace = settings.time("standing.grace").unwrap_or(GRACE);
+    clients::end_when_idle(&home::data_folder()?, gate, stop, grace)
+}
+
+/// Who needs the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MayMove {
-    Yes,
-    No,
+pub(crate) enum Need {
+    /// Who leads the editors anew, wherever it stands.
+    Editors,
+    /// Who wants it to stand until somebody ends it.
+    Standing,
+    /// A program, as long as it runs.
+    Program,
+}
+
+/// Why a gate that runs is another one than would be started now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Misfit {
+    Upstreams,
+    Settings,
+    Program,
+}
+
+impl Misfit {
+    /// Compares a gate with what it should be.
+    fn of(gate: &RuntimeFile, status: &Status, kept: &Kept) -> anyhow::Result<Option<Misfit>> {
+        let has = |name: &str| status.upstreams.iter().any(|upstream| upstream.name == name);
+        if !kept.upstreams.iter().all(|(_, name)| has(name)) {
+            return Ok(Some(Misfit::Upstreams));
+        }
+        let now = started::with(&settings::load(&ConfigArgs::default(), Layer::default())?)?;
+        Ok(match &gate.started_with {
+            Some(then) if then.settings != now.settings => Some(Misfit::Settings),
+            Some(then) if then.program == now.program => None,
+            _ => Some(Misfit::Program),
+        })
+    }
+
+    fn told(self) -> &'static str {
+        match self {
+            Misfit::Upstreams => "for the models of your own",
+            Misfit::Settings => "for the settings as they are now",
+            Misfit::Program => "as it is another build of leafgate",
+        }
+    }
 }
 
 /// The standing gate, with no other process starting or stopping it.
@@ -158,15 +227,35 @@ impl StandingGate {
 impl Standing {
     /// Waits until no other process starts or stops it.
     pub(crate) fn lock() -> anyhow::Result<Standing> {
-        let data = home::data_folder()?;
+        Standing::lock_in(&home::data_folder()?)
+    }
+
+    fn lock_in(data: &Path) -> anyhow::Result<Standing> {
         let path = data.join(LOCK);
         let lock = || {
-            private::make_folder(&data)?;
+            private::make_folder(data)?;
             let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
             file.lock().map(|()| file)
         };
         let _lock = lock().with_context(|| format!("the lock {} cannot be had", path.display()))?;
-        Ok(Standing { data, _lock })
+        Ok(Standing { data: data.to_owned(), _lock })
+    }
+
+    /// Has it go on as long as the returned value is kept.
+    pub(crate) fn join(self) -> anyhow::Result<Behind> {
+        Behind::join(&self.data)
+    }
+
+    /// Has it stand until it is ended, or no longer than programs are behind it.
+    pub(crate) fn stay(&self, stays: bool) -> anyhow::Result<()> {
+        let kept = Kept::read(&self.data)?;
+        if kept.stays == stays { Ok(()) } else { Kept { stays, ..kept }.write(&self.data) }
+    }
+
+    /// Returns whether it is to stand although no program is behind it.
+    fn stays(&self) -> anyhow::Result<bool> {
+        let kept = Kept::read(&self.data)?;
+        Ok(kept.stays || kept.is_led())
     }
 
     /// Returns its upstreams beside the usual ones.
@@ -180,54 +269,107 @@ impl Standing {
         Kept { upstreams: upstreams.clone(), ..kept }.write(&self.data)
     }
 
-    fn find(&self) -> anyhow::Result<Option<RuntimeFile>> {
+    /// Returns the one that runs.
+    pub(crate) fn find(&self) -> anyhow::Result<Option<RuntimeFile>> {
         find(&Kept::read(&self.data)?)
     }
 
-    /// Returns the gate that runs with all its upstreams, or starts it.
-    pub(crate) fn gate(&self, may_move: MayMove, printer: &mut Printer) -> anyhow::Result<StandingGate> {
+    /// Returns the gate that runs as it would be started now, or starts it.
+    pub(crate) fn gate(&self, need: Need, printer: &mut Printer) -> anyhow::Result<StandingGate> {
         let kept = Kept::read(&self.data)?;
-        if let Some(gate) = self.find()? {
-            let status = ask(&gate)?;
-            let has = |name: &str| status.upstreams.iter().any(|upstream| upstream.name == name);
-            if kept.upstreams.iter().all(|(_, name)| has(name)) {
-                return Ok(StandingGate { status });
-            }
-            if status.pending > 0 {
-                bail!(
-                    "{} must be started anew for the models of your own, and {} requests wait there for a person: decide about them (`leafgate review`), and try again",
-                    gate.listen,
-                    status.pending
-                );
-            }
-            self.end(&gate)?;
+        let running = match self.find()? {
+            Some(gate) => self.usable(&gate, &kept, need, printer)?,
+            None => None,
+        };
+        let status = match running {
+            Some(status) => status,
+            None => self.begin(&kept, need, printer)?,
+        };
+        if need != Need::Program {
+            self.stay(true)?;
         }
-        self.begin(kept, may_move, printer)
+        Ok(StandingGate { status })
     }
 
-    fn begin(&self, kept: Kept, may_move: MayMove, printer: &mut Printer) -> anyhow::Result<StandingGate> {
+    /// Returns how the gate is that runs, or ends it where another one is needed.
+    fn usable(
+        &self,
+        gate: &RuntimeFile,
+        kept: &Kept,
+        need: Need,
+        printer: &mut Printer,
+    ) -> anyhow::Result<Option<Status>> {
+        let status = ask(gate)?;
+        let Some(misfit) = Misfit::of(gate, &status, kept)? else { return Ok(Some(status)) };
+        let (listen, why) = (&gate.listen, misfit.told());
+        match self.hindrance(&status, kept, need)? {
+            None => {
+                printer.error_line(&format!("leafgate: {listen} is started anew {why}"));
+                self.end(gate)?;
+                Ok(None)
+            }
+            // It guards as well as it did.
+            Some(hindrance) if misfit == Misfit::Program => {
+                printer.error_line(&format!(
+                    "leafgate: {listen} should be started anew {why} (it is {}), and {hindrance}",
+                    status.version
+                ));
+                Ok(Some(status))
+            }
+            Some(hindrance) => bail!("{listen} must be started anew {why}, and {hindrance}"),
+        }
+    }
+
+    /// Returns why the gate that runs cannot be started anew.
+    fn hindrance(&self, status: &Status, kept: &Kept, need: Need) -> anyhow::Result<Option<String>> {
+        Ok(if let Some(command) = &kept.service {
+            Some(format!("a service keeps it: `{command}`, and try again"))
+        } else if status.pending > 0 {
+            Some(format!(
+                "{} requests wait there for a person: decide about them (`leafgate review`), and try again",
+                status.pending
+            ))
+        } else if clients::are_there(&self.data)? {
+            Some("programs are behind it: end them, or start this one with `leafgate exec --own`".to_owned())
+        } else if need == Need::Program && self.stays()? {
+            Some(
+                "it stands for others too: `leafgate stop` and `leafgate start`, or start this one with `leafgate exec --own`"
+                    .to_owned(),
+            )
+        } else {
+            None
+        })
+    }
+
+    fn begin(&self, kept: &Kept, need: Need, printer: &mut Printer) -> anyhow::Result<Status> {
         let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
         // Whatever keeps it from starting is said here, and not in a file.
         setup(&settings)?;
-        let place = port::choose(&settings, kept.port()?, may_move)?;
-        let url = self.spawn(&place.address.to_string())?;
-        let file = runtime::folder()?.join(runtime::file_of(kept::port_of(&url)?));
-        Kept { url: Some(url), file: Some(file), ..kept }.write(&self.data)?;
+        let place = port::choose(&settings, kept.port()?, need == Need::Editors || !kept.is_led())?;
+        self.spawn(&place.address.to_string())?;
         let gate = self.find()?.context("the gate that was just started has ended")?;
         if let Some(why) = place.moved {
             printer.error_line(&format!("leafgate: {why}: the gate stands at {} from now on", gate.listen));
         }
-        Ok(StandingGate { status: ask(&gate)? })
+        ask(&gate)
     }
 
     /// Starts it and waits until it serves.
-    fn spawn(&self, listen: &str) -> anyhow::Result<String> {
+    fn spawn(&self, listen: &str) -> anyhow::Result<()> {
         let path = self.data.join(ERRORS);
         let errors = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
         let errors = errors.with_context(|| format!("{} cannot be written", path.display()))?;
         let program = std::env::current_exe().context("this program cannot be found")?;
-        let child = Command::new(program)
+        let mut command = Command::new(program);
+        for name in ["LEAFGATE_DATA_DIR", "LEAFGATE_RUNTIME_DIR", "LEAFGATE_CACHE_DIR"] {
+            if let Some(folder) = home::variable(name) {
+                command.env(name, std::path::absolute(folder)?);
+            }
+        }
+        let child = command
             .args(["run", "--standing", "--listen", listen])
+            // Whoever started this process is told nothing by another one.
+            .env_remove("NOTIFY_SOCKET")
             // Where the starter was may be unmounted while it runs.
             .current_dir(&self.data)
             .stdin(Stdio::null())
@@ -235,18 +377,16 @@ impl Standing {
             .stderr(errors)
             .spawn();
         let mut child = child.context("the gate cannot be started")?;
-        match first_line(&mut child) {
-            Some(url) => Ok(url),
-            None => {
-                let _ = child.wait();
-                let said = std::fs::read_to_string(&path).unwrap_or_default();
-                bail!("the gate has not started ({}): {}", path.display(), said.trim_end())
-            }
+        if first_line(&mut child).is_none() {
+            let _ = child.wait();
+            let said = std::fs::read_to_string(&path).unwrap_or_default();
+            bail!("the gate has not started ({}): {}", path.display(), said.trim_end());
         }
+        Ok(())
     }
 
     /// Ends it, and waits until it has.
-    fn end(&self, gate: &RuntimeFile) -> anyhow::Result<()> {
+    pub(crate) fn end(&self, gate: &RuntimeFile) -> anyhow::Result<()> {
         let pid = i32::try_from(gate.pid).ok().and_then(Pid::from_raw).context("it has no process id")?;
         let file = Kept::read(&self.data)?.file.context("its runtime file is not known")?;
         // The file is locked by its gate alone, so the number is still its own.

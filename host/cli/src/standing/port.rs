@@ -10,8 +10,6 @@ use anyhow::{Context, bail};
 use leafgate_config::{Settings, Source};
 use leafgate_gate::listen_address;
 
-use super::MayMove;
-
 /// For how long a gate may hold its port after its end.
 const MOMENT: Duration = Duration::from_secs(1);
 
@@ -22,11 +20,11 @@ pub(super) struct Place {
     pub(super) moved: Option<String>,
 }
 
-/// Chooses the place.
+/// Chooses the place. Where no editor leads to the last one, the gate may move.
 ///
 /// # Errors
 /// When another program has the port that editors lead to.
-pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: MayMove) -> anyhow::Result<Place> {
+pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: bool) -> anyhow::Result<Place> {
     let configured = listen_address(settings.text("listen").unwrap_or_default())
         .with_context(|| format!("the setting `listen` is wrong ({})", settings.source("listen")))?;
     let is_fixed = settings.source("listen") != Source::Default && configured.port() != 0;
@@ -44,7 +42,7 @@ pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: MayMove) 
             settings.source("listen")
         );
     }
-    if last.is_some() && may_move == MayMove::No {
+    if last.is_some() && !may_move {
         bail!(
             "{taken}, where the gate stood last: what editors send now goes to that program. End it, or have `leafgate vscode on` lead the editors to another port"
         );

@@ -1,26 +1,38 @@
-//! Which running gate a client may be put behind.
+//! Which gate a client is put behind: one that a person named, one of its own, or else the one of the
+//! user, which all share.
+//!
+//! What would judge a client otherwise than the shared gate does is never passed over: options, and what
+//! the environment or the folder adds, have the client get a gate of its own.
 
-use std::sync::Arc;
+use std::path::Path;
 
 use anyhow::bail;
 use leafgate_admin::shown_url;
 use leafgate_admin::{RuntimeFile, Status};
+use leafgate_config::{Settings, Source};
 
-use super::bypass::{self, Counter};
 use super::{Origin, PROVIDERS, Place, Way, text_variable};
 use crate::admin::AdminClient;
+use crate::known::KnownSource;
+use crate::print::Printer;
 use crate::runtime::{self, GateName};
+use crate::saved::SavedFolder;
+use crate::standing::{self, Behind, Need, Standing};
 
 /// The policy that lets everything pass.
 pub(crate) const NO_POLICY: &str = "none";
 
-/// The gates that run.
-pub(super) struct Running(Vec<RuntimeFile>);
+/// The gates that run, and the place of the one of the user, which may stand there again.
+pub(super) struct Running {
+    gates: Vec<RuntimeFile>,
+    last: Option<String>,
+}
 
 impl Running {
     /// Finds them. That none can be found is no reason to start none.
     pub(super) fn find() -> anyhow::Result<Running> {
-        Ok(Running(runtime::find_all(&runtime::folder()?, None).unwrap_or_default()))
+        let gates = runtime::find_running(&runtime::folder()?).unwrap_or_default();
+        Ok(Running { gates, last: standing::last_url()? })
     }
 
     /// Returns the base URL that a variable names, where it leads elsewhere than to a gate.
@@ -31,42 +43,56 @@ impl Running {
     /// Returns the place on a gate that a variable names.
     pub(super) fn place(&self, variable: &str) -> Option<Place> {
         let url = text_variable(variable)?;
-        Place::of(&self.at(&url)?.listen, &url)
+        Place::of(self.at(&url)?, &url)
     }
 
     /// Returns the gate that the environment leads to already, as in a shell that `leafgate env` has
     /// set up.
     fn in_environment(&self) -> Option<&RuntimeFile> {
         let urls = PROVIDERS.iter().filter_map(|provider| text_variable(provider.variable));
-        urls.filter_map(|url| self.at(&url)).next()
+        let led = |url: &String| self.gates.iter().find(|gate| leads(url, &gate.listen));
+        urls.filter_map(|url| led(&url)).next()
     }
 
-    /// Returns the gate that a URL leads to.
-    fn at(&self, url: &str) -> Option<&RuntimeFile> {
-        let leads = |listen: &str| {
-            url.strip_prefix(listen).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.0.iter().find(|gate| leads(&gate.listen))
+    /// Returns where the gate listens that a URL leads to.
+    fn at(&self, url: &str) -> Option<&str> {
+        let places = self.gates.iter().map(|gate| &gate.listen).chain(&self.last);
+        places.map(String::as_str).find(|listen| leads(url, listen))
     }
+}
+
+/// Returns whether a URL leads to what listens there.
+fn leads(url: &str, listen: &str) -> bool {
+    url.strip_prefix(listen).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// What the gate must be.
 pub(super) struct Wanted<'w> {
     /// The gate that was named.
     pub(super) gate: Option<&'w GateName>,
-    /// Whether an upstream was named: where the environment leads does not matter then.
-    pub(super) elsewhere: bool,
+    /// Whether one of its own was asked for, in a word or by an option that says how a gate is to be.
+    pub(super) own: bool,
     /// The policy that was named, as a status names it.
     pub(super) policy: Option<&'w str>,
     /// Where the client's requests must go.
     pub(super) origins: &'w [Origin],
+    pub(super) settings: &'w Settings,
+    /// What is said of the client.
+    pub(super) program: &'w str,
+}
+
+/// The gate that a client is put behind.
+pub(super) enum Choice {
+    /// One that runs, and goes on as long as the client is behind it.
+    Running(Found, Option<Behind>),
+    /// One that is started for the client alone.
+    Own,
 }
 
 /// A gate that serves, and whether a person has chosen it.
 pub(super) struct Found {
     pub(super) status: Status,
     pub(super) by_name: bool,
-    pub(super) counter: Counter,
 }
 
 impl Found {
@@ -99,46 +125,75 @@ impl Found {
         {
             return Some(format!("has another policy, {}", way.policy));
         }
-        // Who gets a gate without asking for one gets one that looks.
-        let looks = |way: &Way<'_>| wanted.policy.is_some() || way.policy != NO_POLICY;
-        match self.by_name {
-            false if !self.status.enabled => Some("is switched off".to_owned()),
-            false if !ways.iter().all(looks) => Some("has no policy".to_owned()),
-            _ => None,
-        }
+        None
     }
 }
 
-/// Returns a running gate that leads where the client's requests must go.
+/// Returns the gate for a client. The one of the user is started where it does not run.
 ///
 /// # Errors
-/// When the gate that was named does not.
-pub(super) fn find(running: &Running, wanted: &Wanted<'_>) -> anyhow::Result<Option<Found>> {
+/// When the gate that was named leads elsewhere, and when the one of the user cannot be had.
+pub(super) fn choose(
+    running: &Running,
+    wanted: &Wanted<'_>,
+    printer: &mut Printer,
+) -> anyhow::Result<Choice> {
     let named = match wanted.gate {
         Some(_) => Some(runtime::find(&runtime::folder()?, wanted.gate)?),
-        None => running.in_environment().filter(|_| !wanted.elsewhere).cloned(),
+        None => running.in_environment().filter(|_| !wanted.own).cloned(),
     };
     if let Some(gate) = named {
-        let found = Found { status: ask(&gate)?, by_name: true, counter: counter(&gate) };
+        // Before it is asked: from then on it goes on.
+        let behind = gate.standing.then(|| Standing::lock()?.join()).transpose()?;
+        let found = Found { status: ask(&gate)?, by_name: true };
         if let Some(why) = found.misfit(wanted) {
             bail!(
                 "the gate at {} {why}: name another one with --gate, or unset what leads to it",
                 gate.listen
             );
         }
-        return Ok(Some(found));
+        return Ok(Choice::Running(found, behind));
     }
-    // Those of other clients end with them.
-    let lasting = running.0.iter().filter(|gate| gate.client.is_none());
-    let asked = lasting
-        .filter_map(|gate| Some(Found { status: ask(gate).ok()?, by_name: false, counter: counter(gate) }));
-    Ok(asked.into_iter().find(|found| found.misfit(wanted).is_none()))
+    if wanted.own {
+        return Ok(Choice::Own);
+    }
+    if let Some(why) = differs(wanted.settings)? {
+        return Ok(own(wanted, &why, printer));
+    }
+    let standing = Standing::lock()?;
+    let found = Found { status: standing.gate(Need::Program, printer)?.status, by_name: false };
+    match found.misfit(wanted) {
+        Some(why) => Ok(own(wanted, &format!("the one that all share {why}"), printer)),
+        None => Ok(Choice::Running(found, Some(standing.join()?))),
+    }
 }
 
-/// Counts what comes by a gate of another process.
-fn counter(gate: &RuntimeFile) -> Counter {
-    let gate = gate.clone();
-    Arc::new(move || ask(&gate).ok().as_ref().map(bypass::judged))
+fn own(wanted: &Wanted<'_>, why: &str, printer: &mut Printer) -> Choice {
+    printer.error_line(&format!("leafgate: {} has a gate of its own: {why}", wanted.program));
+    Choice::Own
+}
+
+/// Returns why the gate that all share would judge a client of this folder and environment otherwise
+/// than one of its own.
+fn differs(settings: &Settings) -> anyhow::Result<Option<String>> {
+    if settings.switch("admin.enabled") == Some(false) {
+        return Ok(Some("the settings switch off the admin API (`admin.enabled`), by which the one that all share is found".to_owned()));
+    }
+    for key in ["policy", "workspace", "agents"] {
+        if let source @ Source::Variable(_) = settings.source(key) {
+            return Ok(Some(format!("{source} names its {key}")));
+        }
+    }
+    let is_named = settings.source("workspace") != Source::Default;
+    Ok(if is_named {
+        None
+    } else if KnownSource::of(settings).reads_workspace()? {
+        Some("`known.files` names files of this folder".to_owned())
+    } else if SavedFolder::has_edits(Path::new("."))? {
+        Some("edits are saved for this folder (`leafgate saved list --workspace .`)".to_owned())
+    } else {
+        None
+    })
 }
 
 fn ask(gate: &RuntimeFile) -> anyhow::Result<Status> {
@@ -152,8 +207,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gate_is_reused_only_where_it_leads_there_and_looks() {
+    fn a_gate_is_used_only_where_it_leads_there_and_has_the_policy_that_was_named() {
         let origins = [Origin::of("anthropic", "https://api.anthropic.com").unwrap()];
+        let settings = Settings::default();
         let status = |upstream: &str, source: &str| Status {
             upstream: upstream.to_owned(),
             policy: PolicyStatus { source: source.to_owned(), ..PolicyStatus::default() },
@@ -161,8 +217,9 @@ mod tests {
             ..Status::default()
         };
         let why = |status: &Status, by_name, policy| {
-            let found = Found { status: status.clone(), by_name, counter: Arc::new(|| None) };
-            found.misfit(&Wanted { gate: None, elsewhere: false, policy, origins: &origins })
+            let (gate, own, program) = (None, false, "x");
+            let wanted = Wanted { gate, own, policy, origins: &origins, settings: &settings, program };
+            Found { status: status.clone(), by_name }.misfit(&wanted)
         };
         let here = |source| status("https://api.anthropic.com", source);
         let with_named = |policy: &str| Status {
@@ -175,28 +232,39 @@ mod tests {
             }],
             ..status("https://a.example", "default")
         };
-        assert_eq!(why(&with_named("/p"), false, Some("/p")), None, "an upstream's own policy looks");
+        assert_eq!(why(&with_named("/p"), true, Some("/p")), None, "an upstream's own policy looks");
         assert_eq!(why(&here("default"), false, None), None);
-        assert_eq!(why(&here("/p"), false, None), None);
-        assert_eq!(why(&here("/p"), false, Some("/p")), None);
+        assert_eq!(why(&here("/p"), true, Some("/p")), None);
         assert_eq!(why(&here("none"), true, None), None, "it was asked for");
-        assert_eq!(why(&here("none"), false, Some("none")), None);
-        let off = Status { enabled: false, ..here("default") };
-        assert_eq!(why(&off, true, None), None, "who named it is told");
         let own = status("http://127.0.0.1:8000", "default");
         assert_eq!(why(&own, true, None), None, "it may speak any API");
         for (status, by_name, policy) in [
-            (here("none"), false, None),
-            (here("/p"), false, Some("default")),
+            (here("/p"), true, Some("default")),
             (status("https://api.openai.com", "default"), false, None),
             (status("https://api.openai.com", "default"), true, None),
             (own, false, None),
-            (off, false, None),
-            (with_named("none"), false, None),
             (with_named("/p"), true, Some("default")),
         ] {
             assert!(why(&status, by_name, policy).is_some(), "{policy:?}");
         }
+    }
+
+    #[test]
+    fn a_policy_that_the_environment_names_is_no_other_programs() {
+        let settings = |variables: &[(&'static str, &'static str)]| {
+            let mut settings =
+                Settings::of([leafgate_config::Layer::of_environment(variables.iter().copied()).unwrap()]);
+            settings.default_to("workspace", ".".into());
+            settings
+        };
+        assert_eq!(differs(&settings(&[("LEAFGATE_LOG", "warn")])).unwrap(), None);
+        for variable in ["LEAFGATE_POLICY", "LEAFGATE_WORKSPACE", "LEAFGATE_AGENTS"] {
+            let why = differs(&settings(&[(variable, "rules")])).unwrap().unwrap();
+            assert!(why.contains(variable), "{why}");
+        }
+        // The folder of the test has a manifest.
+        let why = differs(&settings(&[("LEAFGATE_KNOWN_FILES", "Cargo.*")])).unwrap();
+        assert!(why.is_some_and(|why| why.contains("known.files")));
     }
 
     #[test]
@@ -207,16 +275,16 @@ mod tests {
             admin: String::new(),
             token: String::new(),
             listen,
-            client: None,
-            standing: false,
+            ..RuntimeFile::default()
         };
-        let running = Running(vec![gate]);
+        let running = Running { gates: vec![gate], last: Some("http://127.0.0.1:42".to_owned()) };
         for (url, leads) in [
             ("http://127.0.0.1:41", true),
             ("http://127.0.0.1:41/v1", true),
             ("http://127.0.0.1:4141/v1", false),
             ("https://api.openai.com/v1", false),
             ("http://127.0.0.1:41/u/other/v1", true),
+            ("http://127.0.0.1:42/v1", true),
         ] {
             assert_eq!(running.at(url).is_some(), leads, "{url}");
         }
