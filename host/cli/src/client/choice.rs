@@ -154,28 +154,44 @@ pub(super) fn choose(
         }
         return Ok(Choice::Running(found, behind));
     }
-    if wanted.own {
-        return Ok(Choice::Own);
+    let why_own = if wanted.own { None } else { differs(wanted)? };
+    if let Some(why) = &why_own {
+        printer.error_line(&format!("leafgate: {} has a gate of its own: {why}", wanted.program));
     }
-    if let Some(why) = differs(wanted.settings)? {
-        return Ok(own(wanted, &why, printer));
+    if wanted.own || why_own.is_some() {
+        // Another gate has no such place, and its upstream would get keys for another one.
+        if let Some(place) = wanted.origins.iter().find_map(|origin| origin.place.as_ref()) {
+            bail!(
+                "the environment leads to {}, a place on another gate: unset what does, or name an upstream with --upstream",
+                place.url()
+            );
+        }
+        return Ok(Choice::Own);
     }
     let standing = Standing::lock()?;
     let found = Found { status: standing.gate(Need::Program, printer)?.status, by_name: false };
-    match found.misfit(wanted) {
-        Some(why) => Ok(own(wanted, &format!("the one that all share {why}"), printer)),
-        None => Ok(Choice::Running(found, Some(standing.join()?))),
+    if let Some(why) = found.misfit(wanted) {
+        bail!("the gate at {} {why}: unset what leads there", found.status.listen);
     }
-}
-
-fn own(wanted: &Wanted<'_>, why: &str, printer: &mut Printer) -> Choice {
-    printer.error_line(&format!("leafgate: {} has a gate of its own: {why}", wanted.program));
-    Choice::Own
+    Ok(Choice::Running(found, Some(standing.join()?)))
 }
 
 /// Returns why the gate that all share would judge a client of this folder and environment otherwise
-/// than one of its own.
-fn differs(settings: &Settings) -> anyhow::Result<Option<String>> {
+/// than one of its own, or not lead where it asks.
+fn differs(wanted: &Wanted<'_>) -> anyhow::Result<Option<String>> {
+    if let Some(why) = differs_by(wanted.settings)? {
+        return Ok(Some(why));
+    }
+    let there = standing::upstreams(wanted.settings)?;
+    let elsewhere = |origin: &&Origin| !there.contains(&origin.target.to_string());
+    Ok(wanted.origins.iter().find(elsewhere).map(|origin| {
+        let url = origin.target.to_string();
+        format!("the one that all share does not lead to {} (`[upstreams.NAME]` in the configuration has it lead there)", shown_url(&url))
+    }))
+}
+
+/// Returns which setting makes a difference, or what of this folder.
+fn differs_by(settings: &Settings) -> anyhow::Result<Option<String>> {
     if settings.switch("admin.enabled") == Some(false) {
         return Ok(Some("the settings switch off the admin API (`admin.enabled`), by which the one that all share is found".to_owned()));
     }
@@ -257,13 +273,13 @@ mod tests {
             settings.default_to("workspace", ".".into());
             settings
         };
-        assert_eq!(differs(&settings(&[("LEAFGATE_LOG", "warn")])).unwrap(), None);
+        assert_eq!(differs_by(&settings(&[("LEAFGATE_LOG", "warn")])).unwrap(), None);
         for variable in ["LEAFGATE_POLICY", "LEAFGATE_WORKSPACE", "LEAFGATE_AGENTS"] {
-            let why = differs(&settings(&[(variable, "rules")])).unwrap().unwrap();
+            let why = differs_by(&settings(&[(variable, "rules")])).unwrap().unwrap();
             assert!(why.contains(variable), "{why}");
         }
         // The folder of the test has a manifest.
-        let why = differs(&settings(&[("LEAFGATE_KNOWN_FILES", "Cargo.*")])).unwrap();
+        let why = differs_by(&settings(&[("LEAFGATE_KNOWN_FILES", "Cargo.*")])).unwrap();
         assert!(why.is_some_and(|why| why.contains("known.files")));
     }
 

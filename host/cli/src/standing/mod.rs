@@ -20,7 +20,8 @@ mod port;
 mod started;
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -99,6 +100,11 @@ pub(crate) fn running() -> anyhow::Result<Option<RuntimeFile>> {
     find(&Kept::read(&home::data_folder()?)?)
 }
 
+/// Whether the one that runs, or ran last, is kept running by a service.
+pub(crate) fn is_kept_by_service() -> anyhow::Result<bool> {
+    Ok(Kept::read(&home::data_folder()?)?.service.is_some())
+}
+
 /// The URL where it stands, or stood last.
 pub(crate) fn last_url() -> anyhow::Result<Option<String>> {
     Ok(Kept::read(&home::data_folder()?)?.url)
@@ -137,6 +143,16 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
     Ok(setup)
 }
 
+/// Returns the URLs of all upstreams that the gate would be started with.
+pub(crate) fn upstreams(settings: &Settings) -> anyhow::Result<Vec<String>> {
+    let config = setup(settings)?.config;
+    let first = match config.upstream {
+        FirstUpstream::Own(first) => Some(first.target.to_string()),
+        FirstUpstream::Named(_) => None,
+    };
+    Ok(first.into_iter().chain(config.named.iter().map(|named| named.upstream.target.to_string())).collect())
+}
+
 /// Returns whether a name is one of the usual upstreams.
 pub(crate) fn is_usual(name: &str) -> bool {
     client::usual_upstreams().iter().any(|(usual, _)| *usual == name)
@@ -148,8 +164,7 @@ pub(crate) fn detach() {
     let _ = rustix::process::setsid();
 }
 
-/// Keeps where the gate of this process serves, and has it end when nobody needs it any more. `service`
-/// is the command that starts it anew, where a service keeps it.
+/// Keeps where the gate of this process serves. `service` is the command that starts it anew, where a service keeps it.
 pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()> {
     let data = home::data_folder()?;
     let file = runtime::folder()?.join(runtime::file_of(kept::port_of(listen)?));
@@ -348,10 +363,49 @@ impl Standing {
         let place = port::choose(&settings, kept.port()?, need == Need::Editors || !kept.is_led())?;
         self.spawn(&place.address.to_string())?;
         let gate = self.find()?.context("the gate that was just started has ended")?;
-        if let Some(why) = place.moved {
-            printer.error_line(&format!("leafgate: {why}: the gate stands at {} from now on", gate.listen));
-        }
+        place.tell(&gate.listen, printer);
         ask(&gate)
+    }
+
+    /// Waits until no gate stands, for one that is to stand in its place.
+    pub(crate) fn alone(printer: &mut Printer) -> anyhow::Result<Standing> {
+        loop {
+            let standing = Standing::lock()?;
+            let Some(gate) = standing.find()? else { return Ok(standing) };
+            let file = Kept::read(&standing.data)?.file.context("its runtime file is not known")?;
+            drop(standing);
+            printer.error_line(&format!("leafgate: waits for the end of {}", gate.listen));
+            match File::open(file) {
+                Ok(file) => file.lock_shared()?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Returns the address for a gate that begins in this process.
+    pub(crate) fn place(&self, settings: &Settings, printer: &mut Printer) -> anyhow::Result<SocketAddr> {
+        let kept = Kept::read(&self.data)?;
+        let place = port::choose(settings, kept.port()?, !kept.is_led())?;
+        place.tell(&place.address.to_string(), printer);
+        Ok(place.address)
+    }
+
+    /// Ends the gate that runs, so that a service can stand in its place; returns where it listens if it
+    /// is in use, and goes on.
+    pub(crate) fn give_way(&self) -> anyhow::Result<Option<String>> {
+        let Some(gate) = self.find()? else { return Ok(None) };
+        if ask(&gate)?.pending > 0 || clients::are_there(&self.data)? {
+            return Ok(Some(gate.listen));
+        }
+        self.end(&gate)?;
+        Ok(None)
+    }
+
+    /// Forgets that a service kept it.
+    pub(crate) fn leave_service(&self) -> anyhow::Result<()> {
+        let kept = Kept::read(&self.data)?;
+        Kept { service: None, stays: false, ..kept }.write(&self.data)
     }
 
     /// Starts it and waits until it serves.

@@ -10,6 +10,8 @@ use anyhow::{Context, bail};
 use leafgate_config::{Settings, Source};
 use leafgate_gate::listen_address;
 
+use crate::print::Printer;
+
 /// For how long a gate may hold its port after its end.
 const MOMENT: Duration = Duration::from_secs(1);
 
@@ -18,6 +20,15 @@ pub(super) struct Place {
     pub(super) address: SocketAddr,
     /// Why it is another place than expected.
     pub(super) moved: Option<String>,
+}
+
+impl Place {
+    /// Says that the gate stands elsewhere than before, if it does.
+    pub(super) fn tell(&self, listen: &str, printer: &mut Printer) {
+        if let Some(why) = &self.moved {
+            printer.error_line(&format!("leafgate: {why}: the gate stands at {listen} from now on"));
+        }
+    }
 }
 
 /// Chooses the place. Where no editor leads to the last one, the gate may move.
