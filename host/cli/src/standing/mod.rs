@@ -14,24 +14,23 @@
 //! locked while it runs, and which has the token that its admin API answers to. Another program on the
 //! port is an error, since editors would send to it.
 
+mod begin;
 mod clients;
 mod kept;
 mod port;
 mod started;
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader};
+use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use leafgate_admin::{RuntimeFile, Status};
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
-use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) use self::clients::Behind;
 use self::kept::Kept;
@@ -44,17 +43,11 @@ use crate::serve::{GateSetup, LogTo, Stop};
 use crate::vscode::{self, Names};
 use crate::{client, home, private, settings};
 
-/// Where its standard error goes: what it says before its log is open, and its panics.
-const ERRORS: &str = "standing.err";
-
 const LOCK: &str = "standing.lock";
 
 /// How long it goes on after the last program where the settings say nothing: who starts the next one in
 /// that time finds the conversations and what was decided in them.
 pub(crate) const GRACE: Duration = Duration::from_secs(10 * 60);
-
-/// How long it may take to end: what is in flight is answered first.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `start`.
 pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -69,6 +62,7 @@ pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
 pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let standing = Standing::lock()?;
     let Some(gate) = standing.find()? else {
+        standing.stay(false)?;
         printer.error_line("leafgate: no gate stands");
         return Ok(Exit::Done);
     };
@@ -189,38 +183,6 @@ pub(crate) enum Need {
     Program,
 }
 
-/// Why a gate that runs is another one than would be started now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Misfit {
-    Upstreams,
-    Settings,
-    Program,
-}
-
-impl Misfit {
-    /// Compares a gate with what it should be.
-    fn of(gate: &RuntimeFile, status: &Status, kept: &Kept) -> anyhow::Result<Option<Misfit>> {
-        let has = |name: &str| status.upstreams.iter().any(|upstream| upstream.name == name);
-        if !kept.upstreams.iter().all(|(_, name)| has(name)) {
-            return Ok(Some(Misfit::Upstreams));
-        }
-        let now = started::with(&settings::load(&ConfigArgs::default(), Layer::default())?)?;
-        Ok(match &gate.started_with {
-            Some(then) if then.settings != now.settings => Some(Misfit::Settings),
-            Some(then) if then.program == now.program => None,
-            _ => Some(Misfit::Program),
-        })
-    }
-
-    fn told(self) -> &'static str {
-        match self {
-            Misfit::Upstreams => "for the models of your own",
-            Misfit::Settings => "for the settings as they are now",
-            Misfit::Program => "as it is another build of leafgate",
-        }
-    }
-}
-
 /// The standing gate, with no other process starting or stopping it.
 pub(crate) struct Standing {
     data: PathBuf,
@@ -289,84 +251,6 @@ impl Standing {
         find(&Kept::read(&self.data)?)
     }
 
-    /// Returns the gate that runs as it would be started now, or starts it.
-    pub(crate) fn gate(&self, need: Need, printer: &mut Printer) -> anyhow::Result<StandingGate> {
-        let kept = Kept::read(&self.data)?;
-        let running = match self.find()? {
-            Some(gate) => self.usable(&gate, &kept, need, printer)?,
-            None => None,
-        };
-        let status = match running {
-            Some(status) => status,
-            None => self.begin(&kept, need, printer)?,
-        };
-        if need != Need::Program {
-            self.stay(true)?;
-        }
-        Ok(StandingGate { status })
-    }
-
-    /// Returns how the gate is that runs, or ends it where another one is needed.
-    fn usable(
-        &self,
-        gate: &RuntimeFile,
-        kept: &Kept,
-        need: Need,
-        printer: &mut Printer,
-    ) -> anyhow::Result<Option<Status>> {
-        let status = ask(gate)?;
-        let Some(misfit) = Misfit::of(gate, &status, kept)? else { return Ok(Some(status)) };
-        let (listen, why) = (&gate.listen, misfit.told());
-        match self.hindrance(&status, kept, need)? {
-            None => {
-                printer.error_line(&format!("leafgate: {listen} is started anew {why}"));
-                self.end(gate)?;
-                Ok(None)
-            }
-            // It guards as well as it did.
-            Some(hindrance) if misfit == Misfit::Program => {
-                printer.error_line(&format!(
-                    "leafgate: {listen} should be started anew {why} (it is {}), and {hindrance}",
-                    status.version
-                ));
-                Ok(Some(status))
-            }
-            Some(hindrance) => bail!("{listen} must be started anew {why}, and {hindrance}"),
-        }
-    }
-
-    /// Returns why the gate that runs cannot be started anew.
-    fn hindrance(&self, status: &Status, kept: &Kept, need: Need) -> anyhow::Result<Option<String>> {
-        Ok(if let Some(command) = &kept.service {
-            Some(format!("a service keeps it: `{command}`, and try again"))
-        } else if status.pending > 0 {
-            Some(format!(
-                "{} requests wait there for a person: decide about them (`leafgate review`), and try again",
-                status.pending
-            ))
-        } else if clients::are_there(&self.data)? {
-            Some("programs are behind it: end them, or start this one with `leafgate exec --own`".to_owned())
-        } else if need == Need::Program && self.stays()? {
-            Some(
-                "it stands for others too: `leafgate stop` and `leafgate start`, or start this one with `leafgate exec --own`"
-                    .to_owned(),
-            )
-        } else {
-            None
-        })
-    }
-
-    fn begin(&self, kept: &Kept, need: Need, printer: &mut Printer) -> anyhow::Result<Status> {
-        let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
-        // Whatever keeps it from starting is said here, and not in a file.
-        setup(&settings)?;
-        let place = port::choose(&settings, kept.port()?, need == Need::Editors || !kept.is_led())?;
-        self.spawn(&place.address.to_string())?;
-        let gate = self.find()?.context("the gate that was just started has ended")?;
-        place.tell(&gate.listen, printer);
-        ask(&gate)
-    }
-
     /// Waits until no gate stands, for one that is to stand in its place.
     pub(crate) fn alone(printer: &mut Printer) -> anyhow::Result<Standing> {
         loop {
@@ -407,59 +291,6 @@ impl Standing {
         let kept = Kept::read(&self.data)?;
         Kept { service: None, stays: false, ..kept }.write(&self.data)
     }
-
-    /// Starts it and waits until it serves.
-    fn spawn(&self, listen: &str) -> anyhow::Result<()> {
-        let path = self.data.join(ERRORS);
-        let errors = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
-        let errors = errors.with_context(|| format!("{} cannot be written", path.display()))?;
-        let program = std::env::current_exe().context("this program cannot be found")?;
-        let mut command = Command::new(program);
-        for name in ["LEAFGATE_DATA_DIR", "LEAFGATE_RUNTIME_DIR", "LEAFGATE_CACHE_DIR"] {
-            if let Some(folder) = home::variable(name) {
-                command.env(name, std::path::absolute(folder)?);
-            }
-        }
-        let child = command
-            .args(["run", "--standing", "--listen", listen])
-            // Whoever started this process is told nothing by another one.
-            .env_remove("NOTIFY_SOCKET")
-            // Where the starter was may be unmounted while it runs.
-            .current_dir(&self.data)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(errors)
-            .spawn();
-        let mut child = child.context("the gate cannot be started")?;
-        if first_line(&mut child).is_none() {
-            let _ = child.wait();
-            let said = std::fs::read_to_string(&path).unwrap_or_default();
-            bail!("the gate has not started ({}): {}", path.display(), said.trim_end());
-        }
-        Ok(())
-    }
-
-    /// Ends it, and waits until it has.
-    pub(crate) fn end(&self, gate: &RuntimeFile) -> anyhow::Result<()> {
-        let pid = i32::try_from(gate.pid).ok().and_then(Pid::from_raw).context("it has no process id")?;
-        let file = Kept::read(&self.data)?.file.context("its runtime file is not known")?;
-        // The file is locked by its gate alone, so the number is still its own.
-        let file = File::open(file).context("it is ending")?;
-        kill_process(pid, Signal::TERM)
-            .with_context(|| format!("the gate {} cannot be ended", gate.listen))?;
-        let (ended, end) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let _ = ended.send(file.lock_shared());
-        });
-        match end.recv_timeout(PATIENCE) {
-            Ok(locked) => Ok(locked?),
-            Err(_) => bail!(
-                "process {} has not ended within {} s: requests are still in flight",
-                gate.pid,
-                PATIENCE.as_secs()
-            ),
-        }
-    }
 }
 
 fn find(kept: &Kept) -> anyhow::Result<Option<RuntimeFile>> {
@@ -477,11 +308,4 @@ fn find(kept: &Kept) -> anyhow::Result<Option<RuntimeFile>> {
 fn ask(gate: &RuntimeFile) -> anyhow::Result<Status> {
     let status = AdminClient::new(gate)?.status();
     status.map_err(|error| anyhow::anyhow!("the gate {} does not answer: {}", gate.listen, error.message))
-}
-
-/// Returns the URL that a gate says once it serves; `None` where it ends before.
-fn first_line(child: &mut Child) -> Option<String> {
-    let mut line = String::new();
-    BufReader::new(child.stdout.take()?).read_line(&mut line).ok()?;
-    line.strip_suffix('\n').map(str::to_owned)
 }
