@@ -32,7 +32,7 @@ impl Running {
     /// Finds them. That none can be found is no reason to start none.
     pub(super) fn find() -> anyhow::Result<Running> {
         let gates = runtime::find_running(&runtime::folder()?).unwrap_or_default();
-        Ok(Running { gates, last: standing::last_url()? })
+        Ok(Running { gates, last: standing::last_url().unwrap_or_default() })
     }
 
     /// Returns the base URL that a variable names, where it leads elsewhere than to a gate.

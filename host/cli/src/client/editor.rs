@@ -28,9 +28,9 @@ pub(super) fn named(program: &OsStr) -> Option<Edition> {
 
 /// Starts an editor behind the gate that stands.
 pub(super) fn run(args: &ExecArgs, edition: Edition, printer: &mut Printer) -> anyhow::Result<Exit> {
-    if args.gate.is_some() || args.upstream.is_some() || args.policy.is_some() {
+    if args.gate.is_some() || args.wants_own_gate() {
         bail!(
-            "{} is behind the gate that stands, by its settings: --gate, --upstream and --policy are for programs that have a gate of their own",
+            "{} is behind the gate that stands, by its settings: options that name another gate are for other programs",
             edition.name
         );
     }

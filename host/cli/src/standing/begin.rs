@@ -1,7 +1,7 @@
 //! How the standing gate is found as it should be, begins, and ends.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -19,6 +19,9 @@ use crate::{home, settings};
 
 /// Where its standard error goes: what it says before its log is open, and its panics.
 const ERRORS: &str = "standing.err";
+
+/// How long one is waited for that does not answer any more.
+const MOMENT: Duration = Duration::from_secs(10);
 
 /// How long it may take to end: what is in flight is answered first.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -81,7 +84,12 @@ impl Standing {
         need: Need,
         printer: &mut Printer,
     ) -> anyhow::Result<Option<Status>> {
-        let status = ask(gate)?;
+        let status = match ask(gate) {
+            Ok(status) => status,
+            // One that was killed, or is told to end, has its lock a little longer than its sockets.
+            Err(_) if ends_within(self.runtime_file()?, MOMENT)? => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let Some(misfit) = Misfit::of(gate, &status, kept)? else { return Ok(Some(status)) };
         let (listen, why) = (&gate.listen, misfit.told());
         match self.hindrance(&status, kept, need)? {
@@ -168,23 +176,40 @@ impl Standing {
     /// Ends it, and waits until it has.
     pub(crate) fn end(&self, gate: &RuntimeFile) -> anyhow::Result<()> {
         let pid = i32::try_from(gate.pid).ok().and_then(Pid::from_raw).context("it has no process id")?;
-        let file = Kept::read(&self.data)?.file.context("its runtime file is not known")?;
         // The file is locked by its gate alone, so the number is still its own.
-        let file = File::open(file).context("it is ending")?;
+        let Some(file) = self.runtime_file()? else { return Ok(()) };
         kill_process(pid, Signal::TERM)
             .with_context(|| format!("the gate {} cannot be ended", gate.listen))?;
-        let (ended, end) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let _ = ended.send(file.lock_shared());
-        });
-        match end.recv_timeout(PATIENCE) {
-            Ok(locked) => Ok(locked?),
-            Err(_) => bail!(
+        if !ends_within(Some(file), PATIENCE)? {
+            bail!(
                 "process {} has not ended within {} s: requests are still in flight",
                 gate.pid,
                 PATIENCE.as_secs()
-            ),
+            );
         }
+        Ok(())
+    }
+
+    /// Opens the runtime file of the gate that runs.
+    pub(super) fn runtime_file(&self) -> anyhow::Result<Option<File>> {
+        let file = Kept::read(&self.data)?.file.context("its runtime file is not known")?;
+        match File::open(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            file => Ok(Some(file?)),
+        }
+    }
+}
+
+/// Returns whether the gate ends in time whose runtime file this is; one without a file has ended.
+fn ends_within(file: Option<File>, time: Duration) -> anyhow::Result<bool> {
+    let Some(file) = file else { return Ok(true) };
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = ended.send(file.lock_shared());
+    });
+    match end.recv_timeout(time) {
+        Ok(locked) => locked.map(|()| true).context("it cannot be seen whether it runs"),
+        Err(_) => Ok(false),
     }
 }
 

@@ -35,7 +35,14 @@ impl Behind {
 
 /// Returns whether some program is behind the gate.
 pub(super) fn are_there(data: &Path) -> anyhow::Result<bool> {
-    Ok(open(data)?.try_lock().is_err())
+    let file = open(data)?;
+    let is_held = || file.try_lock().is_err();
+    if !is_held() {
+        return Ok(false);
+    }
+    // A gate that waits for the end of the last one holds it for a moment, alone.
+    file.lock_shared().and_then(|()| file.unlock()).with_context(|| cannot(data))?;
+    Ok(is_held())
 }
 
 fn open(data: &Path) -> anyhow::Result<File> {

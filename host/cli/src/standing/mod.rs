@@ -21,7 +21,6 @@ mod port;
 mod started;
 
 use std::fs::{File, OpenOptions};
-use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -158,12 +157,15 @@ pub(crate) fn detach() {
     let _ = rustix::process::setsid();
 }
 
-/// Keeps where the gate of this process serves. `service` is the command that starts it anew, where a service keeps it.
+/// Keeps where the gate of this process serves. `service` is the command that starts it anew, where a
+/// service keeps it.
 pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()> {
     let data = home::data_folder()?;
     let file = runtime::folder()?.join(runtime::file_of(kept::port_of(listen)?));
     let kept = Kept::read(&data)?;
-    Kept { url: Some(listen.to_owned()), file: Some(file), service, ..kept }.write(&data)
+    // One that came in the place of a service's makes way for it when nobody is behind it.
+    let stays = kept.stays && kept.service.is_none();
+    Kept { url: Some(listen.to_owned()), file: Some(file), stays, service, ..kept }.write(&data)
 }
 
 /// Has the gate of this process end when nobody needs it any more.
@@ -256,13 +258,11 @@ impl Standing {
         loop {
             let standing = Standing::lock()?;
             let Some(gate) = standing.find()? else { return Ok(standing) };
-            let file = Kept::read(&standing.data)?.file.context("its runtime file is not known")?;
+            let file = standing.runtime_file()?;
             drop(standing);
             printer.error_line(&format!("leafgate: waits for the end of {}", gate.listen));
-            match File::open(file) {
-                Ok(file) => file.lock_shared()?,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error.into()),
+            if let Some(file) = file {
+                file.lock_shared()?;
             }
         }
     }
