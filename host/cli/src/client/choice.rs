@@ -81,14 +81,6 @@ pub(super) struct Wanted<'w> {
     pub(super) program: &'w str,
 }
 
-/// The gate that a client is put behind.
-pub(super) enum Choice {
-    /// One that runs, and goes on as long as the client is behind it.
-    Running(Found, Option<Behind>),
-    /// One that is started for the client alone.
-    Own,
-}
-
 /// A gate that serves, and whether a person has chosen it.
 pub(super) struct Found {
     pub(super) status: Status,
@@ -129,7 +121,8 @@ impl Found {
     }
 }
 
-/// Returns the gate for a client. The one of the user is started where it does not run.
+/// Returns the gate that runs for a client, and what has it go on as long as the client is behind it;
+/// `None` where the client gets one of its own. The one of the user is started where it does not run.
 ///
 /// # Errors
 /// When the gate that was named leads elsewhere, and when the one of the user cannot be had.
@@ -137,7 +130,7 @@ pub(super) fn choose(
     running: &Running,
     wanted: &Wanted<'_>,
     printer: &mut Printer,
-) -> anyhow::Result<Choice> {
+) -> anyhow::Result<Option<(Found, Option<Behind>)>> {
     let named = match wanted.gate {
         Some(_) => Some(runtime::find(&runtime::folder()?, wanted.gate)?),
         None => running.in_environment().filter(|_| !wanted.own).cloned(),
@@ -152,7 +145,7 @@ pub(super) fn choose(
                 gate.listen
             );
         }
-        return Ok(Choice::Running(found, behind));
+        return Ok(Some((found, behind)));
     }
     let why_own = if wanted.own { None } else { differs(wanted)? };
     if let Some(why) = &why_own {
@@ -166,14 +159,14 @@ pub(super) fn choose(
                 place.url()
             );
         }
-        return Ok(Choice::Own);
+        return Ok(None);
     }
     let standing = Standing::lock()?;
     let found = Found { status: standing.gate(Need::Program, printer)?.status, by_name: false };
     if let Some(why) = found.misfit(wanted) {
         bail!("the gate at {} {why}: unset what leads there", found.status.listen);
     }
-    Ok(Choice::Running(found, Some(standing.join()?)))
+    Ok(Some((found, Some(standing.join()?))))
 }
 
 /// Returns why the gate that all share would judge a client of this folder and environment otherwise

@@ -10,7 +10,7 @@ use leafgate_gate::UpstreamTarget;
 
 use super::bypass::{Noticed, Watch};
 use super::child::{NotStarted, Program};
-use super::choice::{self, Choice, Found, NO_POLICY, Running, Wanted};
+use super::choice::{self, Found, NO_POLICY, Running, Wanted};
 use super::codex::PrivateHome;
 use super::confine::{self, Confined, Confinement};
 use super::detour::Search;
@@ -59,11 +59,11 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
     };
     let confinement = args.only.then(confine::find).transpose()?;
     let start = Start { args, client: &client, origins: &origins, confinement };
-    let choice = choice::choose(&running, &wanted, printer)?;
+    let shared = choice::choose(&running, &wanted, printer)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
-    let exit = match choice {
-        Choice::Running(gate, _behind) => runtime.block_on(start.behind(&gate, printer)),
-        Choice::Own => runtime.block_on(own::serve(&start, &settings, printer)),
+    let exit = match shared {
+        Some((gate, _behind)) => runtime.block_on(start.behind(&gate, printer)),
+        None => runtime.block_on(own::serve(&start, &settings, printer)),
     };
     // A name that is still looked up keeps nobody waiting.
     runtime.shutdown_background();
