@@ -93,7 +93,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a running gate is reached. Written with mode 0600 into the runtime directory of the user.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeFile {
     /// Process id of the gate.
@@ -110,6 +110,19 @@ pub struct RuntimeFile {
     /// Whether it is the one gate of its user that stands at the same place for good.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub standing: bool,
+    /// What that one was started with; `None` for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_with: Option<StartedWith>,
+}
+
+/// What a gate was started with: who would start it otherwise now can tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedWith {
+    /// A keyed digest of the program.
+    pub program: String,
+    /// A keyed digest of all settings.
+    pub settings: String,
 }
 
 impl std::fmt::Debug for RuntimeFile {

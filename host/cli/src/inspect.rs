@@ -76,15 +76,20 @@ pub(crate) fn man(printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut command = args::command();
     command.build();
     let mut page = Vec::new();
-    let main = clap_mangen::Man::new(command.clone());
-    main.render(&mut page)?;
-    for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
-        let man = clap_mangen::Man::new(subcommand.clone());
-        man.render_synopsis_section(&mut page)?;
-        man.render_description_section(&mut page)?;
-        man.render_options_section(&mut page)?;
-    }
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    write_subcommands(&command, &mut page)?;
     printer.bytes(&page)?;
     printer.flush()?;
     Ok(Exit::Done)
+}
+
+fn write_subcommands(command: &clap::Command, page: &mut Vec<u8>) -> std::io::Result<()> {
+    for subcommand in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
+        let man = clap_mangen::Man::new(subcommand.clone());
+        man.render_synopsis_section(page)?;
+        man.render_description_section(page)?;
+        man.render_options_section(page)?;
+        write_subcommands(subcommand, page)?;
+    }
+    Ok(())
 }

@@ -44,6 +44,7 @@ mod runtime;
 mod saved;
 mod scan;
 mod serve;
+mod service;
 mod settings;
 mod standing;
 mod status;
@@ -94,6 +95,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Env(args) => client::env::run(&args, printer),
         Command::Start => standing::start(printer),
         Command::Stop(args) => standing::stop(&args, printer),
+        Command::Service { command } => service::run(&command, printer),
         Command::Vscode { command } => vscode::run(&command, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Status(args) => status::run(&args, printer),

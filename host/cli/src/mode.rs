@@ -125,7 +125,7 @@ fn list(listed: &SessionList, printer: &mut Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `run` says of a mode that it begins with; nothing where turns are sent.
+/// What is said of a mode that a gate, or a program behind it, begins with; nothing where turns are sent.
 pub(crate) fn at_start(mode: TurnMode, has_admin: bool) -> Option<String> {
     let label = match mode {
         TurnMode::Off => return None,
@@ -135,7 +135,7 @@ pub(crate) fn at_start(mode: TurnMode, has_admin: bool) -> Option<String> {
         true => "`leafgate mode off` sends turns normally",
         false => "nobody can decide without an admin API, so what pauses ends at its deadline",
     };
-    Some(format!("leafgate: mode of the last run: {label}; {what}"))
+    Some(format!("leafgate: the mode is: {label}; {what}"))
 }
 
 #[cfg(test)]

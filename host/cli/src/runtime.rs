@@ -317,8 +317,7 @@ mod tests {
             admin: "http://127.0.0.1:9".to_owned(),
             token: "t".repeat(64),
             listen: format!("http://127.0.0.1:{port}"),
-            client: None,
-            standing: false,
+            ..RuntimeFile::default()
         }
     }
 

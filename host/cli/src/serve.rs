@@ -5,6 +5,7 @@
 
 mod admin;
 mod log;
+mod notified;
 mod prompt;
 mod stop;
 
@@ -14,7 +15,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use leafgate_admin::shown_url;
-use leafgate_admin::{Status, TurnMode};
+use leafgate_admin::{StartedWith, Status, TurnMode};
+use leafgate_config::Settings;
 use leafgate_gate::record::Both;
 use leafgate_gate::{Gate, GateConfig, Listener, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_policy::{LoadError, Policy, PolicySource};
@@ -50,18 +52,38 @@ pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         setup.log = LogTo::File;
         ensure!(setup.admin_listen.is_some(), "the prompt asks the admin API, which the settings switch off");
     }
+    let ready = |gate: &OpenGate, stop: &Stop| {
+        if args.standing {
+            standing::serves(&gate.status().listen, None)?;
+            standing::end_when_idle(gate.gate(), stop.clone(), &settings)?;
+        }
+        Ok(())
+    };
+    until_stopped(setup, &settings, args.review, ready, printer)
+}
+
+/// Serves until a signal stops it. `ready` is called once it listens.
+pub(crate) fn until_stopped(
+    setup: GateSetup,
+    settings: &Settings,
+    review: bool,
+    ready: impl FnOnce(&OpenGate, &Stop) -> anyhow::Result<()>,
+    printer: &mut Printer,
+) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     runtime.block_on(async {
         let stop = Stop::on_signals()?;
         let gate = OpenGate::open(setup).await?;
+        ready(&gate, &stop)?;
         gate.announce(printer)?;
         gate.tell_mode(printer);
         let admin = gate.admin.as_ref().map(AdminListener::file);
-        let prompt = admin.filter(|_| args.review).map(|file| Prompt::show(file, &stop));
+        let prompt = admin.filter(|_| review).map(|file| Prompt::show(file, &stop));
         if let (Some(file), Some(command)) = (admin, settings.text("notify-command")) {
             notify::start(command.to_owned(), file.clone())
                 .context("cannot start the thread that notifies")?;
         }
+        notified::tell("READY=1");
         gate.serve(&stop).await;
         if let Some(prompt) = prompt {
             prompt.closed().await;
@@ -96,8 +118,8 @@ pub(crate) struct GateSetup {
     pub(crate) traces: Option<Collector>,
     /// The program that the gate is started for.
     pub(crate) client: Option<String>,
-    /// Whether it is the user's own that stands.
-    pub(crate) standing: bool,
+    /// What the one that stands is started with; `None` for others.
+    pub(crate) standing: Option<StartedWith>,
 }
 
 /// A gate that listens, with all that runs beside it. A request that comes before it serves waits in

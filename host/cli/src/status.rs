@@ -127,7 +127,7 @@ fn print(gate: &RuntimeFile, status: &Status, printer: &mut Printer) -> anyhow::
         row("upstream", format!("{} before {}{kind}{own}", upstream.prefix, upstream.url))?;
     }
     if gate.standing {
-        row("stands", "at this place for good: `leafgate stop` ends it".to_owned())?;
+        row("stands", "the one that all programs of this user share: `leafgate stop` ends it".to_owned())?;
         let report = vscode::Report::of(&vscode::installed(None));
         row("vscode", report.map_or_else(|error| format!("{error:#}"), |report| report.summary()))?;
         row("not seen", vscode::NOT_SEEN.to_owned())?;

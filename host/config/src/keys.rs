@@ -82,6 +82,7 @@ pub const KEYS: &[Key] = &[
     key("agents", Path, "The file of the team behind /agents/v1"),
     key("answer-cancelled", Switch, "Whether a cancel is answered as the model's words, and not as an error"),
     key("switch-off", Switch, "Whether `leafgate off` may let everything pass for a while"),
+    key("standing.grace", TIME, "How long the gate that all programs share goes on after the last one"),
     key("log", LEVELS, "What is logged"),
     key(
         "intercept",

@@ -166,6 +166,21 @@ impl Settings {
         self.upstreams().find(|upstream| upstream.name == name)
     }
 
+    /// Returns bytes that differ wherever a value does. Passwords stand in them as they are: only a keyed
+    /// digest may be kept.
+    #[must_use]
+    pub fn identity(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (key, (value, _)) in &self.values {
+            let texts = value.texts();
+            for part in [vec![key.clone(), texts.len().to_string()], texts].concat() {
+                bytes.extend_from_slice(&part.len().to_be_bytes());
+                bytes.extend_from_slice(part.as_bytes());
+            }
+        }
+        bytes
+    }
+
     /// Returns every setting, those of upstreams last.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         let show = |key: &str, known: &Key| Shown {

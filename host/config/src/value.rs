@@ -112,6 +112,19 @@ impl fmt::Debug for Value {
     }
 }
 
+impl Value {
+    /// Returns it as texts.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        match self {
+            Value::Switch(on) => vec![on.to_string()],
+            Value::Text(text) => vec![text.clone()],
+            Value::Texts(texts) => texts.clone(),
+            Value::Number(number) => vec![number.to_string()],
+            Value::Time(time) => vec![time.as_millis().to_string()],
+        }
+    }
+}
+
 /// Units of sizes, the longest first.
 const SIZES: [(&str, u64); 7] = [
     ("GiB", 1 << 30),

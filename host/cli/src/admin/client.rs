@@ -286,8 +286,7 @@ mod tests {
             admin,
             token: "t".repeat(64),
             listen: String::new(),
-            client: None,
-            standing: false,
+            ..RuntimeFile::default()
         };
         let error = AdminClient::new(&gate).unwrap().status().unwrap_err();
         assert_eq!(error.code, ErrorCode::Unreachable);

@@ -109,8 +109,7 @@ mod tests {
             admin: admin.to_owned(),
             token: "t".repeat(64),
             listen: String::new(),
-            client: None,
-            standing: false,
+            ..RuntimeFile::default()
         };
         for good in ["http://127.0.0.1:7000", "http://[::1]:7000"] {
             assert!(Endpoint::new(&gate(good)).is_ok(), "{good}");

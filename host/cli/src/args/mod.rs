@@ -42,6 +42,7 @@ use crate::receipt::ReceiptCommand;
 use crate::reveal::RevealArgs;
 use crate::rule_tests::TestArgs;
 use crate::scan::ScanArgs;
+use crate::service::ServiceCommand;
 use crate::verify::VerifyArgs;
 use crate::vscode::VscodeCommand;
 
@@ -80,7 +81,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     ("Record and files", &["receipt", "reveal", "cache", "scan", "redact", "chat"]),
     ("Authors and scripts", &["plugin", "agents", "pending", "sessions", "subagents", "saved", "trust"]),
-    ("Operations", &["start", "stop", "run", "env", "config", "schema", "completions", "man", "help"]),
+    (
+        "Operations",
+        &["start", "stop", "service", "run", "env", "config", "schema", "completions", "man", "help"],
+    ),
 ];
 
 /// Returns the command line with its help in groups.
@@ -123,10 +127,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: VscodeCommand,
     },
-    /// Start the gate that stands: one for each user, to which editors lead
+    /// Have the gate of the user stand, which `exec` and editors share, until it is ended
     Start,
     /// End the gate that stands
     Stop(StopArgs),
+    /// Have the system keep the gate running that stands: systemd, or launchd on macOS
+    Service {
+        #[command(subcommand)]
+        command: ServiceCommand,
+    },
     /// Write what leads clients to a running gate: eval "$(leafgate env)"
     Env(EnvArgs),
     /// See whether clients really ask through a gate, and gates reach their upstreams

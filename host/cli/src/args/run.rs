@@ -123,12 +123,15 @@ fn milliseconds(time: Duration) -> String {
 
 #[derive(Args)]
 pub(crate) struct ExecArgs {
-    /// The gate to use, where one runs: the port of its URL, or its runtime file. Without it, one
-    /// that leads to the same place, or a new one that ends with the program
-    #[arg(long, value_name = "PORT|FILE")]
+    /// The gate to use: the port of its URL, or its runtime file. Without it, the one of the user, which
+    /// all programs share and which is started where it does not run
+    #[arg(long, value_name = "PORT|FILE", conflicts_with_all = ["own", "set", "config"])]
     pub(crate) gate: Option<GateName>,
-    /// A folder of rule files, `default` for the built-in policy, `none`, or `own`; without it, that of
-    /// the gate that runs, or your own
+    /// Start a gate for this program alone, which ends with it; so does any option that says how a gate
+    /// is to be: --policy, --upstream, --config, --set
+    #[arg(long)]
+    pub(crate) own: bool,
+    /// A folder of rule files, `default` for the built-in policy, `none`, or `own`
     #[arg(long, value_name = "DIR|default|none|own", value_parser = policy_source)]
     pub(crate) policy: Option<PolicySource>,
     /// Where requests go; without it, where the program would send them by itself
@@ -148,9 +151,18 @@ pub(crate) struct ExecArgs {
     pub(crate) command: Vec<OsString>,
 }
 
+impl ExecArgs {
+    /// Returns whether something was said of how the gate is to be, or that it is to be another one.
+    pub(crate) fn wants_own_gate(&self) -> bool {
+        let ConfigArgs { config, set } = &self.config;
+        let says = config.is_some() || !set.is_empty() || self.policy.is_some() || self.upstream.is_some();
+        self.own || says
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct StopArgs {
-    /// End it even where requests wait for a person: they are refused
+    /// End it even where requests wait for a person, which are refused, and programs are behind it
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use toml::Table;
 
-use super::reuse::Running;
+use super::choice::Running;
 use super::{Origin, Place, text_variable};
 use crate::{home, private};
 

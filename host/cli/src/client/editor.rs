@@ -11,14 +11,14 @@ use leafgate_admin::Status;
 use leafgate_config::Layer;
 
 use super::child::{NotStarted, Program};
+use super::choice::Running;
 use super::exec::past_proxies;
-use super::reuse::Running;
 use super::{Known, PROVIDERS};
 use crate::args::ExecArgs;
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::settings;
-use crate::standing::{MayMove, Standing};
+use crate::standing::{Need, Standing};
 use crate::vscode::{self, Edition, Report, SettingsFolder, not_seen};
 
 /// Returns the edition that a program is.
@@ -28,9 +28,9 @@ pub(super) fn named(program: &OsStr) -> Option<Edition> {
 
 /// Starts an editor behind the gate that stands.
 pub(super) fn run(args: &ExecArgs, edition: Edition, printer: &mut Printer) -> anyhow::Result<Exit> {
-    if args.gate.is_some() || args.upstream.is_some() || args.policy.is_some() {
+    if args.gate.is_some() || args.wants_own_gate() {
         bail!(
-            "{} is behind the gate that stands, by its settings: --gate, --upstream and --policy are for programs that have a gate of their own",
+            "{} is behind the gate that stands, by its settings: options that name another gate are for other programs",
             edition.name
         );
     }
@@ -38,7 +38,7 @@ pub(super) fn run(args: &ExecArgs, edition: Edition, printer: &mut Printer) -> a
         Some(folder) => vec![SettingsFolder::at(&folder)],
         None => vscode::installed(Some(edition)),
     };
-    let gate = Standing::lock()?.gate(MayMove::No, printer)?;
+    let gate = Standing::lock()?.gate(Need::Standing, printer)?;
     let report = Report::of(&folders)?;
     if let Some(problem) = report.problem() {
         bail!("{} is not started: {problem}", edition.name);

@@ -1,28 +1,25 @@
-//! `exec`: starts a client behind a gate. A gate that runs and leads to the same place is used; else
-//! one of its own is started, which ends with the client.
+//! `exec`: starts a client behind a gate: the one of the user that all clients share, or one of its own.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use leafgate_admin::shown_url;
-use leafgate_config::{Layer, Settings};
-use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamKind, UpstreamName, UpstreamTarget};
+use leafgate_config::Layer;
+use leafgate_gate::UpstreamTarget;
 
-use super::bypass::{self, Noticed, Watch};
+use super::bypass::{Noticed, Watch};
 use super::child::{NotStarted, Program};
+use super::choice::{self, Found, NO_POLICY, Running, Wanted};
 use super::codex::PrivateHome;
 use super::confine::{self, Confined, Confinement};
 use super::detour::Search;
-use super::reuse::{self, Found, NO_POLICY, Running, Wanted};
-use super::{COPILOT, COPILOT_OWN, Client, FURTHER, Known, Origin, PROVIDERS, Way, editor};
+use super::{COPILOT_OWN, Client, FURTHER, Known, Origin, PROVIDERS, Way, editor, own};
 use crate::args::{ExecArgs, policy_name, policy_place};
 use crate::exit::Exit;
 use crate::print::Printer;
-use crate::serve::{GateSetup, LogTo, OpenGate, Stop};
-use crate::settings;
 use crate::status::why_off;
+use crate::{mode, settings};
 
 /// The variables that name what a proxy is not asked for.
 const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
@@ -54,94 +51,36 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let policy = args.policy.as_ref().map(policy_place);
     let wanted = Wanted {
         gate: args.gate.as_ref(),
-        elsewhere: upstream.is_some(),
+        own: args.wants_own_gate(),
         policy: policy.as_deref(),
         origins: &origins,
+        settings: &settings,
+        program: &program.to_string_lossy(),
     };
     let confinement = args.only.then(confine::find).transpose()?;
     let start = Start { args, client: &client, origins: &origins, confinement };
-    let found = reuse::find(&running, &wanted)?;
+    let shared = choice::choose(&running, &wanted, printer)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
-    let exit = match found {
-        Some(gate) => runtime.block_on(start.behind(&gate, printer)),
-        None => runtime.block_on(with_own_gate(&start, &settings, printer)),
+    let exit = match shared {
+        Some((gate, _behind)) => runtime.block_on(start.behind(&gate, printer)),
+        None => runtime.block_on(own::serve(&start, &settings, printer)),
     };
     // A name that is still looked up keeps nobody waiting.
     runtime.shutdown_background();
     exit
 }
 
-/// Starts a gate, and the client behind it. The gate ends with the client.
-async fn with_own_gate(
-    start: &Start<'_>,
-    settings: &Settings,
-    printer: &mut Printer,
-) -> anyhow::Result<Exit> {
-    let stop = Stop::by_hand();
-    let gate = OpenGate::open(setup(start.args, start.origins, settings)?).await?;
-    let serves = gate.gate();
-    let counter = Arc::new(move || Some(bypass::judged(&serves.status())));
-    let found = Found { status: gate.status(), by_name: false, counter };
-    gate.tell_mode(printer);
-    let serving = gate.serve(&stop);
-    let running = async {
-        let exit = start.behind(&found, printer).await;
-        stop.request();
-        exit
-    };
-    tokio::join!(serving, running).1
-}
-
-/// Returns what the client's own gate is started with: all that the settings say, but for where it
-/// listens and where requests go.
-fn setup(args: &ExecArgs, origins: &[Origin], settings: &Settings) -> anyhow::Result<GateSetup> {
-    let upstream = |origin: &Origin| {
-        let mut upstream = settings::upstream_at(settings, &origin.target.to_string())?;
-        if origin.name == COPILOT.name {
-            upstream.kind = UpstreamKind::Copilot;
-        }
-        anyhow::Ok(upstream)
-    };
-    let first = origins.first().context("the client asks for nothing")?;
-    let mut setup = settings::setup_before(settings, FirstUpstream::Own(Box::new(upstream(first)?)))?;
-    let named = &mut setup.config.named;
-    if let Some(known) = named.iter().find(|known| known.upstream.target == first.target) {
-        // Its own policy comes with its name.
-        setup.config.upstream = FirstUpstream::Named(known.name.clone());
-    }
-    for origin in &origins[1..] {
-        let is_there = named.iter().any(|known| known.upstream.target == origin.target);
-        if origin.target != first.target && !is_there {
-            let name = free_name(origin.name, named)?;
-            named.push(NamedUpstream { name, upstream: upstream(origin)? });
-        }
-    }
-    setup.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    setup.admin_listen = setup.admin_listen.map(|_| setup.listen);
-    // The terminal is the client's.
-    setup.log = LogTo::File;
-    setup.client = args.command.first().map(|program| program.to_string_lossy().into_owned());
-    Ok(setup)
-}
-
-/// Returns a name that the settings have not given away.
-fn free_name(name: &str, named: &[NamedUpstream]) -> anyhow::Result<UpstreamName> {
-    let is_taken = |name: &str| named.iter().any(|named| named.name.as_str() == name);
-    let name = if is_taken(name) { format!("exec-{name}") } else { name.to_owned() };
-    Ok(name.parse()?)
-}
-
 /// What is to be started.
-struct Start<'s> {
-    args: &'s ExecArgs,
+pub(super) struct Start<'s> {
+    pub(super) args: &'s ExecArgs,
     client: &'s Client,
-    origins: &'s [Origin],
+    pub(super) origins: &'s [Origin],
     confinement: Option<Confinement>,
 }
 
 impl Start<'_> {
     /// Starts the client behind a gate that serves, and waits for its end.
-    async fn behind(&self, gate: &Found, printer: &mut Printer) -> anyhow::Result<Exit> {
+    pub(super) async fn behind(&self, gate: &Found, printer: &mut Printer) -> anyhow::Result<Exit> {
         let Start { args, client, origins, .. } = self;
         let (variables, _home) = variables(client, origins, gate)?;
         let search = Search {
@@ -158,9 +97,12 @@ impl Start<'_> {
         search.refuse()?;
         let program = args.command[0].to_string_lossy();
         printer.error_line(&told(&program, gate, origins));
+        if let Some(mode) = gate.status.mode.as_ref().and_then(|mode| mode::at_start(mode.mode, true)) {
+            printer.error_line(&mode);
+        }
         let confined = self.confined(gate, printer)?;
         let command = confined.as_ref().map_or(&args.command, |confined| &confined.command);
-        let watch = self.watch(gate).await?;
+        let watch = self.watch(gate)?;
         let program = match Program::start(command, &variables)? {
             Ok(program) => program,
             Err(NotStarted { why, exit }) => {
@@ -192,15 +134,12 @@ impl Start<'_> {
     }
 
     /// Returns what watches the program, which is not started yet.
-    async fn watch(&self, gate: &Found) -> anyhow::Result<Watch> {
-        let counter = Arc::clone(&gate.counter);
+    fn watch(&self, gate: &Found) -> anyhow::Result<Watch> {
         Ok(Watch {
             program: self.args.command[0].to_string_lossy().into_owned(),
             is_client: self.client.asks_models(),
             gate: address(gate)?,
             upstreams: self.asked().collect(),
-            before: bypass::count(&counter).await,
-            counter,
         })
     }
 
@@ -229,7 +168,7 @@ async fn watched(program: Program, watch: &Watch, printer: &mut Printer) -> anyh
         exit = program.ended() => exit,
         never = watching => match never {},
     };
-    if let Some(line) = watch.told(&noticed).await {
+    if let Some(line) = watch.told(&noticed) {
         printer.error_line(&line);
     }
     exit
@@ -340,7 +279,6 @@ mod tests {
                 ..Status::default()
             },
             by_name: true,
-            counter: Arc::new(|| None),
         };
         let origins = [Origin::of("openai", "https://api.openai.com/v1").unwrap()];
         let said = |enabled, policy| told("codex", &gate(enabled, policy), &origins);

@@ -6,13 +6,14 @@
 
 mod bypass;
 mod child;
+mod choice;
 mod codex;
 pub(crate) mod confine;
 mod detour;
 mod editor;
 pub(crate) mod env;
 pub(crate) mod exec;
-mod reuse;
+mod own;
 mod way;
 
 use std::ffi::OsStr;
@@ -24,9 +25,9 @@ use leafgate_admin::shown_url;
 use leafgate_config::Settings;
 use leafgate_gate::UpstreamTarget;
 
+pub(crate) use self::choice::NO_POLICY;
+use self::choice::Running;
 use self::codex::CodexLogin;
-pub(crate) use self::reuse::NO_POLICY;
-use self::reuse::Running;
 use self::way::{Place, Way};
 
 /// Where a client's requests would go without a gate.

@@ -98,7 +98,7 @@ fn gates(runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
     if running.is_empty() {
         findings.push(
             Finding::new("gates", State::Note, "none runs")
-                .hint("`leafgate exec` starts one for a client, `leafgate run` one that stays"),
+                .hint("`leafgate exec` starts it for a client, `leafgate start` one that stays"),
         );
     }
     for gate in running {

@@ -85,6 +85,17 @@ impl KnownSource {
         Ok(self.files.is_empty() && self.command.is_none() && self.added()?.is_empty())
     }
 
+    /// Returns whether a pattern names files of the workspace now.
+    pub(crate) fn reads_workspace(&self) -> anyhow::Result<bool> {
+        for pattern in &self.files {
+            let is_there = !pattern.starts_with("~/") && !Path::new(pattern).is_absolute();
+            if is_there && !files::named(pattern, &self.folder)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns the values of files and of the command.
     pub(super) fn outside(&self, key: &KnownKey) -> anyhow::Result<Vec<KnownValue>> {
         let mut all: Vec<KnownValue> =

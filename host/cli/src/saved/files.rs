@@ -44,6 +44,12 @@ struct Seen {
     files: Arc<SavedFiles>,
 }
 
+/// The name of a workspace's file: two folders of one name have two.
+fn file_of_workspace(workspace: &Path) -> String {
+    let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+    format!("workspace-{}.toml", base16ct::lower::encode_string(&digest[..8]))
+}
+
 impl SavedFolder {
     /// Opens the files for a workspace.
     ///
@@ -70,10 +76,15 @@ impl SavedFolder {
         Ok(folder)
     }
 
-    /// The name of the workspace's file: two folders of one name have two.
+    /// Returns whether there are edits for a workspace alone, trusted or not.
+    pub(crate) fn has_edits(workspace: &Path) -> anyhow::Result<bool> {
+        let workspace = fs::canonicalize(workspace)?;
+        let saved = home::data_folder()?.join("saved").join(file_of_workspace(&workspace));
+        Ok(saved.try_exists()? || trust::project_file(&workspace).try_exists()?)
+    }
+
     fn workspace_file(&self) -> String {
-        let digest = Sha256::digest(self.workspace.as_os_str().as_encoded_bytes());
-        format!("workspace-{}.toml", base16ct::lower::encode_string(&digest[..8]))
+        file_of_workspace(&self.workspace)
     }
 
     fn file_of(&self, scope: Scope) -> io::Result<String> {

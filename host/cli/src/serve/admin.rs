@@ -27,7 +27,8 @@ impl AdminListener {
             token: token.expose().to_owned(),
             listen: format!("http://{}", clients.address()),
             client: setup.client.clone(),
-            standing: setup.standing,
+            standing: setup.standing.is_some(),
+            started_with: setup.standing.clone(),
         };
         let published = runtime::publish(&runtime::folder()?, clients.address().port(), &file)?;
         Ok(Some(AdminListener { listener, token, file, published }))

@@ -31,6 +31,7 @@ use crate::home;
 use crate::known::KnownSource;
 use crate::masking::masked;
 use crate::serve::{GateSetup, LogTo};
+use crate::standing;
 
 /// The file in the user's configuration folder.
 const FILE: &str = "leafgate/config.toml";
@@ -136,6 +137,7 @@ fn add_defaults(settings: &mut Settings) {
     }
     settings.default_to("metadata-fields", shown::default_fields().into());
     settings.default_to("reload.rise", TrialConfig::default().rise.into());
+    settings.default_to("standing.grace", standing::GRACE.into());
     limits::add_defaults(settings);
     crate::log::add_defaults(settings);
 }
@@ -283,7 +285,7 @@ fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSet
         traces: traces(settings)?,
         log_level: settings.text("log").unwrap_or("info").to_owned(),
         client: None,
-        standing: false,
+        standing: None,
     })
 }
 

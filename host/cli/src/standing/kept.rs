@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use crate::private;
-use crate::vscode::Names;
+use crate::vscode::{self, Names};
 
 const FILE: &str = "standing.json";
 
@@ -22,6 +22,12 @@ pub(super) struct Kept {
     pub(super) file: Option<PathBuf>,
     /// Upstreams beside the usual ones.
     pub(super) upstreams: Names,
+    /// Whether it is to stand until somebody ends it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) stays: bool,
+    /// What starts it anew, where a service keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service: Option<String>,
 }
 
 impl Kept {
@@ -41,6 +47,11 @@ impl Kept {
         let text = serde_json::to_vec_pretty(self)?;
         private::write(data, FILE, &text)
             .with_context(|| format!("{} cannot be written", data.join(FILE).display()))
+    }
+
+    /// Returns whether settings of editors lead to where it stood last.
+    pub(super) fn is_led(&self) -> bool {
+        self.url.as_deref().is_some_and(vscode::is_led)
     }
 
     /// Returns the port where it stood last.

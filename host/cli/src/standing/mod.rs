@@ -2,50 +2,55 @@
 //!
 //! Editors are led by a URL in their settings, so the gate behind it must be there again at the same
 //! place. It is started when it is first needed, in a session of its own, and goes on when its starter
-//! and its terminal are gone. What is kept of it lies in `standing.json` of the data folder: the port,
-//! and upstreams beside the usual ones. A lock lets one process at a time start or stop it.
+//! and its terminal are gone: as long as a program is behind it that `exec` started ([`clients`]) and a
+//! while longer, or until it is ended where somebody wants it to stand. What is kept of it lies in
+//! `standing.json` of the data folder: the port, and upstreams beside the usual ones. A lock lets one
+//! process at a time start or stop it.
+//!
+//! One that runs with other settings or another build of the program than would be started now is started
+//! anew where nobody is behind it.
 //!
 //! Whoever listens on the port is not taken for it: it is found by its runtime file, which a gate keeps
 //! locked while it runs, and which has the token that its admin API answers to. Another program on the
 //! port is an error, since editors would send to it.
 
+mod begin;
+mod clients;
 mod kept;
 mod port;
+mod started;
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use leafgate_admin::{RuntimeFile, Status};
 use leafgate_config::{Layer, Settings};
-use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamName};
-use rustix::process::{Pid, Signal, kill_process};
+use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 
+pub(crate) use self::clients::Behind;
 use self::kept::Kept;
 use crate::admin::AdminClient;
 use crate::args::{ConfigArgs, StopArgs};
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::runtime::{self, GateName};
-use crate::serve::{GateSetup, LogTo};
-use crate::vscode::Names;
+use crate::serve::{GateSetup, LogTo, Stop};
+use crate::vscode::{self, Names};
 use crate::{client, home, private, settings};
-
-/// Where its standard error goes: what it says before its log is open, and its panics.
-const ERRORS: &str = "standing.err";
 
 const LOCK: &str = "standing.lock";
 
-/// How long it may take to end: what is in flight is answered first.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it goes on after the last program where the settings say nothing: who starts the next one in
+/// that time finds the conversations and what was decided in them.
+pub(crate) const GRACE: Duration = Duration::from_secs(10 * 60);
 
 /// `start`.
 pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
-    let gate = Standing::lock()?.gate(MayMove::No, printer)?;
+    let gate = Standing::lock()?.gate(Need::Standing, printer)?;
     printer
         .line(&format!("{} stands: `leafgate stop` ends it, `leafgate status` shows it", gate.listen()))?;
     printer.flush()?;
@@ -56,6 +61,7 @@ pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
 pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let standing = Standing::lock()?;
     let Some(gate) = standing.find()? else {
+        standing.stay(false)?;
         printer.error_line("leafgate: no gate stands");
         return Ok(Exit::Done);
     };
@@ -65,9 +71,15 @@ pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exi
             "{pending} requests wait for a person (`leafgate review`): decide about them, or `leafgate stop --force` refuses them"
         );
     }
+    if !args.force && clients::are_there(&standing.data)? {
+        bail!(
+            "programs that `leafgate exec` started are behind it: end them, or `leafgate stop --force` ends it all the same"
+        );
+    }
     standing.end(&gate)?;
+    standing.stay(false)?;
     printer.line(&format!("{} has ended", gate.listen))?;
-    if crate::vscode::is_led(&gate.listen) {
+    if vscode::is_led(&gate.listen) {
         printer.error_line(
             "leafgate: VS Code still leads there, and reaches no model until `leafgate start`; `leafgate vscode off` takes its settings back",
         );
@@ -79,6 +91,11 @@ pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exi
 /// The standing gate that runs, if any.
 pub(crate) fn running() -> anyhow::Result<Option<RuntimeFile>> {
     find(&Kept::read(&home::data_folder()?)?)
+}
+
+/// Whether the one that runs, or ran last, is kept running by a service.
+pub(crate) fn is_kept_by_service() -> anyhow::Result<bool> {
+    Ok(Kept::read(&home::data_folder()?)?.service.is_some())
 }
 
 /// The URL where it stands, or stood last.
@@ -115,8 +132,18 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
         );
     }
     setup.log = LogTo::File;
-    setup.standing = true;
+    setup.standing = Some(started::with(&settings::load(&ConfigArgs::default(), Layer::default())?)?);
     Ok(setup)
+}
+
+/// Returns the URLs of all upstreams that the gate would be started with.
+pub(crate) fn upstreams(settings: &Settings) -> anyhow::Result<Vec<String>> {
+    let config = setup(settings)?.config;
+    let first = match config.upstream {
+        FirstUpstream::Own(first) => Some(first.target.to_string()),
+        FirstUpstream::Named(_) => None,
+    };
+    Ok(first.into_iter().chain(config.named.iter().map(|named| named.upstream.target.to_string())).collect())
 }
 
 /// Returns whether a name is one of the usual upstreams.
@@ -130,11 +157,32 @@ pub(crate) fn detach() {
     let _ = rustix::process::setsid();
 }
 
-/// Whether the gate may stand elsewhere than before: only who leads the editors anew may move it.
+/// Keeps where the gate of this process serves. `service` is the command that starts it anew, where a
+/// service keeps it.
+pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()> {
+    let data = home::data_folder()?;
+    let file = runtime::folder()?.join(runtime::file_of(kept::port_of(listen)?));
+    let kept = Kept::read(&data)?;
+    // One that came in the place of a service's makes way for it when nobody is behind it.
+    let stays = kept.stays && kept.service.is_none();
+    Kept { url: Some(listen.to_owned()), file: Some(file), stays, service, ..kept }.write(&data)
+}
+
+/// Has the gate of this process end when nobody needs it any more.
+pub(crate) fn end_when_idle(gate: Gate, stop: Stop, settings: &Settings) -> anyhow::Result<()> {
+    let grace = settings.time("standing.grace").unwrap_or(GRACE);
+    clients::end_when_idle(&home::data_folder()?, gate, stop, grace)
+}
+
+/// Who needs the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MayMove {
-    Yes,
-    No,
+pub(crate) enum Need {
+    /// Who leads the editors anew, wherever it stands.
+    Editors,
+    /// Who wants it to stand until somebody ends it.
+    Standing,
+    /// A program, as long as it runs.
+    Program,
 }
 
 /// The standing gate, with no other process starting or stopping it.
@@ -158,15 +206,35 @@ impl StandingGate {
 impl Standing {
     /// Waits until no other process starts or stops it.
     pub(crate) fn lock() -> anyhow::Result<Standing> {
-        let data = home::data_folder()?;
+        Standing::lock_in(&home::data_folder()?)
+    }
+
+    fn lock_in(data: &Path) -> anyhow::Result<Standing> {
         let path = data.join(LOCK);
         let lock = || {
-            private::make_folder(&data)?;
+            private::make_folder(data)?;
             let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
             file.lock().map(|()| file)
         };
         let _lock = lock().with_context(|| format!("the lock {} cannot be had", path.display()))?;
-        Ok(Standing { data, _lock })
+        Ok(Standing { data: data.to_owned(), _lock })
+    }
+
+    /// Has it go on as long as the returned value is kept.
+    pub(crate) fn join(self) -> anyhow::Result<Behind> {
+        Behind::join(&self.data)
+    }
+
+    /// Has it stand until it is ended, or no longer than programs are behind it.
+    pub(crate) fn stay(&self, stays: bool) -> anyhow::Result<()> {
+        let kept = Kept::read(&self.data)?;
+        if kept.stays == stays { Ok(()) } else { Kept { stays, ..kept }.write(&self.data) }
+    }
+
+    /// Returns whether it is to stand although no program is behind it.
+    fn stays(&self) -> anyhow::Result<bool> {
+        let kept = Kept::read(&self.data)?;
+        Ok(kept.stays || kept.is_led())
     }
 
     /// Returns its upstreams beside the usual ones.
@@ -180,91 +248,48 @@ impl Standing {
         Kept { upstreams: upstreams.clone(), ..kept }.write(&self.data)
     }
 
-    fn find(&self) -> anyhow::Result<Option<RuntimeFile>> {
+    /// Returns the one that runs.
+    pub(crate) fn find(&self) -> anyhow::Result<Option<RuntimeFile>> {
         find(&Kept::read(&self.data)?)
     }
 
-    /// Returns the gate that runs with all its upstreams, or starts it.
-    pub(crate) fn gate(&self, may_move: MayMove, printer: &mut Printer) -> anyhow::Result<StandingGate> {
+    /// Waits until no gate stands, for one that is to stand in its place.
+    pub(crate) fn alone(printer: &mut Printer) -> anyhow::Result<Standing> {
+        loop {
+            let standing = Standing::lock()?;
+            let Some(gate) = standing.find()? else { return Ok(standing) };
+            let file = standing.runtime_file()?;
+            drop(standing);
+            printer.error_line(&format!("leafgate: waits for the end of {}", gate.listen));
+            if let Some(file) = file {
+                file.lock_shared()?;
+            }
+        }
+    }
+
+    /// Returns the address for a gate that begins in this process.
+    pub(crate) fn place(&self, settings: &Settings, printer: &mut Printer) -> anyhow::Result<SocketAddr> {
         let kept = Kept::read(&self.data)?;
-        if let Some(gate) = self.find()? {
-            let status = ask(&gate)?;
-            let has = |name: &str| status.upstreams.iter().any(|upstream| upstream.name == name);
-            if kept.upstreams.iter().all(|(_, name)| has(name)) {
-                return Ok(StandingGate { status });
-            }
-            if status.pending > 0 {
-                bail!(
-                    "{} must be started anew for the models of your own, and {} requests wait there for a person: decide about them (`leafgate review`), and try again",
-                    gate.listen,
-                    status.pending
-                );
-            }
-            self.end(&gate)?;
-        }
-        self.begin(kept, may_move, printer)
+        let place = port::choose(settings, kept.port()?, !kept.is_led())?;
+        place.tell(&place.address.to_string(), printer);
+        Ok(place.address)
     }
 
-    fn begin(&self, kept: Kept, may_move: MayMove, printer: &mut Printer) -> anyhow::Result<StandingGate> {
-        let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
-        // Whatever keeps it from starting is said here, and not in a file.
-        setup(&settings)?;
-        let place = port::choose(&settings, kept.port()?, may_move)?;
-        let url = self.spawn(&place.address.to_string())?;
-        let file = runtime::folder()?.join(runtime::file_of(kept::port_of(&url)?));
-        Kept { url: Some(url), file: Some(file), ..kept }.write(&self.data)?;
-        let gate = self.find()?.context("the gate that was just started has ended")?;
-        if let Some(why) = place.moved {
-            printer.error_line(&format!("leafgate: {why}: the gate stands at {} from now on", gate.listen));
+    /// Ends the gate that runs, so that a service can stand in its place; returns where it listens if it
+    /// is in use, and goes on.
+    pub(crate) fn give_way(&self) -> anyhow::Result<Option<String>> {
+        let Some(gate) = self.find()? else { return Ok(None) };
+        if ask(&gate)?.pending > 0 || clients::are_there(&self.data)? {
+            return Ok(Some(gate.listen));
         }
-        Ok(StandingGate { status: ask(&gate)? })
+        self.end(&gate)?;
+        Ok(None)
     }
 
-    /// Starts it and waits until it serves.
-    fn spawn(&self, listen: &str) -> anyhow::Result<String> {
-        let path = self.data.join(ERRORS);
-        let errors = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
-        let errors = errors.with_context(|| format!("{} cannot be written", path.display()))?;
-        let program = std::env::current_exe().context("this program cannot be found")?;
-        let child = Command::new(program)
-            .args(["run", "--standing", "--listen", listen])
-            // Where the starter was may be unmounted while it runs.
-            .current_dir(&self.data)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(errors)
-            .spawn();
-        let mut child = child.context("the gate cannot be started")?;
-        match first_line(&mut child) {
-            Some(url) => Ok(url),
-            None => {
-                let _ = child.wait();
-                let said = std::fs::read_to_string(&path).unwrap_or_default();
-                bail!("the gate has not started ({}): {}", path.display(), said.trim_end())
-            }
-        }
-    }
-
-    /// Ends it, and waits until it has.
-    fn end(&self, gate: &RuntimeFile) -> anyhow::Result<()> {
-        let pid = i32::try_from(gate.pid).ok().and_then(Pid::from_raw).context("it has no process id")?;
-        let file = Kept::read(&self.data)?.file.context("its runtime file is not known")?;
-        // The file is locked by its gate alone, so the number is still its own.
-        let file = File::open(file).context("it is ending")?;
-        kill_process(pid, Signal::TERM)
-            .with_context(|| format!("the gate {} cannot be ended", gate.listen))?;
-        let (ended, end) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let _ = ended.send(file.lock_shared());
-        });
-        match end.recv_timeout(PATIENCE) {
-            Ok(locked) => Ok(locked?),
-            Err(_) => bail!(
-                "process {} has not ended within {} s: requests are still in flight",
-                gate.pid,
-                PATIENCE.as_secs()
-            ),
-        }
+    /// Forgets that a service kept it.
+    pub(crate) fn leave_service(&self) -> anyhow::Result<()> {
+        let kept = Kept::read(&self.data)?;
+        Kept { service: None, stays: false, ..kept }.write(&self.data)
     }
 }
 
@@ -283,11 +308,4 @@ fn find(kept: &Kept) -> anyhow::Result<Option<RuntimeFile>> {
 fn ask(gate: &RuntimeFile) -> anyhow::Result<Status> {
     let status = AdminClient::new(gate)?.status();
     status.map_err(|error| anyhow::anyhow!("the gate {} does not answer: {}", gate.listen, error.message))
-}
-
-/// Returns the URL that a gate says once it serves; `None` where it ends before.
-fn first_line(child: &mut Child) -> Option<String> {
-    let mut line = String::new();
-    BufReader::new(child.stdout.take()?).read_line(&mut line).ok()?;
-    line.strip_suffix('\n').map(str::to_owned)
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use leafgate_config::{Settings, Source};
 use leafgate_gate::listen_address;
 
-use super::MayMove;
+use crate::print::Printer;
 
 /// For how long a gate may hold its port after its end.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -22,11 +22,20 @@ pub(super) struct Place {
     pub(super) moved: Option<String>,
 }
 
-/// Chooses the place.
+impl Place {
+    /// Says that the gate stands elsewhere than before, if it does.
+    pub(super) fn tell(&self, listen: &str, printer: &mut Printer) {
+        if let Some(why) = &self.moved {
+            printer.error_line(&format!("leafgate: {why}: the gate stands at {listen} from now on"));
+        }
+    }
+}
+
+/// Chooses the place. Where no editor leads to the last one, the gate may move.
 ///
 /// # Errors
 /// When another program has the port that editors lead to.
-pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: MayMove) -> anyhow::Result<Place> {
+pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: bool) -> anyhow::Result<Place> {
     let configured = listen_address(settings.text("listen").unwrap_or_default())
         .with_context(|| format!("the setting `listen` is wrong ({})", settings.source("listen")))?;
     let is_fixed = settings.source("listen") != Source::Default && configured.port() != 0;
@@ -44,7 +53,7 @@ pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: MayMove) 
             settings.source("listen")
         );
     }
-    if last.is_some() && may_move == MayMove::No {
+    if last.is_some() && !may_move {
         bail!(
             "{taken}, where the gate stood last: what editors send now goes to that program. End it, or have `leafgate vscode on` lead the editors to another port"
         );

@@ -30,7 +30,7 @@ use self::record::Record;
 pub(crate) use self::status::{NOT_SEEN, Report, StatusArgs, not_seen};
 use crate::exit::Exit;
 use crate::print::Printer;
-use crate::standing::{self, MayMove, Standing};
+use crate::standing::{self, Need, Standing};
 
 #[derive(Subcommand)]
 pub(crate) enum VscodeCommand {
@@ -127,7 +127,7 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
         file.file.ensure_writable()?;
     }
     standing.keep_upstreams(&names)?;
-    let gate = standing.gate(MayMove::Yes, printer)?;
+    let gate = standing.gate(Need::Editors, printer)?;
     let to = Lead { gate: gate.listen(), names: &names };
     let led = files.iter().map(|file| file.led(to)).collect::<anyhow::Result<Vec<_>>>()?;
     gate.listen().clone_into(&mut record.gate);

@@ -108,6 +108,10 @@ fn detectors_completions_and_the_manual() {
     assert!(bench.run(&["completions", "bash"], "").out.contains("leafgate"));
     let page = bench.run(&["man"], "").out;
     assert!(page.starts_with(".") && page.contains("apply"), "{page}");
+    assert!(
+        page.contains("plugin\\-check") || page.contains("plugin check"),
+        "commands below others: {page}"
+    );
 }
 
 #[test]

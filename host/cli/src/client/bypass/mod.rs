@@ -1,8 +1,8 @@
 //! Notices that a started program asks a model and nothing comes by its gate.
 //!
-//! Until a request has come by, the connections of the program and of all that it starts are looked
-//! at, several times a second. A connection to the very place that the gate leads to is one that
-//! should have come by. A client that asks models and little else has also been asked past the gate
+//! The connections of the program and of all that it starts are looked at, several times a second, until
+//! one of them has sent something to the gate. What other programs ask there does not count. A connection
+//! to the very place that the gate leads to is one that should have come by. A client that asks models and little else has also been asked past the gate
 //! where it sent as much as a prompt anywhere; others, as `npm`, may send what they like.
 
 #[cfg(target_os = "linux")]
@@ -11,8 +11,6 @@ mod sockets;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-use leafgate_admin::Status;
 
 /// How often connections are looked at. One request of a model takes longer.
 const OFTEN: Duration = Duration::from_millis(250);
@@ -28,21 +26,6 @@ pub(super) struct Connection {
     bytes: u64,
 }
 
-/// Counts what has come by a gate; `None` where it does not answer.
-pub(super) type Counter = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
-
-/// Counts what has come by a gate so far.
-pub(super) async fn count(counter: &Counter) -> Option<u64> {
-    let counter = Arc::clone(counter);
-    tokio::task::spawn_blocking(move || counter()).await.ok()?
-}
-
-/// Returns how many requests a gate has judged.
-pub(super) fn judged(gate: &Status) -> u64 {
-    let requests = &gate.requests;
-    requests.forwarded + requests.blocked + requests.paused + requests.cancelled
-}
-
 /// Looks after a program that was started behind a gate.
 pub(super) struct Watch {
     pub(super) program: String,
@@ -52,9 +35,6 @@ pub(super) struct Watch {
     pub(super) gate: SocketAddr,
     /// Where the gate leads to, as `host:port`.
     pub(super) upstreams: Vec<String>,
-    pub(super) counter: Counter,
-    /// What had come by before the program was started: its first request may be quicker than any look.
-    pub(super) before: Option<u64>,
 }
 
 /// What was noticed so far.
@@ -78,14 +58,13 @@ impl Watch {
         let mut clock = tokio::time::interval(OFTEN);
         loop {
             clock.tick().await;
-            let upstreams = upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let past = self.past(&connections(pid), &upstreams);
-            // Counted after the look: what came by before a connection was opened is not missed.
-            if self.has_come().await {
+            let connections = connections(pid);
+            if connections.iter().any(|connection| connection.to == self.gate && connection.bytes > 0) {
                 noticed.has_come = true;
                 return;
             }
-            let Some(past) = past else { continue };
+            let upstreams = upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let Some(past) = self.past(&connections, &upstreams) else { continue };
             if noticed.past.is_none_or(|known| known.bytes < past.bytes)
                 && noticed.past.replace(past).is_none()
             {
@@ -97,16 +76,10 @@ impl Watch {
         }
     }
 
-    /// Returns what is said at the end of the program, which may have asked after the last look.
-    pub(super) async fn told(&self, noticed: &Noticed) -> Option<String> {
+    /// Returns what is said at the end of the program.
+    pub(super) fn told(&self, noticed: &Noticed) -> Option<String> {
         let past = noticed.past.filter(|_| !noticed.has_come)?;
-        let line = format!("leafgate: WARNING: nothing came by the gate, and {}", sent(&self.program, past));
-        (!self.has_come().await).then_some(line)
-    }
-
-    async fn has_come(&self) -> bool {
-        let now = count(&self.counter).await;
-        now.is_some() && now != self.before
+        Some(format!("leafgate: WARNING: nothing came by the gate, and {}", sent(&self.program, past)))
     }
 
     /// Has the addresses of the upstreams looked up, and returns what will hold them.
@@ -149,23 +122,23 @@ fn connections(_: u32) -> Vec<Connection> {
 mod tests {
     use super::*;
 
-    fn watch(is_client: bool, gate: SocketAddr, counter: Counter) -> Watch {
-        let (program, upstreams) = ("x".to_owned(), Vec::new());
-        Watch { program, is_client, gate, upstreams, counter, before: Some(0) }
+    fn watch(is_client: bool, gate: SocketAddr) -> Watch {
+        Watch { program: "x".to_owned(), is_client, gate, upstreams: Vec::new() }
     }
 
+    #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn what_came_by_before_the_first_look_and_after_the_last_one_has_come() {
-        let gate = "127.0.0.1:4141".parse().unwrap();
-        let asked = watch(true, gate, Arc::new(|| Some(1)));
-        let mut noticed = Noticed::default();
-        asked.run(std::process::id(), &mut noticed, |line| panic!("{line}")).await;
-        assert!(noticed.has_come);
-        let past = Some(Connection { to: gate, bytes: PROMPT });
-        let noticed = Noticed { has_come: false, past };
-        assert_eq!(asked.told(&noticed).await, None);
-        assert!(watch(true, gate, Arc::new(|| Some(0))).told(&noticed).await.is_some());
-        assert!(watch(true, gate, Arc::new(|| None)).told(&noticed).await.is_some());
+    async fn what_the_program_sent_to_the_gate_has_come_and_alarms_nobody() {
+        use std::io::Write as _;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let gate = listener.local_addr().unwrap();
+        let mut asked = std::net::TcpStream::connect(gate).unwrap();
+        asked.write_all(&[0]).unwrap();
+        let mut noticed = Noticed { has_come: false, past: Some(Connection { to: gate, bytes: PROMPT }) };
+        let watch = watch(true, gate);
+        assert!(watch.told(&noticed).is_some());
+        watch.run(std::process::id(), &mut noticed, |line| panic!("{line}")).await;
+        assert_eq!(watch.told(&noticed), None);
     }
 
     #[test]
@@ -173,7 +146,7 @@ mod tests {
         let [gate, model, other] =
             ["127.0.0.1:4141", "192.0.2.1:443", "198.51.100.1:443"].map(|text| text.parse().unwrap());
         let past = |is_client, connections: &[(SocketAddr, u64)]| {
-            let watch = watch(is_client, gate, Arc::new(|| None));
+            let watch = watch(is_client, gate);
             let connections: Vec<_> =
                 connections.iter().map(|&(to, bytes)| Connection { to, bytes }).collect();
             watch.past(&connections, &[model]).map(|past| past.to)

@@ -1,0 +1,30 @@
+//! What the standing gate was started with, to be compared with what it would be started with now.
+
+use std::time::UNIX_EPOCH;
+
+use leafgate_admin::StartedWith;
+use leafgate_config::Settings;
+use sha2::{Digest as _, Sha256};
+
+use crate::home;
+
+/// Returns it for this program, as it lies on disk, and these settings.
+pub(super) fn with(settings: &Settings) -> anyhow::Result<StartedWith> {
+    let installation = home::installation()?;
+    let keyed = |what: &str, of: &[u8]| {
+        let digest = base16ct::lower::encode_string(&Sha256::digest(of));
+        base16ct::lower::encode_string(&installation.secret_for(&format!("started with {what} {digest}")))
+    };
+    Ok(StartedWith {
+        program: keyed("program", program().as_bytes()),
+        settings: keyed("settings", &settings.identity()),
+    })
+}
+
+/// Builds of one version are told from each other by their files.
+fn program() -> String {
+    let file = std::env::current_exe().and_then(std::fs::metadata).ok();
+    let size = file.as_ref().map(std::fs::Metadata::len);
+    let time = file.and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    format!("{} {size:?} {time:?}", env!("CARGO_PKG_VERSION"))
+}
