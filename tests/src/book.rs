@@ -198,22 +198,29 @@ pub fn stage(to: &Path) -> Result<()> {
     for page in &pages {
         let text = rewritten(page, |link| match &link.file {
             None => Ok(None),
-            Some(file) if is_page.contains(file.as_str()) => Ok(None),
+            Some(file) if is_page.contains(file.as_str()) => {
+                Ok(Some(as_index(&page.text[link.place.clone()])))
+            }
             Some(file) if paths::root().join(file).is_file() && !file.ends_with(".md") => {
                 copy(&paths::root().join(file), &to.join(file))?;
                 Ok(None)
             }
             Some(_) => Ok(Some(page.text[link.words.clone()].to_owned())),
         })?;
-        write(&to.join(&page.path), &text)?;
+        write(&to.join(as_index(&page.path)), &text)?;
     }
     // mdBook wants paths from the folder of its sources on.
     let summary = Page::read(SUMMARY)?;
     let text = rewritten(&summary, |link| {
         let Some(file) = &link.file else { bail!("{SUMMARY} leads out of the repository") };
-        Ok(Some(format!("[{}]({file})", &summary.text[link.words.clone()])))
+        Ok(Some(format!("[{}]({})", &summary.text[link.words.clone()], as_index(file))))
     })?;
     write(&to.join("SUMMARY.md"), &text)
+}
+
+/// mdBook writes a README as `index.html`, and follows no link to the other name.
+fn as_index(text: &str) -> String {
+    text.replace("README.md", "index.md")
 }
 
 /// The text of a page with another one in the place of each link for which there is one.

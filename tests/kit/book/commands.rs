@@ -32,8 +32,9 @@ fn command(words: &mut Vec<String>, chapter: &mut String) -> Result<()> {
 fn below(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| !line.starts_with("Usage:")).skip(1);
     let listed = lines.take_while(|line| !line.starts_with("Options:") && !line.starts_with("Arguments:"));
-    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    // A line that goes on with what one says is indented further.
+    let entries = listed.filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    let names = entries.filter_map(|line| line.split_whitespace().next());
     let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-    let indented = names.filter(is_name).filter(|name| *name != "help" && *name != "leafgate");
-    indented.map(str::to_owned).collect()
+    names.filter(is_name).filter(|name| *name != "help").map(str::to_owned).collect()
 }

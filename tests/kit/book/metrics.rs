@@ -11,8 +11,7 @@ use super::cell;
 /// Writes the chapter.
 pub(crate) fn chapter() -> Result<String> {
     let gate = Gate::start(&["--upstream", "echo:", "--policy", "default"])?;
-    let body = Admin::of(&gate)?.raw("GET", "/metrics", &[], b"")?.to_bytes();
-    let exposition = String::from_utf8(body)?;
+    let exposition = Admin::of(&gate)?.metrics()?;
     let kinds: BTreeMap<&str, &str> =
         exposition.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect();
     let mut chapter = String::from("# Metrics\n\n| metric | kind | what it counts |\n|---|---|---|\n");
