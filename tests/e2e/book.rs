@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use leafgate_tests::admin::Admin;
@@ -84,7 +84,7 @@ export const detect = (leaf) => leaf.find(/Lovelace, Ada/);
 ";
 
 /// Has the binary read a block of TOML as what it is: settings, cases of a plugin, or a rule file.
-fn loads(page: &str, block: &str) {
+fn loads(data: &Path, page: &str, block: &str) {
     let folder = policy("[[rule]]\nid = \"none\"\nmatch = { model = \"none\" }\naction = \"block\"\n");
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let has = |name: &str, text: &str| book::write(&folder.path().join(name), text).unwrap();
@@ -93,10 +93,10 @@ fn loads(page: &str, block: &str) {
     let output = if block.starts_with("# ~/.config/leafgate/config.toml") {
         has("house.pem", &rcgen::generate_simple_self_signed(["house".to_owned()]).unwrap().cert.pem());
         has("config.toml", block);
-        gate::run(&["config", "show", "--config", &path("config.toml")], b"")
+        gate::run_in(data, &["config", "show", "--config", &path("config.toml")], b"")
     } else if block.contains("[[case]]") {
         has("cases.toml", block);
-        gate::run(&["plugin", "test", &path(files[1]), "--cases", &path("cases.toml")], b"")
+        gate::run_in(data, &["plugin", "test", &path(files[1]), "--cases", &path("cases.toml")], b"")
     } else {
         let digest: String = Sha256::digest(SCRIPT).iter().map(|byte| format!("{byte:02x}")).collect();
         has("prompts/review.md", "Review.");
@@ -104,7 +104,7 @@ fn loads(page: &str, block: &str) {
             "page.toml",
             &block.replace(".wasm\"", ".js\"").replace("sha256 = \"…\"", &format!("sha256 = \"{digest}\"")),
         );
-        gate::run(&["check", "--policy", &path("")], b"")
+        gate::run_in(data, &["check", "--policy", &path("")], b"")
     };
     let output = output.unwrap();
     let said = [output.stdout, output.stderr].concat();
@@ -113,10 +113,12 @@ fn loads(page: &str, block: &str) {
 
 #[test]
 fn the_toml_of_the_book_loads() {
+    // One for all, so that the engine of scripts is compiled once.
+    let data = tempfile::tempdir().unwrap();
     let mut loaded = 0;
     for page in pages().iter().filter(|page| !TRIED_ELSEWHERE.contains(&page.path.as_str())) {
         for block in page.blocks().iter().filter(|block| block.language == "toml") {
-            loads(&page.path, &block.text);
+            loads(data.path(), &page.path, &block.text);
             loaded += 1;
         }
     }
