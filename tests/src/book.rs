@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result};
 use markdown::mdast::Node;
 use markdown::{ParseOptions, to_mdast};
 
@@ -136,20 +136,6 @@ impl Page {
         anchors
     }
 
-    /// Returns its first heading.
-    ///
-    /// # Errors
-    /// When it has none.
-    pub fn title(&self) -> Result<String> {
-        let mut title = None;
-        walk(&self.tree, &mut |node| {
-            if let (Node::Heading(_), None) = (node, &title) {
-                title = Some(node.to_string());
-            }
-        });
-        title.with_context(|| format!("{} has no heading", self.path))
-    }
-
     /// The place in the repository that a path beside this page is; of the empty one, this page itself.
     fn beside(&self, path: &str) -> Option<String> {
         if path.is_empty() {
@@ -187,53 +173,6 @@ fn anchor(heading: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// Writes the sources of the book below a folder: the pages at their places in the repository, what they show beside them, and the table
-/// of contents. A link to something that is no page and no file (a folder) becomes its words.
-///
-/// # Errors
-/// When a page cannot be read, or something cannot be written.
-pub fn stage(to: &Path) -> Result<()> {
-    let pages = pages()?;
-    let is_page: BTreeSet<&str> = pages.iter().map(|page| page.path.as_str()).collect();
-    for page in &pages {
-        let text = rewritten(page, |link| match &link.file {
-            None => Ok(None),
-            Some(file) if is_page.contains(file.as_str()) => {
-                Ok(Some(as_index(&page.text[link.place.clone()])))
-            }
-            Some(file) if paths::root().join(file).is_file() && !file.ends_with(".md") => {
-                copy(&paths::root().join(file), &to.join(file))?;
-                Ok(None)
-            }
-            Some(_) => Ok(Some(page.text[link.words.clone()].to_owned())),
-        })?;
-        write(&to.join(as_index(&page.path)), &text)?;
-    }
-    // mdBook wants paths from the folder of its sources on.
-    let summary = Page::read(SUMMARY)?;
-    let text = rewritten(&summary, |link| {
-        let Some(file) = &link.file else { bail!("{SUMMARY} leads out of the repository") };
-        Ok(Some(format!("[{}]({})", &summary.text[link.words.clone()], as_index(file))))
-    })?;
-    write(&to.join("SUMMARY.md"), &text)
-}
-
-/// mdBook writes a README as `index.html`, and follows no link to the other name.
-fn as_index(text: &str) -> String {
-    text.replace("README.md", "index.md")
-}
-
-/// The text of a page with another one in the place of each link for which there is one.
-fn rewritten(page: &Page, other: impl Fn(&Link) -> Result<Option<String>>) -> Result<String> {
-    let mut text = page.text.clone();
-    for link in page.links().iter().rev() {
-        if let Some(other) = other(link)? {
-            text.replace_range(link.place.clone(), &other);
-        }
-    }
-    Ok(text)
-}
-
 /// Writes a file and the folders above it.
 ///
 /// # Errors
@@ -243,114 +182,18 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| path.display().to_string())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to.parent().context("a file in no folder")?)?;
-    std::fs::copy(from, to).with_context(|| from.display().to_string())?;
-    Ok(())
-}
-
-/// Fails where a page of a built book leads nowhere, or asks another machine for a part of itself. Returns how many links there are.
-///
-/// # Errors
-/// With each link that leads nowhere.
-pub fn check(book: &Path) -> Result<usize> {
-    let mut pages = BTreeMap::new();
-    collect(book, &mut pages)?;
-    let (mut links, mut wrong) = (0, Vec::new());
-    for (page, html) in &pages {
-        for (attribute, url) in
-            ["href", "src"].iter().flat_map(|name| values(html, name).map(move |url| (*name, url)))
-        {
-            links += 1;
-            let shown = || format!("{}: {url}", page.strip_prefix(book).unwrap_or(page).display());
-            if url.contains("://") {
-                // A reader may follow an address; a page must not.
-                if attribute == "src" || html.contains(&format!("<link rel=\"stylesheet\" href=\"{url}")) {
-                    wrong.push(format!("{} is on another machine", shown()));
-                }
-                continue;
-            }
-            let (path, anchor) = url.split_once('#').unwrap_or((url, ""));
-            let file = if path.is_empty() { page.clone() } else { lexical(&page.with_file_name(path)) };
-            let there = match pages.get(&file) {
-                Some(html) => anchor.is_empty() || values(html, "id").any(|id| id == anchor),
-                None => file.is_file(),
-            };
-            if !there {
-                wrong.push(shown());
-            }
-        }
-    }
-    ensure!(wrong.is_empty(), "links of the book that lead nowhere:\n  {}", wrong.join("\n  "));
-    Ok(links)
-}
-
-/// All pages below a folder. The one that has them all for printing is left out: its places are those of the others.
-fn collect(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) -> Result<()> {
-    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, pages)?;
-        } else if path.extension().is_some_and(|extension| extension == "html")
-            && !path.ends_with("print.html")
-        {
-            let html = std::fs::read_to_string(&path)?;
-            pages.insert(path, html);
-        }
-    }
-    Ok(())
-}
-
-/// The values of an attribute.
-fn values<'h>(html: &'h str, name: &str) -> impl Iterator<Item = &'h str> {
-    let begin = format!(" {name}=\"");
-    html.match_indices(&begin)
-        .filter_map(|(at, begin)| html[at + begin.len()..].split('"').next())
-        .filter(|value| !value.is_empty() && !value.starts_with("data:") && !value.starts_with("javascript:"))
-        .collect::<Vec<_>>()
-        .into_iter()
-}
-
-/// A path without `..`.
-fn lexical(path: &Path) -> PathBuf {
-    let mut lexical = PathBuf::new();
-    for component in path.components() {
-        if component == Component::ParentDir {
-            lexical.pop();
-        } else {
-            lexical.push(component);
-        }
-    }
-    lexical
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn links_anchors_and_blocks_are_read() {
-        let text = "# A `b` <c>\n\n[x](../README.md#start), `[no](no.md)`, [y](#a-b-c), [z](https://a.example)\n\n```sh\n[no](x)\n```\n\n# A `b` <c>\n";
+        let text = "# A `b <c>`\n\n[x](../README.md#start), `[no](no.md)`, [y](#a-b-c), [z](https://a.example)\n\n```sh\n[no](x)\n```\n\n# A `b <c>`\n";
         let page = Page::of("docs/a.md", text.to_owned()).unwrap();
         let links: Vec<_> = page.links().into_iter().map(|link| (link.file, link.anchor)).collect();
         let leads = |file: &str, anchor: &str| (Some(file.to_owned()), Some(anchor.to_owned()));
         assert_eq!(links, [leads("README.md", "start"), leads("docs/a.md", "a-b-c"), (None, None)]);
         assert_eq!(page.blocks(), [Block { language: "sh".into(), text: "[no](x)\n".into() }]);
-        assert_eq!(page.anchors(), BTreeSet::from(["a-b-".to_owned(), "a-b--1".to_owned()]));
-    }
-
-    #[test]
-    fn a_link_that_leads_nowhere_fails_the_book() {
-        let book = tempfile::tempdir().unwrap();
-        let page = |name: &str, text: &str| write(&book.path().join(name), text).unwrap();
-        page("index.html", r#"<a href="a/b.html#c"> <a href="https://a.example"> <img src="x.svg">"#);
-        page("x.svg", "");
-        page("a/b.html", r##"<h1 id="c"> <a href="../index.html"> <a href="#c">"##);
-        assert_eq!(check(book.path()).unwrap(), 5);
-        page("a/b.html", r#"<h1 id="d"> <a href="none.html"> <img src="https://a.example/b.png">"#);
-        let error = check(book.path()).unwrap_err().to_string();
-        for wrong in ["index.html: a/b.html#c", "a/b.html: none.html", "b.png is on another machine"] {
-            assert!(error.contains(wrong), "{error}");
-        }
+        assert_eq!(page.anchors(), BTreeSet::from(["a-b-c".to_owned(), "a-b-c-1".to_owned()]));
     }
 }

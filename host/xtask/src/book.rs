@@ -24,7 +24,7 @@ pub(crate) fn book() -> Result<()> {
     run(Command::new(mdbook()?).arg("build").arg(&folder))?;
     let html = folder.join("html");
     run(kit::kit(&["book-links"]).arg(&html))?;
-    step(&format!("the book is {}", html.join("index.html").display()));
+    step(&format!("the book is {}", html.join("index.html").canonicalize()?.display()));
     Ok(())
 }
 

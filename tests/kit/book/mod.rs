@@ -1,8 +1,10 @@
 //! The sources of the book: the pages of the repository, and the chapters that the built program writes about itself.
 
 mod commands;
+mod links;
 mod metrics;
 mod schemas;
+mod stage;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +25,7 @@ const CHAPTERS: [Chapter; 4] = [
 /// Writes what mdBook reads into a folder.
 pub(crate) fn stage(folder: &Path) -> Result<()> {
     let sources = folder.join("src");
-    book::stage(&sources)?;
+    stage::stage(&sources)?;
     std::fs::copy(paths::root().join("docs/book.toml"), folder.join("book.toml"))?;
     let links = book::Page::read(book::SUMMARY)?.links();
     let listed: BTreeSet<String> = links
@@ -42,7 +44,7 @@ pub(crate) fn stage(folder: &Path) -> Result<()> {
 
 /// Fails where the built book leads nowhere.
 pub(crate) fn check(folder: &Path) -> Result<()> {
-    println!("kit: all {} links of the book lead somewhere", book::check(folder)?);
+    println!("kit: all {} links of the book lead somewhere", links::check(folder)?);
     Ok(())
 }
 
