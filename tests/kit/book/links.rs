@@ -38,15 +38,13 @@ pub(super) fn check(book: &Path) -> Result<usize> {
     Ok(links)
 }
 
-/// All pages below a folder. The one that has them all for printing is left out: its places are those of the others.
+/// All pages below a folder.
 fn collect(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) -> Result<()> {
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, pages)?;
-        } else if path.extension().is_some_and(|extension| extension == "html")
-            && !path.ends_with("print.html")
-        {
+        } else if path.extension().is_some_and(|extension| extension == "html") {
             let html = std::fs::read_to_string(&path)?;
             pages.insert(path, html);
         }
