@@ -17,7 +17,7 @@ use crate::rule_tests::{Grade, RuleTests, reference_keys};
 use crate::{Policy, PolicySource};
 
 const REFERENCE: &str = include_str!("../../RULES.md");
-const EXCEPTIONS: &str = include_str!("../../../../docs/exceptions.md");
+const RULES: &str = include_str!("../../../../docs/rules.md");
 
 #[test]
 fn every_key_stands_in_the_reference() {
@@ -58,7 +58,7 @@ fn examples(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn the_examples_of_the_reference_load() {
-    let of_page = examples(EXCEPTIONS).filter(|example| example.contains("[[detector]]"));
+    let of_page = examples(RULES).filter(|example| example.contains("[[detector]]"));
     load(of_page);
     let (tests, rules): (Vec<&str>, Vec<&str>) =
         examples(REFERENCE).partition(|example| example.contains("[[test]]"));
