@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
 
 mod bodies;
+mod book;
 mod example;
 mod examples;
 mod exec;
@@ -17,7 +18,6 @@ mod pictures;
 mod planted;
 mod policies;
 mod prompt;
-mod readme;
 mod reload;
 mod schema;
 mod service;

@@ -5,6 +5,7 @@
 //! a first build takes.
 #![expect(clippy::print_stdout, reason = "a developer task talks to its developer")]
 
+mod book;
 mod clients;
 mod demo;
 mod digests;
@@ -47,10 +48,13 @@ fn task(arguments: &[&str]) -> Result<()> {
         ("teams", []) => teams::teams(),
         ("digests", [out]) => digests::digests(out.as_ref(), None),
         ("digests", [out, older]) => digests::digests(out.as_ref(), Some(older.as_ref())),
+        ("book", [folder]) => book::stage(folder.as_ref()),
+        ("book-links", [folder]) => book::check(folder.as_ref()),
         ("clients", [language]) => clients::test(language, false),
         ("clients", [language, "--long"]) => clients::test(language, true),
         _ => bail!(
-            "called by `cargo xtask`: plugins | demo | soak | hostile | turns | teams | clients LANGUAGE [--long] | digests FILE [OLDER]"
+            "called by `cargo xtask`: plugins | demo | soak | hostile | turns | teams | clients LANGUAGE [--long] | digests FILE [OLDER] | book FOLDER | \
+             book-links FOLDER"
         ),
     }
 }

@@ -73,6 +73,16 @@ impl Admin {
         Client::connect(self.address)?.exchange(&[head.as_bytes(), body].concat())
     }
 
+    /// What Prometheus reads from the gate.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub fn metrics(&self) -> Result<String> {
+        let answer = self.raw("GET", "/metrics", &[("host", &self.address.to_string())], b"")?;
+        ensure!(answer.status() == 200, "metrics: {}", answer.start);
+        Ok(String::from_utf8(answer.body)?)
+    }
+
     /// What a call is answered that must succeed.
     ///
     /// # Errors

@@ -14,6 +14,7 @@
 pub struct Readme;
 
 pub mod admin;
+pub mod book;
 pub mod gate;
 pub mod http;
 pub mod intercept;

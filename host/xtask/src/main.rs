@@ -6,6 +6,7 @@
 
 mod authors;
 mod bench;
+mod book;
 mod clients;
 mod counts;
 mod demo;
@@ -37,6 +38,7 @@ usage: cargo xtask <task>
   plugins         builds the bundled plugins and puts them where examples and tests find them
   pictures        draws the pictures of docs/pictures anew, from the program's own screens (needs tmux)
   authors         builds the example plugins in Python and JavaScript, and asks them their cases
+  book            builds the book of docs/ with mdBook, which it installs below target/; all links are followed
   javascript      builds the engine of scripts anew (plugins/javascript; needs clang)
   bench [PART…]   measures what the gate costs (formats, detection, offline, manyRules, latency, events)
   corpus [--fit]  recall, precision and masking over the labelled corpora, by source, pack and detector, against their floors;
@@ -126,6 +128,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["plugins"] => plugins(),
         ["pictures"] => pictures(),
         ["authors"] => authors::authors(),
+        ["book"] => book::book(),
         ["javascript"] => javascript::javascript(),
         ["corpus"] => corpus(),
         ["corpus", "--fit"] => fit(),
