@@ -13,6 +13,7 @@ use leafgate_tree::{Document, NodeId, ValueType};
 use crate::apis::Api;
 use crate::calls::ToolCall;
 use crate::reading::{Reading, value};
+use crate::reply::{Call, CallKind};
 use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace, Tool};
 
 /// So many texts and calls an answer may have. Others have a handful, and whoever judges or restores them pays for each.
@@ -45,8 +46,8 @@ pub struct Heard {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeardCall {
     id: String,
-    name: String,
-    arguments: String,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
     form: Option<Form>,
     /// All of the arguments were said at once.
     is_whole: bool,
@@ -65,6 +66,11 @@ impl Account {
             ended: BTreeSet::new(),
             is_over: false,
         }
+    }
+
+    /// Returns whether this is a whole answer of the API, or an error in its place.
+    pub(crate) fn is_answer(&self, answer: &Document) -> bool {
+        self.says.is_answer(&Reading::new(answer))
     }
 
     /// Hears an answer that came whole.
@@ -99,6 +105,10 @@ impl Account {
     #[must_use]
     pub fn calls(&self) -> Vec<ToolCall> {
         self.calls.values().map(HeardCall::call).collect()
+    }
+
+    pub(crate) fn call(&self, place: TextPlace) -> Option<&HeardCall> {
+        self.calls.get(&place)
     }
 
     /// Returns where texts stand in an event that people read beside what the model says. Each is there as a whole.
@@ -262,6 +272,16 @@ impl HeardCall {
             arguments: self.arguments.as_str().into(),
             is_json: self.form != Some(Form::Text),
         }
+    }
+
+    /// Whether its arguments are an object, and no text.
+    pub(crate) fn is_object(&self) -> bool {
+        self.form == Some(Form::Json)
+    }
+
+    pub(crate) fn of_reply(&self) -> Call {
+        let ToolCall { id, name, arguments, is_json } = self.call();
+        Call { id, name, arguments, kind: if is_json { CallKind::Function } else { CallKind::Custom } }
     }
 }
 

@@ -164,7 +164,7 @@ impl LiveAnswer {
     /// Writes some events of the last part, of which `part` is all or a piece.
     fn put(&mut self, part: &Part, events: &mut Vec<Event>, is_wanted: impl Fn(Phase) -> bool) {
         let at = self.parts.len() - 1;
-        let mut whole = self.api.write(&part.reply(), &self.head).json;
+        let mut whole = self.api.write(&part.reply(), &self.head);
         if let Some(list) = list(self.api) {
             whole[list] = json!([self.element(at, part)]);
         }
@@ -213,7 +213,7 @@ impl LiveAnswer {
 
     /// The block or item of a part.
     fn element(&self, at: usize, part: &Part) -> Value {
-        let whole = self.api.write(&part.reply(), &self.head).json;
+        let whole = self.api.write(&part.reply(), &self.head);
         let mut element = list(self.api).map(|list| whole[list][0].clone()).unwrap_or_default();
         match (self.api, part) {
             (Api::Messages, Part::Reasoning(_)) => element["signature"] = LIVE_SIGNATURE.into(),
@@ -236,7 +236,7 @@ impl LiveAnswer {
                 Part::Call(call) => reply.calls.push(call.clone()),
             }
         }
-        let mut whole = self.api.write(&reply, &self.head).json;
+        let mut whole = self.api.write(&reply, &self.head);
         if let Some(list) = list(self.api) {
             whole[list] = self.parts.iter().enumerate().map(|(at, part)| self.element(at, part)).collect();
         }

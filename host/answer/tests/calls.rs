@@ -80,7 +80,7 @@ fn reply() -> Reply {
 
 fn whole(api: Api) -> Value {
     let head = leafgate_answer::Head { id: "r1".into(), model: "m".into(), ..Default::default() };
-    api.write(&reply(), &head).json
+    api.write(&reply(), &head)
 }
 
 fn answer(api: Api, whole: &Value) -> WholeAnswer {

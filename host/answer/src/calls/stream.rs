@@ -9,7 +9,6 @@ use crate::account::{Account, Heard};
 use crate::apis::{Api, Assembly, Event};
 use crate::json::index;
 use crate::limits::ReadError;
-use crate::loss::{Losses, Lost};
 use crate::reading::value;
 use crate::said::Said;
 
@@ -17,7 +16,7 @@ use crate::said::Said;
 pub struct CallStream {
     api: Api,
     /// All that came.
-    whole: Box<dyn Assembly>,
+    whole: Assembly,
     /// What went on to the client, once the rest waits.
     passed: Option<Value>,
     has_passed: bool,
@@ -25,7 +24,6 @@ pub struct CallStream {
     sequence: Option<u64>,
     holds: bool,
     reads: bool,
-    losses: Losses,
 }
 
 /// What of a stream waits for its end.
@@ -67,13 +65,12 @@ impl CallStream {
     pub fn new(api: Api, holding: Holding) -> Self {
         CallStream {
             api,
-            whole: api.wire().assembly(),
+            whole: Assembly::new(api),
             passed: None,
             has_passed: false,
             sequence: None,
             holds: holding == Holding::All,
             reads: holding == Holding::Unspoken,
-            losses: Losses::default(),
         }
     }
 
@@ -85,16 +82,14 @@ impl CallStream {
         let event = value(&heard.document, heard.document.root());
         if !self.holds && self.begins_to_hold(heard, account) {
             self.holds = true;
-            self.passed = if self.has_passed { self.whole.so_far() } else { None };
+            self.passed = if self.has_passed { self.whole.clone().whole() } else { None };
         }
         if !self.holds {
             self.sequence = self.sequence.max(event["sequence_number"].as_u64());
             self.has_passed = true;
         }
-        self.whole.take(event, &mut self.losses);
-        // A choice that is not kept may hold calls that a client runs.
-        let unclear = [Lost::Unread, Lost::Contradiction, Lost::Choice];
-        if heard.is_odd || unclear.into_iter().any(|lost| self.losses.has(lost)) {
+        // What has no place may hold calls that a client runs.
+        if !self.whole.take(event) || heard.is_odd {
             return Err(ReadError::Unclear);
         }
         Ok(if self.holds { Passing::Waits } else { Passing::Passes })

@@ -16,11 +16,12 @@ use crate::said::{
 
 /// The members of a message, or of a stream's delta, that hold text for people, in the order in
 /// which clients show them.
-const FIELDS: [(TextKind, &str); 5] = [
+const FIELDS: [(TextKind, &str); 6] = [
     (TextKind::ReasoningContent, REASONING[0]),
     // As OpenRouter and others name it.
     (TextKind::Reasoning, REASONING[1]),
     (TextKind::ReasoningText, REASONING[2]),
+    (TextKind::Summary, REASONING[3]),
     (TextKind::Content, "content"),
     (TextKind::Refusal, "refusal"),
 ];
@@ -158,8 +159,10 @@ impl CompletionReader {
                 said.extend(parts_say(answer, place, parts, form));
             } else if let Some(leaf) = answer.text(message, key) {
                 said.push(match (form, text) {
-                    (Message::Again, TextKind::ReasoningText) => Said::ShownAgain(place, leaf),
-                    (_, TextKind::ReasoningText) => Said::Shown(place, leaf),
+                    (Message::Again, TextKind::ReasoningText | TextKind::Summary) => {
+                        Said::ShownAgain(place, leaf)
+                    }
+                    (_, TextKind::ReasoningText | TextKind::Summary) => Said::Shown(place, leaf),
                     (Message::Again, _) => Said::Repeat(place, leaf),
                     (Message::Whole | Message::Delta, _) => Said::More(place, leaf),
                 });
