@@ -27,7 +27,10 @@ pub struct Account {
     ids: BTreeMap<(usize, String), TextPlace>,
     items: BTreeMap<usize, String>,
     ended: BTreeSet<(usize, Position)>,
+    /// Where each choice says its latest text.
+    latest: BTreeMap<usize, Position>,
     is_over: bool,
+    is_of_several: bool,
 }
 
 /// An event, or an answer that came whole, and what it says.
@@ -63,8 +66,17 @@ impl Account {
             ids: BTreeMap::new(),
             items: BTreeMap::new(),
             ended: BTreeSet::new(),
+            latest: BTreeMap::new(),
             is_over: false,
+            is_of_several: false,
         }
+    }
+
+    /// Says whether several choices were asked for, which clients tell apart by their index. Who asked for one takes for it
+    /// what each event has first.
+    #[must_use]
+    pub fn of_several(self, is_of_several: bool) -> Self {
+        Account { is_of_several, ..self }
     }
 
     /// Hears an answer that came whole.
@@ -126,6 +138,7 @@ impl Account {
         let mut is_sound = true;
         for one in &said {
             is_sound &= self.take(&reading, *one, name.is_some());
+            is_sound &= name.is_none() || self.is_of_several || one.choice() == 0;
         }
         let is_bounded = self.texts.len().max(said.len()) + self.calls.len() <= MOST_PLACES;
         let is_odd = reading.is_odd() || !is_named || !is_sound || !is_bounded;
@@ -163,7 +176,11 @@ impl Account {
                 if is_event && self.says.repeats() {
                     self.texts.entry(place).or_default().push_str(&text(reading, leaf));
                 }
-                true
+                // Some clients join texts as they come, and some by their place.
+                let latest = self.latest.entry(place.choice).or_default();
+                let is_in_order = !is_event || place.at >= *latest || reading.is_empty(said);
+                *latest = place.at.max(*latest);
+                is_in_order
             }
             Said::Repeat(place, leaf) | Said::ShownAgain(place, leaf) => {
                 let again = text(reading, leaf);

@@ -219,6 +219,14 @@ impl Said {
         }
     }
 
+    /// The choice that it is about; the first where it is about all.
+    pub(crate) fn choice(self) -> usize {
+        match self {
+            Said::End(choice, _) | Said::Call(TextPlace { choice, .. }, _) => choice,
+            _ => self.text().map_or(0, |(place, _)| place.choice),
+        }
+    }
+
     /// Whether it is a text that rules read: one that may be changed, or one that says words to people beside a seal. What
     /// is thought beside a seal is the provider's.
     #[must_use]

@@ -24,7 +24,7 @@ use leafgate_vault::Vault;
 
 pub(crate) use stream::EventStream;
 
-use crate::apis::Api;
+use crate::apis::{Api, asks_for_several};
 use crate::session::Thread;
 use speech::Speech;
 
@@ -55,6 +55,7 @@ impl Restoring {
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
         let conversation = api.conversation()?;
         let account = Account::new(conversation.answers(), conversation.seals(request));
+        let account = account.of_several(asks_for_several(request));
         let thread = account.names_answers().then_some(thread);
         Some(Restoring { vault, account, thread: Named { thread, is_named: false }, grows: false })
     }
