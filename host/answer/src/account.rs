@@ -14,7 +14,7 @@ use crate::apis::Api;
 use crate::calls::ToolCall;
 use crate::reading::{Reading, value};
 use crate::reply::{Call, CallKind};
-use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace, Tool};
+use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace};
 
 /// So many texts and calls an answer may have. Others have a handful, and whoever judges or restores them pays for each.
 const MOST_PLACES: usize = 65_536;
@@ -28,7 +28,10 @@ pub struct Account {
     ids: BTreeMap<(usize, String), TextPlace>,
     items: BTreeMap<usize, String>,
     ended: BTreeSet<(usize, Position)>,
+    /// Where each choice says its latest text.
+    latest: BTreeMap<usize, Position>,
     is_over: bool,
+    is_of_several: bool,
 }
 
 /// An event, or an answer that came whole, and what it says.
@@ -51,6 +54,8 @@ pub(crate) struct HeardCall {
     form: Option<Form>,
     /// All of the arguments were said at once.
     is_whole: bool,
+    /// Where an answer that came whole has it.
+    place: Option<(Called, Option<Arguments>)>,
 }
 
 impl Account {
@@ -64,13 +69,22 @@ impl Account {
             ids: BTreeMap::new(),
             items: BTreeMap::new(),
             ended: BTreeSet::new(),
+            latest: BTreeMap::new(),
             is_over: false,
+            is_of_several: false,
         }
     }
 
     /// Returns whether this is a whole answer of the API, or an error in its place.
     pub(crate) fn is_answer(&self, answer: &Document) -> bool {
         self.says.is_answer(&Reading::new(answer))
+    }
+
+    /// Says whether several choices were asked for, which clients tell apart by their index. Who asked for one takes for it
+    /// what each event has first.
+    #[must_use]
+    pub fn of_several(self, is_of_several: bool) -> Self {
+        Account { is_of_several, ..self }
     }
 
     /// Hears an answer that came whole.
@@ -111,10 +125,16 @@ impl Account {
         self.calls.get(&place)
     }
 
-    /// Returns where texts stand in an event that people read beside what the model says. Each is there as a whole.
+    /// Where the calls of an answer that came whole stand, in the order of their places.
+    pub(crate) fn places(&self) -> Vec<(Called, Option<Arguments>)> {
+        self.calls.values().filter_map(|call| call.place).collect()
+    }
+
+    /// Returns where texts stand that people read beside what the model says: in an event, each as a whole, or in an answer
+    /// that came whole.
     #[must_use]
-    pub fn beside(&self, heard: &Heard) -> Vec<NodeId> {
-        crate::beside::leaves(&*self.says, heard, true)
+    pub fn beside(&self, heard: &Heard, is_event: bool) -> Vec<NodeId> {
+        crate::beside::leaves(&*self.says, heard, is_event)
     }
 
     /// Returns whether an event begins a part in which not the model speaks. Such a one is read when it is there as a
@@ -136,6 +156,7 @@ impl Account {
         let mut is_sound = true;
         for one in &said {
             is_sound &= self.take(&reading, *one, name.is_some());
+            is_sound &= name.is_none() || self.is_of_several || one.choice() == 0;
         }
         let is_bounded = self.texts.len().max(said.len()) + self.calls.len() <= MOST_PLACES;
         let is_odd = reading.is_odd() || !is_named || !is_sound || !is_bounded;
@@ -173,11 +194,18 @@ impl Account {
                 if is_event && self.says.repeats() {
                     self.texts.entry(place).or_default().push_str(&text(reading, leaf));
                 }
-                true
+                self.is_in_order(reading, said, place, is_event)
             }
             Said::Repeat(place, leaf) | Said::ShownAgain(place, leaf) => {
                 let again = text(reading, leaf);
-                again.is_empty() || *self.texts.entry(place).or_insert_with(|| again.clone()) == again
+                match self.texts.get(&place) {
+                    _ if again.is_empty() => true,
+                    Some(own) => *own == again,
+                    None => {
+                        self.texts.insert(place, again);
+                        self.is_in_order(reading, said, place, is_event)
+                    }
+                }
             }
             Said::Call(place, said) => self.take_call(reading, place, said),
             // A text ends with its part again, and servers send why a choice ends more than once; an item ends once.
@@ -191,6 +219,17 @@ impl Account {
                 true
             }
         }
+    }
+
+    /// Whether a text of a stream follows those before it: some clients join texts as they come, and some by their place.
+    fn is_in_order(&mut self, reading: &Reading<'_>, said: Said, place: TextPlace, is_event: bool) -> bool {
+        if !is_event || reading.is_empty(said) {
+            return true;
+        }
+        let latest = self.latest.entry(place.choice).or_default();
+        let is_behind = place.at >= *latest;
+        *latest = place.at.max(*latest);
+        is_behind
     }
 
     /// Whether something is said that was complete already. What says it again is compared.
@@ -217,6 +256,7 @@ impl Account {
             CallSaid::Whole(called, arguments) => {
                 let (said, is_sound) = spelled(reading, arguments);
                 let is_same = self.begin(reading, place, called);
+                self.calls.entry(place).or_default().place = Some((called, Some(arguments)));
                 is_sound & is_same & self.all(place, said)
             }
             CallSaid::Again(leaf) => self.all(place, text(reading, leaf)),
@@ -232,11 +272,7 @@ impl Account {
     /// Takes who is called: a second time it is the same, and its id is no other call's.
     fn begin(&mut self, reading: &Reading<'_>, place: TextPlace, called: Called) -> bool {
         let id = called.id.map(|leaf| text(reading, leaf)).unwrap_or_default();
-        let name = match called.tool {
-            Tool::Named(leaf) => text(reading, leaf),
-            Tool::Kind(kind) => kind.to_owned(),
-            Tool::Unnamed => String::new(),
-        };
+        let name = called.tool.name(reading.document());
         let is_own = id.is_empty() || *self.ids.entry((place.choice, id.clone())).or_insert(place) == place;
         let call = self.calls.entry(place).or_default();
         let is_same = |own: &mut String, said: String| {
@@ -248,6 +284,7 @@ impl Account {
         };
         let is_spelled_so = call.form.is_none() || called.form.is_none() || call.form == called.form;
         call.form = call.form.or(called.form);
+        call.place = call.place.or(Some((called, None)));
         is_same(&mut call.id, id) & is_same(&mut call.name, name) & is_own & is_spelled_so
     }
 

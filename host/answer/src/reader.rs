@@ -151,8 +151,7 @@ fn whole_document(bytes: Bytes) -> Result<(Document, bool), ReadError> {
         }
         read => (read, false),
     };
-    let document = read.map_err(|error| ReadError::NotJson { line: error.line(), column: error.column() })?;
-    Ok((document, is_mended))
+    Ok((read?, is_mended))
 }
 
 impl fmt::Debug for Reader {

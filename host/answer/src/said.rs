@@ -175,6 +175,20 @@ pub enum Tool {
     Unnamed,
 }
 
+impl Tool {
+    /// Returns its name, as far as it is said.
+    #[must_use]
+    pub fn name(self, document: &Document) -> String {
+        match self {
+            Tool::Named(leaf) => {
+                document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()).unwrap_or_default()
+            }
+            Tool::Kind(kind) => kind.to_owned(),
+            Tool::Unnamed => String::new(),
+        }
+    }
+}
+
 /// All arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arguments {
@@ -216,6 +230,14 @@ impl Said {
             Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) | Said::EndAll => {
                 None
             }
+        }
+    }
+
+    /// The choice that it is about; the first where it is about all.
+    pub(crate) fn choice(self) -> usize {
+        match self {
+            Said::End(choice, _) | Said::Call(TextPlace { choice, .. }, _) => choice,
+            _ => self.text().map_or(0, |(place, _)| place.choice),
         }
     }
 

@@ -234,6 +234,18 @@ fn streams_whose_events_contradict_each_other_are_odd() {
                 json!({ "index": 0, "function": { "arguments": "x" } }),
             ]),
         ),
+        (
+            "a second call without an id",
+            chunks(&[piece(json!({})), json!({ "index": 1, "function": function("ok") })]),
+        ),
+        (
+            "a second call without an index",
+            chunks(&[piece(json!({})), json!({ "id": "c2", "function": function("ok") })]),
+        ),
+        (
+            "a choice that nobody asked for",
+            events(&[json!({ "choices": [{ "index": 1, "delta": { "tool_calls": [piece(json!({}))] } }] })]),
+        ),
         ("a call behind the end", events(&[finished.clone(), late.clone()])),
         (
             "an event behind the end",
@@ -307,6 +319,9 @@ fn streams_whose_events_contradict_each_other_are_odd() {
     let late = json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "{}" } });
     let called = json!({ "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "ls" } });
     let begins = json!({ "type": "content_block_start", "index": 0, "content_block": called });
+    let served = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
+    let begun = |at: usize| json!({ "type": "content_block_start", "index": at, "content_block": { "type": "text" } });
+    let said = |at: usize| json!({ "type": "content_block_delta", "index": at, "delta": { "type": "text_delta", "text": "Hi" } });
     for (what, answer) in [
         ("two blocks at one place", blocks(&[(0, tool_use("a", "Bash")), (0, tool_use("b", "Bash"))], &[])),
         ("a gap", blocks(&[(1, tool_use("a", "Bash"))], &[])),
@@ -315,6 +330,11 @@ fn streams_whose_events_contradict_each_other_are_odd() {
             blocks(&[(0, tool_use("a", "Bash"))], std::slice::from_ref(&late)),
         ),
         ("arguments at once and in pieces", events(&[begins, late.clone()])),
+        (
+            "arguments of a block before the last, which the provider runs",
+            blocks(&[(0, served), (1, tool_use("a", "Bash"))], std::slice::from_ref(&late)),
+        ),
+        ("texts in turns", events(&[begun(0), begun(1), said(1), said(0)])),
         ("a block behind the end", blocks(&[], &[]) + &blocks(&[(0, tool_use("a", "Bash"))], &[])),
         (
             "an event without its name",

@@ -32,7 +32,7 @@ use leafgate_policy::{Approval, Assembly, Context, OfAnswers, Offered, On, Polic
 use leafgate_tree::{Document, NodeId};
 use leafgate_vault::Vault;
 
-use crate::apis::{Api, Wants};
+use crate::apis::{Api, Wants, asks_for_several, configs};
 use crate::content::Content;
 use crate::gate::Shared;
 use crate::log::{self, RequestLogProgress, Tally};
@@ -66,6 +66,8 @@ pub(crate) struct Ruling {
     offered: Offered,
     /// Whether its reasoning comes with an encrypted copy.
     sealed: bool,
+    /// Whether its request asked for several choices.
+    several: bool,
 }
 
 /// What a ruling is made of.
@@ -176,6 +178,7 @@ impl Ruling {
             vault: asked.vault.clone(),
             offered,
             sealed: conversation.seals(request),
+            several: asks_for_several(request),
         })))
     }
 
@@ -266,25 +269,17 @@ impl Shared {
 fn asks_for_more(request: &Document) -> bool {
     let root = request.root();
     let said = |node: NodeId| request.leaf(node).map(|leaf| leaf.text().into_cow().into_owned());
-    let is_beyond = |object: NodeId, key: &str, nothing: &[&str]| {
-        let said = request.member(object, key).and_then(said);
-        said.is_some_and(|said| !nothing.contains(&said.as_str()))
+    let asks = |key: &str| {
+        let said = request.member(root, key).and_then(said);
+        said.is_some_and(|said| !["false", "0", "null", ""].contains(&said.as_str()))
     };
     let includes = request
         .member(root, "include")
         .is_some_and(|list| request.children(list).filter_map(said).any(|said| said.contains("logprobs")));
-    let mut objects = [Some(root), request.member(root, "request")].into_iter().flatten();
-    ["logprobs", "top_logprobs"].iter().any(|key| is_beyond(root, key, &["false", "0", "null", ""]))
-        || is_beyond(root, "n", &["0", "1", "null"])
+    let probabilities = ["responseLogprobs", "response_logprobs"];
+    ["logprobs", "top_logprobs"].into_iter().any(asks)
         || includes
-        || objects.any(|object| {
-            let configs = ["generationConfig", "generation_config"];
-            let mut configs = configs.iter().filter_map(|key| request.member(object, key));
-            configs.any(|config| {
-                let probabilities = ["responseLogprobs", "response_logprobs"];
-                let candidates = ["candidateCount", "candidate_count"];
-                probabilities.iter().any(|key| request.member(config, key).is_some())
-                    || candidates.iter().any(|key| is_beyond(config, key, &["0", "1", "null"]))
-            })
-        })
+        || asks_for_several(request)
+        || configs(request)
+            .any(|config| probabilities.iter().any(|key| request.member(config, key).is_some()))
 }

@@ -62,7 +62,7 @@ impl Shared {
             Some(_) => Holding::Unspoken,
             None => Holding::Calls,
         };
-        let account = Account::new(ruling.answers, ruling.sealed);
+        let account = Account::new(ruling.answers, ruling.sealed).of_several(ruling.several);
         let mut judging = Judging {
             shared: Arc::clone(self),
             ruling: Arc::clone(ruling),

@@ -144,7 +144,7 @@ impl Texts {
     /// as a whole.
     fn beside(&mut self, heard: &Heard, account: &Account) -> Result<Vec<(NodeId, String)>, Refusal> {
         let mut changes = Vec::new();
-        for leaf in account.beside(heard) {
+        for leaf in account.beside(heard, true) {
             let Some(text) = heard.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()) else {
                 continue;
             };

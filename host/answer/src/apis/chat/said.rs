@@ -183,7 +183,7 @@ impl CompletionReader {
                 answer.is_read_differently();
                 continue;
             }
-            let number = if form == Message::Delta { self.number(answer, choice, call) } else { at };
+            let number = if form == Message::Delta { self.number(answer, choice, (at, call)) } else { at };
             let said_of = call_says(answer, call, form);
             // Some clients go on with the last call, whatever the index is.
             let is_last = form != Message::Delta
@@ -219,17 +219,20 @@ impl CompletionReader {
     }
 
     /// Which call of its choice a piece goes on with: the one of its index, without one that of its id, without that the
-    /// last one.
-    fn number(&mut self, chunk: &Reading<'_>, choice: usize, call: NodeId) -> usize {
+    /// last one. Some clients take its place in the list for its index, and some a call without an id for the last one.
+    fn number(&mut self, chunk: &Reading<'_>, choice: usize, (at, call): (usize, NodeId)) -> usize {
         let id = chunk.word(call, "id").map(|id| id.expose().to_owned()).unwrap_or_default();
         let begun = self.begun.entry(choice).or_default();
         let by_id = || begun.iter().position(|own| !id.is_empty() && *own == id);
         let next = if id.is_empty() { begun.len().saturating_sub(1) } else { begun.len() };
-        let number = chunk.index(call, "index").or_else(by_id).unwrap_or(next);
+        let index = chunk.index(call, "index");
+        let number = index.or_else(by_id).unwrap_or(next);
+        let goes_on = id.is_empty() && number > 0 && number == begun.len();
         // A gap would be calls without names.
-        if number > begun.len() {
+        if number > begun.len() || goes_on || index.is_none() && number != at {
             chunk.is_read_differently();
-        } else if number == begun.len() {
+        }
+        if number == begun.len() {
             begun.push(id);
         }
         number
