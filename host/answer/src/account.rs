@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use leafgate_tree::{Document, NodeId, ValueType};
 
-use crate::apis::Api;
+use crate::apis::{Api, Terms};
 use crate::calls::ToolCall;
 use crate::reading::{Reading, value};
 use crate::reply::{Call, CallKind};
@@ -22,6 +22,7 @@ const MOST_PLACES: usize = 65_536;
 /// What was heard of one answer.
 pub struct Account {
     says: Box<dyn Says>,
+    terms: &'static Terms,
     /// Texts that a stream may say again.
     texts: BTreeMap<TextPlace, String>,
     calls: BTreeMap<TextPlace, HeardCall>,
@@ -64,6 +65,7 @@ impl Account {
     pub fn new(api: Api, sealed: bool) -> Self {
         Account {
             says: api.wire().says(sealed),
+            terms: api.wire().terms(),
             texts: BTreeMap::new(),
             calls: BTreeMap::new(),
             ids: BTreeMap::new(),
@@ -77,7 +79,12 @@ impl Account {
 
     /// Returns whether this is a whole answer of the API, or an error in its place.
     pub(crate) fn is_answer(&self, answer: &Document) -> bool {
-        self.says.is_answer(&Reading::new(answer))
+        let reading = Reading::new(answer);
+        let is_one = |node| reading.has_any(node, self.terms.answer);
+        match self.terms.lists && reading.is_list(reading.root()) {
+            true => answer.children(reading.root()).all(is_one),
+            false => is_one(reading.root()),
+        }
     }
 
     /// Says whether several choices were asked for, which clients tell apart by their index. Who asked for one takes for it
@@ -106,13 +113,13 @@ impl Account {
     /// Returns whether a stream may say its texts again, whole.
     #[must_use]
     pub fn repeats(&self) -> bool {
-        self.says.repeats()
+        self.terms.repeats
     }
 
     /// Returns whether answers have names by which the next request may go on from them.
     #[must_use]
     pub fn names_answers(&self) -> bool {
-        self.says.names_answers()
+        self.terms.names_answers
     }
 
     /// Returns the calls that were heard, in the order of their places.
@@ -134,7 +141,7 @@ impl Account {
     /// that came whole.
     #[must_use]
     pub fn beside(&self, heard: &Heard, is_event: bool) -> Vec<NodeId> {
-        crate::beside::leaves(&*self.says, heard, is_event)
+        crate::beside::leaves(&*self.says, self.terms.beside, heard, is_event)
     }
 
     /// Returns whether an event begins a part in which not the model speaks. Such a one is read when it is there as a
@@ -169,7 +176,7 @@ impl Account {
         let kind = event.word(event.root(), "type");
         match (name, kind) {
             (None, None) => true,
-            (None, Some(_)) => !self.says.names_events(),
+            (None, Some(_)) => !self.terms.names_events,
             (Some(name), None) => name == b"message",
             (Some(name), Some(kind)) => kind.expose().as_bytes() == name,
         }
@@ -191,7 +198,7 @@ impl Account {
                 *self.items.entry(at).or_insert_with(|| kind.clone()) == kind
             }
             Said::More(place, leaf) | Said::Shown(place, leaf) => {
-                if is_event && self.says.repeats() {
+                if is_event && self.terms.repeats {
                     self.texts.entry(place).or_default().push_str(&text(reading, leaf));
                 }
                 self.is_in_order(reading, said, place, is_event)
@@ -324,7 +331,7 @@ impl HeardCall {
 
 /// The text of a leaf.
 fn text(reading: &Reading<'_>, leaf: NodeId) -> String {
-    reading.leaf_text(leaf).unwrap_or_default()
+    reading.document().leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()).unwrap_or_default()
 }
 
 /// All arguments as text, and whether clients read the same in them: JSON without a key twice. Arguments that are a text are

@@ -13,7 +13,7 @@ use leafgate_tree::{Document, ParseErrorKind};
 
 use crate::account::{Account, Heard};
 use crate::lines::{Field, Lines, Piece, field};
-use crate::reading::parse;
+use crate::reading::parse_mended;
 
 /// Ends a stream of chat completions. Some send it on other streams too.
 const DONE: &[u8] = b"[DONE]";
@@ -194,13 +194,7 @@ impl Event {
 
 /// Reads the JSON object that an event carries.
 fn object(data: Bytes) -> Result<Event, ParseErrorKind> {
-    let (document, is_mended) = match parse(data.clone()) {
-        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
-            let mended = String::from_utf8_lossy(&data).into_owned();
-            (parse(mended.into()).map_err(|error| error.kind())?, true)
-        }
-        read => (read.map_err(|error| error.kind())?, false),
-    };
+    let (document, is_mended) = parse_mended(data.clone()).map_err(|error| error.kind())?;
     match data.trim_ascii_start().starts_with(b"{") {
         true => Ok(Event { document, is_mended }),
         false => Err(ParseErrorKind::Syntax("an object")),

@@ -61,7 +61,7 @@ pub use limits::{AnswerLimits, ReadError};
 pub use lines::{Field, Lines, Piece, field, with_data};
 pub use live::{LIVE_SIGNATURE, LiveAnswer};
 pub use reader::{Answer, Reader};
-pub use reading::{Reading, parse};
+pub use reading::parse;
 pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Usage};
 pub use said::{Added, Arguments, CallSaid, Called, Form, Position, Said, TextKind, TextPlace, Tool};
 pub use text::AnswerText;

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use bytes::Bytes;
-use leafgate_tree::{Document, ParseErrorKind};
+use leafgate_tree::Document;
 use serde_json::Value;
 
 use crate::account::{Account, Heard};
 use crate::apis::{Api, Assembly, failure};
 use crate::hearing::{Hearing, Step};
 use crate::limits::{AnswerLimits, ReadError};
-use crate::reading::{parse, value};
+use crate::reading::{parse, parse_mended, value};
 use crate::reply::{Delta, Failure, Finish, Head, Reply};
 use crate::said::Said;
 use crate::told::Telling;
@@ -86,7 +86,7 @@ impl Reader {
         let no_answer = ReadError::NoAnswer { api: self.api.name() };
         let (answer, is_ended) = match self.form {
             Form::Whole(bytes) => {
-                let (document, is_mended) = whole_document(bytes.into())?;
+                let (document, is_mended) = parse_mended(bytes.into())?;
                 self.is_odd = is_mended;
                 let whole = match value(&document, document.root()) {
                     Value::Array(pieces) => {
@@ -141,17 +141,6 @@ impl Reader {
         }
         deltas
     }
-}
-
-/// Reads an answer in one piece. Bytes that are no characters become U+FFFD, as in a browser; some clients give up at them.
-fn whole_document(bytes: Bytes) -> Result<(Document, bool), ReadError> {
-    let (read, is_mended) = match parse(bytes.clone()) {
-        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
-            (parse(String::from_utf8_lossy(&bytes).into_owned().into()), true)
-        }
-        read => (read, false),
-    };
-    Ok((read?, is_mended))
 }
 
 impl fmt::Debug for Reader {

@@ -17,30 +17,11 @@ pub(crate) trait Says: Send {
     /// Returns an event with more of a text, which `last` was the latest event of.
     fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added;
 
-    /// Returns whether this is an answer of the API, or an error in its place.
-    fn is_answer(&self, answer: &Reading<'_>) -> bool;
-
     /// Returns whether an object anywhere in an answer is a call that the client runs.
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool;
 
-    /// Returns where an event has its answer or the parts of it, as far as texts stand in it beside what the model says.
-    fn beside(&self) -> &'static [&'static str];
-
     /// Returns whether an event begins a part in which not the model speaks, which is read as a whole.
-    fn begins_unspoken(&self, event: &Reading<'_>) -> bool;
-
-    /// Returns whether each event bears its type as its name, without which clients pass it over.
-    fn names_events(&self) -> bool {
-        false
-    }
-
-    /// Returns whether a stream may say its texts again, whole.
-    fn repeats(&self) -> bool {
-        false
-    }
-
-    /// Returns whether answers have names by which the next request may go on from them.
-    fn names_answers(&self) -> bool {
+    fn begins_unspoken(&self, _: &Reading<'_>) -> bool {
         false
     }
 }

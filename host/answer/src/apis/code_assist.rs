@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::gemini::{ContentReader, Gemini};
+use super::gemini::{self, ContentReader, Gemini};
 use super::{Assembly, Event, Terms, Wire};
 use crate::json::{Again, Object, member, merge};
 use crate::reply::{Finish, Head, Reply};
@@ -11,6 +11,9 @@ use crate::said::Says;
 
 /// The member that holds the answer.
 pub(super) const RESPONSE: &str = "response";
+
+const TERMS: Terms =
+    Terms { answer: &[RESPONSE, "error"], beside: &["/response/candidates"], ..gemini::TERMS };
 
 pub(super) struct CodeAssist;
 
@@ -20,7 +23,7 @@ impl Wire for CodeAssist {
     }
 
     fn terms(&self) -> &'static Terms {
-        Gemini.terms()
+        &TERMS
     }
 
     fn put(&self, into: &mut Assembly, mut event: Object) -> bool {

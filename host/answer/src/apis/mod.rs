@@ -225,10 +225,22 @@ impl Assembly {
     }
 }
 
-/// The words of an API for what an answer says beside its texts and calls.
+/// The words and ways of an API for what an answer says beside its texts and calls.
 pub(crate) struct Terms {
+    /// The members of which an answer has one.
+    pub(crate) answer: &'static [&'static str],
+    /// Whether a list of answers is one.
+    pub(crate) lists: bool,
+    /// Whether each event bears its type as its name, without which clients pass it over.
+    pub(crate) names_events: bool,
+    /// Whether a stream may say its texts again, whole.
+    pub(crate) repeats: bool,
+    /// Whether answers have names by which the next request may go on from them.
+    pub(crate) names_answers: bool,
+    /// Where an event has its answer or the parts of it, as far as texts stand in it beside what the model says.
+    pub(crate) beside: &'static [&'static str],
     /// The member that holds the choices, blocks or items.
-    list: &'static str,
+    pub(crate) list: &'static str,
     /// The members that hold the id, the model and the time.
     head: [&'static str; 3],
     /// Why a model stops. Of several words for one reason the first is written.

@@ -101,9 +101,8 @@ impl Named {
                 Said::Id(leaf) => self.is_called(heard.document.leaf(leaf)),
                 Said::Call(_, CallSaid::Begins(called) | CallSaid::Whole(called, _)) => {
                     let id = called.id.and_then(|id| heard.document.leaf(id));
-                    id.into_iter().for_each(|id| {
-                        thread.called(id.text().expose(), &called.tool.name(&heard.document))
-                    });
+                    id.into_iter()
+                        .for_each(|id| thread.called(id.text().expose(), &called.tool.name(&heard.document)));
                 }
                 _ => {}
             }

@@ -17,6 +17,12 @@ const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text"
 const IN_EACH_CHUNK: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
 const TERMS: Terms = Terms {
+    answer: &["choices", "error"],
+    lists: false,
+    names_events: false,
+    repeats: true,
+    names_answers: false,
+    beside: &["/choices"],
     list: "choices",
     head: ["id", "model", "created"],
     finish: &[

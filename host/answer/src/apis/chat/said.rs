@@ -110,18 +110,10 @@ impl Says for CompletionReader {
         Added { name: None, data: chunk }
     }
 
-    fn is_answer(&self, answer: &Reading<'_>) -> bool {
-        answer.has_any(answer.root(), &["choices", "error"])
-    }
-
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
         VARIANTS
             .iter()
             .any(|(key, ..)| answer.present(object, key).is_some_and(|node| answer.is_object(node)))
-    }
-
-    fn beside(&self) -> &'static [&'static str] {
-        &["/choices"]
     }
 
     /// A choice may say something in members that come in pieces nobody reads, as a transcript of what is spoken. Some
@@ -135,10 +127,6 @@ impl Says for CompletionReader {
             let is_read = IN_PIECES.contains(&&*key) && !(key == "content" && event.is_list(member));
             !is_read && beside::says(self, event, &key, member)
         })
-    }
-
-    fn repeats(&self) -> bool {
-        true
     }
 }
 

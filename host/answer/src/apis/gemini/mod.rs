@@ -15,7 +15,14 @@ use crate::said::Says;
 const READ: [&str; 6] =
     ["candidates", "usageMetadata", "modelVersion", "responseId", "error", "promptFeedback"];
 
-const TERMS: Terms = Terms {
+pub(super) const TERMS: Terms = Terms {
+    // A prompt that was refused has no candidates, and says why.
+    answer: &["candidates", "promptFeedback", "error"],
+    lists: true,
+    names_events: false,
+    repeats: false,
+    names_answers: false,
+    beside: &["/candidates"],
     list: "candidates",
     head: ["responseId", "modelVersion", ""],
     finish: &[

@@ -20,6 +20,12 @@ const PIECES: [(&str, &str, &str); 4] = [
 ];
 
 const TERMS: Terms = Terms {
+    answer: &["content", "error"],
+    lists: false,
+    names_events: true,
+    repeats: false,
+    names_answers: false,
+    beside: &["/content", "/delta/citation", "/content_block/citations"],
     list: "content",
     head: ["id", "model", ""],
     finish: &[

@@ -75,10 +75,6 @@ impl Says for MessageReader {
         }
     }
 
-    fn names_events(&self) -> bool {
-        true
-    }
-
     fn added(&self, _: &Document, place: TextPlace, held: &str) -> Added {
         let delta = match place.text {
             TextKind::Call => json!({ "type": "input_json_delta", "partial_json": held }),
@@ -90,16 +86,8 @@ impl Says for MessageReader {
         }
     }
 
-    fn is_answer(&self, answer: &Reading<'_>) -> bool {
-        answer.has_any(answer.root(), &["content", "error"])
-    }
-
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
         is_call(answer, object)
-    }
-
-    fn beside(&self) -> &'static [&'static str] {
-        &["/content", "/delta/citation", "/content_block/citations"]
     }
 
     fn begins_unspoken(&self, event: &Reading<'_>) -> bool {

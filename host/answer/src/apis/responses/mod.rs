@@ -18,6 +18,12 @@ use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 use crate::said::Says;
 
 const TERMS: Terms = Terms {
+    answer: &["output", "error"],
+    lists: false,
+    names_events: false,
+    repeats: true,
+    names_answers: true,
+    beside: &["/output", "/annotation", "/part/annotations", "/item", "/response/output"],
     list: "output",
     head: ["id", "model", "created_at"],
     finish: &[("max_output_tokens", Finish::Length), ("content_filter", Finish::Filtered)],

@@ -103,29 +103,13 @@ impl Says for ResponseReader {
         Added { name: Some(name), data }
     }
 
-    fn is_answer(&self, answer: &Reading<'_>) -> bool {
-        answer.has_any(answer.root(), &["output", "error"])
-    }
-
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
         answer.kind(object).is_some_and(|kind| is_call(&kind))
-    }
-
-    fn beside(&self) -> &'static [&'static str] {
-        &["/output", "/annotation", "/part/annotations", "/item", "/response/output"]
     }
 
     fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
         let item = event.member(event.root(), "item");
         item.is_some_and(|item| event.kind(item).is_none_or(|kind| lists(&kind).is_empty()))
-    }
-
-    fn repeats(&self) -> bool {
-        true
-    }
-
-    fn names_answers(&self) -> bool {
-        true
     }
 }
 
