@@ -63,9 +63,10 @@ impl Account {
     /// Begins to hear an answer of an API. `sealed` says whether its reasoning comes with an encrypted copy.
     #[must_use]
     pub fn new(api: Api, sealed: bool) -> Self {
+        let terms = api.wire().terms();
         Account {
-            says: api.wire().says(sealed),
-            terms: api.wire().terms(),
+            says: (terms.says)(sealed),
+            terms,
             texts: BTreeMap::new(),
             calls: BTreeMap::new(),
             ids: BTreeMap::new(),
@@ -197,22 +198,22 @@ impl Account {
                 }
                 *self.items.entry(at).or_insert_with(|| kind.clone()) == kind
             }
-            Said::More(place, leaf) | Said::Shown(place, leaf) => {
-                if is_event && self.terms.repeats {
-                    self.texts.entry(place).or_default().push_str(&text(reading, leaf));
+            Said::Text { place, leaf, again, .. } => {
+                let words = text(reading, leaf);
+                if words.is_empty() {
+                    return true;
                 }
-                self.is_in_order(reading, said, place, is_event)
-            }
-            Said::Repeat(place, leaf) | Said::ShownAgain(place, leaf) => {
-                let again = text(reading, leaf);
-                match self.texts.get(&place) {
-                    _ if again.is_empty() => true,
-                    Some(own) => *own == again,
-                    None => {
-                        self.texts.insert(place, again);
-                        self.is_in_order(reading, said, place, is_event)
-                    }
+                if let Some(own) = self.texts.get(&place).filter(|_| again) {
+                    return *own == words;
                 }
+                if again || is_event && self.terms.repeats {
+                    self.texts.entry(place).or_default().push_str(&words);
+                }
+                // Some clients join texts as they come, and some by their place.
+                let latest = self.latest.entry(place.choice).or_default();
+                let follows = place.at >= *latest;
+                *latest = place.at.max(*latest);
+                follows || !is_event
             }
             Said::Call(place, said) => self.take_call(reading, place, said),
             // A text ends with its part again, and servers send why a choice ends more than once; an item ends once.
@@ -228,17 +229,6 @@ impl Account {
         }
     }
 
-    /// Whether a text of a stream follows those before it: some clients join texts as they come, and some by their place.
-    fn is_in_order(&mut self, reading: &Reading<'_>, said: Said, place: TextPlace, is_event: bool) -> bool {
-        if !is_event || reading.is_empty(said) {
-            return true;
-        }
-        let latest = self.latest.entry(place.choice).or_default();
-        let is_behind = place.at >= *latest;
-        *latest = place.at.max(*latest);
-        is_behind
-    }
-
     /// Whether something is said that was complete already. What says it again is compared.
     fn is_behind_the_end(&self, reading: &Reading<'_>, said: Said) -> bool {
         let has_ended = |place: TextPlace| {
@@ -248,12 +238,10 @@ impl Account {
         match said {
             Said::Id(_) | Said::End(..) | Said::EndAll => false,
             _ if reading.is_empty(said) => false,
-            Said::More(place, _) | Said::Shown(place, _) | Said::Call(place, CallSaid::More(_)) => {
+            Said::Text { place, again: false, .. } | Said::Call(place, CallSaid::More(_)) => {
                 self.is_over || has_ended(place)
             }
-            Said::Item(..) | Said::Repeat(..) | Said::ShownAgain(..) | Said::Call(..) | Said::Items(_) => {
-                self.is_over
-            }
+            Said::Item(..) | Said::Text { .. } | Said::Call(..) | Said::Items(_) => self.is_over,
         }
     }
 

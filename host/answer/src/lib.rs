@@ -55,7 +55,7 @@ mod told;
 
 pub use account::{Account, Heard};
 pub use apis::{Api, Event};
-pub use calls::{CallError, CallStream, HeldAnswer, Holding, Passing, ToolCall, WholeAnswer};
+pub use calls::{CallError, CallStream, HeldAnswer, Holding, ToolCall, WholeAnswer};
 pub use hearing::{Hearing, Step};
 pub use limits::{AnswerLimits, ReadError};
 pub use lines::{Field, Lines, Piece, field, with_data};

@@ -25,10 +25,8 @@ pub(crate) struct Telling {
 impl Telling {
     /// Tells the first choice that something was said of.
     pub(crate) fn first(said: &[Said]) -> Self {
-        let choices = said.iter().filter_map(|said| match said {
-            Said::Call(place, _) => Some(place.choice),
-            said => said.text().map(|(place, _)| place.choice),
-        });
+        let says = said.iter().filter(|said| matches!(said, Said::Text { .. } | Said::Call(..)));
+        let choices = says.map(|said| said.choice());
         Telling { choice: choices.min().unwrap_or_default(), ..Telling::default() }
     }
 
@@ -37,11 +35,8 @@ impl Telling {
         let mut deltas = Vec::new();
         for one in said {
             match *one {
-                Said::Repeat(place, _) | Said::ShownAgain(place, _) if self.texts.contains(&place) => {}
-                Said::More(place, leaf)
-                | Said::Shown(place, leaf)
-                | Said::Repeat(place, leaf)
-                | Said::ShownAgain(place, leaf) => {
+                Said::Text { place, again: true, .. } if self.texts.contains(&place) => {}
+                Said::Text { place, leaf, .. } => {
                     if let Some(leaf) = document.leaf(leaf).filter(|_| place.choice == self.choice) {
                         self.text(place, leaf.text().expose(), &mut deltas);
                     }

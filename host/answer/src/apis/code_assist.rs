@@ -7,21 +7,20 @@ use super::gemini::{self, ContentReader, Gemini};
 use super::{Assembly, Event, Terms, Wire};
 use crate::json::{Again, Object, member, merge};
 use crate::reply::{Finish, Head, Reply};
-use crate::said::Says;
 
 /// The member that holds the answer.
 pub(super) const RESPONSE: &str = "response";
 
-const TERMS: Terms =
-    Terms { answer: &[RESPONSE, "error"], beside: &["/response/candidates"], ..gemini::TERMS };
+const TERMS: Terms = Terms {
+    says: |_| Box::new(ContentReader::new(true)),
+    answer: &[RESPONSE, "error"],
+    beside: &["/response/candidates"],
+    ..gemini::TERMS
+};
 
 pub(super) struct CodeAssist;
 
 impl Wire for CodeAssist {
-    fn says(&self, _: bool) -> Box<dyn Says> {
-        Box::new(ContentReader::new(true))
-    }
-
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

@@ -131,10 +131,7 @@ impl fmt::Debug for Event {
 
 /// How an API spells answers.
 pub(crate) trait Wire: Sync {
-    /// What reads an answer. `sealed` says whether its reasoning comes with an encrypted copy.
-    fn says(&self, sealed: bool) -> Box<dyn Says>;
-
-    /// The words that it has for what it says beside texts and calls.
+    /// What is its own, in words and ways.
     fn terms(&self) -> &'static Terms;
 
     /// Puts an event to what came before it; returns whether all of it has a place.
@@ -227,6 +224,8 @@ impl Assembly {
 
 /// The words and ways of an API for what an answer says beside its texts and calls.
 pub(crate) struct Terms {
+    /// Makes what reads an answer, given whether its reasoning comes with an encrypted copy.
+    pub(crate) says: fn(bool) -> Box<dyn Says>,
     /// The members of which an answer has one.
     pub(crate) answer: &'static [&'static str],
     /// Whether a list of answers is one.

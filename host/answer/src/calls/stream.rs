@@ -37,15 +37,6 @@ pub enum Holding {
     All,
 }
 
-/// What becomes of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passing {
-    /// It goes on.
-    Passes,
-    /// It waits, with all that comes after it.
-    Waits,
-}
-
 /// A stream that was held back, read to its end.
 #[derive(Debug)]
 pub struct HeldAnswer {
@@ -73,11 +64,11 @@ impl CallStream {
         }
     }
 
-    /// Takes an event, and says what becomes of it. `account` has heard it.
+    /// Takes an event, and returns whether it waits, with all that comes after it. `account` has heard it.
     ///
     /// # Errors
     /// When clients could read it in another way.
-    pub fn take(&mut self, heard: &Heard, account: &Account) -> Result<Passing, ReadError> {
+    pub fn take(&mut self, heard: &Heard, account: &Account) -> Result<bool, ReadError> {
         let event = value(&heard.document, heard.document.root());
         if !self.holds && self.begins_to_hold(heard, account) {
             self.holds = true;
@@ -91,7 +82,7 @@ impl CallStream {
         if !self.whole.take(event) || heard.is_odd {
             return Err(ReadError::Unclear);
         }
-        Ok(if self.holds { Passing::Waits } else { Passing::Passes })
+        Ok(self.holds)
     }
 
     fn begins_to_hold(&self, heard: &Heard, account: &Account) -> bool {
@@ -176,7 +167,7 @@ impl HeldAnswer {
 /// How many elements went on; `None` where they are not how the changed answer begins.
 fn kept(passed: &Value, changed: &Value, list: &str) -> Option<u64> {
     let Some(passed) = passed[list].as_array() else { return Some(0) };
-    let Some(changed) = changed[list].as_array() else { return None };
+    let changed = changed[list].as_array()?;
     let kinds = passed.iter().zip(changed).all(|(passed, changed)| passed["type"] == changed["type"]);
     (kinds && passed.len() <= changed.len()).then_some(passed.len() as u64)
 }

@@ -100,25 +100,17 @@ impl Speech {
             match one {
                 Said::Id(_) | Said::Item(..) | Said::Items(_) => {}
                 Said::Call(place, call) => self.calls.hear(draft, place, call, &mut before),
-                Said::More(place, leaf) => {
+                Said::Text { place, leaf, again: false, sealed: false } => {
                     self.release(due_before(place), &mut before);
                     let ends = ends_in_event(&said[at + 1..], place);
                     self.more(draft, place, leaf, ends);
                 }
-                Said::Shown(place, leaf) => {
+                Said::Text { place, leaf, again, sealed } => {
                     self.release(|other| other.choice == place.choice, &mut before);
-                    self.show(&document, place, leaf);
-                }
-                Said::ShownAgain(place, leaf) => {
-                    self.release(|other| other.choice == place.choice, &mut before);
-                    if !self.texts.contains_key(&place) {
-                        self.show(&document, place, leaf);
-                    }
-                }
-                Said::Repeat(place, leaf) => {
-                    self.release(|other| other.choice == place.choice, &mut before);
-                    match self.texts.get(&place) {
+                    match self.texts.get(&place).filter(|_| again) {
+                        Some(_) if sealed => {}
                         Some(spoken) => set(draft, leaf, &spoken.restored),
+                        None if sealed => self.show(&document, place, leaf),
                         None => self.more(draft, place, leaf, true),
                     }
                 }
@@ -209,11 +201,11 @@ fn due_before(place: TextPlace) -> impl Fn(TextPlace) -> bool {
 fn ends_in_event(later: &[Said], place: TextPlace) -> bool {
     let ends = |said: &Said| match *said {
         Said::Id(_) | Said::Item(..) | Said::Items(_) | Said::Call(..) => None,
-        Said::More(other, _) if other == place => Some(false),
-        Said::More(other, _) => due_before(other)(place).then_some(true),
-        Said::Shown(other, _) | Said::Repeat(other, _) | Said::ShownAgain(other, _) => {
-            (other.choice == place.choice).then_some(true)
-        }
+        Said::Text { place: other, again: false, sealed: false, .. } => match other == place {
+            true => Some(false),
+            false => due_before(other)(place).then_some(true),
+        },
+        Said::Text { place: other, .. } => (other.choice == place.choice).then_some(true),
         Said::End(choice, end) => (choice == place.choice && place.at <= end).then_some(true),
         Said::EndAll => Some(true),
     };

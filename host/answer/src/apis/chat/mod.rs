@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::{Assembly, Count, Event, Terms, Wire, call_id};
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
-use crate::said::Says;
 
 /// Where providers put reasoning: DeepSeek and most local servers, OpenRouter, Copilot.
 const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "cot_summary"];
@@ -17,6 +16,7 @@ const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text"
 const IN_EACH_CHUNK: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
 const TERMS: Terms = Terms {
+    says: |_| Box::new(said::CompletionReader::default()),
     answer: &["choices", "error"],
     lists: false,
     names_events: false,
@@ -47,10 +47,6 @@ const TERMS: Terms = Terms {
 pub(super) struct Chat;
 
 impl Wire for Chat {
-    fn says(&self, _: bool) -> Box<dyn Says> {
-        Box::new(said::CompletionReader::default())
-    }
-
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

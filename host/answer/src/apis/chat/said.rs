@@ -146,14 +146,8 @@ impl CompletionReader {
             if let Some(parts) = answer.present(message, key).filter(|&node| answer.is_list(node)) {
                 said.extend(parts_say(answer, place, parts, form));
             } else if let Some(leaf) = answer.text(message, key) {
-                said.push(match (form, text) {
-                    (Message::Again, TextKind::ReasoningText | TextKind::Summary) => {
-                        Said::ShownAgain(place, leaf)
-                    }
-                    (_, TextKind::ReasoningText | TextKind::Summary) => Said::Shown(place, leaf),
-                    (Message::Again, _) => Said::Repeat(place, leaf),
-                    (Message::Whole | Message::Delta, _) => Said::More(place, leaf),
-                });
+                let sealed = matches!(text, TextKind::ReasoningText | TextKind::Summary);
+                said.push(Said::Text { place, leaf, again: form == Message::Again, sealed });
             }
         }
         let place = |list, part| TextPlace {
@@ -288,12 +282,11 @@ fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Messag
         let leaf = answer.text(part, "text")?;
         let at = Position { part: at, ..Position::default() };
         let is_text = answer.kind(part).is_some_and(|kind| kind == "text");
-        Some(match form {
-            Message::Whole if is_text => Said::More(TextPlace { at, ..place }, leaf),
-            Message::Whole => Said::Shown(TextPlace { at, ..place }, leaf),
-            Message::Delta => Said::Shown(place, leaf),
-            Message::Again => Said::ShownAgain(place, leaf),
-        })
+        let (place, sealed) = match form {
+            Message::Whole => (TextPlace { at, ..place }, !is_text),
+            Message::Delta | Message::Again => (place, true),
+        };
+        Some(Said::Text { place, leaf, again: form == Message::Again, sealed })
     });
     said.collect()
 }

@@ -37,7 +37,10 @@ fn put_choice(into: &mut Assembly, mut piece: Object) -> Option<()> {
     }
     merge(choice, piece, Again::Replace);
     // The last piece of a choice has an empty one.
-    let Some(Value::Object(mut delta)) = delta.filter(|delta| !is_empty(delta)) else { return Some(()) };
+    let Some(Value::Object(mut delta)) = delta else { return Some(()) };
+    if delta.is_empty() {
+        return Some(());
+    }
     let message = choice.entry("message").or_insert_with(|| json!({})).as_object_mut()?;
     message.insert("role".to_owned(), "assistant".into());
     delta.remove("role");
@@ -48,10 +51,6 @@ fn put_choice(into: &mut Assembly, mut piece: Object) -> Option<()> {
         put_call(list, piece)?;
     }
     Some(())
-}
-
-fn is_empty(delta: &Value) -> bool {
-    delta.as_object().is_none_or(Object::is_empty)
 }
 
 /// Adds a piece to its call. It is found by its index, without one by its id, without that it goes

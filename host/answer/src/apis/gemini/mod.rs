@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::{Assembly, Count, Event, Terms, Wire};
 use crate::json::{Again, Object, arguments, elements, index, member, merge, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
-use crate::said::Says;
 
 /// One of them is in every event.
 const READ: [&str; 6] =
     ["candidates", "usageMetadata", "modelVersion", "responseId", "error", "promptFeedback"];
 
 pub(super) const TERMS: Terms = Terms {
+    says: |_| Box::new(ContentReader::new(false)),
     // A prompt that was refused has no candidates, and says why.
     answer: &["candidates", "promptFeedback", "error"],
     lists: true,
@@ -56,10 +56,6 @@ pub(super) const TERMS: Terms = Terms {
 pub(super) struct Gemini;
 
 impl Wire for Gemini {
-    fn says(&self, _: bool) -> Box<dyn Says> {
-        Box::new(ContentReader::new(false))
-    }
-
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

@@ -136,5 +136,5 @@ fn part_says(answer: &Reading<'_>, choice: usize, part: NodeId) -> Option<Said> 
     let leaf = answer.text(part, "text")?;
     let text = if answer.is_true(part, "thought") { TextKind::Reasoning } else { TextKind::Content };
     let place = TextPlace { choice, at: Position::default(), text };
-    Some(if is_signed(answer, part) { Said::Shown(place, leaf) } else { Said::More(place, leaf) })
+    Some(Said::Text { place, leaf, again: false, sealed: is_signed(answer, part) })
 }

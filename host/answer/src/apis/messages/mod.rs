@@ -9,7 +9,6 @@ use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
-use crate::said::Says;
 
 /// What is said in pieces: the member of a block that they are joined in, the type of their deltas and the member of those.
 const PIECES: [(&str, &str, &str); 4] = [
@@ -20,6 +19,7 @@ const PIECES: [(&str, &str, &str); 4] = [
 ];
 
 const TERMS: Terms = Terms {
+    says: |_| Box::new(said::MessageReader::default()),
     answer: &["content", "error"],
     lists: false,
     names_events: true,
@@ -54,10 +54,6 @@ const TERMS: Terms = Terms {
 pub(super) struct Messages;
 
 impl Wire for Messages {
-    fn says(&self, _: bool) -> Box<dyn Says> {
-        Box::new(said::MessageReader::default())
-    }
-
     fn terms(&self) -> &'static Terms {
         &TERMS
     }
@@ -87,13 +83,11 @@ impl Wire for Messages {
             }
             "content_block_delta" => return put_delta(into, event).is_some(),
             "message_delta" => {
-                for key in ["delta", "usage", "context_management"] {
-                    match (key, event.remove(key)) {
-                        ("delta", Some(Value::Object(delta))) => merge(&mut into.root, delta, Again::Replace),
-                        ("delta", _) | (_, None) => {}
-                        (_, Some(value)) => merge_member(&mut into.root, key, value, Again::Replace),
-                    }
+                if let Some(Value::Object(delta)) = event.remove("delta") {
+                    merge(&mut into.root, delta, Again::Replace);
                 }
+                event.retain(|key, _| key == "usage" || key == "context_management");
+                merge(&mut into.root, event, Again::Replace);
             }
             "error" => drop(into.root.insert(kind, event.remove("error").unwrap_or_default())),
             _ => {}

@@ -66,7 +66,11 @@ impl Says for MessageReader {
                     event.is_read_differently();
                 }
                 let more = more.filter(|_| self.calls.contains(&index));
-                said.extend(more.map(|leaf| Said::Call(call(index), CallSaid::More(leaf))));
+                said.extend(
+                    more.map(|leaf| {
+                        Said::Call(TextPlace::of_item(index, TextKind::Call), CallSaid::More(leaf))
+                    }),
+                );
                 said
             }
             "content_block_stop" => vec![Said::End(0, Position::end_of(index))],
@@ -116,12 +120,6 @@ fn in_message(answer: &Reading<'_>, message: NodeId) -> Vec<Said> {
     blocks.flat_map(|(index, block)| in_block(answer, index, block, Block::Whole)).collect()
 }
 
-/// The place of the call that a block is.
-fn call(index: usize) -> TextPlace {
-    let at = Position { item: index, ..Position::default() };
-    TextPlace { choice: 0, at, text: TextKind::Call }
-}
-
 /// Whether a block is a call that the client runs; the provider runs its own tools and those of MCP servers.
 fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
     let is_own =
@@ -132,24 +130,23 @@ fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
 /// What a block or a delta says. Of other kinds than text, a client may show the text or the
 /// thinking beside the other blocks.
 fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> Vec<Said> {
-    let place = |text| TextPlace { choice: 0, at: Position { item: index, ..Position::default() }, text };
     let is_text = answer.is(block, "type", if form == Block::Delta { "text_delta" } else { "text" });
-    let shown = |text, key| answer.leaf(block, key).map(|leaf| Said::Shown(place(text), leaf.id()));
-    let text = if is_text {
-        answer.text(block, "text").map(|leaf| Said::More(place(TextKind::Content), leaf))
-    } else {
-        shown(TextKind::Content, "text")
+    let says = |text, key, sealed| {
+        let leaf =
+            if sealed { answer.leaf(block, key).map(|leaf| leaf.id()) } else { answer.text(block, key) };
+        leaf.map(|leaf| Said::Text { place: TextPlace::of_item(index, text), leaf, again: false, sealed })
     };
-    let mut said: Vec<Said> = [shown(TextKind::Reasoning, "thinking"), text].into_iter().flatten().collect();
+    let texts = [says(TextKind::Reasoning, "thinking", true), says(TextKind::Content, "text", !is_text)];
+    let mut said: Vec<Said> = texts.into_iter().flatten().collect();
     if is_call(answer, block) {
         let tool = answer.name(block, "name").map_or(Tool::Unnamed, Tool::Named);
         let called = Called { element: block, id: answer.name(block, "id"), tool, form: Some(Form::Json) };
-        said.push(Said::Call(call(index), CallSaid::Begins(called)));
+        said.push(Said::Call(TextPlace::of_item(index, TextKind::Call), CallSaid::Begins(called)));
         // The input of a block that begins is empty, and comes in pieces.
         let input =
             answer.present(block, "input").filter(|&input| form == Block::Whole || !answer.is_blank(input));
         let whole = input.map(|node| CallSaid::Whole(called, Arguments::json(node)));
-        said.extend(whole.map(|whole| Said::Call(call(index), whole)));
+        said.extend(whole.map(|whole| Said::Call(TextPlace::of_item(index, TextKind::Call), whole)));
     }
     said
 }

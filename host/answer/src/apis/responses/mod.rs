@@ -15,9 +15,9 @@ use events::item_events;
 use super::{Assembly, Count, Event, Terms, Wire, call_id};
 use crate::json::{Object, member, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
-use crate::said::Says;
 
 const TERMS: Terms = Terms {
+    says: |sealed| Box::new(said::ResponseReader::new(sealed)),
     answer: &["output", "error"],
     lists: false,
     names_events: false,
@@ -40,10 +40,6 @@ const TERMS: Terms = Terms {
 pub(super) struct Responses;
 
 impl Wire for Responses {
-    fn says(&self, sealed: bool) -> Box<dyn Says> {
-        Box::new(said::ResponseReader::new(sealed))
-    }
-
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

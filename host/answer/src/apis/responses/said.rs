@@ -160,7 +160,9 @@ impl ResponseReader {
                     Vec::from_iter(event.text(root, "delta").map(CallSaid::More))
                 }
             };
-            said.extend(calls.into_iter().map(|said| Said::Call(call(item), said)));
+            said.extend(
+                calls.into_iter().map(|said| Said::Call(TextPlace::of_item(item, TextKind::Call), said)),
+            );
         }
         said
     }
@@ -195,7 +197,9 @@ impl ResponseReader {
             answer.leaf(item, "type").map(|leaf| Said::Item(index, leaf.id())).into_iter().collect();
         if is_call(&kind) {
             let calls = call_says(answer, item, &kind, saying);
-            said.extend(calls.into_iter().map(|said| Said::Call(call(index), said)));
+            said.extend(
+                calls.into_iter().map(|said| Said::Call(TextPlace::of_item(index, TextKind::Call), said)),
+            );
         }
         // Either kind may have either list.
         for list in [&SUMMARY, &CONTENT].into_iter().filter(|_| !lists(&kind).is_empty()) {
@@ -227,19 +231,9 @@ impl ResponseReader {
 
     /// Reasoning with an encrypted copy comes back as it was, so nothing is changed in it.
     fn says(&self, place: TextPlace, leaf: NodeId, saying: Saying) -> Said {
-        match (saying, self.sealed && place.text.is_reasoning()) {
-            (Saying::Whole | Saying::First, false) => Said::More(place, leaf),
-            (Saying::Whole | Saying::First, true) => Said::Shown(place, leaf),
-            (Saying::Again, false) => Said::Repeat(place, leaf),
-            (Saying::Again, true) => Said::ShownAgain(place, leaf),
-        }
+        let sealed = self.sealed && place.text.is_reasoning();
+        Said::Text { place, leaf, again: saying == Saying::Again, sealed }
     }
-}
-
-/// The place of the call that an item is.
-fn call(item: usize) -> TextPlace {
-    let at = Position { item, ..Position::default() };
-    TextPlace { choice: 0, at, text: TextKind::Call }
 }
 
 /// What a tool is called with. An item that begins has no arguments yet, or not all.
