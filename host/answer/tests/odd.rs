@@ -313,6 +313,10 @@ fn streams_whose_events_contradict_each_other_are_odd() {
         ("an item behind the end", vec![completed(json!([])), item("done", 0, &asked("{}"))]),
         ("the id of another item", vec![item("added", 0, &asked("")), item("added", 1, &message("")), other]),
         ("arguments of no call", vec![delta("{}")]),
+        (
+            "a message that begins with a text",
+            vec![item("added", 0, &message("Hi")), item("done", 1, &asked("{}"))],
+        ),
     ] {
         assert_eq!(stream(Api::Responses, &events(&answer)), Err(ReadError::Unclear), "{what}");
     }
@@ -333,6 +337,10 @@ fn streams_whose_events_contradict_each_other_are_odd() {
         (
             "arguments of a block before the last, which the provider runs",
             blocks(&[(0, served), (1, tool_use("a", "Bash"))], std::slice::from_ref(&late)),
+        ),
+        (
+            "a block that begins with a text",
+            blocks(&[(0, json!({ "type": "text", "text": "Hi" })), (1, tool_use("a", "Bash"))], &[]),
         ),
         ("texts in turns", events(&[begun(0), begun(1), said(1), said(0)])),
         ("a block behind the end", blocks(&[], &[]) + &blocks(&[(0, tool_use("a", "Bash"))], &[])),

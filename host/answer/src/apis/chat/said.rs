@@ -291,12 +291,15 @@ fn function_says(
     }
 }
 
-/// The texts of a content that is a list of parts.
+/// The texts of a content that is a list of parts. Some clients show texts of any part, and some join those of its kind.
 fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Message) -> Vec<Said> {
     let said = answer.elements_of(parts).into_iter().enumerate().filter_map(|(at, part)| {
         let leaf = answer.text(part, "text")?;
         let at = Position { part: at, ..Position::default() };
         let is_text = answer.kind(part).is_some_and(|kind| kind == "text");
+        if !is_text && !answer.is_blank(leaf) {
+            answer.is_read_differently();
+        }
         Some(match form {
             Message::Whole if is_text => Said::More(TextPlace { at, ..place }, leaf),
             Message::Whole => Said::Shown(TextPlace { at, ..place }, leaf),

@@ -44,15 +44,22 @@ impl Says for MessageReader {
         let block = |key, form| {
             event.member(root, key).map(|block| in_block(event, index, block, form)).unwrap_or_default()
         };
+        // Some clients read pieces alone.
+        let begins = |said: Vec<Said>| {
+            if said.iter().any(|said| matches!(said, Said::More(..)) && !event.is_empty(*said)) {
+                event.is_read_differently();
+            }
+            said
+        };
         match kind.as_str() {
             "message_start" => {
                 let message = event.member(root, "message");
                 let content = message.map(|message| event.elements(message, "content")).unwrap_or_default();
                 self.begun += content.len();
-                message.map(|message| in_message(event, message)).unwrap_or_default()
+                begins(message.map(|message| in_message(event, message)).unwrap_or_default())
             }
             "content_block_start" => {
-                let said = block("content_block", Block::Begins);
+                let said = begins(block("content_block", Block::Begins));
                 self.calls.extend(said.iter().any(|said| matches!(said, Said::Call(..))).then_some(index));
                 said
             }
@@ -142,7 +149,7 @@ fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
 }
 
 /// What a block or a delta says. Of other kinds than text, a client may show the text or the
-/// thinking beside the other blocks.
+/// thinking beside the other blocks; such a text is odd, since others join those before and behind it.
 fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> Vec<Said> {
     let place = |text| TextPlace { choice: 0, at: Position { item: index, ..Position::default() }, text };
     let is_text = answer.is(block, "type", if form == Block::Delta { "text_delta" } else { "text" });
@@ -152,6 +159,9 @@ fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> V
     } else {
         shown(TextKind::Content, "text")
     };
+    if !is_text && text.is_some_and(|said| !answer.is_empty(said)) {
+        answer.is_read_differently();
+    }
     let mut said: Vec<Said> = [shown(TextKind::Reasoning, "thinking"), text].into_iter().flatten().collect();
     if is_call(answer, block) {
         let tool = answer.name(block, "name").map_or(Tool::Unnamed, Tool::Named);

@@ -29,6 +29,9 @@ pub(super) struct ResponseReader {
     ids: BTreeMap<String, usize>,
     /// The items that were announced.
     added: BTreeSet<usize>,
+    /// The texts that were said, and which events say them first.
+    said: BTreeSet<TextPlace>,
+    way: Option<String>,
 }
 
 /// Whether a text is all there is, is said, or said again.
@@ -55,7 +58,7 @@ impl Says for ResponseReader {
         let Some(kind) = event.kind(root) else { return Vec::new() };
         let item = self.item(event);
         let response = event.member(root, "response");
-        match kind.as_str() {
+        let said = match kind.as_str() {
             "response.created" | "response.in_progress" | "response.queued" => {
                 let texts = response.map(|response| self.in_response(event, response, Saying::First));
                 name(event, response).into_iter().chain(texts.unwrap_or_default()).collect()
@@ -78,7 +81,9 @@ impl Says for ResponseReader {
             }
             "error" => vec![Said::EndAll],
             kind => self.in_piece(event, item, kind),
-        }
+        };
+        self.in_one_way(event, &kind, &said);
+        said
     }
 
     fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
@@ -131,7 +136,28 @@ impl Says for ResponseReader {
 
 impl ResponseReader {
     pub(super) fn new(sealed: bool) -> Self {
-        ResponseReader { sealed, ids: BTreeMap::new(), added: BTreeSet::new() }
+        ResponseReader {
+            sealed,
+            ids: BTreeMap::new(),
+            added: BTreeSet::new(),
+            said: BTreeSet::new(),
+            way: None,
+        }
+    }
+
+    /// Notes as odd where one text comes first in pieces, say, and another one as a whole: some clients read the ones alone,
+    /// and join those.
+    fn in_one_way(&mut self, event: &Reading<'_>, kind: &str, said: &[Said]) {
+        for one in said.iter().filter(|said| !event.is_empty(**said)) {
+            let Some((place, _)) = one.text().filter(|(place, _)| !place.text.is_reasoning()) else {
+                continue;
+            };
+            let is_more = matches!(one, Said::More(..) | Said::Shown(..));
+            let way = kind.replace("refusal", "output_text");
+            if (self.said.insert(place) || is_more) && *self.way.get_or_insert_with(|| way.clone()) != way {
+                event.is_read_differently();
+            }
+        }
     }
 
     /// The item that an event is of. Some clients find it by its index and some by its id.
@@ -235,6 +261,13 @@ impl ResponseReader {
         } else {
             TextKind::Content
         };
+        // Some clients show texts of any part, and some join those of the kinds that they know.
+        let kinds = ["output_text", "reasoning_text", "summary_text", "text"];
+        if answer.text(part, "text").is_some_and(|text| !answer.is_blank(text))
+            && !kinds.iter().any(|kind| answer.is(part, "type", kind))
+        {
+            answer.is_read_differently();
+        }
         let said = |text, key| {
             answer.text(part, key).map(|leaf| self.says(TextPlace { choice: 0, at, text }, leaf, saying))
         };
