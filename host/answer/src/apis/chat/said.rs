@@ -197,7 +197,8 @@ impl CompletionReader {
         }
     }
 
-    /// What is said of a call. Of a name that comes in two pieces, some clients take the first, and some both.
+    /// What is said of a call. Of a name that comes in two pieces, some clients take the first, and some both: OpenAI's own
+    /// libraries join names, also the same one again, which older servers repeat in each chunk.
     fn calls(
         &mut self,
         answer: &Reading<'_>,
