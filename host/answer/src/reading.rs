@@ -99,7 +99,7 @@ impl<'d> Reading<'d> {
 
     /// Returns the `type` of an object. Words of APIs are small; some clients take others for the same.
     pub(crate) fn kind(&self, object: NodeId) -> Option<String> {
-        let kind = self.word(object, "type")?.into_cow().into_owned();
+        let kind = self.leaf_text(self.name(object, "type")?)?;
         if !kind
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte))

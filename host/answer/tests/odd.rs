@@ -315,7 +315,11 @@ fn streams_whose_events_contradict_each_other_are_odd() {
         ("arguments of no call", vec![delta("{}")]),
         (
             "a message that begins with a text",
-            vec![item("added", 0, &message("Hi")), item("done", 1, &asked("{}"))],
+            vec![
+                item("added", 0, &message("Hi")),
+                json!({ "type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Ho" }),
+                item("done", 1, &asked("{}")),
+            ],
         ),
     ] {
         assert_eq!(stream(Api::Responses, &events(&answer)), Err(ReadError::Unclear), "{what}");
@@ -324,6 +328,7 @@ fn streams_whose_events_contradict_each_other_are_odd() {
     let called = json!({ "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "ls" } });
     let begins = json!({ "type": "content_block_start", "index": 0, "content_block": called });
     let served = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
+    let other = json!({ "type": "content_block_start", "index": 0, "content_block": { "type": ["text"] } });
     let begun = |at: usize| json!({ "type": "content_block_start", "index": at, "content_block": { "type": "text" } });
     let said = |at: usize| json!({ "type": "content_block_delta", "index": at, "delta": { "type": "text_delta", "text": "Hi" } });
     for (what, answer) in [
@@ -342,6 +347,7 @@ fn streams_whose_events_contradict_each_other_are_odd() {
             "a block that begins with a text",
             blocks(&[(0, json!({ "type": "text", "text": "Hi" })), (1, tool_use("a", "Bash"))], &[]),
         ),
+        ("a text in another block", events(&[other, said(0)])),
         ("texts in turns", events(&[begun(0), begun(1), said(1), said(0)])),
         ("a block behind the end", blocks(&[], &[]) + &blocks(&[(0, tool_use("a", "Bash"))], &[])),
         (

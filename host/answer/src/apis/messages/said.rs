@@ -30,6 +30,8 @@ pub(super) struct MessageReader {
     begun: usize,
     /// Those of them that are calls. What the provider runs itself comes in such pieces too.
     calls: BTreeSet<usize>,
+    /// Those of them that are no texts.
+    others: BTreeSet<usize>,
 }
 
 impl Says for MessageReader {
@@ -60,11 +62,18 @@ impl Says for MessageReader {
             }
             "content_block_start" => {
                 let said = begins(block("content_block", Block::Begins));
+                let begun = event.member(root, "content_block");
+                let is_text = begun.is_some_and(|block| event.is(block, "type", "text"));
+                self.others.extend((!is_text).then_some(index));
                 self.calls.extend(said.iter().any(|said| matches!(said, Said::Call(..))).then_some(index));
                 said
             }
             "content_block_delta" => {
                 let mut said = block("delta", Block::Delta);
+                // Some clients read pieces of texts whatever their block is.
+                if self.others.contains(&index) {
+                    said = begins(said);
+                }
                 let delta =
                     event.member(root, "delta").filter(|&delta| event.is(delta, "type", "input_json_delta"));
                 let more = delta.and_then(|delta| event.text(delta, "partial_json"));

@@ -32,6 +32,8 @@ pub(super) struct ResponseReader {
     /// The texts that were said, and which events say them first.
     said: BTreeSet<TextPlace>,
     way: Option<String>,
+    /// Whether texts are those of a request, which a compacted conversation has.
+    are_asked: Option<bool>,
 }
 
 /// Whether a text is all there is, is said, or said again.
@@ -142,6 +144,7 @@ impl ResponseReader {
             added: BTreeSet::new(),
             said: BTreeSet::new(),
             way: None,
+            are_asked: None,
         }
     }
 
@@ -171,7 +174,7 @@ impl ResponseReader {
     }
 
     /// What the event of a part, a text or arguments says: more of it, or all of it.
-    fn in_piece(&self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
+    fn in_piece(&mut self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
         let root = event.root();
         let Some((begins, what)) = kind.rsplit_once('.') else { return Vec::new() };
         let at = |list: &List| {
@@ -253,7 +256,7 @@ impl ResponseReader {
         said
     }
 
-    fn in_part(&self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
+    fn in_part(&mut self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
         let kind = if at.list == SUMMARY.order {
             TextKind::Summary
         } else if answer.is(part, "type", "reasoning_text") {
@@ -262,11 +265,13 @@ impl ResponseReader {
             TextKind::Content
         };
         // Some clients show texts of any part, and some join those of the kinds that they know.
-        let kinds = ["output_text", "reasoning_text", "summary_text", "text"];
-        if answer.text(part, "text").is_some_and(|text| !answer.is_blank(text))
-            && !kinds.iter().any(|kind| answer.is(part, "type", kind))
-        {
-            answer.is_read_differently();
+        if answer.text(part, "text").is_some_and(|text| !answer.is_blank(text)) {
+            let kinds = ["output_text", "reasoning_text", "summary_text", "text", "input_text"];
+            let kind = kinds.iter().position(|kind| answer.is(part, "type", kind));
+            let is_asked = kind == Some(4);
+            if kind.is_none() || *self.are_asked.get_or_insert(is_asked) != is_asked {
+                answer.is_read_differently();
+            }
         }
         let said = |text, key| {
             answer.text(part, key).map(|leaf| self.says(TextPlace { choice: 0, at, text }, leaf, saying))
