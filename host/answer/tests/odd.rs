@@ -314,6 +314,10 @@ fn streams_whose_events_contradict_each_other_are_odd() {
         ("the id of another item", vec![item("added", 0, &asked("")), item("added", 1, &message("")), other]),
         ("arguments of no call", vec![delta("{}")]),
         (
+            "arguments at the end alone",
+            vec![item("added", 0, &asked("")), item("done", 0, &asked("{\"a\":1}"))],
+        ),
+        (
             "a message that begins with a text",
             vec![
                 item("added", 0, &message("Hi")),

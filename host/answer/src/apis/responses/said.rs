@@ -29,6 +29,8 @@ pub(super) struct ResponseReader {
     ids: BTreeMap<String, usize>,
     /// The items that were announced.
     added: BTreeSet<usize>,
+    /// Those whose arguments came while they did.
+    pieces: BTreeSet<usize>,
     /// The texts that were said, and which events say them first.
     said: BTreeSet<TextPlace>,
     way: Option<String>,
@@ -142,6 +144,7 @@ impl ResponseReader {
             sealed,
             ids: BTreeMap::new(),
             added: BTreeSet::new(),
+            pieces: BTreeSet::new(),
             said: BTreeSet::new(),
             way: None,
             are_asked: None,
@@ -158,6 +161,26 @@ impl ResponseReader {
             let is_more = matches!(one, Said::More(..) | Said::Shown(..));
             let way = kind.replace("refusal", "output_text");
             if (self.said.insert(place) || is_more) && *self.way.get_or_insert_with(|| way.clone()) != way {
+                event.is_read_differently();
+            }
+        }
+    }
+
+    /// Notes as odd where the arguments of a call that was announced come at its end alone: LangChain, for one, takes what
+    /// comes before that, and runs a tool without any.
+    fn in_pieces(&mut self, event: &Reading<'_>, item: usize, calls: &[CallSaid], saying: Saying) {
+        for call in calls {
+            let (CallSaid::More(node) | CallSaid::Again(node) | CallSaid::Whole(_, Arguments { node, .. })) =
+                call
+            else {
+                continue;
+            };
+            if event.is_blank(*node) || event.leaf_text(*node).is_none_or(|text| text == "{}") {
+                continue;
+            }
+            if saying == Saying::First {
+                self.pieces.insert(item);
+            } else if saying == Saying::Again && self.added.contains(&item) && !self.pieces.contains(&item) {
                 event.is_read_differently();
             }
         }
@@ -205,6 +228,7 @@ impl ResponseReader {
                     Vec::from_iter(event.text(root, "delta").map(CallSaid::More))
                 }
             };
+            self.in_pieces(event, item, &calls, saying);
             said.extend(calls.into_iter().map(|said| Said::Call(call(item), said)));
         }
         said
@@ -240,6 +264,7 @@ impl ResponseReader {
             answer.leaf(item, "type").map(|leaf| Said::Item(index, leaf.id())).into_iter().collect();
         if is_call(&kind) {
             let calls = call_says(answer, item, &kind, saying);
+            self.in_pieces(answer, index, &calls, saying);
             said.extend(calls.into_iter().map(|said| Said::Call(call(index), said)));
         }
         // Either kind may have either list.
