@@ -2,8 +2,9 @@
 //!
 //! Here is the one notion of what is odd. An answer is odd where two clients that read it by their lights may take
 //! something else from it: keys twice or in another case, an event whose name is not its type, a call in two forms or
-//! with two ids, a text or an item that is repeated differently, an index or id used twice, and whatever is said behind
-//! the end. Nobody judges such an answer by one reading and sends it on to be read by another.
+//! with two ids, a text or an item that is repeated differently, an index or id used twice, a choice that nobody asked
+//! for, texts out of order or some of them not as the others, and whatever is said behind the end. Nobody judges such an
+//! answer by one reading and sends it on to be read by another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -319,7 +320,7 @@ impl HeardCall {
 
 /// The text of a leaf.
 fn text(reading: &Reading<'_>, leaf: NodeId) -> String {
-    reading.document().leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()).unwrap_or_default()
+    reading.leaf_text(leaf).unwrap_or_default()
 }
 
 /// All arguments as text, and whether clients read the same in them: JSON without a key twice. Arguments that are a text are

@@ -99,7 +99,7 @@ impl<'d> Reading<'d> {
 
     /// Returns the `type` of an object. Words of APIs are small; some clients take others for the same.
     pub(crate) fn kind(&self, object: NodeId) -> Option<String> {
-        let kind = self.word(object, "type")?.into_cow().into_owned();
+        let kind = self.leaf_text(self.name(object, "type")?)?;
         if !kind
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte))
@@ -152,6 +152,11 @@ impl<'d> Reading<'d> {
     pub(crate) fn leaf(&self, object: NodeId, key: &str) -> Option<Leaf<'d>> {
         let leaf = self.document.leaf(self.member(object, key)?)?;
         (leaf.value_type() == ValueType::Text).then_some(leaf)
+    }
+
+    /// Returns the text of a leaf.
+    pub(crate) fn leaf_text(&self, leaf: NodeId) -> Option<String> {
+        self.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned())
     }
 
     /// Returns whether a member is `true`.

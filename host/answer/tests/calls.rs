@@ -292,7 +292,7 @@ fn a_stream_waits_from_where_not_the_model_speaks() {
         start(0, json!({ "type": "text", "text": "" })),
         json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "Hi" } }),
         json!({ "type": "content_block_stop", "index": 0 }),
-        start(1, json!({ "type": "a_block_of_tomorrow", "text": "Hi" })),
+        start(1, json!({ "type": "a_block_of_tomorrow", "words": "Hi" })),
         json!({ "type": "content_block_stop", "index": 1 }),
     ];
     assert_eq!(unspoken(Api::Messages, &messages), [passes, passes, passes, passes, waits, waits]);

@@ -123,6 +123,11 @@ impl Taking {
         }
     }
 
+    /// Whether a part is one whose text is shown: of any kind, or of this one alone, as OpenAI's `output_text` joins them.
+    fn shows(&self, part: &Json, kind: &str) -> bool {
+        self.client.pieces != Pieces::InOrder || self.text(part, "type") == kind
+    }
+
     /// Goes on with a text.
     fn say(&mut self, slot: Slot, text: &str) {
         if text.is_empty() {
@@ -195,7 +200,9 @@ impl Taking {
         for key in ["content", "refusal", "reasoning_content", "reasoning"] {
             self.say((key, choice, 0, 0), self.text(message, key));
             for (part, value) in self.list(message, key) {
-                self.say((key, choice, 0, part), self.text(value, "text"));
+                if self.shows(value, "text") {
+                    self.say((key, choice, 0, part), self.text(value, "text"));
+                }
                 self.say((key, choice, 1, part), self.text(value, "refusal"));
             }
         }
@@ -269,6 +276,8 @@ impl Taking {
     fn block(&mut self, at: usize, block: &Json) {
         let mut call = None;
         match self.text(block, "type") {
+            // Anthropic's `text_stream` gives pieces alone.
+            "text" if self.stream && self.client.pieces == Pieces::InOrder => {}
             "text" => self.say(("text", 0, at, 0), self.text(block, "text")),
             "tool_use" => {
                 let (tool, input) = (self.text(block, "name"), self.get(block, "input"));
@@ -385,7 +394,9 @@ impl Taking {
 
     fn part(&mut self, says: &'static str, item: usize, part: usize, value: Option<&Json>) {
         let Some(value) = value else { return };
-        self.say((says, 0, item, part), self.text(value, "text"));
+        if self.shows(value, "output_text") {
+            self.say((says, 0, item, part), self.text(value, "text"));
+        }
         self.say((says, 1, item, part), self.text(value, "refusal"));
     }
 

@@ -182,7 +182,8 @@ impl CompletionReader {
         }
     }
 
-    /// What is said of a call. Of a name that comes in two pieces, some clients take the first, and some both.
+    /// What is said of a call. Of a name that comes in two pieces, some clients take the first, and some both: OpenAI's own
+    /// libraries join names, also the same one again, which older servers repeat in each chunk.
     fn calls(
         &mut self,
         answer: &Reading<'_>,
@@ -276,12 +277,15 @@ fn function_says(
     }
 }
 
-/// The texts of a content that is a list of parts.
+/// The texts of a content that is a list of parts. Some clients show texts of any part, and some join those of its kind.
 fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Message) -> Vec<Said> {
     let said = answer.elements_of(parts).into_iter().enumerate().filter_map(|(at, part)| {
         let leaf = answer.text(part, "text")?;
         let at = Position { part: at, ..Position::default() };
         let is_text = answer.kind(part).is_some_and(|kind| kind == "text");
+        if !is_text && !answer.is_blank(leaf) {
+            answer.is_read_differently();
+        }
         let (place, sealed) = match form {
             Message::Whole => (TextPlace { at, ..place }, !is_text),
             Message::Delta | Message::Again => (place, true),

@@ -30,6 +30,8 @@ pub(super) struct MessageReader {
     begun: usize,
     /// Those of them that are calls. What the provider runs itself comes in such pieces too.
     calls: BTreeSet<usize>,
+    /// Those of them that are no texts.
+    others: BTreeSet<usize>,
 }
 
 impl Says for MessageReader {
@@ -44,20 +46,37 @@ impl Says for MessageReader {
         let block = |key, form| {
             event.member(root, key).map(|block| in_block(event, index, block, form)).unwrap_or_default()
         };
+        // Some clients read pieces alone.
+        let begins = |said: Vec<Said>| {
+            if said
+                .iter()
+                .any(|said| matches!(said, Said::Text { sealed: false, .. }) && !event.is_empty(*said))
+            {
+                event.is_read_differently();
+            }
+            said
+        };
         match kind.as_str() {
             "message_start" => {
                 let message = event.member(root, "message");
                 let content = message.map(|message| event.elements(message, "content")).unwrap_or_default();
                 self.begun += content.len();
-                message.map(|message| in_message(event, message)).unwrap_or_default()
+                begins(message.map(|message| in_message(event, message)).unwrap_or_default())
             }
             "content_block_start" => {
-                let said = block("content_block", Block::Begins);
+                let said = begins(block("content_block", Block::Begins));
+                let begun = event.member(root, "content_block");
+                let is_text = begun.is_some_and(|block| event.is(block, "type", "text"));
+                self.others.extend((!is_text).then_some(index));
                 self.calls.extend(said.iter().any(|said| matches!(said, Said::Call(..))).then_some(index));
                 said
             }
             "content_block_delta" => {
                 let mut said = block("delta", Block::Delta);
+                // Some clients read pieces of texts whatever their block is.
+                if self.others.contains(&index) {
+                    said = begins(said);
+                }
                 let delta =
                     event.member(root, "delta").filter(|&delta| event.is(delta, "type", "input_json_delta"));
                 let more = delta.and_then(|delta| event.text(delta, "partial_json"));
@@ -128,7 +147,7 @@ fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
 }
 
 /// What a block or a delta says. Of other kinds than text, a client may show the text or the
-/// thinking beside the other blocks.
+/// thinking beside the other blocks; such a text is odd, since others join those before and behind it.
 fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> Vec<Said> {
     let is_text = answer.is(block, "type", if form == Block::Delta { "text_delta" } else { "text" });
     let says = |text, key, sealed| {
@@ -136,8 +155,12 @@ fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> V
             if sealed { answer.leaf(block, key).map(|leaf| leaf.id()) } else { answer.text(block, key) };
         leaf.map(|leaf| Said::Text { place: TextPlace::of_item(index, text), leaf, again: false, sealed })
     };
-    let texts = [says(TextKind::Reasoning, "thinking", true), says(TextKind::Content, "text", !is_text)];
-    let mut said: Vec<Said> = texts.into_iter().flatten().collect();
+    let text = says(TextKind::Content, "text", !is_text);
+    if !is_text && text.is_some_and(|said| !answer.is_empty(said)) {
+        answer.is_read_differently();
+    }
+    let mut said: Vec<Said> =
+        [says(TextKind::Reasoning, "thinking", true), text].into_iter().flatten().collect();
     if is_call(answer, block) {
         let tool = answer.name(block, "name").map_or(Tool::Unnamed, Tool::Named);
         let called = Called { element: block, id: answer.name(block, "id"), tool, form: Some(Form::Json) };

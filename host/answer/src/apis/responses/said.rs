@@ -29,6 +29,13 @@ pub(super) struct ResponseReader {
     ids: BTreeMap<String, usize>,
     /// The items that were announced.
     added: BTreeSet<usize>,
+    /// Those whose arguments came while they did.
+    pieces: BTreeSet<usize>,
+    /// The texts that were said, and which events say them first.
+    said: BTreeSet<TextPlace>,
+    way: Option<String>,
+    /// Whether texts are those of a request, which a compacted conversation has.
+    are_asked: Option<bool>,
 }
 
 /// Whether a text is all there is, is said, or said again.
@@ -55,7 +62,7 @@ impl Says for ResponseReader {
         let Some(kind) = event.kind(root) else { return Vec::new() };
         let item = self.item(event);
         let response = event.member(root, "response");
-        match kind.as_str() {
+        let said = match kind.as_str() {
             "response.created" | "response.in_progress" | "response.queued" => {
                 let texts = response.map(|response| self.in_response(event, response, Saying::First));
                 name(event, response).into_iter().chain(texts.unwrap_or_default()).collect()
@@ -78,7 +85,9 @@ impl Says for ResponseReader {
             }
             "error" => vec![Said::EndAll],
             kind => self.in_piece(event, item, kind),
-        }
+        };
+        self.in_one_way(event, &kind, &said);
+        said
     }
 
     fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
@@ -115,7 +124,50 @@ impl Says for ResponseReader {
 
 impl ResponseReader {
     pub(super) fn new(sealed: bool) -> Self {
-        ResponseReader { sealed, ids: BTreeMap::new(), added: BTreeSet::new() }
+        ResponseReader {
+            sealed,
+            ids: BTreeMap::new(),
+            added: BTreeSet::new(),
+            pieces: BTreeSet::new(),
+            said: BTreeSet::new(),
+            way: None,
+            are_asked: None,
+        }
+    }
+
+    /// Notes as odd where one text comes first in pieces, say, and another one as a whole: some clients read the ones alone,
+    /// and join those.
+    fn in_one_way(&mut self, event: &Reading<'_>, kind: &str, said: &[Said]) {
+        for one in said.iter().filter(|said| !event.is_empty(**said)) {
+            let Some((place, _)) = one.text().filter(|(place, _)| !place.text.is_reasoning()) else {
+                continue;
+            };
+            let is_more = matches!(one, Said::Text { again: false, .. });
+            let way = kind.replace("refusal", "output_text");
+            if (self.said.insert(place) || is_more) && *self.way.get_or_insert_with(|| way.clone()) != way {
+                event.is_read_differently();
+            }
+        }
+    }
+
+    /// Notes as odd where the arguments of a call that was announced come at its end alone: LangChain, for one, takes what
+    /// comes before that, and runs a tool without any.
+    fn in_pieces(&mut self, event: &Reading<'_>, item: usize, calls: &[CallSaid], saying: Saying) {
+        for call in calls {
+            let (CallSaid::More(node) | CallSaid::Again(node) | CallSaid::Whole(_, Arguments { node, .. })) =
+                call
+            else {
+                continue;
+            };
+            if event.is_blank(*node) || event.leaf_text(*node).is_none_or(|text| text == "{}") {
+                continue;
+            }
+            if saying == Saying::First {
+                self.pieces.insert(item);
+            } else if saying == Saying::Again && self.added.contains(&item) && !self.pieces.contains(&item) {
+                event.is_read_differently();
+            }
+        }
     }
 
     /// The item that an event is of. Some clients find it by its index and some by its id.
@@ -129,7 +181,7 @@ impl ResponseReader {
     }
 
     /// What the event of a part, a text or arguments says: more of it, or all of it.
-    fn in_piece(&self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
+    fn in_piece(&mut self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
         let root = event.root();
         let Some((begins, what)) = kind.rsplit_once('.') else { return Vec::new() };
         let at = |list: &List| {
@@ -160,6 +212,7 @@ impl ResponseReader {
                     Vec::from_iter(event.text(root, "delta").map(CallSaid::More))
                 }
             };
+            self.in_pieces(event, item, &calls, saying);
             said.extend(
                 calls.into_iter().map(|said| Said::Call(TextPlace::of_item(item, TextKind::Call), said)),
             );
@@ -197,6 +250,7 @@ impl ResponseReader {
             answer.leaf(item, "type").map(|leaf| Said::Item(index, leaf.id())).into_iter().collect();
         if is_call(&kind) {
             let calls = call_says(answer, item, &kind, saying);
+            self.in_pieces(answer, index, &calls, saying);
             said.extend(
                 calls.into_iter().map(|said| Said::Call(TextPlace::of_item(index, TextKind::Call), said)),
             );
@@ -215,7 +269,7 @@ impl ResponseReader {
         said
     }
 
-    fn in_part(&self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
+    fn in_part(&mut self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
         let kind = if at.list == SUMMARY.order {
             TextKind::Summary
         } else if answer.is(part, "type", "reasoning_text") {
@@ -223,6 +277,15 @@ impl ResponseReader {
         } else {
             TextKind::Content
         };
+        // Some clients show texts of any part, and some join those of the kinds that they know.
+        if answer.text(part, "text").is_some_and(|text| !answer.is_blank(text)) {
+            let kinds = ["output_text", "reasoning_text", "summary_text", "text", "input_text"];
+            let kind = kinds.iter().position(|kind| answer.is(part, "type", kind));
+            let is_asked = kind == Some(4);
+            if kind.is_none() || *self.are_asked.get_or_insert(is_asked) != is_asked {
+                answer.is_read_differently();
+            }
+        }
         let said = |text, key| {
             answer.text(part, key).map(|leaf| self.says(TextPlace { choice: 0, at, text }, leaf, saying))
         };
