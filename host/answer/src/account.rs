@@ -2,18 +2,20 @@
 //!
 //! Here is the one notion of what is odd. An answer is odd where two clients that read it by their lights may take
 //! something else from it: keys twice or in another case, an event whose name is not its type, a call in two forms or
-//! with two ids, a text or an item that is repeated differently, an index or id used twice, and whatever is said behind
-//! the end. Nobody judges such an answer by one reading and sends it on to be read by another.
+//! with two ids, a text or an item that is repeated differently, an index or id used twice, a choice that nobody asked
+//! for, texts out of order or some of them not as the others, and whatever is said behind the end. Nobody judges such an
+//! answer by one reading and sends it on to be read by another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use leafgate_tree::{Document, NodeId, ValueType};
 
-use crate::apis::Api;
+use crate::apis::{Api, Terms};
 use crate::calls::ToolCall;
 use crate::reading::{Reading, value};
-use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace, Tool};
+use crate::reply::{Call, CallKind};
+use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace};
 
 /// So many texts and calls an answer may have. Others have a handful, and whoever judges or restores them pays for each.
 const MOST_PLACES: usize = 65_536;
@@ -21,13 +23,17 @@ const MOST_PLACES: usize = 65_536;
 /// What was heard of one answer.
 pub struct Account {
     says: Box<dyn Says>,
+    terms: &'static Terms,
     /// Texts that a stream may say again.
     texts: BTreeMap<TextPlace, String>,
     calls: BTreeMap<TextPlace, HeardCall>,
     ids: BTreeMap<(usize, String), TextPlace>,
     items: BTreeMap<usize, String>,
     ended: BTreeSet<(usize, Position)>,
+    /// Where each choice says its latest text.
+    latest: BTreeMap<usize, Position>,
     is_over: bool,
+    is_of_several: bool,
 }
 
 /// An event, or an answer that came whole, and what it says.
@@ -45,26 +51,49 @@ pub struct Heard {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeardCall {
     id: String,
-    name: String,
-    arguments: String,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
     form: Option<Form>,
     /// All of the arguments were said at once.
     is_whole: bool,
+    /// Where an answer that came whole has it.
+    place: Option<(Called, Option<Arguments>)>,
 }
 
 impl Account {
     /// Begins to hear an answer of an API. `sealed` says whether its reasoning comes with an encrypted copy.
     #[must_use]
     pub fn new(api: Api, sealed: bool) -> Self {
+        let terms = api.wire().terms();
         Account {
-            says: api.wire().says(sealed),
+            says: (terms.says)(sealed),
+            terms,
             texts: BTreeMap::new(),
             calls: BTreeMap::new(),
             ids: BTreeMap::new(),
             items: BTreeMap::new(),
             ended: BTreeSet::new(),
+            latest: BTreeMap::new(),
             is_over: false,
+            is_of_several: false,
         }
+    }
+
+    /// Returns whether this is a whole answer of the API, or an error in its place.
+    pub(crate) fn is_answer(&self, answer: &Document) -> bool {
+        let reading = Reading::new(answer);
+        let is_one = |node| reading.has_any(node, self.terms.answer);
+        match self.terms.lists && reading.is_list(reading.root()) {
+            true => answer.children(reading.root()).all(is_one),
+            false => is_one(reading.root()),
+        }
+    }
+
+    /// Says whether several choices were asked for, which clients tell apart by their index. Who asked for one takes for it
+    /// what each event has first.
+    #[must_use]
+    pub fn of_several(self, is_of_several: bool) -> Self {
+        Account { is_of_several, ..self }
     }
 
     /// Hears an answer that came whole.
@@ -86,13 +115,13 @@ impl Account {
     /// Returns whether a stream may say its texts again, whole.
     #[must_use]
     pub fn repeats(&self) -> bool {
-        self.says.repeats()
+        self.terms.repeats
     }
 
     /// Returns whether answers have names by which the next request may go on from them.
     #[must_use]
     pub fn names_answers(&self) -> bool {
-        self.says.names_answers()
+        self.terms.names_answers
     }
 
     /// Returns the calls that were heard, in the order of their places.
@@ -101,10 +130,20 @@ impl Account {
         self.calls.values().map(HeardCall::call).collect()
     }
 
-    /// Returns where texts stand in an event that people read beside what the model says. Each is there as a whole.
+    pub(crate) fn call(&self, place: TextPlace) -> Option<&HeardCall> {
+        self.calls.get(&place)
+    }
+
+    /// Where the calls of an answer that came whole stand, in the order of their places.
+    pub(crate) fn places(&self) -> Vec<(Called, Option<Arguments>)> {
+        self.calls.values().filter_map(|call| call.place).collect()
+    }
+
+    /// Returns where texts stand that people read beside what the model says: in an event, each as a whole, or in an answer
+    /// that came whole.
     #[must_use]
-    pub fn beside(&self, heard: &Heard) -> Vec<NodeId> {
-        crate::beside::leaves(&*self.says, heard, true)
+    pub fn beside(&self, heard: &Heard, is_event: bool) -> Vec<NodeId> {
+        crate::beside::leaves(&*self.says, self.terms.beside, heard, is_event)
     }
 
     /// Returns whether an event begins a part in which not the model speaks. Such a one is read when it is there as a
@@ -126,6 +165,7 @@ impl Account {
         let mut is_sound = true;
         for one in &said {
             is_sound &= self.take(&reading, *one, name.is_some());
+            is_sound &= name.is_none() || self.is_of_several || one.choice() == 0;
         }
         let is_bounded = self.texts.len().max(said.len()) + self.calls.len() <= MOST_PLACES;
         let is_odd = reading.is_odd() || !is_named || !is_sound || !is_bounded;
@@ -138,7 +178,7 @@ impl Account {
         let kind = event.word(event.root(), "type");
         match (name, kind) {
             (None, None) => true,
-            (None, Some(_)) => !self.says.names_events(),
+            (None, Some(_)) => !self.terms.names_events,
             (Some(name), None) => name == b"message",
             (Some(name), Some(kind)) => kind.expose().as_bytes() == name,
         }
@@ -159,15 +199,22 @@ impl Account {
                 }
                 *self.items.entry(at).or_insert_with(|| kind.clone()) == kind
             }
-            Said::More(place, leaf) | Said::Shown(place, leaf) => {
-                if is_event && self.says.repeats() {
-                    self.texts.entry(place).or_default().push_str(&text(reading, leaf));
+            Said::Text { place, leaf, again, .. } => {
+                let words = text(reading, leaf);
+                if words.is_empty() {
+                    return true;
                 }
-                true
-            }
-            Said::Repeat(place, leaf) | Said::ShownAgain(place, leaf) => {
-                let again = text(reading, leaf);
-                again.is_empty() || *self.texts.entry(place).or_insert_with(|| again.clone()) == again
+                if let Some(own) = self.texts.get(&place).filter(|_| again) {
+                    return *own == words;
+                }
+                if again || is_event && self.terms.repeats {
+                    self.texts.entry(place).or_default().push_str(&words);
+                }
+                // Some clients join texts as they come, and some by their place.
+                let latest = self.latest.entry(place.choice).or_default();
+                let follows = place.at >= *latest;
+                *latest = place.at.max(*latest);
+                follows || !is_event
             }
             Said::Call(place, said) => self.take_call(reading, place, said),
             // A text ends with its part again, and servers send why a choice ends more than once; an item ends once.
@@ -192,12 +239,10 @@ impl Account {
         match said {
             Said::Id(_) | Said::End(..) | Said::EndAll => false,
             _ if reading.is_empty(said) => false,
-            Said::More(place, _) | Said::Shown(place, _) | Said::Call(place, CallSaid::More(_)) => {
+            Said::Text { place, again: false, .. } | Said::Call(place, CallSaid::More(_)) => {
                 self.is_over || has_ended(place)
             }
-            Said::Item(..) | Said::Repeat(..) | Said::ShownAgain(..) | Said::Call(..) | Said::Items(_) => {
-                self.is_over
-            }
+            Said::Item(..) | Said::Text { .. } | Said::Call(..) | Said::Items(_) => self.is_over,
         }
     }
 
@@ -207,6 +252,7 @@ impl Account {
             CallSaid::Whole(called, arguments) => {
                 let (said, is_sound) = spelled(reading, arguments);
                 let is_same = self.begin(reading, place, called);
+                self.calls.entry(place).or_default().place = Some((called, Some(arguments)));
                 is_sound & is_same & self.all(place, said)
             }
             CallSaid::Again(leaf) => self.all(place, text(reading, leaf)),
@@ -222,11 +268,7 @@ impl Account {
     /// Takes who is called: a second time it is the same, and its id is no other call's.
     fn begin(&mut self, reading: &Reading<'_>, place: TextPlace, called: Called) -> bool {
         let id = called.id.map(|leaf| text(reading, leaf)).unwrap_or_default();
-        let name = match called.tool {
-            Tool::Named(leaf) => text(reading, leaf),
-            Tool::Kind(kind) => kind.to_owned(),
-            Tool::Unnamed => String::new(),
-        };
+        let name = called.tool.name(reading.document());
         let is_own = id.is_empty() || *self.ids.entry((place.choice, id.clone())).or_insert(place) == place;
         let call = self.calls.entry(place).or_default();
         let is_same = |own: &mut String, said: String| {
@@ -238,6 +280,7 @@ impl Account {
         };
         let is_spelled_so = call.form.is_none() || called.form.is_none() || call.form == called.form;
         call.form = call.form.or(called.form);
+        call.place = call.place.or(Some((called, None)));
         is_same(&mut call.id, id) & is_same(&mut call.name, name) & is_own & is_spelled_so
     }
 
@@ -262,6 +305,16 @@ impl HeardCall {
             arguments: self.arguments.as_str().into(),
             is_json: self.form != Some(Form::Text),
         }
+    }
+
+    /// Whether its arguments are an object, and no text.
+    pub(crate) fn is_object(&self) -> bool {
+        self.form == Some(Form::Json)
+    }
+
+    pub(crate) fn of_reply(&self) -> Call {
+        let ToolCall { id, name, arguments, is_json } = self.call();
+        Call { id, name, arguments, kind: if is_json { CallKind::Function } else { CallKind::Custom } }
     }
 }
 

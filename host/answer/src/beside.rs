@@ -51,13 +51,13 @@ const NO_TEXTS: [&str; 5] = ["function_call", "inlineData", "logprobs", "logprob
 
 /// Returns where they stand in an answer that is there as a whole, or in an event. An event shows texts that are sealed
 /// only by another one: they are none of them.
-pub(crate) fn leaves(says: &dyn Says, heard: &Heard, is_event: bool) -> Vec<NodeId> {
+pub(crate) fn leaves(says: &dyn Says, paths: &[&str], heard: &Heard, is_event: bool) -> Vec<NodeId> {
     let reading = Reading::new(&heard.document);
     let root = reading.root();
     // A list of answers is one.
     let roots = if reading.is_list(root) { heard.document.children(root).collect() } else { vec![root] };
     let mut found = Vec::new();
-    for path in says.beside() {
+    for path in paths {
         for &root in &roots {
             let step = |node: Option<NodeId>, key| node.and_then(|node| reading.member(node, key));
             if let Some(node) = path.split('/').skip(1).fold(Some(root), step) {

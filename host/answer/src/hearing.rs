@@ -13,7 +13,7 @@ use leafgate_tree::{Document, ParseErrorKind};
 
 use crate::account::{Account, Heard};
 use crate::lines::{Field, Lines, Piece, field};
-use crate::reading::parse;
+use crate::reading::parse_mended;
 
 /// Ends a stream of chat completions. Some send it on other streams too.
 const DONE: &[u8] = b"[DONE]";
@@ -141,7 +141,7 @@ impl Events {
         match data.map(|data| object(data.freeze())) {
             _ if lines > 1 => Step::Odd,
             None => Step::End(None),
-            Some(Ok(event)) => Step::End(Some(event.heard(account, name))),
+            Some(Ok(event)) => Step::End(Some(heard(account, event, name))),
             Some(Err(_)) => Step::Odd,
         }
     }
@@ -167,7 +167,7 @@ impl Events {
             _ if self.is_done || is_second => Step::Odd,
             Ok(event) => {
                 self.data_lines += 1;
-                Step::Event(event.heard(account, self.name.take()))
+                Step::Event(heard(account, event, self.name.take()))
             }
             Err(ParseErrorKind::Truncated) => {
                 self.data = Some(BytesMut::from(&data[..]));
@@ -178,31 +178,17 @@ impl Events {
     }
 }
 
-/// The data of an event.
-struct Event {
-    document: Document,
-    /// Its bytes are not all characters: some clients read those as U+FFFD, and some nothing of it.
-    is_mended: bool,
-}
-
-impl Event {
-    fn heard(self, account: &mut Account, name: Option<Bytes>) -> Heard {
-        let heard = account.event(name.as_deref(), self.document);
-        Heard { is_odd: heard.is_odd || self.is_mended, ..heard }
-    }
+/// Hears an event. One whose bytes are not all characters is odd.
+fn heard(account: &mut Account, (document, is_mended): (Document, bool), name: Option<Bytes>) -> Heard {
+    let heard = account.event(name.as_deref(), document);
+    Heard { is_odd: heard.is_odd || is_mended, ..heard }
 }
 
 /// Reads the JSON object that an event carries.
-fn object(data: Bytes) -> Result<Event, ParseErrorKind> {
-    let (document, is_mended) = match parse(data.clone()) {
-        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
-            let mended = String::from_utf8_lossy(&data).into_owned();
-            (parse(mended.into()).map_err(|error| error.kind())?, true)
-        }
-        read => (read.map_err(|error| error.kind())?, false),
-    };
+fn object(data: Bytes) -> Result<(Document, bool), ParseErrorKind> {
+    let read = parse_mended(data.clone()).map_err(|error| error.kind())?;
     match data.trim_ascii_start().starts_with(b"{") {
-        true => Ok(Event { document, is_mended }),
+        true => Ok(read),
         false => Err(ParseErrorKind::Syntax("an object")),
     }
 }

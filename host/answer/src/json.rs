@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::loss::{Losses, Lost};
 use crate::reading::{Reading, parse};
 use crate::text::AnswerText;
 
@@ -14,13 +13,8 @@ pub(crate) fn text<'v>(object: &'v Object, key: &str) -> &'v str {
     object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The number of a member; 0 where there is none.
-pub(crate) fn number(object: &Object, key: &str) -> u64 {
-    object.get(key).map(whole_number).unwrap_or_default()
-}
-
-/// Some write times as fractions.
-fn whole_number(value: &Value) -> u64 {
+/// A number that counts. Some write times as fractions.
+pub(crate) fn count(value: &Value) -> u64 {
     value.as_u64().or_else(|| value.as_f64().map(|number| number as u64)).unwrap_or_default()
 }
 
@@ -50,20 +44,6 @@ pub(crate) fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Notes what an object has beyond the members that were read. `named` says what some of the others
-/// are.
-pub(crate) fn rest(losses: &mut Losses, at: &str, object: &Object, read: &[&str], named: &[(&str, Lost)]) {
-    for (key, value) in object {
-        if read.contains(&key.as_str()) || is_nothing(value) {
-            continue;
-        }
-        match named.iter().find(|(name, _)| name == key) {
-            Some((name, lost)) => losses.add(*lost, format!("{at}/{name}")),
-            None => losses.add(Lost::Member, at),
-        }
-    }
-}
-
 /// What becomes of a string or an array that comes a second time.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Again {
@@ -73,17 +53,20 @@ pub(crate) enum Again {
     Replace,
 }
 
-/// Merges a piece of a value into what came before.
-pub(crate) fn merge(into: &mut Value, piece: Value, again: Again) {
-    match (into, piece) {
+/// Merges the members of a piece into what came before.
+pub(crate) fn merge(into: &mut Object, piece: Object, again: Again) {
+    for (key, value) in piece {
+        merge_member(into, key, value, again);
+    }
+}
+
+/// Merges a piece of a member into what came before.
+pub(crate) fn merge_member(into: &mut Object, key: impl Into<String>, piece: Value, again: Again) {
+    match (into.entry(key).or_insert(Value::Null), piece) {
         (_, Value::Null) => {}
         (Value::String(into), Value::String(piece)) if again == Again::Join => into.push_str(&piece),
         (Value::Array(into), Value::Array(piece)) if again == Again::Join => into.extend(piece),
-        (Value::Object(into), Value::Object(piece)) => {
-            for (key, value) in piece {
-                merge(into.entry(key).or_insert(Value::Null), value, again);
-            }
-        }
+        (Value::Object(into), Value::Object(piece)) => merge(into, piece, again),
         (into, piece) => *into = piece,
     }
 }

@@ -1,8 +1,8 @@
 //! Answers of models: OpenAI chat completions and Responses, Anthropic Messages, Gemini.
 //!
 //! - [`Reader`] reads an answer, JSON or event stream, cut anywhere: each piece gives [`Delta`]s, and
-//!   the end gives an [`Answer`] with its [`Reply`], what the next request repeats of it
-//!   ([`Answer::turn`]), and what a reply has no place for ([`Losses`]).
+//!   the end gives an [`Answer`] with its [`Reply`], and what the next request repeats of it
+//!   ([`Answer::turn`]).
 //! - [`Api::write`] writes a reply as an answer of any API, [`Api::events`] an answer as the events
 //!   of its stream. Together they replay a JSON answer to a client that asked for a stream, and let
 //!   something else than a model answer.
@@ -20,20 +20,19 @@
 //!
 //! // The same, said by another API.
 //! let message = Api::Messages.write(&answer.reply, &answer.head);
-//! assert_eq!(message.json["content"][0]["text"], "Hi");
+//! assert_eq!(message["content"][0]["text"], "Hi");
 //! # Ok::<(), leafgate_answer::ReadError>(())
 //! ```
 //!
 //! What it promises:
 //!
-//! - **One reading.** A stream is put together to the JSON answer that it stands for, and a reply is
-//!   read from that alone. So a stream and the answer that it replays give one reply, and the deltas
-//!   of a stream add up to it.
-//! - **Nothing gets lost in silence.** Whatever a reply has no place for is a [`Loss`] with its place.
+//! - **One reading.** All texts and calls are those that an [`Account`] hears. A stream is put together to the
+//!   JSON answer that it stands for, and a reply is read from that alone. So a stream and the answer that it replays
+//!   give one reply, and the deltas of a stream add up to its texts and calls.
 //! - **Bounded.** [`AnswerLimits`] bound what a reader keeps; beyond them it is an error.
-//! - **Tolerant.** Unknown events, parts and members are losses. Only what is no answer at all is an
-//!   error.
-//! - Errors, losses and `Debug` hold places and fixed words, never a text of the answer.
+//! - **Tolerant.** Unknown events, parts and members say nothing, and what is odd is said to be so. Only what is no
+//!   answer at all is an error.
+//! - Errors and `Debug` hold places and fixed words, never a text of the answer.
 //!
 //! What it must not do: I/O, wait, change what goes to the client. It reads a copy. It knows neither
 //! requests nor HTTP.
@@ -51,23 +50,22 @@ mod json;
 mod limits;
 mod lines;
 mod live;
-mod loss;
 mod reader;
 mod reading;
 mod reply;
 mod said;
 mod text;
+mod told;
 
 pub use account::{Account, Heard};
-pub use apis::{Api, Event, Written};
-pub use calls::{CallError, CallStream, HeldAnswer, Holding, Passing, ToolCall, WholeAnswer};
+pub use apis::{Api, Event};
+pub use calls::{CallError, CallStream, HeldAnswer, Holding, ToolCall, WholeAnswer};
 pub use hearing::{Hearing, Step};
 pub use limits::{AnswerLimits, ReadError};
 pub use lines::{Field, Lines, Piece, field, with_data};
 pub use live::{LIVE_SIGNATURE, LiveAnswer};
-pub use loss::{Loss, Losses, Lost};
 pub use reader::{Answer, Reader};
-pub use reading::{Reading, parse};
+pub use reading::parse;
 pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Usage};
 pub use said::{Added, Arguments, CallSaid, Called, Form, Position, Said, TextKind, TextPlace, Tool};
 pub use text::AnswerText;

@@ -1,5 +1,7 @@
 //! What a reader keeps at most, and why it gives up.
 
+use leafgate_tree::ParseError;
+
 /// What a reader keeps at most of one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerLimits {
@@ -51,4 +53,10 @@ pub enum ReadError {
         /// The API.
         api: &'static str,
     },
+}
+
+impl From<ParseError> for ReadError {
+    fn from(error: ParseError) -> Self {
+        ReadError::NotJson { line: error.line(), column: error.column() }
+    }
 }

@@ -9,8 +9,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::apis::{Api, Event};
-use crate::reply::{Call, Head, Reply};
-use crate::text::AnswerText;
+use crate::reply::{Delta, Head, Reply};
 
 /// What the reasoning of a [`LiveAnswer`] is signed with in Messages, where clients send a block of
 /// it again only with its signature. No provider signs so, and none takes it.
@@ -36,7 +35,8 @@ pub struct LiveAnswer {
     api: Api,
     head: Head,
     usage: bool,
-    parts: Vec<Part>,
+    /// Its blocks or items.
+    parts: Vec<Delta>,
     /// The last part may go on.
     is_open: bool,
     begun: bool,
@@ -44,14 +44,6 @@ pub struct LiveAnswer {
     sent: u64,
     /// The last piece of the part that is open: the next one differs in its text alone.
     piece: Option<(Event, Value)>,
-}
-
-/// A block or an item of the answer.
-#[derive(Clone, Debug)]
-enum Part {
-    Reasoning(AnswerText),
-    Content(AnswerText),
-    Call(Call),
 }
 
 /// Where an event stands about the part that it is of.
@@ -75,18 +67,18 @@ impl LiveAnswer {
 
     /// Returns the events of more content.
     pub fn say(&mut self, text: &str) -> Vec<Event> {
-        self.more(Part::Content(text.into()))
+        self.more(Delta::Content(text.into()))
     }
 
     /// Returns the events of more reasoning.
     pub fn reason(&mut self, text: &str) -> Vec<Event> {
-        self.more(Part::Reasoning(text.into()))
+        self.more(Delta::Reasoning(text.into()))
     }
 
     /// Returns whether any content was said.
     #[must_use]
     pub fn has_content(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Content(_)))
+        self.parts.iter().any(|part| matches!(part, Delta::Content(_)))
     }
 
     /// Returns the events that end the answer: the calls of `last`, why it ends, and what it cost. Its texts
@@ -96,7 +88,7 @@ impl LiveAnswer {
         let mut events = Vec::new();
         self.close(&mut events);
         for call in &last.calls {
-            self.parts.push(Part::Call(call.clone()));
+            self.parts.push(Delta::Call(call.clone()));
             let is_first = !self.begun;
             self.put(&self.parts[self.parts.len() - 1].clone(), &mut events, |phase| {
                 phase != Phase::End && (phase != Phase::Start || is_first)
@@ -114,19 +106,20 @@ impl LiveAnswer {
         events
     }
 
-    fn more(&mut self, piece: Part) -> Vec<Event> {
+    fn more(&mut self, piece: Delta) -> Vec<Event> {
         let mut events = Vec::new();
-        if piece.text().is_empty() {
+        if said(&piece).is_empty() {
             return events;
         }
-        let goes_on = self.is_open && self.parts.last().is_some_and(|last| last.is_like(&piece));
-        if !goes_on {
-            self.close(&mut events);
-            self.parts.push(piece.emptied());
-            self.is_open = true;
-        }
-        if let Some(last) = self.parts.last_mut() {
-            last.push(piece.text());
+        let is_like = |last: &Delta| std::mem::discriminant(last) == std::mem::discriminant(&piece);
+        let goes_on = self.is_open && self.parts.last().is_some_and(is_like);
+        match self.parts.last_mut() {
+            Some(Delta::Reasoning(text) | Delta::Content(text)) if goes_on => text.push(said(&piece)),
+            _ => {
+                self.close(&mut events);
+                self.parts.push(piece.clone());
+                self.is_open = true;
+            }
         }
         if let Some(event) = self.next_piece(&piece) {
             return vec![event];
@@ -142,9 +135,9 @@ impl LiveAnswer {
     }
 
     /// One more piece of the part that is open. A model says thousands, so this is the short way.
-    fn next_piece(&mut self, piece: &Part) -> Option<Event> {
+    fn next_piece(&mut self, piece: &Delta) -> Option<Event> {
         let (last, data) = self.piece.as_mut()?;
-        *data.pointer_mut(place(self.api, piece)?)? = piece.text().into();
+        *data.pointer_mut(place(self.api, piece)?)? = said(piece).into();
         if let Some(number) = data.get_mut("sequence_number") {
             *number = self.sent.into();
         }
@@ -162,9 +155,9 @@ impl LiveAnswer {
     }
 
     /// Writes some events of the last part, of which `part` is all or a piece.
-    fn put(&mut self, part: &Part, events: &mut Vec<Event>, is_wanted: impl Fn(Phase) -> bool) {
+    fn put(&mut self, part: &Delta, events: &mut Vec<Event>, is_wanted: impl Fn(Phase) -> bool) {
         let at = self.parts.len() - 1;
-        let mut whole = self.api.write(&part.reply(), &self.head).json;
+        let mut whole = self.api.write(&of_part(part), &self.head);
         if let Some(list) = list(self.api) {
             whole[list] = json!([self.element(at, part)]);
         }
@@ -189,7 +182,7 @@ impl LiveAnswer {
         };
         match self.api {
             Api::Chat => {
-                let calls = self.parts.iter().filter(|part| matches!(part, Part::Call(_))).count();
+                let calls = self.parts.iter().filter(|part| matches!(part, Delta::Call(_))).count();
                 if let Some(call) = data.pointer_mut("/choices/0/delta/tool_calls/0") {
                     call["index"] = calls.saturating_sub(1).into();
                 }
@@ -212,11 +205,11 @@ impl LiveAnswer {
     }
 
     /// The block or item of a part.
-    fn element(&self, at: usize, part: &Part) -> Value {
-        let whole = self.api.write(&part.reply(), &self.head).json;
+    fn element(&self, at: usize, part: &Delta) -> Value {
+        let whole = self.api.write(&of_part(part), &self.head);
         let mut element = list(self.api).map(|list| whole[list][0].clone()).unwrap_or_default();
         match (self.api, part) {
-            (Api::Messages, Part::Reasoning(_)) => element["signature"] = LIVE_SIGNATURE.into(),
+            (Api::Messages, Delta::Reasoning(_)) => element["signature"] = LIVE_SIGNATURE.into(),
             (Api::Responses, _) => {
                 let kind = element["id"].as_str().and_then(|id| id.split('_').next()).unwrap_or_default();
                 element["id"] = format!("{kind}_{}_{at}", self.head.id.expose()).into();
@@ -229,14 +222,8 @@ impl LiveAnswer {
     /// All of the answer.
     fn whole(&self, last: &Reply) -> Value {
         let mut reply = Reply { finish: last.finish, usage: last.usage, ..Reply::default() };
-        for part in &self.parts {
-            match part {
-                Part::Reasoning(text) => reply.reasoning.push(text.expose()),
-                Part::Content(text) => reply.content.push(text.expose()),
-                Part::Call(call) => reply.calls.push(call.clone()),
-            }
-        }
-        let mut whole = self.api.write(&reply, &self.head).json;
+        self.parts.iter().for_each(|part| reply.add(part));
+        let mut whole = self.api.write(&reply, &self.head);
         if let Some(list) = list(self.api) {
             whole[list] = self.parts.iter().enumerate().map(|(at, part)| self.element(at, part)).collect();
         }
@@ -290,52 +277,28 @@ fn list(api: Api) -> Option<&'static str> {
 }
 
 /// Where an event has the text of a piece; `None` for an API that is not written so.
-fn place(api: Api, piece: &Part) -> Option<&'static str> {
+fn place(api: Api, piece: &Delta) -> Option<&'static str> {
     match (api, piece) {
-        (Api::Chat, Part::Content(_)) => Some("/choices/0/delta/content"),
-        (Api::Chat, Part::Reasoning(_)) => Some("/choices/0/delta/reasoning_content"),
-        (Api::Messages, Part::Content(_)) => Some("/delta/text"),
-        (Api::Messages, Part::Reasoning(_)) => Some("/delta/thinking"),
-        (Api::Responses, Part::Content(_) | Part::Reasoning(_)) => Some("/delta"),
-        (Api::Gemini | Api::CodeAssist, _) | (_, Part::Call(_)) => None,
+        (Api::Chat, Delta::Content(_)) => Some("/choices/0/delta/content"),
+        (Api::Chat, Delta::Reasoning(_)) => Some("/choices/0/delta/reasoning_content"),
+        (Api::Messages, Delta::Content(_)) => Some("/delta/text"),
+        (Api::Messages, Delta::Reasoning(_)) => Some("/delta/thinking"),
+        (Api::Responses, Delta::Content(_) | Delta::Reasoning(_)) => Some("/delta"),
+        (Api::Gemini | Api::CodeAssist, _) | (_, Delta::Call(_) | Delta::Arguments { .. }) => None,
     }
 }
 
-impl Part {
-    fn text(&self) -> &str {
-        match self {
-            Part::Reasoning(text) | Part::Content(text) => text.expose(),
-            Part::Call(_) => "",
-        }
+/// The text of a part.
+fn said(part: &Delta) -> &str {
+    match part {
+        Delta::Reasoning(text) | Delta::Content(text) => text.expose(),
+        Delta::Call(_) | Delta::Arguments { .. } => "",
     }
+}
 
-    fn push(&mut self, more: &str) {
-        match self {
-            Part::Reasoning(text) | Part::Content(text) => text.push(more),
-            Part::Call(_) => {}
-        }
-    }
-
-    fn emptied(&self) -> Part {
-        match self {
-            Part::Reasoning(_) => Part::Reasoning(AnswerText::default()),
-            Part::Content(_) => Part::Content(AnswerText::default()),
-            Part::Call(call) => Part::Call(call.clone()),
-        }
-    }
-
-    fn is_like(&self, other: &Part) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
-    }
-
-    /// A reply of this part alone.
-    fn reply(&self) -> Reply {
-        let mut reply = Reply::default();
-        match self {
-            Part::Reasoning(text) => reply.reasoning = text.clone(),
-            Part::Content(text) => reply.content = text.clone(),
-            Part::Call(call) => reply.calls.push(call.clone()),
-        }
-        reply
-    }
+/// A reply of a part alone.
+fn of_part(part: &Delta) -> Reply {
+    let mut reply = Reply::default();
+    reply.add(part);
+    reply
 }

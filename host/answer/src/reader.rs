@@ -3,16 +3,17 @@
 use std::fmt;
 
 use bytes::Bytes;
-use leafgate_tree::{Document, ParseErrorKind};
+use leafgate_tree::Document;
 use serde_json::Value;
 
-use crate::account::Account;
-use crate::apis::{Api, Assembly};
+use crate::account::{Account, Heard};
+use crate::apis::{Api, Assembly, failure};
 use crate::hearing::{Hearing, Step};
 use crate::limits::{AnswerLimits, ReadError};
-use crate::loss::{Losses, Lost};
-use crate::reading::{parse, value};
-use crate::reply::{Delta, Failure, Head, Reply};
+use crate::reading::{parse, parse_mended, value};
+use crate::reply::{Delta, Failure, Finish, Head, Reply};
+use crate::said::Said;
+use crate::told::Telling;
 
 /// Reads the copy of an answer while it comes.
 pub struct Reader {
@@ -21,7 +22,6 @@ pub struct Reader {
     form: Form,
     bytes: usize,
     values: usize,
-    losses: Losses,
     is_odd: bool,
     /// The reader has given up, and keeps nothing any more.
     failed: Option<ReadError>,
@@ -29,7 +29,7 @@ pub struct Reader {
 
 enum Form {
     Whole(Vec<u8>),
-    Stream { hearing: Box<Hearing>, assembly: Box<dyn Assembly>, events: usize, is_done: bool },
+    Stream { hearing: Box<Hearing>, assembly: Box<Assembly>, telling: Telling, is_done: bool },
 }
 
 impl Reader {
@@ -43,22 +43,13 @@ impl Reader {
     /// Reads an event stream.
     #[must_use]
     pub fn stream(api: Api, limits: AnswerLimits) -> Self {
-        let (assembly, account) = (api.wire().assembly(), Account::new(api, false));
-        let hearing = Box::new(Hearing::new(account, limits.bytes));
-        Reader::new(api, limits, Form::Stream { hearing, assembly, events: 0, is_done: false })
+        let hearing = Box::new(Hearing::new(Account::new(api, false), limits.bytes));
+        let (assembly, telling) = (Box::new(Assembly::new(api)), Telling::default());
+        Reader::new(api, limits, Form::Stream { hearing, assembly, telling, is_done: false })
     }
 
     fn new(api: Api, limits: AnswerLimits, form: Form) -> Self {
-        Reader {
-            api,
-            limits,
-            form,
-            bytes: 0,
-            values: 0,
-            losses: Losses::default(),
-            is_odd: false,
-            failed: None,
-        }
+        Reader { api, limits, form, bytes: 0, values: 0, is_odd: false, failed: None }
     }
 
     /// Takes the next bytes, cut anywhere, and returns what they add to the reply. JSON in one piece
@@ -93,28 +84,27 @@ impl Reader {
             self.take(steps);
         }
         let no_answer = ReadError::NoAnswer { api: self.api.name() };
-        let mut losses = self.losses;
-        let (whole, has_no_end) = match self.form {
+        let (answer, is_ended) = match self.form {
             Form::Whole(bytes) => {
-                let document = whole_document(bytes.into(), &mut losses)?;
+                let (document, is_mended) = parse_mended(bytes.into())?;
+                self.is_odd = is_mended;
                 let whole = match value(&document, document.root()) {
                     Value::Array(pieces) => {
-                        let mut assembly = self.api.wire().assembly();
-                        pieces.into_iter().for_each(|piece| drop(assembly.take(piece, &mut losses)));
-                        assembly.whole()
+                        let mut assembly = Assembly::new(self.api);
+                        pieces.into_iter().for_each(|piece| self.is_odd |= !assembly.take(piece));
+                        assembly.whole().ok_or(no_answer)?
                     }
-                    whole => Some(whole),
+                    whole => whole,
                 };
-                self.is_odd = Account::new(self.api, false).whole(document).is_odd;
-                (whole, false)
+                (Answer::read(self.api, document, whole), true)
             }
-            Form::Stream { assembly, is_done, .. } => (assembly.whole(), !is_done),
+            Form::Stream { assembly, is_done, .. } => {
+                (assembly.whole().and_then(|whole| Answer::of(self.api, whole)), is_done)
+            }
         };
-        let whole = whole.ok_or(no_answer)?;
-        self.is_odd |= losses.has(Lost::Unread) || losses.has(Lost::Contradiction);
-        let answer = Answer::of(self.api, whole, losses).ok_or(no_answer)?;
-        let is_cut_off = has_no_end && answer.reply.finish.is_none() && answer.failure.is_none();
-        Ok(Answer { is_cut_off, is_odd: self.is_odd, ..answer })
+        let answer = answer.ok_or(no_answer)?;
+        let is_cut_off = !is_ended && answer.reply.finish.is_none() && answer.failure.is_none();
+        Ok(Answer { is_cut_off, is_odd: self.is_odd || answer.is_odd, ..answer })
     }
 
     fn count(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
@@ -135,39 +125,22 @@ impl Reader {
     }
 
     fn take(&mut self, steps: Vec<(Bytes, Step)>) -> Vec<Delta> {
-        let Form::Stream { assembly, events, is_done, .. } = &mut self.form else { return Vec::new() };
+        let Form::Stream { hearing, assembly, telling, is_done } = &mut self.form else { return Vec::new() };
         let mut deltas = Vec::new();
         for (_, step) in steps {
             match step {
                 Step::Event(heard) | Step::End(Some(heard)) => {
-                    self.is_odd |= heard.is_odd;
                     let event = value(&heard.document, heard.document.root());
-                    deltas.extend(assembly.take(event, &mut self.losses));
-                    *events += 1;
+                    self.is_odd |= heard.is_odd | !assembly.take(event);
+                    deltas.extend(telling.tell(&heard.document, &heard.said, hearing.account()));
                 }
-                Step::Odd => {
-                    self.is_odd = true;
-                    self.losses.add(Lost::Unread, format!("/{events}"));
-                    *events += 1;
-                }
+                Step::Odd => self.is_odd = true,
                 Step::Done => *is_done = true,
                 Step::Feed | Step::Comment | Step::Within | Step::End(None) => {}
             }
         }
         deltas
     }
-}
-
-/// Reads an answer in one piece. Bytes that are no characters become U+FFFD, as in a browser.
-fn whole_document(bytes: Bytes, losses: &mut Losses) -> Result<Document, ReadError> {
-    let read = match parse(bytes.clone()) {
-        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
-            losses.add(Lost::Character, "");
-            parse(String::from_utf8_lossy(&bytes).into_owned().into())
-        }
-        read => read,
-    };
-    read.map_err(|error| ReadError::NotJson { line: error.line(), column: error.column() })
 }
 
 impl fmt::Debug for Reader {
@@ -192,27 +165,38 @@ pub struct Answer {
     pub is_cut_off: bool,
     /// Some clients take something else from it. Whoever decides by what was read must not go on with it.
     pub is_odd: bool,
-    /// What the reply has no place for.
-    pub losses: Losses,
     whole: Value,
 }
 
 impl Answer {
-    /// Reads a whole answer that was made or changed; `None` where it is none of the API. `losses` are those
-    /// that are known already.
+    /// Reads a whole answer that was put together, made or changed; `None` where it is none of the API.
     #[must_use]
-    pub fn of(api: Api, whole: Value, mut losses: Losses) -> Option<Answer> {
-        let read = api.wire().read(&whole, &mut losses)?;
-        Some(Answer {
-            api,
-            reply: read.reply,
-            head: read.head,
-            failure: read.failure,
-            is_cut_off: false,
-            is_odd: false,
-            losses,
-            whole,
-        })
+    pub fn of(api: Api, whole: Value) -> Option<Answer> {
+        let document = parse(whole.to_string().into()).ok()?;
+        Answer::read(api, document, whole)
+    }
+
+    fn read(api: Api, document: Document, whole: Value) -> Option<Answer> {
+        let (wire, mut account) = (api.wire(), Account::new(api, false));
+        if !account.is_answer(&document) {
+            return None;
+        }
+        let Heard { document, mut said, is_odd } = account.whole(document);
+        said.push(Said::EndAll);
+        let (mut telling, mut reply) = (Telling::first(&said), Reply::default());
+        telling.tell(&document, &said, &account).iter().for_each(|delta| reply.add(delta));
+        let outer = whole.as_object()?;
+        let root = wire.root(outer);
+        let failure = failure(outer).or_else(|| failure(root));
+        reply.finish = match wire.finish(root) {
+            _ if failure.is_some() => Some(Finish::Failed),
+            Some(Finish::Stop) if telling.refuses() => Some(Finish::Refusal),
+            Some(Finish::Stop) if !reply.calls.is_empty() => Some(Finish::Calls),
+            finish => finish,
+        };
+        reply.usage = wire.terms().usage(root);
+        let head = wire.terms().head(root);
+        Some(Answer { api, reply, head, failure, is_cut_off: false, is_odd, whole })
     }
 
     /// The answer as one JSON document; of a stream, the one that it stands for. Its own `Debug`
@@ -233,10 +217,6 @@ impl Answer {
 
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
-            .field("api", &self.api)
-            .field("reply", &self.reply)
-            .field("losses", &self.losses)
-            .finish_non_exhaustive()
+        f.debug_struct("Answer").field("api", &self.api).field("reply", &self.reply).finish_non_exhaustive()
     }
 }

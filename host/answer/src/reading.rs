@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use leafgate_tree::{
-    Access, Document, Format, Leaf, LeafText, Limits, NodeId, ParseError, Segment, ValueType,
+    Access, Document, Format, Leaf, LeafText, Limits, NodeId, ParseError, ParseErrorKind, Segment, ValueType,
 };
 use serde_json::{Value, json};
 
@@ -22,15 +22,24 @@ pub fn parse(json: Bytes) -> Result<Document, ParseError> {
     Document::parse(json, Format::Generic, &limits)
 }
 
+/// Reads the same; bytes that are no characters become U+FFFD, as in a browser. Returns whether there were any: some clients
+/// give up at them.
+pub(crate) fn parse_mended(json: Bytes) -> Result<(Document, bool), ParseError> {
+    match parse(json.clone()) {
+        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
+            Ok((parse(String::from_utf8_lossy(&json).into_owned().into())?, true))
+        }
+        read => Ok((read?, false)),
+    }
+}
+
 /// A JSON text that is read for what it says.
 ///
 /// Parsers disagree about what is odd: of two members with one key some take the first and some the
 /// last, `Content` is `content` to some, `1e0` is the index 1 to some. Whatever is odd on the way to a
 /// text or a call is noticed here: a client might read another one than the gate.
-pub struct Reading<'d> {
+pub(crate) struct Reading<'d> {
     document: &'d Document,
-    /// Keys that differ in case alone are one to some clients.
-    folds: bool,
     odd: Cell<bool>,
 }
 
@@ -39,26 +48,17 @@ const MAX_INDEX: usize = 65_535;
 
 impl<'d> Reading<'d> {
     /// Begins to read.
-    #[must_use]
-    pub fn new(document: &'d Document) -> Self {
-        Reading { document, folds: true, odd: Cell::new(false) }
-    }
-
-    /// Begins to read what a tool is called with, whose keys are the tool's own: those that differ in case are two.
-    #[must_use]
-    pub fn of_arguments(document: &'d Document) -> Self {
-        Reading { folds: false, ..Reading::new(document) }
+    pub(crate) fn new(document: &'d Document) -> Self {
+        Reading { document, odd: Cell::new(false) }
     }
 
     /// Returns whether something was read that parsers disagree about.
-    #[must_use]
-    pub fn is_odd(&self) -> bool {
+    pub(crate) fn is_odd(&self) -> bool {
         self.odd.get()
     }
 
     /// Returns the outermost value.
-    #[must_use]
-    pub fn root(&self) -> NodeId {
+    pub(crate) fn root(&self) -> NodeId {
         self.document.root()
     }
 
@@ -69,13 +69,13 @@ impl<'d> Reading<'d> {
 
     /// Returns the member with this key. Two of one key are odd, and so is one whose key differs in case
     /// alone, which some clients take for the same.
-    pub fn member(&self, object: NodeId, key: &str) -> Option<NodeId> {
+    pub(crate) fn member(&self, object: NodeId, key: &str) -> Option<NodeId> {
         let mut found = None;
         for node in self.document.children(object) {
             let Some(Segment::Key(own)) = self.document.segment(node) else { continue };
             if own == key && found.is_none() {
                 found = Some(node);
-            } else if own == key || self.folds && is_twin(&own, key) {
+            } else if own == key || is_twin(&own, key) {
                 self.odd.set(true);
             }
         }
@@ -83,7 +83,7 @@ impl<'d> Reading<'d> {
     }
 
     /// Returns the member with this key that is not null, which clients take for none.
-    pub fn present(&self, object: NodeId, key: &str) -> Option<NodeId> {
+    pub(crate) fn present(&self, object: NodeId, key: &str) -> Option<NodeId> {
         let leaf = |node| self.document.leaf(node).is_some_and(|leaf| leaf.value_type() == ValueType::Null);
         self.member(object, key).filter(|&node| !leaf(node))
     }
@@ -99,7 +99,7 @@ impl<'d> Reading<'d> {
 
     /// Returns the `type` of an object. Words of APIs are small; some clients take others for the same.
     pub(crate) fn kind(&self, object: NodeId) -> Option<String> {
-        let kind = self.word(object, "type")?.into_cow().into_owned();
+        let kind = self.leaf_text(self.name(object, "type")?)?;
         if !kind
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte))
@@ -110,7 +110,7 @@ impl<'d> Reading<'d> {
     }
 
     /// Returns a member that is a text for people. Any other value than a string or null is odd.
-    pub fn text(&self, object: NodeId, key: &str) -> Option<NodeId> {
+    pub(crate) fn text(&self, object: NodeId, key: &str) -> Option<NodeId> {
         let node = self.member(object, key)?;
         let leaf = self.document.leaf(node);
         match leaf.map(|leaf| (leaf.value_type(), leaf.access())) {
@@ -155,8 +155,8 @@ impl<'d> Reading<'d> {
     }
 
     /// Returns the text of a leaf.
-    pub fn leaf_text(&self, leaf: NodeId) -> Option<String> {
-        self.document.leaf(leaf).map(|leaf| leaf.text().expose().to_owned())
+    pub(crate) fn leaf_text(&self, leaf: NodeId) -> Option<String> {
+        self.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned())
     }
 
     /// Returns whether a member is `true`.
@@ -181,12 +181,12 @@ impl<'d> Reading<'d> {
 
     /// Returns the elements of a member that is an array. Any other value than an array or null is
     /// odd.
-    pub fn elements(&self, object: NodeId, key: &str) -> Vec<NodeId> {
+    pub(crate) fn elements(&self, object: NodeId, key: &str) -> Vec<NodeId> {
         self.member(object, key).map(|node| self.elements_of(node)).unwrap_or_default()
     }
 
     /// Returns the elements of an array. Any other value than an array or null is odd.
-    pub fn elements_of(&self, array: NodeId) -> Vec<NodeId> {
+    pub(crate) fn elements_of(&self, array: NodeId) -> Vec<NodeId> {
         let is_null = |leaf: Leaf<'_>| leaf.value_type() == ValueType::Null;
         if self.document.leaf(array).is_some_and(|leaf| !is_null(leaf)) {
             self.odd.set(true);
@@ -200,8 +200,7 @@ impl<'d> Reading<'d> {
     }
 
     /// Returns whether a node is an array with elements.
-    #[must_use]
-    pub fn is_list(&self, node: NodeId) -> bool {
+    pub(crate) fn is_list(&self, node: NodeId) -> bool {
         let first = self.document.children(node).next();
         first.is_some_and(|first| matches!(self.document.segment(first), Some(Segment::Index(_))))
     }

@@ -4,8 +4,7 @@ use crate::text::AnswerText;
 
 /// What a model answered: one choice of an answer.
 ///
-/// The order between the three is fixed: reasoning, then content, then calls. An answer that has
-/// another order notes it as [`crate::Lost::Order`].
+/// The order between the three is fixed: reasoning, then content, then calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     /// What it thought, as far as it is shown. Summaries count.
@@ -102,7 +101,7 @@ pub struct Failure {
     pub message: AnswerText,
 }
 
-/// A step of an answer. All steps of an answer, added to an empty [`Reply`], make its reply; only
+/// A step of an answer. All steps of an answer, added to an empty [`Reply`], make the texts and calls of its reply; only
 /// the arguments of a call may be spelled in another way, with the same values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
@@ -119,10 +118,6 @@ pub enum Delta {
         /// What to append.
         text: AnswerText,
     },
-    /// Why the model stopped.
-    Finish(Finish),
-    /// What the answer cost so far.
-    Usage(Usage),
 }
 
 impl Reply {
@@ -137,8 +132,6 @@ impl Reply {
                     call.arguments.push(text.expose());
                 }
             }
-            Delta::Finish(finish) => self.finish = Some(*finish),
-            Delta::Usage(usage) => self.usage = Some(*usage),
         }
     }
 }

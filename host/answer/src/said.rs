@@ -17,30 +17,11 @@ pub(crate) trait Says: Send {
     /// Returns an event with more of a text, which `last` was the latest event of.
     fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added;
 
-    /// Returns whether this is an answer of the API, or an error in its place.
-    fn is_answer(&self, answer: &Reading<'_>) -> bool;
-
     /// Returns whether an object anywhere in an answer is a call that the client runs.
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool;
 
-    /// Returns where an event has its answer or the parts of it, as far as texts stand in it beside what the model says.
-    fn beside(&self) -> &'static [&'static str];
-
     /// Returns whether an event begins a part in which not the model speaks, which is read as a whole.
-    fn begins_unspoken(&self, event: &Reading<'_>) -> bool;
-
-    /// Returns whether each event bears its type as its name, without which clients pass it over.
-    fn names_events(&self) -> bool {
-        false
-    }
-
-    /// Returns whether a stream may say its texts again, whole.
-    fn repeats(&self) -> bool {
-        false
-    }
-
-    /// Returns whether answers have names by which the next request may go on from them.
-    fn names_answers(&self) -> bool {
+    fn begins_unspoken(&self, _: &Reading<'_>) -> bool {
         false
     }
 }
@@ -89,6 +70,13 @@ pub struct TextPlace {
     pub text: TextKind,
 }
 
+impl TextPlace {
+    /// A text of an item, or the call that it is, in an API without choices.
+    pub(crate) fn of_item(item: usize, text: TextKind) -> Self {
+        TextPlace { choice: 0, at: Position { item, ..Position::default() }, text }
+    }
+}
+
 /// Where in its choice a text stands: clients join texts in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
@@ -118,14 +106,17 @@ pub enum Said {
     Id(NodeId),
     /// This leaf is the kind of an item or block.
     Item(usize, NodeId),
-    /// This leaf goes on with a text.
-    More(TextPlace, NodeId),
-    /// This leaf is shown with the texts, and nothing is changed in it.
-    Shown(TextPlace, NodeId),
-    /// This leaf says a text again, whole; or for the first time, where no event said it before.
-    Repeat(TextPlace, NodeId),
-    /// This leaf shows a text again, or for the first time, and nothing is changed in it.
-    ShownAgain(TextPlace, NodeId),
+    /// A leaf says a text.
+    Text {
+        /// Which one.
+        place: TextPlace,
+        /// The leaf. It goes on with the text.
+        leaf: NodeId,
+        /// It says the text again, whole; or for the first time, where no event said it before.
+        again: bool,
+        /// It is shown with the texts, and nothing is changed in it.
+        sealed: bool,
+    },
     /// About a call of a tool, whose place has the kind [`TextKind::Call`].
     Call(TextPlace, CallSaid),
     /// The texts and calls of a choice up to this position are complete.
@@ -175,6 +166,20 @@ pub enum Tool {
     Unnamed,
 }
 
+impl Tool {
+    /// Returns its name, as far as it is said.
+    #[must_use]
+    pub fn name(self, document: &Document) -> String {
+        match self {
+            Tool::Named(leaf) => {
+                document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()).unwrap_or_default()
+            }
+            Tool::Kind(kind) => kind.to_owned(),
+            Tool::Unnamed => String::new(),
+        }
+    }
+}
+
 /// All arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arguments {
@@ -208,14 +213,15 @@ impl Said {
     /// The text that a leaf belongs to, and the leaf.
     #[must_use]
     pub fn text(self) -> Option<(TextPlace, NodeId)> {
+        let Said::Text { place, leaf, .. } = self else { return None };
+        Some((place, leaf))
+    }
+
+    /// The choice that it is about; the first where it is about all.
+    pub(crate) fn choice(self) -> usize {
         match self {
-            Said::More(place, leaf)
-            | Said::Shown(place, leaf)
-            | Said::Repeat(place, leaf)
-            | Said::ShownAgain(place, leaf) => Some((place, leaf)),
-            Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) | Said::EndAll => {
-                None
-            }
+            Said::End(choice, _) | Said::Call(TextPlace { choice, .. }, _) => choice,
+            _ => self.text().map_or(0, |(place, _)| place.choice),
         }
     }
 
@@ -223,19 +229,13 @@ impl Said {
     /// is thought beside a seal is the provider's.
     #[must_use]
     pub fn is_judged(self) -> bool {
-        match self {
-            Said::More(..) | Said::Repeat(..) => true,
-            Said::Shown(place, _) | Said::ShownAgain(place, _) => !place.text.is_reasoning(),
-            Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) | Said::EndAll => {
-                false
-            }
-        }
+        self.text().is_some_and(|(place, _)| !self.is_sealed() || !place.text.is_reasoning())
     }
 
     /// Whether it is a text in which nothing may be changed.
     #[must_use]
     pub fn is_sealed(self) -> bool {
-        matches!(self, Said::Shown(..) | Said::ShownAgain(..))
+        matches!(self, Said::Text { sealed: true, .. })
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use leafgate_answer::{
-    Account, Answer, AnswerLimits, Api, CallError, CallStream, Finish, Hearing, HeldAnswer, Holding, Passing,
+    Account, Answer, AnswerLimits, Api, CallError, CallStream, Finish, Hearing, HeldAnswer, Holding,
     ReadError, Reader, Reply, Step, ToolCall, WholeAnswer,
 };
 use leafgate_harness::recordings;
@@ -18,29 +18,27 @@ const FOLDERS: [(&str, Api); 6] = [
     ("code-assist", Api::CodeAssist),
 ];
 
-/// What went on of a stream event by event, what became of each, and what waited.
-type Held = (Vec<u8>, Vec<Passing>, Option<HeldAnswer>);
+/// What went on of a stream event by event, which events waited, and all of those.
+type Held = (Vec<u8>, Vec<bool>, Option<HeldAnswer>);
 
 fn held_as(api: Api, stream: &[u8], holding: Holding) -> Result<Held, ReadError> {
     let mut hearing = Hearing::new(Account::new(api, false), usize::MAX);
     let mut calls = CallStream::new(api, holding);
-    let (mut passed, mut became, mut event) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut passed, mut waits, mut event) = (Vec::new(), Vec::new(), Vec::new());
     let mut steps = hearing.push(stream.to_vec().into());
     steps.extend(hearing.finish());
     for (bytes, step) in steps {
         event.extend(bytes);
         match step {
             Step::Within => continue,
-            Step::Event(heard) | Step::End(Some(heard)) => {
-                became.push(calls.take(&heard, hearing.account())?)
-            }
+            Step::Event(heard) | Step::End(Some(heard)) => waits.push(calls.take(&heard, hearing.account())?),
             Step::Odd => return Err(ReadError::Unclear),
             Step::Feed | Step::Comment | Step::End(None) | Step::Done => {}
         }
         let event = std::mem::take(&mut event);
         passed.extend(if calls.holds() { Vec::new() } else { event });
     }
-    Ok((passed, became, calls.finish(hearing.account())?))
+    Ok((passed, waits, calls.finish(hearing.account())?))
 }
 
 /// What went on of a stream, and what waited.
@@ -80,7 +78,7 @@ fn reply() -> Reply {
 
 fn whole(api: Api) -> Value {
     let head = leafgate_answer::Head { id: "r1".into(), model: "m".into(), ..Default::default() };
-    api.write(&reply(), &head).json
+    api.write(&reply(), &head)
 }
 
 fn answer(api: Api, whole: &Value) -> WholeAnswer {
@@ -207,8 +205,8 @@ fn calls_of_every_choice_and_of_every_kind_of_client_tool_are_calls() {
 fn a_stream_that_waits_from_its_beginning_is_told_anew() {
     for api in Api::ALL {
         let whole = whole(api);
-        let (passed, became, held) = held_as(api, &stream_of(api, &whole), Holding::All).unwrap();
-        assert!(passed.is_empty() && became.iter().all(|became| *became == Passing::Waits));
+        let (passed, waits, held) = held_as(api, &stream_of(api, &whole), Holding::All).unwrap();
+        assert!(passed.is_empty() && waits.iter().all(|waits| *waits));
         let held = held.unwrap();
         let texts = held.texts();
         assert_eq!(texts.concat().len(), 1, "{api:?}");
@@ -267,7 +265,7 @@ fn calls_of_several_choices_are_refused_by_their_number() {
 }
 
 /// What waits of a stream whose texts rules read while they come.
-fn unspoken(api: Api, events: &[Value]) -> Vec<Passing> {
+fn unspoken(api: Api, events: &[Value]) -> Vec<bool> {
     let event = |event: &Value| match event["type"].as_str() {
         Some(kind) => format!("event: {kind}\ndata: {event}\n\n"),
         None => format!("data: {event}\n\n"),
@@ -278,31 +276,31 @@ fn unspoken(api: Api, events: &[Value]) -> Vec<Passing> {
 
 #[test]
 fn a_stream_waits_from_where_not_the_model_speaks() {
-    use Passing::{Passes, Waits};
+    let (passes, waits) = (false, true);
     let delta = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] });
     let chat = [
         delta(json!({ "role": "assistant", "content": "Hi", "annotations": [{ "title": "A" }] })),
         delta(json!({ "reasoning_text": "Hm" })),
         delta(json!({ "content": " you" })),
     ];
-    assert_eq!(unspoken(Api::Chat, &chat), [Passes, Waits, Waits]);
+    assert_eq!(unspoken(Api::Chat, &chat), [passes, waits, waits]);
     let parts = delta(json!({ "content": [{ "type": "text", "text": "Hi" }] }));
-    assert_eq!(unspoken(Api::Chat, &[parts]), [Waits], "nobody reads these in pieces");
+    assert_eq!(unspoken(Api::Chat, &[parts]), [waits], "nobody reads these in pieces");
     let start = |at: usize, block: Value| json!({ "type": "content_block_start", "index": at, "content_block": block });
     let messages = [
         json!({ "type": "message_start", "message": { "id": "a", "role": "assistant", "content": [] } }),
         start(0, json!({ "type": "text", "text": "" })),
         json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "Hi" } }),
         json!({ "type": "content_block_stop", "index": 0 }),
-        start(1, json!({ "type": "a_block_of_tomorrow", "text": "Hi" })),
+        start(1, json!({ "type": "a_block_of_tomorrow", "words": "Hi" })),
         json!({ "type": "content_block_stop", "index": 1 }),
     ];
-    assert_eq!(unspoken(Api::Messages, &messages), [Passes, Passes, Passes, Passes, Waits, Waits]);
+    assert_eq!(unspoken(Api::Messages, &messages), [passes, passes, passes, passes, waits, waits]);
     let item = |item: Value| json!({ "type": "response.output_item.added", "output_index": 0, "item": item });
     let reasons = item(json!({ "type": "reasoning", "id": "r", "summary": [] }));
     let searches = item(json!({ "type": "web_search_call", "id": "w", "status": "in_progress" }));
-    assert_eq!(unspoken(Api::Responses, &[reasons]), [Passes]);
-    assert_eq!(unspoken(Api::Responses, &[searches]), [Waits]);
+    assert_eq!(unspoken(Api::Responses, &[reasons]), [passes]);
+    assert_eq!(unspoken(Api::Responses, &[searches]), [waits]);
 }
 
 /// A client may run the calls of any choice: one that is not kept must not pass unread.

@@ -234,6 +234,18 @@ fn streams_whose_events_contradict_each_other_are_odd() {
                 json!({ "index": 0, "function": { "arguments": "x" } }),
             ]),
         ),
+        (
+            "a second call without an id",
+            chunks(&[piece(json!({})), json!({ "index": 1, "function": function("ok") })]),
+        ),
+        (
+            "a second call without an index",
+            chunks(&[piece(json!({})), json!({ "id": "c2", "function": function("ok") })]),
+        ),
+        (
+            "a choice that nobody asked for",
+            events(&[json!({ "choices": [{ "index": 1, "delta": { "tool_calls": [piece(json!({}))] } }] })]),
+        ),
         ("a call behind the end", events(&[finished.clone(), late.clone()])),
         (
             "an event behind the end",
@@ -301,12 +313,28 @@ fn streams_whose_events_contradict_each_other_are_odd() {
         ("an item behind the end", vec![completed(json!([])), item("done", 0, &asked("{}"))]),
         ("the id of another item", vec![item("added", 0, &asked("")), item("added", 1, &message("")), other]),
         ("arguments of no call", vec![delta("{}")]),
+        (
+            "arguments at the end alone",
+            vec![item("added", 0, &asked("")), item("done", 0, &asked("{\"a\":1}"))],
+        ),
+        (
+            "a message that begins with a text",
+            vec![
+                item("added", 0, &message("Hi")),
+                json!({ "type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Ho" }),
+                item("done", 1, &asked("{}")),
+            ],
+        ),
     ] {
         assert_eq!(stream(Api::Responses, &events(&answer)), Err(ReadError::Unclear), "{what}");
     }
     let late = json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "{}" } });
     let called = json!({ "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "ls" } });
     let begins = json!({ "type": "content_block_start", "index": 0, "content_block": called });
+    let served = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
+    let other = json!({ "type": "content_block_start", "index": 0, "content_block": { "type": ["text"] } });
+    let begun = |at: usize| json!({ "type": "content_block_start", "index": at, "content_block": { "type": "text" } });
+    let said = |at: usize| json!({ "type": "content_block_delta", "index": at, "delta": { "type": "text_delta", "text": "Hi" } });
     for (what, answer) in [
         ("two blocks at one place", blocks(&[(0, tool_use("a", "Bash")), (0, tool_use("b", "Bash"))], &[])),
         ("a gap", blocks(&[(1, tool_use("a", "Bash"))], &[])),
@@ -315,6 +343,16 @@ fn streams_whose_events_contradict_each_other_are_odd() {
             blocks(&[(0, tool_use("a", "Bash"))], std::slice::from_ref(&late)),
         ),
         ("arguments at once and in pieces", events(&[begins, late.clone()])),
+        (
+            "arguments of a block before the last, which the provider runs",
+            blocks(&[(0, served), (1, tool_use("a", "Bash"))], std::slice::from_ref(&late)),
+        ),
+        (
+            "a block that begins with a text",
+            blocks(&[(0, json!({ "type": "text", "text": "Hi" })), (1, tool_use("a", "Bash"))], &[]),
+        ),
+        ("a text in another block", events(&[other, said(0)])),
+        ("texts in turns", events(&[begun(0), begun(1), said(1), said(0)])),
         ("a block behind the end", blocks(&[], &[]) + &blocks(&[(0, tool_use("a", "Bash"))], &[])),
         (
             "an event without its name",

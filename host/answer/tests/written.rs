@@ -6,9 +6,9 @@ fn told(reply: &Reply) -> String {
     let head = Head { id: "a-1".into(), model: "m-1".into(), created: 1 };
     let api = |api: Api| {
         let written = api.write(reply, &head);
-        let events = api.events(&written.json, reply.usage.is_some()).unwrap_or_default();
+        let events = api.events(&written, reply.usage.is_some()).unwrap_or_default();
         let events: String = events.iter().map(ToString::to_string).collect();
-        format!("{api:?}\n{}\n\n{}", written.json, events.trim_end())
+        format!("{api:?}\n{}\n\n{}", written, events.trim_end())
     };
     Api::ALL.map(api).join("\n\n")
 }

@@ -3,45 +3,59 @@
 
 use serde_json::{Value, json};
 
-use super::gemini::{ContentReader, Gemini};
-use super::{Assembly, Event, Read, Wire, failure};
-use crate::json::{Again, Object, merge, rest};
-use crate::loss::{Losses, Lost};
-use crate::reply::{Delta, Finish, Head, Reply};
-use crate::said::Says;
+use super::gemini::{self, ContentReader, Gemini};
+use super::{Assembly, Event, Terms, Wire};
+use crate::json::{Again, Object, member, merge};
+use crate::reply::{Finish, Head, Reply};
 
 /// The member that holds the answer.
 pub(super) const RESPONSE: &str = "response";
 
+const TERMS: Terms = Terms {
+    says: |_| Box::new(ContentReader::new(true)),
+    answer: &[RESPONSE, "error"],
+    beside: &["/response/candidates"],
+    ..gemini::TERMS
+};
+
 pub(super) struct CodeAssist;
 
 impl Wire for CodeAssist {
-    fn says(&self, _: bool) -> Box<dyn Says> {
-        Box::new(ContentReader::new(true))
+    fn terms(&self) -> &'static Terms {
+        &TERMS
     }
 
-    fn assembly(&self) -> Box<dyn Assembly> {
-        Box::new(Wrapped { inner: Gemini.assembly(), has_inner: false, beside: Object::new() })
-    }
-
-    fn read(&self, whole: &Value, losses: &mut Losses) -> Option<Read> {
-        let root = whole.as_object()?;
-        rest(losses, "", root, &[RESPONSE, "error"], &[]);
-        let failure = failure(root);
-        let Some(inner) = root.get(RESPONSE) else { return failure.map(Read::failed) };
-        let mut read = Gemini.read(inner, losses)?;
-        if let Some(failure) = failure {
-            read.fail(failure);
+    fn put(&self, into: &mut Assembly, mut event: Object) -> bool {
+        let piece = event.remove(RESPONSE);
+        merge(&mut into.beside, event, Again::Replace);
+        match piece {
+            Some(Value::Object(piece)) => Gemini.put(into, piece),
+            other => other.is_none(),
         }
-        Some(read)
+    }
+
+    fn whole(&self, mut assembly: Assembly) -> Option<Object> {
+        let mut whole = std::mem::take(&mut assembly.beside);
+        if let Some(inner) = Gemini.whole(assembly) {
+            whole.insert(RESPONSE.to_owned(), inner.into());
+        }
+        (!whole.is_empty()).then_some(whole)
+    }
+
+    fn root<'v>(&self, whole: &'v Object) -> &'v Object {
+        member(whole, RESPONSE).unwrap_or(whole)
+    }
+
+    fn finish(&self, root: &Object) -> Option<Finish> {
+        Gemini.finish(root)
     }
 
     fn turn(&self, whole: &Value) -> Vec<Value> {
         Gemini.turn(&whole[RESPONSE])
     }
 
-    fn write(&self, reply: &Reply, head: &Head, losses: &mut Losses) -> Value {
-        json!({ RESPONSE: Gemini.write(reply, head, losses) })
+    fn write(&self, reply: &Reply, head: &Head) -> Value {
+        json!({ RESPONSE: Gemini.write(reply, head) })
     }
 
     fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
@@ -57,46 +71,5 @@ impl Wire for CodeAssist {
             Some(piece.with(&Value::Object(event)))
         });
         wrapped.collect()
-    }
-}
-
-/// A stream of such answers.
-struct Wrapped {
-    inner: Box<dyn Assembly>,
-    has_inner: bool,
-    beside: Object,
-}
-
-impl Assembly for Wrapped {
-    fn take(&mut self, event: Value, losses: &mut Losses) -> Vec<Delta> {
-        let Value::Object(mut event) = event else {
-            losses.add(Lost::Unread, "");
-            return Vec::new();
-        };
-        let mut deltas = Vec::new();
-        match event.remove(RESPONSE) {
-            Some(piece) => {
-                self.has_inner = true;
-                deltas = self.inner.take(piece, losses);
-            }
-            None if event.contains_key("error") => deltas.push(Delta::Finish(Finish::Failed)),
-            None => losses.add(Lost::Event, ""),
-        }
-        for (key, value) in event {
-            merge(self.beside.entry(key).or_insert(Value::Null), value, Again::Replace);
-        }
-        deltas
-    }
-
-    fn whole(self: Box<Self>) -> Option<Value> {
-        self.so_far()
-    }
-
-    fn so_far(&self) -> Option<Value> {
-        let mut whole = self.beside.clone();
-        if self.has_inner {
-            whole.insert(RESPONSE.to_owned(), self.inner.so_far()?);
-        }
-        (!whole.is_empty()).then_some(Value::Object(whole))
     }
 }

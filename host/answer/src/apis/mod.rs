@@ -6,13 +6,13 @@ mod gemini;
 mod messages;
 mod responses;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
 
-use crate::json::{Object, text};
-use crate::loss::{Loss, Losses, Lost};
-use crate::reply::{Delta, Failure, Finish, Head, Reply};
+use crate::json::{Object, count, text};
+use crate::reply::{Failure, Finish, Head, Reply, Usage};
 use crate::said::Says;
 
 /// An API whose answers are understood.
@@ -47,20 +47,10 @@ impl Api {
         }
     }
 
-    /// Writes a reply as the JSON answer of this API.
+    /// Writes a reply as the JSON answer of this API. What the API has no place for is left out.
     #[must_use]
-    pub fn write(self, reply: &Reply, head: &Head) -> Written {
-        let mut losses = Losses::default();
-        let json = self.wire().write(reply, head, &mut losses);
-        // What an API has no word for shows when it is read again.
-        let again = self.wire().read(&json, &mut Losses::default()).unwrap_or_default().reply;
-        if again.finish != reply.finish {
-            losses.add(Lost::Finish, "");
-        }
-        if reply.usage.is_some() && again.usage != reply.usage {
-            losses.add(Lost::Usage, "");
-        }
-        Written { json, losses }
+    pub fn write(self, reply: &Reply, head: &Head) -> Value {
+        self.wire().write(reply, head)
     }
 
     /// Returns the event stream that a JSON answer of this API stands for, all that a reply has no
@@ -85,22 +75,6 @@ impl Api {
             Api::Gemini => &gemini::Gemini,
             Api::CodeAssist => &code_assist::CodeAssist,
         }
-    }
-}
-
-/// A reply as an answer of an API.
-#[derive(Clone, PartialEq)]
-pub struct Written {
-    /// The answer.
-    pub json: Value,
-    /// What the API has no place for.
-    pub losses: Losses,
-}
-
-impl fmt::Debug for Written {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let losses: Vec<&Loss> = self.losses.iter().collect();
-        f.debug_struct("Written").field("losses", &losses).finish_non_exhaustive()
     }
 }
 
@@ -157,20 +131,40 @@ impl fmt::Debug for Event {
 
 /// How an API spells answers.
 pub(crate) trait Wire: Sync {
-    /// What reads an answer. `sealed` says whether its reasoning comes with an encrypted copy.
-    fn says(&self, sealed: bool) -> Box<dyn Says>;
+    /// What is its own, in words and ways.
+    fn terms(&self) -> &'static Terms;
 
-    /// What puts a stream together.
-    fn assembly(&self) -> Box<dyn Assembly>;
+    /// Puts an event to what came before it; returns whether all of it has a place.
+    fn put(&self, into: &mut Assembly, event: Object) -> bool;
 
-    /// Reads a whole answer; `None` for what is none.
-    fn read(&self, whole: &Value, losses: &mut Losses) -> Option<Read>;
+    /// Completes what was put together.
+    fn settle(&self, _: &mut Assembly) {}
+
+    /// The answer that a stream stands for; `None` where nothing of one came.
+    fn whole(&self, mut assembly: Assembly) -> Option<Object> {
+        self.settle(&mut assembly);
+        let Assembly { mut root, items, came, .. } = assembly;
+        // An error is alone.
+        if !items.is_empty() || root.contains_key("id") || !root.contains_key("error") {
+            let items = items.into_values().map(Value::Object);
+            root.insert(self.terms().list.to_owned(), items.collect());
+        }
+        came.then_some(root)
+    }
+
+    /// The object within a whole answer that says who answered and why it ended.
+    fn root<'v>(&self, whole: &'v Object) -> &'v Object {
+        whole
+    }
+
+    /// Why the model stopped, as far as a whole answer says it itself.
+    fn finish(&self, root: &Object) -> Option<Finish>;
 
     /// What a further request repeats of a whole answer.
     fn turn(&self, whole: &Value) -> Vec<Value>;
 
     /// Writes a reply as a whole answer.
-    fn write(&self, reply: &Reply, head: &Head, losses: &mut Losses) -> Value;
+    fn write(&self, reply: &Reply, head: &Head) -> Value;
 
     /// Adds a text to a whole answer; `None` where it has no place for one.
     fn append(&self, whole: &mut Value, text: &str) -> Option<()>;
@@ -179,44 +173,140 @@ pub(crate) trait Wire: Sync {
     fn events(&self, whole: &Object, usage: bool) -> Option<Vec<Event>>;
 }
 
+/// Choices, blocks or items of one stream that are kept.
+const MAX_ITEMS: usize = 2048;
+
 /// A stream that is put together to the answer that it stands for.
-pub(crate) trait Assembly: Send {
-    /// Takes an event and returns what it adds to the reply.
-    fn take(&mut self, event: Value, losses: &mut Losses) -> Vec<Delta>;
-
-    /// The whole answer; `None` where nothing of one came.
-    fn whole(self: Box<Self>) -> Option<Value>;
-
-    /// The answer as far as it came.
-    fn so_far(&self) -> Option<Value>;
+#[derive(Clone)]
+pub(crate) struct Assembly {
+    wire: &'static dyn Wire,
+    root: Object,
+    /// Its choices, blocks or items, by their index.
+    items: BTreeMap<usize, Object>,
+    /// What is said of each text of an item, by its list and part, before the item comes whole.
+    said: BTreeMap<(usize, &'static str, usize), String>,
+    /// What stands around the answer.
+    beside: Object,
+    /// There is something of an answer.
+    came: bool,
 }
 
-/// What a whole answer says.
-#[derive(Default)]
-pub(crate) struct Read {
-    pub(crate) reply: Reply,
-    pub(crate) head: Head,
-    pub(crate) failure: Option<Failure>,
-}
-
-impl Read {
-    /// An answer that is an error, or ends in one.
-    fn fail(&mut self, failure: Failure) {
-        self.failure = Some(failure);
-        self.reply.finish = Some(Finish::Failed);
+impl Assembly {
+    pub(crate) fn new(api: Api) -> Self {
+        Assembly {
+            wire: api.wire(),
+            root: Object::new(),
+            items: BTreeMap::new(),
+            said: BTreeMap::new(),
+            beside: Object::new(),
+            came: false,
+        }
     }
 
-    /// The answer of an upstream that refused.
-    fn failed(failure: Failure) -> Read {
-        let mut read = Read::default();
-        read.fail(failure);
-        read
+    /// Takes an event; returns whether all of it has a place.
+    pub(crate) fn take(&mut self, event: Value) -> bool {
+        match event {
+            Value::Object(event) => self.wire.put(self, event),
+            _ => false,
+        }
+    }
+
+    /// The whole answer; `None` where nothing of one came.
+    pub(crate) fn whole(self) -> Option<Value> {
+        self.wire.whole(self).map(Value::Object)
+    }
+
+    /// A choice, block or item, begun or not.
+    fn item(&mut self, at: usize) -> Option<&mut Object> {
+        (at < MAX_ITEMS).then(|| self.items.entry(at).or_default())
+    }
+}
+
+/// The words and ways of an API for what an answer says beside its texts and calls.
+pub(crate) struct Terms {
+    /// Makes what reads an answer, given whether its reasoning comes with an encrypted copy.
+    pub(crate) says: fn(bool) -> Box<dyn Says>,
+    /// The members of which an answer has one.
+    pub(crate) answer: &'static [&'static str],
+    /// Whether a list of answers is one.
+    pub(crate) lists: bool,
+    /// Whether each event bears its type as its name, without which clients pass it over.
+    pub(crate) names_events: bool,
+    /// Whether a stream may say its texts again, whole.
+    pub(crate) repeats: bool,
+    /// Whether answers have names by which the next request may go on from them.
+    pub(crate) names_answers: bool,
+    /// Where an event has its answer or the parts of it, as far as texts stand in it beside what the model says.
+    pub(crate) beside: &'static [&'static str],
+    /// The member that holds the choices, blocks or items.
+    pub(crate) list: &'static str,
+    /// The members that hold the id, the model and the time.
+    head: [&'static str; 3],
+    /// Why a model stops. Of several words for one reason the first is written.
+    finish: &'static [(&'static str, Finish)],
+    /// The member that says what the answer cost.
+    usage: &'static str,
+    /// The counts within it, by their pointers; those of one kind are added up.
+    counts: &'static [(&'static str, Count)],
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq)]
+enum Count {
+    Input,
+    Cached,
+    Written,
+    Output,
+    Reasoning,
+    /// Input and output together, for answers that say no more.
+    Total,
+}
+
+impl Terms {
+    /// Why a model stopped.
+    fn finish(&self, word: Option<&Value>) -> Option<Finish> {
+        let word = word?.as_str()?;
+        let known = self.finish.iter().find(|(own, _)| *own == word);
+        Some(known.map_or(Finish::Other, |(_, finish)| *finish))
+    }
+
+    /// The word for why a model stops; where there is none, the one for an ordinary end.
+    fn word(&self, finish: Finish) -> &'static str {
+        let known = self.finish.iter().find(|(_, own)| *own == finish);
+        known.or(self.finish.first()).map_or("", |(word, _)| word)
+    }
+
+    pub(crate) fn head(&self, root: &Object) -> Head {
+        let [id, model, created] = self.head;
+        Head {
+            id: text(root, id).into(),
+            model: text(root, model).into(),
+            created: root.get(created).map(count).unwrap_or_default(),
+        }
+    }
+
+    /// What the answer cost, where it says it.
+    pub(crate) fn usage(&self, root: &Object) -> Option<Usage> {
+        let usage = root.get(self.usage).filter(|usage| usage.is_object())?;
+        let sum = |wanted: Count| {
+            let counts = self.counts.iter().filter(|(_, own)| *own == wanted);
+            let counts = counts.filter_map(|(at, _)| usage.pointer(at)).map(count);
+            counts.fold(0, u64::saturating_add)
+        };
+        let (input, output) = (sum(Count::Input), sum(Count::Output));
+        Some(Usage {
+            input,
+            cached: sum(Count::Cached),
+            written: sum(Count::Written),
+            output: if output == 0 { sum(Count::Total).saturating_sub(input) } else { output },
+            reasoning: sum(Count::Reasoning),
+        })
     }
 }
 
 /// The error of a body or an event: an object with a message, or just a message. Its kind is a
 /// `type`, a `code` or, of Google, a `status`.
-fn failure(of: &Object) -> Option<Failure> {
+pub(crate) fn failure(of: &Object) -> Option<Failure> {
     match of.get("error")? {
         Value::String(message) => Some(Failure { message: message.as_str().into(), ..Failure::default() }),
         Value::Object(error) => {
@@ -228,16 +318,8 @@ fn failure(of: &Object) -> Option<Failure> {
     }
 }
 
-/// An answer that begins with an error has nothing else to say.
-fn is_error(of: &Object, unless: &str) -> bool {
-    !of.contains_key(unless) && failure(of).is_some()
-}
-
 /// The tool of a call that has no name and whose kind is not known: it may be one for clients.
 const UNKNOWN: &str = "unknown-tool";
-
-/// Stands between two texts of reasoning, which are paragraphs or have headings.
-const BETWEEN_REASONING: &str = "\n\n";
 
 /// A name for a call that has none. Results are told apart by it.
 fn call_id(id: &str, at: usize) -> String {

@@ -1,85 +1,66 @@
 //! Changes in an answer that is there as a whole: texts, calls, and words in the place of calls.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use leafgate_tree::{Document, NodeId, Segment};
 use serde_json::{Map, Value, json};
 
 use crate::apis::Api;
-use crate::json::text;
+use crate::json::{is_nothing, text};
 
 /// Takes some calls out, and puts words in the place of the first of each list, or behind what a choice says. Both lists
-/// name calls by the pointers of their elements: those that go, and those that stay.
+/// name calls by the pointers of their elements, in order: those that go, and those that stay.
 pub(super) fn refuse(api: Api, whole: &mut Value, refused: &[String], left: &[String], words: &str) {
-    let of_messages = json!({ "type": "text", "text": words });
     let with = match api {
-        Api::Chat => return refuse_in_choices(whole, refused, left, words),
-        Api::Messages => of_messages,
+        Api::Chat => Value::Null,
+        Api::Messages => json!({ "type": "text", "text": words }),
         Api::Responses => message_item(whole, words),
         Api::Gemini | Api::CodeAssist => json!({ "text": words }),
     };
-    let mut lists: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (list, element) in refused.iter().filter_map(|pointer| pointer.rsplit_once('/')) {
-        let Ok(element) = element.parse() else { continue };
-        match lists.last_mut().filter(|(last, _)| *last == list) {
-            Some((_, elements)) => elements.push(element),
-            None => lists.push((list, vec![element])),
+    // From the last one on, so that the first of each list is known when the others are marked.
+    for (at, pointer) in refused.iter().enumerate().rev() {
+        let Some((list, element)) = pointer.rsplit_once('/') else { continue };
+        let is_first = at == 0 || refused[at - 1].rsplit_once('/').is_none_or(|(last, _)| last != list);
+        match whole.pointer_mut(list) {
+            Some(Value::Array(elements)) => {
+                let place = element.parse().ok().and_then(|element: usize| elements.get_mut(element));
+                place
+                    .into_iter()
+                    .for_each(|place| *place = if is_first { with.clone() } else { Value::Null });
+                if is_first {
+                    elements.retain(|element| !element.is_null());
+                }
+            }
+            Some(Value::Object(message)) => drop(message.remove(element)),
+            _ => {}
         }
     }
-    for (list, elements) in lists {
-        let Some(list) = whole.pointer_mut(list).and_then(Value::as_array_mut) else { continue };
-        if let Some(first) = elements.first().and_then(|&first| list.get_mut(first)) {
-            *first = with.clone();
-        }
-        without(list, &elements[1..]);
+    if api == Api::Chat {
+        end_choices(whole, refused, left, words);
     }
     if api == Api::Messages && left.is_empty() && whole["stop_reason"] == "tool_use" {
         whole["stop_reason"] = "end_turn".into();
     }
 }
 
-/// Leaves out the elements at these places, which are in order.
-fn without(list: &mut Vec<Value>, elements: &[usize]) {
-    let mut at = 0;
-    list.retain(|_| {
-        at += 1;
-        elements.binary_search(&(at - 1)).is_err()
-    });
-}
-
-fn refuse_in_choices(whole: &mut Value, refused: &[String], left: &[String], words: &str) {
-    let (refused, left) = (by_choice(refused), by_choice(left));
-    for (at, gone) in refused {
-        let choice = &mut whole["choices"][at];
-        let Some(said) = choice["message"].as_object_mut() else { continue };
-        if gone.contains(&"function_call") {
-            said.remove("function_call");
+/// Says words in the choices whose calls are gone; one that has none left has come to its end.
+fn end_choices(whole: &mut Value, refused: &[String], left: &[String], words: &str) {
+    let choices = |pointers: &[String]| -> BTreeSet<String> {
+        let choices = pointers.iter().filter_map(|pointer| pointer.split_once("/message/"));
+        choices.map(|(choice, _)| choice.to_owned()).collect()
+    };
+    let left = choices(left);
+    for at in choices(refused) {
+        let Some(choice) = whole.pointer_mut(&at) else { continue };
+        let Some(message) = choice["message"].as_object_mut() else { continue };
+        if message.get("tool_calls").is_some_and(is_nothing) {
+            message.remove("tool_calls");
         }
-        let elements = gone.iter().filter_map(|call| call.strip_prefix("tool_calls/")?.parse().ok());
-        let elements: Vec<usize> = elements.collect();
-        if let Some(Value::Array(calls)) = said.get_mut("tool_calls") {
-            without(calls, &elements);
-            if calls.is_empty() {
-                said.remove("tool_calls");
-            }
-        }
-        say(said, words);
-        if !left.contains_key(&at) {
+        say(message, words);
+        if !left.contains(&at) {
             choice["finish_reason"] = "stop".into();
         }
     }
-}
-
-/// Where calls stand in the messages of their choices.
-fn by_choice(pointers: &[String]) -> BTreeMap<usize, Vec<&str>> {
-    let mut choices: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
-    for pointer in pointers {
-        let place = pointer.strip_prefix("/choices/").and_then(|rest| rest.split_once("/message/"));
-        if let Some((choice, call)) = place.and_then(|(choice, call)| Some((choice.parse().ok()?, call))) {
-            choices.entry(choice).or_default().push(call);
-        }
-    }
-    choices
 }
 
 /// A message of Responses with these words.

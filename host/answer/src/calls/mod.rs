@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::apis::Api;
 use crate::text::AnswerText;
 
-pub use stream::{CallStream, HeldAnswer, Holding, Passing};
+pub use stream::{CallStream, HeldAnswer, Holding};
 pub use whole::WholeAnswer;
 
 /// A call as the client would run it.

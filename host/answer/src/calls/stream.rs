@@ -7,9 +7,7 @@ use serde_json::Value;
 use super::{WholeAnswer, edit};
 use crate::account::{Account, Heard};
 use crate::apis::{Api, Assembly, Event};
-use crate::json::index;
 use crate::limits::ReadError;
-use crate::loss::{Losses, Lost};
 use crate::reading::value_of;
 use crate::said::Said;
 
@@ -17,7 +15,7 @@ use crate::said::Said;
 pub struct CallStream {
     api: Api,
     /// All that came, but for the probabilities of words.
-    whole: Box<dyn Assembly>,
+    whole: Assembly,
     /// How many values that has.
     values: usize,
     /// What went on to the client, once the rest waits.
@@ -27,7 +25,6 @@ pub struct CallStream {
     sequence: Option<u64>,
     holds: bool,
     reads: bool,
-    losses: Losses,
 }
 
 /// What of a stream waits for its end.
@@ -40,15 +37,6 @@ pub enum Holding {
     Unspoken,
     /// All of it.
     All,
-}
-
-/// What becomes of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passing {
-    /// It goes on.
-    Passes,
-    /// It waits, with all that comes after it.
-    Waits,
 }
 
 /// A stream that was held back, read to its end.
@@ -69,40 +57,37 @@ impl CallStream {
     pub fn new(api: Api, holding: Holding) -> Self {
         CallStream {
             api,
-            whole: api.wire().assembly(),
+            whole: Assembly::new(api),
             values: 0,
             passed: None,
             has_passed: false,
             sequence: None,
             holds: holding == Holding::All,
             reads: holding == Holding::Unspoken,
-            losses: Losses::default(),
         }
     }
 
-    /// Takes an event, and says what becomes of it. `account` has heard it.
+    /// Takes an event, and returns whether it waits, with all that comes after it. `account` has heard it.
     ///
     /// # Errors
     /// When clients could read it in another way.
-    pub fn take(&mut self, heard: &Heard, account: &Account) -> Result<Passing, ReadError> {
+    pub fn take(&mut self, heard: &Heard, account: &Account) -> Result<bool, ReadError> {
         let keeps = |member| !edit::is_probabilities(self.api, &heard.document, member);
         let event = value_of(&heard.document, heard.document.root(), &keeps);
         self.values += crate::json::count(&event);
         if !self.holds && self.begins_to_hold(heard, account) {
             self.holds = true;
-            self.passed = if self.has_passed { self.whole.so_far() } else { None };
+            self.passed = if self.has_passed { self.whole.clone().whole() } else { None };
         }
         if !self.holds {
             self.sequence = self.sequence.max(event["sequence_number"].as_u64());
             self.has_passed = true;
         }
-        self.whole.take(event, &mut self.losses);
-        // A choice that is not kept may hold calls that a client runs.
-        let unclear = [Lost::Unread, Lost::Contradiction, Lost::Choice];
-        if heard.is_odd || unclear.into_iter().any(|lost| self.losses.has(lost)) {
+        // What has no place may hold calls that a client runs.
+        if !self.whole.take(event) || heard.is_odd {
             return Err(ReadError::Unclear);
         }
-        Ok(if self.holds { Passing::Waits } else { Passing::Passes })
+        Ok(self.holds)
     }
 
     fn begins_to_hold(&self, heard: &Heard, account: &Account) -> bool {
@@ -175,56 +160,43 @@ impl HeldAnswer {
         let Some(passed) = &self.passed else { return api.events(changed, usage) };
         match api {
             Api::Chat => chat(passed, changed, usage),
-            Api::Messages => {
-                let sent = count(passed, "content");
-                is_kept(passed, changed, "content")?;
-                let is_left = |event: &Value| match event["type"].as_str() {
-                    Some("message_start") => false,
-                    Some(kind) if kind.starts_with("content_block") => at(event, "index") >= sent,
-                    _ => true,
+            Api::Messages | Api::Responses => {
+                let sent = kept(passed, changed, api.wire().terms().list)?;
+                let begins = ["message_start", "response.created", "response.in_progress", "response.queued"];
+                let is_left = |event: &mut Value| {
+                    let index = event.get("index").or_else(|| event.get("output_index"));
+                    index.and_then(Value::as_u64).is_none_or(|index| index >= sent)
+                        && !event["type"].as_str().is_some_and(|kind| begins.contains(&kind))
                 };
-                filtered(api.events(changed, usage)?, is_left, None)
-            }
-            Api::Responses => {
-                let sent = count(passed, "output");
-                is_kept(passed, changed, "output")?;
-                let is_left = |event: &Value| match event["type"].as_str() {
-                    Some("response.created" | "response.in_progress" | "response.queued") => false,
-                    _ => event.get("output_index").is_none() || at(event, "output_index") >= sent,
-                };
-                filtered(api.events(changed, usage)?, is_left, self.sequence)
+                Some(filtered(api.events(changed, usage)?, is_left, self.sequence))
             }
             Api::Gemini | Api::CodeAssist => gemini(api, passed, changed, usage),
         }
     }
 }
 
-fn at(event: &Value, key: &str) -> usize {
-    event.as_object().and_then(|event| index(event, key)).unwrap_or_default()
-}
-
-fn count(whole: &Value, key: &str) -> usize {
-    whole[key].as_array().map_or(0, Vec::len)
-}
-
-/// `None` where what went on is not how the changed answer begins.
-fn is_kept(passed: &Value, changed: &Value, key: &str) -> Option<()> {
-    let (passed, changed) = (passed[key].as_array(), changed[key].as_array());
-    let (Some(passed), Some(changed)) = (passed, changed) else { return passed.is_none().then_some(()) };
+/// How many elements went on; `None` where they are not how the changed answer begins.
+fn kept(passed: &Value, changed: &Value, list: &str) -> Option<u64> {
+    let Some(passed) = passed[list].as_array() else { return Some(0) };
+    let changed = changed[list].as_array()?;
     let kinds = passed.iter().zip(changed).all(|(passed, changed)| passed["type"] == changed["type"]);
-    (kinds && passed.len() <= changed.len()).then_some(())
+    (kinds && passed.len() <= changed.len()).then_some(passed.len() as u64)
 }
 
 /// The events that are left, numbered on behind the last one that went on.
 fn filtered(
     events: Vec<Event>,
-    is_left: impl Fn(&Value) -> bool,
+    mut is_left: impl FnMut(&mut Value) -> bool,
     mut sequence: Option<u64>,
-) -> Option<Vec<Event>> {
+) -> Vec<Event> {
     let mut left = Vec::new();
     for event in events {
-        let mut data: Value = serde_json::from_str(event.data()).ok()?;
-        if !is_left(&data) {
+        let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
+            // The word that ends a stream of chat completions.
+            left.push(event);
+            continue;
+        };
+        if !is_left(&mut data) {
             continue;
         }
         if let Some(sequence) = &mut sequence {
@@ -233,7 +205,7 @@ fn filtered(
         }
         left.push(event.with(&data));
     }
-    Some(left)
+    left
 }
 
 /// What each choice says behind what went on.
@@ -255,30 +227,19 @@ fn chat(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
             *held = left.into();
         }
     }
-    let mut left = Vec::new();
-    for event in Api::Chat.events(&changed, usage)? {
-        let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
-            left.push(event);
-            continue;
-        };
-        for choice in data["choices"].as_array_mut()? {
-            let number = choice["index"].as_u64().unwrap_or(0);
-            if begun.contains(&number)
-                && let Some(delta) = choice["delta"].as_object_mut()
-            {
+    let is_left = |event: &mut Value| {
+        let Some(choices) = event["choices"].as_array_mut() else { return true };
+        let mut says = choices.is_empty();
+        for choice in choices {
+            let begun = begun.contains(&choice["index"].as_u64().unwrap_or(0));
+            if let Some(delta) = choice["delta"].as_object_mut().filter(|_| begun) {
                 delta.remove("role");
             }
+            says |= !choice["finish_reason"].is_null() || !crate::json::is_nothing(&choice["delta"]);
         }
-        let says_nothing = |choice: &Value| {
-            choice["finish_reason"].is_null()
-                && choice["delta"].as_object().is_none_or(|delta| delta.values().all(crate::json::is_nothing))
-        };
-        let choices = data["choices"].as_array()?;
-        if choices.is_empty() || !choices.iter().all(says_nothing) {
-            left.push(event.with(&data));
-        }
-    }
-    Some(left)
+        says
+    };
+    Some(filtered(Api::Chat.events(&changed, usage)?, is_left, None))
 }
 
 /// Where an API of Gemini has its candidates.

@@ -1,6 +1,6 @@
 //! An answer that is there as a whole, as it is judged and changed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,10 +11,9 @@ use serde_json::Value;
 use super::{CallError, ToolCall, edit};
 use crate::account::{Account, Heard};
 use crate::apis::Api;
-use crate::beside;
 use crate::limits::ReadError;
-use crate::reading::{Reading, parse, value_of};
-use crate::said::{Arguments, CallSaid, Called, Form, Said, TextPlace, Tool};
+use crate::reading::{parse, value_of};
+use crate::said::{Arguments, Called, Form, Tool};
 
 /// An answer that all clients read alike.
 #[derive(Clone)]
@@ -35,25 +34,20 @@ impl WholeAnswer {
     /// # Errors
     /// For what is no answer of the API, and for what clients may read in another way.
     pub fn read(api: Api, bytes: Bytes) -> Result<WholeAnswer, ReadError> {
-        let not_json = |error: leafgate_tree::ParseError| ReadError::NotJson {
-            line: error.line(),
-            column: error.column(),
-        };
-        let document = parse(bytes).map_err(not_json)?;
-        let says = api.wire().says(false);
-        if !says.is_answer(&Reading::new(&document)) {
+        let document = parse(bytes)?;
+        let mut account = Account::new(api, false);
+        if !account.is_answer(&document) {
             return Err(ReadError::NoAnswer { api: api.name() });
         }
-        let mut account = Account::new(api, false);
         let heard = account.whole(document);
         if heard.is_odd {
             return Err(ReadError::Unclear);
         }
-        let beside = beside::leaves(&*says, &heard, false).into_iter().map(|leaf| vec![leaf]);
+        let beside = account.beside(&heard, false).into_iter().map(|leaf| vec![leaf]);
         let texts = runs(&heard).into_iter().chain(beside).collect();
         let sealed = heard.said.iter().filter(|said| said.is_sealed()).filter_map(|said| said.text());
         let sealed = sealed.map(|(_, leaf)| leaf).collect();
-        let (calls, places) = (account.calls(), places(&heard));
+        let (calls, places) = (account.calls(), account.places());
         Ok(WholeAnswer { api, texts, sealed, calls, places, document: heard.document })
     }
 
@@ -176,20 +170,6 @@ fn runs(heard: &Heard) -> Vec<Vec<NodeId>> {
         }
     }
     runs.into_iter().map(|(_, run)| run).collect()
-}
-
-/// Where the calls stand, in the order of an account.
-fn places(heard: &Heard) -> Vec<(Called, Option<Arguments>)> {
-    let mut places: BTreeMap<TextPlace, (Called, Option<Arguments>)> = BTreeMap::new();
-    for said in &heard.said {
-        let Said::Call(place, call) = said else { continue };
-        match call {
-            CallSaid::Begins(called) => drop(places.entry(*place).or_insert((*called, None))),
-            CallSaid::Whole(called, arguments) => drop(places.insert(*place, (*called, Some(*arguments)))),
-            CallSaid::More(_) | CallSaid::Again(_) | CallSaid::End => {}
-        }
-    }
-    places.into_values().collect()
 }
 
 /// What is written for the arguments of a call; `None` where JSON is wanted and this is none.

@@ -318,6 +318,25 @@ pub(crate) fn is_served(kind: UpstreamKind, path: &str) -> bool {
         || endpoints_of(kind).iter().any(|endpoint| endpoint.serves(&path, None))
 }
 
+/// Returns whether a request asks for several choices or candidates.
+pub(crate) fn asks_for_several(request: &Document) -> bool {
+    let is_beyond = |object: NodeId, key: &str| {
+        let leaf = request.member(object, key).and_then(|node| request.leaf(node));
+        leaf.is_some_and(|leaf| !["0", "1", "null"].contains(&leaf.text().expose()))
+    };
+    let mut configs = configs(request);
+    is_beyond(request.root(), "n")
+        || configs
+            .any(|config| ["candidateCount", "candidate_count"].iter().any(|key| is_beyond(config, key)))
+}
+
+/// Returns what requests of Gemini say about the answer that they want.
+pub(crate) fn configs(request: &Document) -> impl Iterator<Item = NodeId> + '_ {
+    let objects = [Some(request.root()), request.member(request.root(), "request")].into_iter().flatten();
+    let keys = ["generationConfig", "generation_config"];
+    objects.flat_map(move |object| keys.into_iter().filter_map(move |key| request.member(object, key)))
+}
+
 /// A name as one segment of a path.
 fn segment(name: &str) -> String {
     let mut segment = String::new();

@@ -95,17 +95,19 @@ impl Case {
         document: &Document,
     ) -> Result<Option<Arc<Ruling>>, Refusal> {
         let asked = Asked {
-            policy,
-            assembly: self.assembly.as_ref(),
+            policy: Arc::clone(policy),
+            assembly: self.assembly.clone(),
             api: self.api,
-            model: self.model.as_ref(),
-            session,
-            agent: &self.agent,
+            session: Arc::clone(session),
+            agent: Arc::clone(&self.agent),
+            model: self.model.clone(),
+            other_models: Vec::new(),
+            streams: false,
             class,
-            to: &self.to,
-            lane: self.lane.as_ref(),
+            to: self.to.clone(),
+            lane: self.lane.clone(),
             title: self.title(),
-            vault,
+            vault: vault.clone(),
             behind: self.sessions.behind(document),
         };
         Ruling::of(asked, document)

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{Arguments, CallSaid, Form, TextPlace, Tool, parse};
+use leafgate_answer::{Arguments, CallSaid, Form, TextPlace, parse};
 use leafgate_policy::called::{self, ContentForm};
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::Vault;
@@ -65,11 +65,11 @@ impl Calls {
     ) {
         let document = draft.document().clone();
         match said {
-            CallSaid::Begins(called) => self.begin(place, named(&document, called.tool)),
+            CallSaid::Begins(called) => self.begin(place, called.tool.name(&document)),
             CallSaid::More(leaf) => self.more(draft, place, leaf),
             CallSaid::Whole(_, Arguments { is_sealed: true, .. }) => {}
             CallSaid::Whole(called, Arguments { node, form, .. }) => {
-                let tool = named(&document, called.tool);
+                let tool = called.tool.name(&document);
                 match (form, document.leaf(node)) {
                     (Form::Text | Form::JsonText, Some(leaf)) => {
                         let text = leaf.text();
@@ -227,17 +227,6 @@ impl Calls {
     }
 }
 
-/// The tool of a call.
-pub(super) fn named(document: &Document, tool: Tool) -> String {
-    match tool {
-        Tool::Named(leaf) => {
-            document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()).unwrap_or_default()
-        }
-        Tool::Kind(kind) => kind.to_owned(),
-        Tool::Unnamed => String::new(),
-    }
-}
-
 /// Returns the name of the file that a call reads; `None` where that is not certain.
 pub(super) fn file_read(tool: &str, document: &Document, arguments: Arguments) -> Option<String> {
     let leaf = match arguments.form {
@@ -257,7 +246,7 @@ fn with_lead(lines: &str, lead: &str) -> String {
 }
 
 /// Refused only for leaves that readers do not give; then the token stays.
-fn set(draft: &mut Draft, leaf: NodeId, text: &str) {
+pub(super) fn set(draft: &mut Draft, leaf: NodeId, text: &str) {
     let _ = draft.set(leaf, text, &RESTORER);
 }
 

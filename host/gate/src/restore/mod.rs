@@ -24,7 +24,7 @@ use leafgate_vault::Vault;
 
 pub(crate) use stream::EventStream;
 
-use crate::apis::Api;
+use crate::apis::{Api, asks_for_several};
 use crate::session::Thread;
 use speech::Speech;
 
@@ -55,6 +55,7 @@ impl Restoring {
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
         let conversation = api.conversation()?;
         let account = Account::new(conversation.answers(), conversation.seals(request));
+        let account = account.of_several(asks_for_several(request));
         let thread = account.names_answers().then_some(thread);
         Some(Restoring { vault, account, thread: Named { thread, is_named: false }, grows: false })
     }
@@ -86,7 +87,7 @@ impl Restoring {
         let mut speech = Speech::new(self.vault, self.account.repeats());
         match speech.hear(&mut draft, &said, |_| {}) {
             Ok(()) => draft.render(),
-            Err(speech::Disorder) => answer.clone(),
+            Err(speech::TooMuch) => answer.clone(),
         }
     }
 }
@@ -106,7 +107,7 @@ impl Named {
                 _ => continue,
             };
             let Some(id) = called.id.and_then(|id| heard.document.leaf(id)) else { continue };
-            let (id, tool) = (id.text(), calls::named(&heard.document, called.tool));
+            let (id, tool) = (id.text(), called.tool.name(&heard.document));
             thread.called(id.expose(), &tool);
             if let Some(arguments) = arguments {
                 let file = calls::file_read(&tool, &heard.document, arguments);

@@ -4,18 +4,16 @@
 //! A model that was talked into it may begin a link in one part, block, item or choice and put a
 //! token into the next; clients join them. So each text is restored within all that was emitted
 //! before it: of its kind, of its choice, of the answer. That covers what a client joins in the
-//! order in which it came. What comes in another order, or behind the end of its text, stops
-//! restoring for the rest of the answer, since nobody knows what a client joins there.
+//! order in which it came: what comes in another order, or behind the end of its text, is odd.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use leafgate_answer::{Position, Said, TextKind, TextPlace};
+use leafgate_answer::{Said, TextKind, TextPlace};
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::{Channel, Joined, Restorer, Vault};
 
-use super::RESTORER;
-use super::calls::Calls;
+use super::calls::{Calls, set};
 
 /// So many texts an answer may have; no request asks for more choices, and no answer has more
 /// parts.
@@ -27,7 +25,6 @@ const MAX_KEPT: usize = 16 * 1024 * 1024;
 /// One answer.
 pub(super) struct Speech {
     vault: Vault,
-    order: Order,
     joined: BTreeMap<Join, Joined>,
     texts: BTreeMap<TextPlace, Spoken>,
     calls: Calls,
@@ -69,30 +66,14 @@ pub(super) struct HeldText {
     pub(super) text: String,
 }
 
-/// How far each choice has come.
-#[derive(Clone, Default)]
-struct Order {
-    choices: BTreeMap<usize, Progress>,
-    over: bool,
-}
-
-#[derive(Clone, Default)]
-struct Progress {
-    /// Where the latest text stands.
-    at: Position,
-    /// Up to where all is complete.
-    ended: Option<Position>,
-}
-
-/// An answer that says its texts in an order in which no client can be expected to join them.
-pub(super) struct Disorder;
+/// An answer has more texts than are kept.
+pub(super) struct TooMuch;
 
 impl Speech {
     pub(super) fn new(vault: Vault, repeats: bool) -> Self {
         Speech {
             calls: Calls::new(vault.clone()),
             vault,
-            order: Order::default(),
             joined: BTreeMap::new(),
             texts: BTreeMap::new(),
             repeats,
@@ -107,39 +88,29 @@ impl Speech {
         draft: &mut Draft,
         said: &[Said],
         mut before: impl FnMut(HeldText),
-    ) -> Result<(), Disorder> {
+    ) -> Result<(), TooMuch> {
         let document = draft.document().clone();
         let said: Vec<Said> = said.iter().copied().filter(|said| !is_empty(&document, *said)).collect();
-        let order = self.order.after(&said, |place| self.texts.contains_key(&place))?;
         let places = said.iter().filter_map(|said| said.text()).map(|(place, _)| place);
         let new = places.filter(|place| !self.texts.contains_key(place)).count();
         if self.texts.len() + new > MAX_TEXTS || self.kept > MAX_KEPT {
-            return Err(Disorder);
+            return Err(TooMuch);
         }
-        self.order = order;
         for (at, &one) in said.iter().enumerate() {
             match one {
                 Said::Id(_) | Said::Item(..) | Said::Items(_) => {}
                 Said::Call(place, call) => self.calls.hear(draft, place, call, &mut before),
-                Said::More(place, leaf) => {
+                Said::Text { place, leaf, again: false, sealed: false } => {
                     self.release(due_before(place), &mut before);
                     let ends = ends_in_event(&said[at + 1..], place);
                     self.more(draft, place, leaf, ends);
                 }
-                Said::Shown(place, leaf) => {
+                Said::Text { place, leaf, again, sealed } => {
                     self.release(|other| other.choice == place.choice, &mut before);
-                    self.show(&document, place, leaf);
-                }
-                Said::ShownAgain(place, leaf) => {
-                    self.release(|other| other.choice == place.choice, &mut before);
-                    if !self.texts.contains_key(&place) {
-                        self.show(&document, place, leaf);
-                    }
-                }
-                Said::Repeat(place, leaf) => {
-                    self.release(|other| other.choice == place.choice, &mut before);
-                    match self.texts.get(&place) {
+                    match self.texts.get(&place).filter(|_| again) {
+                        Some(_) if sealed => {}
                         Some(spoken) => set(draft, leaf, &spoken.restored),
+                        None if sealed => self.show(&document, place, leaf),
                         None => self.more(draft, place, leaf, true),
                     }
                 }
@@ -215,42 +186,6 @@ impl Speech {
     }
 }
 
-impl Order {
-    /// Returns how far the choices are after this; `spoken` tells which texts were said before.
-    fn after(&self, said: &[Said], spoken: impl Fn(TextPlace) -> bool) -> Result<Order, Disorder> {
-        let mut order = self.clone();
-        for one in said {
-            match *one {
-                Said::Id(_) | Said::Item(..) | Said::Items(_) | Said::Call(..) => {}
-                Said::Repeat(place, _) | Said::ShownAgain(place, _) if spoken(place) => {}
-                Said::More(place, _)
-                | Said::Shown(place, _)
-                | Said::Repeat(place, _)
-                | Said::ShownAgain(place, _) => order.speak(place)?,
-                Said::End(choice, end) => {
-                    let progress = order.choices.entry(choice).or_default();
-                    progress.ended = progress.ended.max(Some(end));
-                }
-                Said::EndAll => order.over = true,
-            }
-        }
-        if order.choices.len() > MAX_TEXTS {
-            return Err(Disorder);
-        }
-        Ok(order)
-    }
-
-    fn speak(&mut self, place: TextPlace) -> Result<(), Disorder> {
-        let progress = self.choices.entry(place.choice).or_default();
-        let ended = progress.ended.is_some_and(|ended| place.at <= ended);
-        if self.over || ended || place.at < progress.at {
-            return Err(Disorder);
-        }
-        progress.at = place.at;
-        Ok(())
-    }
-}
-
 /// Servers send empty texts beside the one that they speak; those say nothing and end nothing.
 fn is_empty(document: &Document, said: Said) -> bool {
     let empty = |leaf| document.leaf(leaf).is_none_or(|leaf| leaf.text().expose().is_empty());
@@ -266,11 +201,11 @@ fn due_before(place: TextPlace) -> impl Fn(TextPlace) -> bool {
 fn ends_in_event(later: &[Said], place: TextPlace) -> bool {
     let ends = |said: &Said| match *said {
         Said::Id(_) | Said::Item(..) | Said::Items(_) | Said::Call(..) => None,
-        Said::More(other, _) if other == place => Some(false),
-        Said::More(other, _) => due_before(other)(place).then_some(true),
-        Said::Shown(other, _) | Said::Repeat(other, _) | Said::ShownAgain(other, _) => {
-            (other.choice == place.choice).then_some(true)
-        }
+        Said::Text { place: other, again: false, sealed: false, .. } => match other == place {
+            true => Some(false),
+            false => due_before(other)(place).then_some(true),
+        },
+        Said::Text { place: other, .. } => (other.choice == place.choice).then_some(true),
         Said::End(choice, end) => (choice == place.choice && place.at <= end).then_some(true),
         Said::EndAll => Some(true),
     };
@@ -288,9 +223,4 @@ fn around<R>(
     let result = read(&mut texts);
     joined.extend(joins.into_iter().zip(texts));
     result
-}
-
-/// Refused only for leaves that readers do not give; then the token stays.
-fn set(draft: &mut Draft, leaf: NodeId, text: &str) {
-    let _ = draft.set(leaf, text, &RESTORER);
 }

@@ -158,18 +158,20 @@ impl Read {
             options: "".into(),
         };
         let asked = Asked {
-            policy,
-            assembly: policy.assembly("p"),
+            policy: Arc::clone(policy),
+            assembly: policy.assembly("p").cloned(),
             api: self.api,
+            session: "s".into(),
+            agent: "a".into(),
             model: None,
-            session: &"s".into(),
-            agent: &"a".into(),
+            other_models: Vec::new(),
+            streams: false,
             class: TurnClass::Main,
-            to: &to,
+            to,
             lane: None,
             title: Title { location: "chat".into(), name: "a".into() },
+            vault: Read::vault(),
             behind: None,
-            vault: &Read::vault(),
         };
         Ruling::of(asked, &self.document)
     }

@@ -22,6 +22,7 @@ mod stream;
 mod texts;
 mod whole;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use http::header::CONTENT_LENGTH;
@@ -32,7 +33,7 @@ use leafgate_policy::{Approval, Assembly, Context, OfAnswers, Offered, On, Polic
 use leafgate_tree::{Document, NodeId};
 use leafgate_vault::Vault;
 
-use crate::apis::{Api, Wants};
+use crate::apis::{Api, Wants, asks_for_several, configs};
 use crate::content::Content;
 use crate::gate::Shared;
 use crate::log::{self, RequestLogProgress, Tally};
@@ -45,13 +46,25 @@ pub(crate) use whole::{Ruled, SoFar};
 
 /// What an answer is judged by: what its request was judged by.
 pub(crate) struct Ruling {
+    asked: Asked,
+    pub(crate) of: OfAnswers,
+    pub(crate) answers: AnswerApi,
+    /// The tools that its request offered.
+    offered: Offered,
+    /// Whether its reasoning comes with an encrypted copy.
+    sealed: bool,
+    /// Whether its request asked for several choices.
+    several: bool,
+}
+
+/// What a ruling is made of.
+pub(crate) struct Asked {
     pub(crate) policy: Arc<Policy>,
     pub(crate) assembly: Option<Arc<Assembly>>,
-    pub(crate) of: OfAnswers,
     pub(crate) api: Api,
-    pub(crate) answers: AnswerApi,
     pub(crate) session: Arc<str>,
     pub(crate) agent: Arc<str>,
+    /// The model that the path names, or the request.
     pub(crate) model: Option<Arc<str>>,
     /// What the request names as models: servers differ in which of them they ask.
     pub(crate) other_models: Vec<String>,
@@ -62,49 +75,31 @@ pub(crate) struct Ruling {
     pub(crate) lane: Option<Arc<str>>,
     pub(crate) title: Title,
     pub(crate) vault: Vault,
-    /// The tools that its request offered.
-    offered: Offered,
-    /// Whether its reasoning comes with an encrypted copy.
-    sealed: bool,
-}
-
-/// What a ruling is made of.
-pub(crate) struct Asked<'r> {
-    pub(crate) policy: &'r Arc<Policy>,
-    pub(crate) assembly: Option<&'r Arc<Assembly>>,
-    pub(crate) api: Api,
-    /// The model that the path names.
-    pub(crate) model: Option<&'r Arc<str>>,
-    pub(crate) session: &'r Arc<str>,
-    pub(crate) agent: &'r Arc<str>,
-    pub(crate) class: TurnClass,
-    pub(crate) to: &'r Destination,
-    /// The name of its upstream, where that has one.
-    pub(crate) lane: Option<&'r Arc<str>>,
-    pub(crate) title: Title,
-    pub(crate) vault: &'r Vault,
     /// What is known of the response that the request goes on from.
     pub(crate) behind: Option<Arc<Behind>>,
 }
 
-impl Asked<'_> {
-    fn context<'c>(
-        &'c self,
-        model: Option<&'c str>,
-        other_models: &'c [String],
-        streams: bool,
-    ) -> Context<'c> {
+impl Deref for Ruling {
+    type Target = Asked;
+
+    fn deref(&self) -> &Asked {
+        &self.asked
+    }
+}
+
+impl Asked {
+    fn context(&self, on: On) -> Context<'_> {
         Context {
-            on: On::Response,
-            session: self.session,
-            agent: Some(self.agent),
-            model,
-            other_models,
-            stream: Some(streams),
+            on,
+            session: &self.session,
+            agent: Some(&self.agent),
+            model: self.model.as_deref(),
+            other_models: &self.other_models,
+            stream: Some(self.streams),
             subagent: Some(self.class == TurnClass::Subagent),
             upstream: Some(&self.to.upstream),
             endpoint: Some(self.to.endpoint()),
-            upstream_name: self.lane.map(|lane| &**lane),
+            upstream_name: self.lane.as_deref(),
             outside: &[],
         }
     }
@@ -135,20 +130,19 @@ pub(crate) fn refuse_unread(
 impl Ruling {
     /// What judges the answer to a request; `None` where nothing is asked of it. What nobody could
     /// judge is refused.
-    pub(crate) fn of(asked: Asked<'_>, request: &Document) -> Result<Option<Arc<Self>>, Refusal> {
-        let Asked { policy, assembly, api, .. } = asked;
-        let model = asked.model.map(Arc::clone).or_else(|| request.model().map(|model| (*model).into()));
-        let streams = api.streams(request);
-        let other_models: Vec<String> = request.models().into_iter().map(Into::into).collect();
-        let context = asked.context(model.as_deref(), &other_models, streams);
-        let of = policy.of_answers(&context);
-        let approves = assembly.filter(|assembly| assembly.approval().is_some());
+    pub(crate) fn of(mut asked: Asked, request: &Document) -> Result<Option<Arc<Self>>, Refusal> {
+        asked.model = asked.model.or_else(|| request.model().map(|model| (*model).into()));
+        asked.streams = asked.api.streams(request);
+        asked.other_models = request.models().into_iter().map(Into::into).collect();
+        let context = asked.context(On::Response);
+        let of = asked.policy.of_answers(&context);
+        let approves = asked.assembly.as_ref().filter(|assembly| assembly.approval().is_some());
         if of.is_none() && approves.is_none() {
             return Ok(None);
         }
-        let Some(conversation) = api.conversation() else {
-            let wants = api.wants(asked.to.endpoint());
-            return refuse_unread(policy, approves, &context, &wants).map(|()| None);
+        let Some(conversation) = asked.api.conversation() else {
+            let wants = asked.api.wants(asked.to.endpoint());
+            return refuse_unread(&asked.policy, approves, &context, &wants).map(|()| None);
         };
         let mut offered = Offered::of(request);
         if let Some(behind) = &asked.behind {
@@ -156,27 +150,11 @@ impl Ruling {
         }
         let mut of = of.unwrap_or_default();
         // What passes event by event must be what it was taken for.
-        of.whole |= api.is_by_shape();
+        of.whole |= asked.api.is_by_shape();
         of.whole |= of.look_behind.is_some() && asks_for_more(request);
-        Ok(Some(Arc::new(Ruling {
-            answers: conversation.answers(),
-            policy: Arc::clone(policy),
-            assembly: assembly.map(Arc::clone),
-            of,
-            api,
-            session: Arc::clone(asked.session),
-            agent: Arc::clone(asked.agent),
-            model,
-            other_models,
-            streams,
-            class: asked.class,
-            to: asked.to.clone(),
-            lane: asked.lane.cloned(),
-            title: asked.title,
-            vault: asked.vault.clone(),
-            offered,
-            sealed: conversation.seals(request),
-        })))
+        let (answers, sealed) = (conversation.answers(), conversation.seals(request));
+        let several = asks_for_several(request);
+        Ok(Some(Arc::new(Ruling { asked, of, answers, offered, sealed, several })))
     }
 
     fn approval(&self) -> Option<&Approval> {
@@ -186,22 +164,6 @@ impl Ruling {
     /// Whether anybody decides about tool calls.
     fn asks_about_calls(&self) -> bool {
         self.of.calls || self.approval().is_some()
-    }
-
-    fn context(&self, on: On) -> Context<'_> {
-        Context {
-            on,
-            session: &self.session,
-            agent: Some(&self.agent),
-            model: self.model.as_deref(),
-            other_models: &self.other_models,
-            stream: Some(self.streams),
-            subagent: Some(self.class == TurnClass::Subagent),
-            upstream: Some(&self.to.upstream),
-            endpoint: Some(self.to.endpoint()),
-            upstream_name: self.lane.as_deref(),
-            outside: &[],
-        }
     }
 }
 
@@ -266,25 +228,17 @@ impl Shared {
 fn asks_for_more(request: &Document) -> bool {
     let root = request.root();
     let said = |node: NodeId| request.leaf(node).map(|leaf| leaf.text().into_cow().into_owned());
-    let is_beyond = |object: NodeId, key: &str, nothing: &[&str]| {
-        let said = request.member(object, key).and_then(said);
-        said.is_some_and(|said| !nothing.contains(&said.as_str()))
+    let asks = |key: &str| {
+        let said = request.member(root, key).and_then(said);
+        said.is_some_and(|said| !["false", "0", "null", ""].contains(&said.as_str()))
     };
     let includes = request
         .member(root, "include")
         .is_some_and(|list| request.children(list).filter_map(said).any(|said| said.contains("logprobs")));
-    let mut objects = [Some(root), request.member(root, "request")].into_iter().flatten();
-    ["logprobs", "top_logprobs"].iter().any(|key| is_beyond(root, key, &["false", "0", "null", ""]))
-        || is_beyond(root, "n", &["0", "1", "null"])
+    let probabilities = ["responseLogprobs", "response_logprobs"];
+    ["logprobs", "top_logprobs"].into_iter().any(asks)
         || includes
-        || objects.any(|object| {
-            let configs = ["generationConfig", "generation_config"];
-            let mut configs = configs.iter().filter_map(|key| request.member(object, key));
-            configs.any(|config| {
-                let probabilities = ["responseLogprobs", "response_logprobs"];
-                let candidates = ["candidateCount", "candidate_count"];
-                probabilities.iter().any(|key| request.member(config, key).is_some())
-                    || candidates.iter().any(|key| is_beyond(config, key, &["0", "1", "null"]))
-            })
-        })
+        || asks_for_several(request)
+        || configs(request)
+            .any(|config| probabilities.iter().any(|key| request.member(config, key).is_some()))
 }

@@ -10,7 +10,7 @@ use futures_util::stream;
 use http::Response;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
-use leafgate_answer::{Account, CallStream, Heard, Hearing, HeldAnswer, Holding, Passing, ReadError, Step};
+use leafgate_answer::{Account, CallStream, Heard, Hearing, HeldAnswer, Holding, ReadError, Step};
 use tokio::time::sleep;
 
 use super::texts::Texts;
@@ -62,7 +62,7 @@ impl Shared {
             Some(_) => Holding::Unspoken,
             None => Holding::Calls,
         };
-        let account = Account::new(ruling.answers, ruling.sealed);
+        let account = Account::new(ruling.answers, ruling.sealed).of_several(ruling.several);
         let mut judging = Judging {
             shared: Arc::clone(self),
             ruling: Arc::clone(ruling),
@@ -197,18 +197,14 @@ impl Judging {
         if self.came > most || self.reservation.cover(weight.total(COPIES)).is_err() {
             return Err(too_large(most));
         }
-        match calls.take(heard, self.hearing.account()).map_err(|error| unreadable(&error))? {
-            Passing::Passes => match &mut self.texts {
-                Some(texts) => {
-                    passed.extend_from_slice(&texts.event(event, heard, self.hearing.account())?)
-                }
-                None => passed.extend_from_slice(&event),
-            },
-            Passing::Waits => {
-                // What was said before is over.
-                self.finish_texts(passed)?;
-                self.held.extend_from_slice(&event);
-            }
+        if calls.take(heard, self.hearing.account()).map_err(|error| unreadable(&error))? {
+            // What was said before is over.
+            self.finish_texts(passed)?;
+            self.held.extend_from_slice(&event);
+        } else if let Some(texts) = &mut self.texts {
+            passed.extend_from_slice(&texts.event(event, heard, self.hearing.account())?);
+        } else {
+            passed.extend_from_slice(&event);
         }
         Ok(())
     }

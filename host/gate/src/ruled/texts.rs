@@ -57,6 +57,7 @@ struct Stretch {
 }
 
 /// An event that waits, or what stands between two.
+#[derive(Default)]
 struct Waiting {
     bytes: Bytes,
     document: Option<Arc<Document>>,
@@ -88,13 +89,7 @@ impl Texts {
 
     /// Takes what stands between events, and returns what may leave.
     pub(super) fn between(&mut self, bytes: Bytes) -> Result<Bytes, Refusal> {
-        self.line.push_back(Waiting {
-            bytes,
-            document: None,
-            says: Vec::new(),
-            sealed: Vec::new(),
-            beside: Vec::new(),
-        });
+        self.line.push_back(Waiting { bytes, ..Waiting::default() });
         self.leave()
     }
 
@@ -105,12 +100,12 @@ impl Texts {
         for said in &heard.said {
             sealed.extend(said.text().filter(|_| said.is_sealed()).map(|(_, leaf)| leaf));
             match said {
-                Said::Shown(..) | Said::ShownAgain(..) if !said.is_judged() => {}
-                Said::More(place, leaf) | Said::Shown(place, leaf) => {
+                Said::Text { .. } if !said.is_judged() => {}
+                Said::Text { place, leaf, again: false, .. } => {
                     let more = text(leaf).unwrap_or_default();
                     says.extend(self.more(*place, &more)?.map(|stretch| (*leaf, stretch)));
                 }
-                Said::Repeat(place, leaf) | Said::ShownAgain(place, leaf) => {
+                Said::Text { place, leaf, .. } => {
                     let again = text(leaf).unwrap_or_default();
                     if !again.is_empty() && !self.texts.contains_key(place) {
                         self.more(*place, &again)?;
@@ -129,14 +124,8 @@ impl Texts {
                 Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) => {}
             }
         }
-        let beside = self.beside(heard, account)?;
-        self.line.push_back(Waiting {
-            bytes,
-            document: Some(Arc::clone(&heard.document)),
-            says,
-            sealed,
-            beside,
-        });
+        let (document, beside) = (Some(Arc::clone(&heard.document)), self.beside(heard, account)?);
+        self.line.push_back(Waiting { bytes, document, says, sealed, beside });
         self.leave()
     }
 
@@ -144,7 +133,7 @@ impl Texts {
     /// as a whole.
     fn beside(&mut self, heard: &Heard, account: &Account) -> Result<Vec<(NodeId, String)>, Refusal> {
         let mut changes = Vec::new();
-        for leaf in account.beside(heard) {
+        for leaf in account.beside(heard, true) {
             let Some(text) = heard.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()) else {
                 continue;
             };

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt as _;
 use leafgate_agents::{ModelTurn, Why};
-use leafgate_answer::{Answer, AnswerLimits, Delta, Losses, Reader, WholeAnswer};
+use leafgate_answer::{Answer, AnswerLimits, Delta, Reader, WholeAnswer};
 use leafgate_assemble::{Refused, refused};
 use tokio::sync::SemaphorePermit;
 
@@ -98,7 +98,7 @@ impl RunCase {
         self.progress.ruled_as(progress);
         match ruled {
             Ok(Ruled::Unchanged) => turn(answer),
-            Ok(Ruled::Changed(whole)) => match Answer::of(answer.api, whole.json(), Losses::default()) {
+            Ok(Ruled::Changed(whole)) => match Answer::of(answer.api, whole.json()) {
                 Some(answer) => turn(answer),
                 None => Asked::Failed(Why::Unreadable),
             },

@@ -91,7 +91,7 @@ impl RunCase {
             live.ends(reply);
             return Ok(None);
         }
-        let whole = self.wire.answers().write(reply, head).json;
+        let whole = self.wire.answers().write(reply, head);
         let mut answer = Response::new(content::full(whole.to_string().into()));
         answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let mut answer = self.shared.prepare(answer, self.restoring()).await?;

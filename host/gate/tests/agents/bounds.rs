@@ -184,7 +184,7 @@ async fn a_plain_request_does_not_queue_behind_a_hundred_runs() {
                 allowed.wait_for(|allowed| *allowed).await.unwrap();
             }
             let head = leafgate_answer::Head { id: "a".into(), model: "m".into(), created: 1 };
-            answer("application/json", full(Api::Chat.write(&reply, &head).json.to_string()))
+            answer("application/json", full(Api::Chat.write(&reply, &head).to_string()))
         }
     })
     .await;
@@ -235,7 +235,7 @@ async fn many_runs_at_a_time_do_not_cross() {
             _ => reports(&format!("reported-{word}")),
         };
         let head = leafgate_answer::Head { id: "a".into(), model: "m".into(), created: 1 };
-        answer("application/json", full(Api::Chat.write(&reply, &head).json.to_string()))
+        answer("application/json", full(Api::Chat.write(&reply, &head).to_string()))
     })
     .await;
     let stage =

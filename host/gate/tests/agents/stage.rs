@@ -136,7 +136,7 @@ impl Model {
         };
         let api = api_of(&seen.target);
         let head = Head { id: format!("a_{agent}_{turn}").into(), model: "m".into(), created: 1 };
-        let whole = api.write(reply, &head).json;
+        let whole = api.write(reply, &head);
         let request: Value = serde_json::from_slice(&seen.body).unwrap();
         match request["stream"] == true {
             false => answer("application/json", full(whole.to_string())),

@@ -68,7 +68,7 @@ pub(crate) fn model(says: &str, calls: &[(&str, Value)]) -> Words {
 /// What an upstream sends.
 pub(crate) fn sent(api: Api, stream: bool, words: &Words) -> String {
     let head = Head { id: "answer_1".into(), model: "m-1".into(), ..Head::default() };
-    let whole = api.write(words, &head).json;
+    let whole = api.write(words, &head);
     match stream {
         true => api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect(),
         false => whole.to_string(),

@@ -93,7 +93,8 @@ pub enum Kinds {
 pub enum Pieces {
     /// By the index that they bear, and names in pieces too; of items and parts, as each is done.
     ByIndex,
-    /// In the order in which they come: what has an id begins, what has none goes on.
+    /// In the order in which they come, texts too: what has an id begins, what has none goes on, and the first choice or
+    /// candidate of each event is the one that was asked for, whatever its index.
     InOrder,
     /// By their position, the first name for good, and as the closing event says it.
     AsClosed,
@@ -141,7 +142,7 @@ pub struct Seen {
     pub calls: Vec<SeenCall>,
     /// Its texts, of each part, block, item and choice by itself.
     pub texts: Vec<String>,
-    /// The same, joined over parts, blocks, items and choices.
+    /// The same, joined over parts, blocks, items and choices, as they begin or as they come.
     pub joined: Vec<String>,
 }
 
@@ -199,6 +200,10 @@ fn key(own: &str, keys: Keys) -> String {
     }
 }
 
+/// Members that hold what a tool is called with. No library knows its keys: it gives a map or the JSON itself, and in those
+/// keys differ in case (Google's `map[string]any` and `Struct`, Anthropic's `json.RawMessage` and `JsonElement`).
+const CALLED_WITH: [&str; 3] = ["args", "arguments", "input"];
+
 impl Json {
     fn settled(&self, keys: Keys, twins: Twins) -> Json {
         match self {
@@ -210,10 +215,11 @@ impl Json {
                 let mut kept: Vec<(String, Json)> = Vec::with_capacity(members.len());
                 for (own, value) in members {
                     let key = key(own, keys);
+                    let within = if CALLED_WITH.contains(&&*key) { Keys::Exact } else { keys };
                     match kept.iter_mut().find(|(other, _)| *other == key) {
                         Some(_) if twins == Twins::First => {}
-                        Some((_, other)) => *other = value.settled(keys, twins),
-                        None => kept.push((key, value.settled(keys, twins))),
+                        Some((_, other)) => *other = value.settled(within, twins),
+                        None => kept.push((key, value.settled(within, twins))),
                     }
                 }
                 Json::Object(kept)

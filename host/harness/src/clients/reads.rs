@@ -7,7 +7,8 @@ use super::{Api, Client, Json, Keys, Kinds, Pieces, Seen, SeenCall};
 
 /// Reads an answer.
 pub(super) fn answer(client: Client, api: Api, stream: bool, events: &[Event]) -> Seen {
-    let mut taking = Taking { client, stream, texts: Vec::new(), calls: Vec::new(), blocks: Vec::new() };
+    let mut taking =
+        Taking { client, stream, texts: Vec::new(), said: Vec::new(), calls: Vec::new(), blocks: Vec::new() };
     for event in events {
         match api {
             Api::Chat => taking.chat(event),
@@ -32,6 +33,8 @@ struct Taking {
     client: Client,
     stream: bool,
     texts: Vec<(Slot, String)>,
+    /// The same as they came, whose ever they are.
+    said: Vec<(&'static str, String)>,
     calls: Vec<Making>,
     /// Blocks of Messages in the order in which they began: their index, and their call.
     blocks: Vec<(usize, Option<usize>)>,
@@ -49,14 +52,19 @@ struct Making {
     is_only_pieces: bool,
 }
 
+/// Goes on with the text that is said so.
+fn join(joined: &mut Vec<(&'static str, String)>, says: &'static str, text: &str) {
+    match joined.iter_mut().find(|(other, _)| *other == says) {
+        Some((_, joined)) => joined.push_str(text),
+        None => joined.push((says, text.to_owned())),
+    }
+}
+
 impl Taking {
     fn seen(self) -> Seen {
-        let mut joined: Vec<(&'static str, String)> = Vec::new();
-        for ((says, ..), text) in &self.texts {
-            match joined.iter_mut().find(|(other, _)| other == says) {
-                Some((_, joined)) => joined.push_str(text),
-                None => joined.push((*says, text.clone())),
-            }
+        let mut joined = if self.client.pieces == Pieces::InOrder { self.said } else { Vec::new() };
+        if joined.is_empty() {
+            self.texts.iter().for_each(|((says, ..), text)| join(&mut joined, says, text));
         }
         let has_come = |made: &Making| !made.is_only_pieces || !made.text.is_empty();
         let call = |made: Making| {
@@ -103,6 +111,11 @@ impl Taking {
         said.unwrap_or(at)
     }
 
+    /// Which choice or candidate stands at a place of an event's list.
+    fn choice(&self, choice: &Json, at: usize) -> usize {
+        if self.client.pieces == Pieces::InOrder { at } else { self.number(choice, "index", at) }
+    }
+
     fn kind<'e>(&self, event: &'e Event) -> &'e str {
         match self.client.kinds {
             Kinds::ByType => self.text(&event.data, "type"),
@@ -110,11 +123,17 @@ impl Taking {
         }
     }
 
+    /// Whether a part is one whose text is shown: of any kind, or of this one alone, as OpenAI's `output_text` joins them.
+    fn shows(&self, part: &Json, kind: &str) -> bool {
+        self.client.pieces != Pieces::InOrder || self.text(part, "type") == kind
+    }
+
     /// Goes on with a text.
     fn say(&mut self, slot: Slot, text: &str) {
         if text.is_empty() {
             return;
         }
+        join(&mut self.said, slot.0, text);
         match self.texts.iter_mut().find(|(other, _)| *other == slot) {
             Some((_, said)) => said.push_str(text),
             None => self.texts.push((slot, text.to_owned())),
@@ -168,7 +187,7 @@ impl Taking {
             return;
         }
         for (at, choice) in self.list(&event.data, "choices") {
-            let number = self.number(choice, "index", at);
+            let number = self.choice(choice, at);
             for message in ["message", "delta"] {
                 if let Some(message) = self.get(choice, message) {
                     self.chat_message(number, message);
@@ -181,7 +200,9 @@ impl Taking {
         for key in ["content", "refusal", "reasoning_content", "reasoning"] {
             self.say((key, choice, 0, 0), self.text(message, key));
             for (part, value) in self.list(message, key) {
-                self.say((key, choice, 0, part), self.text(value, "text"));
+                if self.shows(value, "text") {
+                    self.say((key, choice, 0, part), self.text(value, "text"));
+                }
                 self.say((key, choice, 1, part), self.text(value, "refusal"));
             }
         }
@@ -255,6 +276,8 @@ impl Taking {
     fn block(&mut self, at: usize, block: &Json) {
         let mut call = None;
         match self.text(block, "type") {
+            // Anthropic's `text_stream` gives pieces alone.
+            "text" if self.stream && self.client.pieces == Pieces::InOrder => {}
             "text" => self.say(("text", 0, at, 0), self.text(block, "text")),
             "tool_use" => {
                 let (tool, input) = (self.text(block, "name"), self.get(block, "input"));
@@ -371,13 +394,15 @@ impl Taking {
 
     fn part(&mut self, says: &'static str, item: usize, part: usize, value: Option<&Json>) {
         let Some(value) = value else { return };
-        self.say((says, 0, item, part), self.text(value, "text"));
+        if self.shows(value, "output_text") {
+            self.say((says, 0, item, part), self.text(value, "text"));
+        }
         self.say((says, 1, item, part), self.text(value, "refusal"));
     }
 
     fn gemini(&mut self, piece: &Json) {
         for (at, candidate) in self.list(piece, "candidates") {
-            let choice = self.number(candidate, "index", at);
+            let choice = self.choice(candidate, at);
             let Some(content) = self.get(candidate, "content") else { continue };
             for (part, value) in self.list(content, "parts") {
                 // Google's libraries read either spelling.

@@ -56,7 +56,7 @@ fn answer(api: Api, says: &str, calls: &[(&str, Value)]) -> Value {
         finish: Some(if calls.is_empty() { Finish::Stop } else { Finish::Calls }),
         ..Reply::default()
     };
-    api.write(&reply, &Head { id: "a".into(), model: "m".into(), created: 1 }).json
+    api.write(&reply, &Head { id: "a".into(), model: "m".into(), created: 1 })
 }
 
 fn stream(api: Api, whole: &Value) -> String {

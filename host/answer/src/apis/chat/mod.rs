@@ -5,67 +5,64 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{Assembly, Event, Read, Wire, call_id, failure, is_error};
-use crate::json::{Object, elements, is_nothing, member, number, rest, text};
-use crate::loss::{Losses, Lost};
+use super::{Assembly, Count, Event, Terms, Wire, call_id};
+use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
-use crate::said::Says;
 
 /// Where providers put reasoning: DeepSeek and most local servers, OpenRouter, Copilot.
 const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "cot_summary"];
 
-const MEMBERS: [(&str, Lost); 2] = [("error", Lost::Member), ("usage", Lost::Usage)];
 /// Members that every chunk has.
 const IN_EACH_CHUNK: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
-const OF_CHOICE: [(&str, Lost); 2] =
-    [("logprobs", Lost::Probabilities), ("native_finish_reason", Lost::Finish)];
-const OF_MESSAGE: [(&str, Lost); 8] = [
-    ("annotations", Lost::Citation),
-    ("audio", Lost::Media),
-    ("images", Lost::Media),
-    ("extra_content", Lost::Sealed),
-    ("thought_signature", Lost::Sealed),
-    ("reasoning_details", Lost::Sealed),
-    ("reasoning_opaque", Lost::Sealed),
-    ("cot_id", Lost::Sealed),
-];
+const TERMS: Terms = Terms {
+    says: |_| Box::new(said::CompletionReader::default()),
+    answer: &["choices", "error"],
+    lists: false,
+    names_events: false,
+    repeats: true,
+    names_answers: false,
+    beside: &["/choices"],
+    list: "choices",
+    head: ["id", "model", "created"],
+    finish: &[
+        ("stop", Finish::Stop),
+        ("length", Finish::Length),
+        ("tool_calls", Finish::Calls),
+        ("function_call", Finish::Calls),
+        ("content_filter", Finish::Filtered),
+        // OpenRouter's word for an upstream that broke off.
+        ("error", Finish::Failed),
+    ],
+    usage: "usage",
+    counts: &[
+        ("/prompt_tokens", Count::Input),
+        ("/prompt_tokens_details/cached_tokens", Count::Cached),
+        ("/prompt_tokens_details/cache_write_tokens", Count::Written),
+        ("/completion_tokens", Count::Output),
+        ("/completion_tokens_details/reasoning_tokens", Count::Reasoning),
+    ],
+};
 
 pub(super) struct Chat;
 
 impl Wire for Chat {
-    fn says(&self, _: bool) -> Box<dyn Says> {
-        Box::new(said::CompletionReader::default())
+    fn terms(&self) -> &'static Terms {
+        &TERMS
     }
 
-    fn assembly(&self) -> Box<dyn Assembly> {
-        Box::new(stream::Chunks::default())
+    fn put(&self, into: &mut Assembly, chunk: Object) -> bool {
+        stream::put(into, chunk)
     }
 
-    fn read(&self, whole: &Value, losses: &mut Losses) -> Option<Read> {
-        let root = whole.as_object()?;
-        if is_error(root, "choices") {
-            return failure(root).map(Read::failed);
+    fn settle(&self, assembly: &mut Assembly) {
+        if assembly.root.contains_key("object") {
+            assembly.root.insert("object".to_owned(), "chat.completion".into());
         }
-        let choices = root.get("choices")?.as_array()?;
-        let mut read = Read {
-            head: Head {
-                id: text(root, "id").into(),
-                model: text(root, "model").into(),
-                created: number(root, "created"),
-            },
-            ..Read::default()
-        };
-        rest(losses, "", root, &["id", "object", "created", "model", "choices", "usage", "error"], &MEMBERS);
-        (1..choices.len()).for_each(|at| losses.add(Lost::Choice, format!("/choices/{at}")));
-        if let Some(choice) = choices.first().and_then(Value::as_object) {
-            read_choice(choice, &mut read.reply, losses);
-        }
-        read.reply.usage = member(root, "usage").map(|usage| read_usage(usage, losses));
-        if let Some(failure) = failure(root) {
-            read.fail(failure);
-        }
-        Some(read)
+    }
+
+    fn finish(&self, root: &Object) -> Option<Finish> {
+        TERMS.finish(elements(root, "choices").first()?.get("finish_reason"))
     }
 
     fn turn(&self, whole: &Value) -> Vec<Value> {
@@ -84,7 +81,7 @@ impl Wire for Chat {
         vec![Value::Object(turn)]
     }
 
-    fn write(&self, reply: &Reply, head: &Head, _: &mut Losses) -> Value {
+    fn write(&self, reply: &Reply, head: &Head) -> Value {
         let refuses = reply.finish == Some(Finish::Refusal);
         let said = reply.content.expose();
         let content = if refuses || (said.is_empty() && !reply.calls.is_empty()) { None } else { Some(said) };
@@ -100,7 +97,7 @@ impl Wire for Chat {
             message["tool_calls"] =
                 reply.calls.iter().enumerate().map(|(at, call)| write_call(at, call)).collect();
         }
-        let finish = reply.finish.map(write_finish);
+        let finish = reply.finish.map(|finish| TERMS.word(finish));
         let mut whole = json!({
             "id": head.id.expose(),
             "object": "chat.completion",
@@ -194,71 +191,6 @@ fn pieces(choice: &Object, at: usize) -> Vec<Value> {
     pieces
 }
 
-fn read_choice(choice: &Object, reply: &mut Reply, losses: &mut Losses) {
-    rest(losses, "/choices/0", choice, &["index", "message", "finish_reason"], &OF_CHOICE);
-    reply.finish = choice.get("finish_reason").and_then(Value::as_str).map(read_finish);
-    match text(choice, "finish_reason") {
-        "function_call" => losses.add(Lost::Form, "/choices/0/finish_reason"),
-        _ if reply.finish == Some(Finish::Other) => losses.add(Lost::Finish, "/choices/0/finish_reason"),
-        _ => {}
-    }
-    let Some(message) = member(choice, "message") else { return };
-    let at = "/choices/0/message";
-    let spoken = REASONING.into_iter().find(|key| !text(message, key).is_empty());
-    let mut read = vec!["role", "content", "refusal", "tool_calls", "function_call"];
-    read.extend(spoken);
-    rest(losses, at, message, &read, &OF_MESSAGE);
-    reply.reasoning = spoken.map(|key| text(message, key)).unwrap_or_default().into();
-    read_content(message, reply, losses);
-    let refusal = text(message, "refusal");
-    if !refusal.is_empty() {
-        if !reply.content.is_empty() {
-            losses.add(Lost::Order, format!("{at}/refusal"));
-        }
-        reply.content.push(refusal);
-        reply.finish = Some(Finish::Refusal);
-    }
-    if let Some(call) = member(message, "function_call") {
-        losses.add(Lost::Form, format!("{at}/function_call"));
-        reply.calls.push(function(call, "", CallKind::Function));
-    }
-    for (index, call) in elements(message, "tool_calls").iter().enumerate() {
-        reply.calls.extend(
-            call.as_object().map(|call| read_call(call, &format!("{at}/tool_calls/{index}"), losses)),
-        );
-    }
-}
-
-/// A text, or parts of which some are (Mistral).
-fn read_content(message: &Object, reply: &mut Reply, losses: &mut Losses) {
-    reply.content = text(message, "content").into();
-    for (index, part) in elements(message, "content").iter().enumerate() {
-        let Some(part) = part.as_object() else { continue };
-        match text(part, "type") {
-            "text" => reply.content.push(text(part, "text")),
-            _ => losses.add(Lost::Part, format!("/choices/0/message/content/{index}")),
-        }
-    }
-}
-
-fn read_call(call: &Object, at: &str, losses: &mut Losses) -> Call {
-    let (kind, key) = match text(call, "type") {
-        "custom" => (CallKind::Custom, "custom"),
-        _ => (CallKind::Function, "function"),
-    };
-    rest(losses, at, call, &["id", "type", "index", key], &OF_MESSAGE);
-    let empty = Object::new();
-    function(member(call, key).unwrap_or(&empty), text(call, "id"), kind)
-}
-
-fn function(function: &Object, id: &str, kind: CallKind) -> Call {
-    let arguments = match kind {
-        CallKind::Function => crate::json::arguments_text(function.get("arguments")),
-        CallKind::Custom => text(function, "input").to_owned(),
-    };
-    Call { id: id.into(), name: text(function, "name").into(), arguments: arguments.into(), kind }
-}
-
 fn write_call(at: usize, call: &Call) -> Value {
     let (id, name, arguments) = (call_id(call.id.expose(), at), call.name.expose(), call.arguments.expose());
     match call.kind {
@@ -268,61 +200,6 @@ fn write_call(at: usize, call: &Call) -> Value {
         CallKind::Custom => {
             json!({ "id": id, "type": "custom", "custom": { "name": name, "input": arguments } })
         }
-    }
-}
-
-fn read_finish(reason: &str) -> Finish {
-    match reason {
-        "stop" => Finish::Stop,
-        "length" => Finish::Length,
-        "tool_calls" | "function_call" => Finish::Calls,
-        "content_filter" => Finish::Filtered,
-        // OpenRouter's word for an upstream that broke off.
-        "error" => Finish::Failed,
-        _ => Finish::Other,
-    }
-}
-
-fn write_finish(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop
-        | Finish::Refusal
-        | Finish::Paused
-        | Finish::Cancelled
-        | Finish::Failed
-        | Finish::Other => "stop",
-        Finish::Length => "length",
-        Finish::Calls => "tool_calls",
-        Finish::Filtered => "content_filter",
-    }
-}
-
-fn read_usage(usage: &Object, losses: &mut Losses) -> Usage {
-    let empty = Object::new();
-    let input = member(usage, "prompt_tokens_details").unwrap_or(&empty);
-    let output = member(usage, "completion_tokens_details").unwrap_or(&empty);
-    let totals = [
-        "prompt_tokens",
-        "completion_tokens",
-        "total_tokens",
-        "prompt_tokens_details",
-        "completion_tokens_details",
-    ];
-    let more = |of: &Object, read: &[&str]| {
-        of.iter().any(|(key, value)| !read.contains(&key.as_str()) && !is_nothing(value) && value != 0)
-    };
-    if more(usage, &totals)
-        || more(input, &["cached_tokens", "cache_write_tokens"])
-        || more(output, &["reasoning_tokens"])
-    {
-        losses.add(Lost::Usage, "/usage");
-    }
-    Usage {
-        input: number(usage, "prompt_tokens"),
-        cached: number(input, "cached_tokens"),
-        written: number(input, "cache_write_tokens"),
-        output: number(usage, "completion_tokens"),
-        reasoning: number(output, "reasoning_tokens"),
     }
 }
 

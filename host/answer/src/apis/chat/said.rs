@@ -16,11 +16,12 @@ use crate::said::{
 
 /// The members of a message, or of a stream's delta, that hold text for people, in the order in
 /// which clients show them.
-const FIELDS: [(TextKind, &str); 5] = [
+const FIELDS: [(TextKind, &str); 6] = [
     (TextKind::ReasoningContent, REASONING[0]),
     // As OpenRouter and others name it.
     (TextKind::Reasoning, REASONING[1]),
     (TextKind::ReasoningText, REASONING[2]),
+    (TextKind::Summary, REASONING[3]),
     (TextKind::Content, "content"),
     (TextKind::Refusal, "refusal"),
 ];
@@ -109,18 +110,10 @@ impl Says for CompletionReader {
         Added { name: None, data: chunk }
     }
 
-    fn is_answer(&self, answer: &Reading<'_>) -> bool {
-        answer.has_any(answer.root(), &["choices", "error"])
-    }
-
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
         VARIANTS
             .iter()
             .any(|(key, ..)| answer.present(object, key).is_some_and(|node| answer.is_object(node)))
-    }
-
-    fn beside(&self) -> &'static [&'static str] {
-        &["/choices"]
     }
 
     /// A choice may say something in members that come in pieces nobody reads, as a transcript of what is spoken. Some
@@ -134,10 +127,6 @@ impl Says for CompletionReader {
             let is_read = IN_PIECES.contains(&&*key) && !(key == "content" && event.is_list(member));
             !is_read && beside::says(self, event, &key, member)
         })
-    }
-
-    fn repeats(&self) -> bool {
-        true
     }
 }
 
@@ -157,12 +146,8 @@ impl CompletionReader {
             if let Some(parts) = answer.present(message, key).filter(|&node| answer.is_list(node)) {
                 said.extend(parts_say(answer, place, parts, form));
             } else if let Some(leaf) = answer.text(message, key) {
-                said.push(match (form, text) {
-                    (Message::Again, TextKind::ReasoningText) => Said::ShownAgain(place, leaf),
-                    (_, TextKind::ReasoningText) => Said::Shown(place, leaf),
-                    (Message::Again, _) => Said::Repeat(place, leaf),
-                    (Message::Whole | Message::Delta, _) => Said::More(place, leaf),
-                });
+                let sealed = matches!(text, TextKind::ReasoningText | TextKind::Summary);
+                said.push(Said::Text { place, leaf, again: form == Message::Again, sealed });
             }
         }
         let place = |list, part| TextPlace {
@@ -180,7 +165,7 @@ impl CompletionReader {
                 answer.is_read_differently();
                 continue;
             }
-            let number = if form == Message::Delta { self.number(answer, choice, call) } else { at };
+            let number = if form == Message::Delta { self.number(answer, choice, (at, call)) } else { at };
             let said_of = call_says(answer, call, form);
             // Some clients go on with the last call, whatever the index is.
             let is_last = form != Message::Delta
@@ -197,7 +182,8 @@ impl CompletionReader {
         }
     }
 
-    /// What is said of a call. Of a name that comes in two pieces, some clients take the first, and some both.
+    /// What is said of a call. Of a name that comes in two pieces, some clients take the first, and some both: OpenAI's own
+    /// libraries join names, also the same one again, which older servers repeat in each chunk.
     fn calls(
         &mut self,
         answer: &Reading<'_>,
@@ -216,17 +202,20 @@ impl CompletionReader {
     }
 
     /// Which call of its choice a piece goes on with: the one of its index, without one that of its id, without that the
-    /// last one.
-    fn number(&mut self, chunk: &Reading<'_>, choice: usize, call: NodeId) -> usize {
+    /// last one. Some clients take its place in the list for its index, and some a call without an id for the last one.
+    fn number(&mut self, chunk: &Reading<'_>, choice: usize, (at, call): (usize, NodeId)) -> usize {
         let id = chunk.word(call, "id").map(|id| id.expose().to_owned()).unwrap_or_default();
         let begun = self.begun.entry(choice).or_default();
         let by_id = || begun.iter().position(|own| !id.is_empty() && *own == id);
         let next = if id.is_empty() { begun.len().saturating_sub(1) } else { begun.len() };
-        let number = chunk.index(call, "index").or_else(by_id).unwrap_or(next);
+        let index = chunk.index(call, "index");
+        let number = index.or_else(by_id).unwrap_or(next);
+        let goes_on = id.is_empty() && number > 0 && number == begun.len();
         // A gap would be calls without names.
-        if number > begun.len() {
+        if number > begun.len() || goes_on || index.is_none() && number != at {
             chunk.is_read_differently();
-        } else if number == begun.len() {
+        }
+        if number == begun.len() {
             begun.push(id);
         }
         number
@@ -288,18 +277,20 @@ fn function_says(
     }
 }
 
-/// The texts of a content that is a list of parts.
+/// The texts of a content that is a list of parts. Some clients show texts of any part, and some join those of its kind.
 fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Message) -> Vec<Said> {
     let said = answer.elements_of(parts).into_iter().enumerate().filter_map(|(at, part)| {
         let leaf = answer.text(part, "text")?;
         let at = Position { part: at, ..Position::default() };
         let is_text = answer.kind(part).is_some_and(|kind| kind == "text");
-        Some(match form {
-            Message::Whole if is_text => Said::More(TextPlace { at, ..place }, leaf),
-            Message::Whole => Said::Shown(TextPlace { at, ..place }, leaf),
-            Message::Delta => Said::Shown(place, leaf),
-            Message::Again => Said::ShownAgain(place, leaf),
-        })
+        if !is_text && !answer.is_blank(leaf) {
+            answer.is_read_differently();
+        }
+        let (place, sealed) = match form {
+            Message::Whole => (TextPlace { at, ..place }, !is_text),
+            Message::Delta | Message::Again => (place, true),
+        };
+        Some(Said::Text { place, leaf, again: form == Message::Again, sealed })
     });
     said.collect()
 }

@@ -64,25 +64,8 @@ impl Says for ContentReader {
         Added { name: None, data }
     }
 
-    /// A prompt that was refused has no candidates, and says why.
-    fn is_answer(&self, answer: &Reading<'_>) -> bool {
-        let root = answer.root();
-        let keys: &[&str] =
-            if self.wraps { &[RESPONSE, "error"] } else { &["candidates", "promptFeedback", "error"] };
-        let is_one = |node| answer.has_any(node, keys);
-        if answer.is_list(root) { answer.elements_of(root).into_iter().all(is_one) } else { is_one(root) }
-    }
-
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
         answer.either(object, FUNCTION_CALL).is_some()
-    }
-
-    fn beside(&self) -> &'static [&'static str] {
-        if self.wraps { &["/response/candidates"] } else { &["/candidates"] }
-    }
-
-    fn begins_unspoken(&self, _: &Reading<'_>) -> bool {
-        false
     }
 }
 
@@ -153,5 +136,5 @@ fn part_says(answer: &Reading<'_>, choice: usize, part: NodeId) -> Option<Said> 
     let leaf = answer.text(part, "text")?;
     let text = if answer.is_true(part, "thought") { TextKind::Reasoning } else { TextKind::Content };
     let place = TextPlace { choice, at: Position::default(), text };
-    Some(if is_signed(answer, part) { Said::Shown(place, leaf) } else { Said::More(place, leaf) })
+    Some(Said::Text { place, leaf, again: false, sealed: is_signed(answer, part) })
 }

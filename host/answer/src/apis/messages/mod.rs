@@ -4,54 +4,108 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{Assembly, Event, Read, Wire, call_id, failure, is_error};
+use super::{Assembly, Count, Event, Terms, Wire, call_id};
 use crate::json::{
-    Again, Object, arguments, arguments_text, elements, index, is_nothing, member, merge, number, rest, text,
+    Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
-use crate::loss::{Losses, Lost};
-use crate::reply::{Call, CallKind, Delta, Finish, Head, Reply, Usage};
-use crate::said::Says;
+use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
-/// Blocks of one message that are kept.
-const MAX_BLOCKS: usize = 2048;
+/// What is said in pieces: the member of a block that they are joined in, the type of their deltas and the member of those.
+const PIECES: [(&str, &str, &str); 4] = [
+    ("text", "text_delta", "text"),
+    ("thinking", "thinking_delta", "thinking"),
+    ("signature", "signature_delta", "signature"),
+    ("input", "input_json_delta", "partial_json"),
+];
 
-const MEMBERS: [&str; 8] = ["id", "type", "role", "model", "content", "stop_reason", "usage", "error"];
-const OF_MESSAGE: [(&str, Lost); 3] =
-    [("stop_sequence", Lost::Finish), ("stop_details", Lost::Finish), ("container", Lost::ServerTool)];
-
-/// A text whose words stand under a member of a block and of its delta.
-const TEXT: (&str, &str) = ("text", "text_delta");
-const THINKING: (&str, &str) = ("thinking", "thinking_delta");
+const TERMS: Terms = Terms {
+    says: |_| Box::new(said::MessageReader::default()),
+    answer: &["content", "error"],
+    lists: false,
+    names_events: true,
+    repeats: false,
+    names_answers: false,
+    beside: &["/content", "/delta/citation", "/content_block/citations"],
+    list: "content",
+    head: ["id", "model", ""],
+    finish: &[
+        ("end_turn", Finish::Stop),
+        ("stop_sequence", Finish::Stop),
+        ("max_tokens", Finish::Length),
+        ("model_context_window_exceeded", Finish::Length),
+        ("tool_use", Finish::Calls),
+        ("pause_turn", Finish::Paused),
+        ("refusal", Finish::Refusal),
+        ("refusal", Finish::Filtered),
+    ],
+    usage: "usage",
+    // Its `input_tokens` are those that no cache has a part in.
+    counts: &[
+        ("/input_tokens", Count::Input),
+        ("/cache_read_input_tokens", Count::Input),
+        ("/cache_creation_input_tokens", Count::Input),
+        ("/cache_read_input_tokens", Count::Cached),
+        ("/cache_creation_input_tokens", Count::Written),
+        ("/output_tokens", Count::Output),
+        ("/output_tokens_details/thinking_tokens", Count::Reasoning),
+    ],
+};
 
 pub(super) struct Messages;
 
 impl Wire for Messages {
-    fn says(&self, _: bool) -> Box<dyn Says> {
-        Box::new(said::MessageReader::default())
+    fn terms(&self) -> &'static Terms {
+        &TERMS
     }
 
-    fn assembly(&self) -> Box<dyn Assembly> {
-        Box::new(Blocks::default())
+    fn put(&self, into: &mut Assembly, mut event: Object) -> bool {
+        let kind = text(&event, "type").to_owned();
+        into.came |= matches!(&*kind, "message_start" | "content_block_start" | "message_delta" | "error");
+        match kind.as_str() {
+            "message_start" => {
+                let Some(Value::Object(mut message)) = event.remove("message") else { return true };
+                let blocks = elements(&message, "content").iter().filter_map(Value::as_object).cloned();
+                let begun = into.items.len();
+                into.items.extend((begun..).zip(blocks));
+                message.remove("content");
+                into.root = message;
+            }
+            "content_block_start" => {
+                let begun = into.items.len();
+                let at = index(&event, "index").unwrap_or(begun);
+                // Blocks come in order; a gap or a second beginning has no place in a message.
+                let Some(block) = Some(at).filter(|&at| at == begun).and_then(|at| into.item(at)) else {
+                    return false;
+                };
+                if let Some(Value::Object(begins)) = event.remove("content_block") {
+                    *block = begins;
+                }
+            }
+            "content_block_delta" => return put_delta(into, event).is_some(),
+            "message_delta" => {
+                if let Some(Value::Object(delta)) = event.remove("delta") {
+                    merge(&mut into.root, delta, Again::Replace);
+                }
+                event.retain(|key, _| key == "usage" || key == "context_management");
+                merge(&mut into.root, event, Again::Replace);
+            }
+            "error" => drop(into.root.insert(kind, event.remove("error").unwrap_or_default())),
+            _ => {}
+        }
+        true
     }
 
-    fn read(&self, whole: &Value, losses: &mut Losses) -> Option<Read> {
-        let root = whole.as_object()?;
-        if is_error(root, "content") {
-            return failure(root).map(Read::failed);
+    /// What was cut off stays text, so that nobody takes it for arguments.
+    fn settle(&self, assembly: &mut Assembly) {
+        for input in assembly.items.values_mut().filter_map(|block| block.get_mut("input")) {
+            if let Some(whole) = input.as_str().and_then(arguments) {
+                *input = whole;
+            }
         }
-        let blocks = root.get("content")?.as_array()?;
-        rest(losses, "", root, &MEMBERS, &OF_MESSAGE);
-        let mut reply = Reply { finish: read_finish(root, losses), ..Reply::default() };
-        for (at, block) in blocks.iter().enumerate() {
-            read_block(block, &format!("/content/{at}"), &mut reply, losses);
-        }
-        reply.usage = member(root, "usage").map(|usage| read_usage(usage, losses));
-        let head = Head { id: text(root, "id").into(), model: text(root, "model").into(), created: 0 };
-        let mut read = Read { reply, head, failure: None };
-        if let Some(failure) = failure(root) {
-            read.fail(failure);
-        }
-        Some(read)
+    }
+
+    fn finish(&self, root: &Object) -> Option<Finish> {
+        TERMS.finish(root.get("stop_reason"))
     }
 
     fn turn(&self, whole: &Value) -> Vec<Value> {
@@ -59,7 +113,7 @@ impl Wire for Messages {
         content.map(|content| json!({ "role": "assistant", "content": content })).into_iter().collect()
     }
 
-    fn write(&self, reply: &Reply, head: &Head, losses: &mut Losses) -> Value {
+    fn write(&self, reply: &Reply, head: &Head) -> Value {
         let mut content = Vec::new();
         if !reply.reasoning.is_empty() {
             content
@@ -73,9 +127,6 @@ impl Wire for Messages {
                 CallKind::Function => arguments(call.arguments.expose()),
                 CallKind::Custom => None,
             };
-            if input.is_none() {
-                losses.add(Lost::Arguments, format!("/content/{}/input", content.len()));
-            }
             content.push(json!({
                 "type": "tool_use",
                 "id": call_id(call.id.expose(), at),
@@ -89,7 +140,7 @@ impl Wire for Messages {
             "role": "assistant",
             "model": head.model.expose(),
             "content": content,
-            "stop_reason": reply.finish.map(write_finish),
+            "stop_reason": reply.finish.map(|finish| TERMS.word(finish)),
             "stop_sequence": null,
             "usage": write_usage(reply.usage.unwrap_or_default()),
         })
@@ -144,10 +195,10 @@ fn block_pieces(block: &Object) -> (Value, Vec<Value>) {
                 let delta = |citation| json!({ "type": "citations_delta", "citation": citation });
                 deltas.extend(citations.into_iter().map(delta));
             }
-            deltas.push(json!({ "type": TEXT.1, "text": empty(TEXT.0, "".into()) }));
+            deltas.push(json!({ "type": "text_delta", "text": empty("text", "".into()) }));
         }
         "thinking" => {
-            deltas.push(json!({ "type": THINKING.1, "thinking": empty(THINKING.0, "".into()) }));
+            deltas.push(json!({ "type": "thinking_delta", "thinking": empty("thinking", "".into()) }));
             if !text(block, "signature").is_empty() {
                 deltas.push(json!({ "type": "signature_delta", "signature": empty("signature", "".into()) }));
             }
@@ -159,95 +210,6 @@ fn block_pieces(block: &Object) -> (Value, Vec<Value>) {
         _ => {}
     }
     (Value::Object(begin), deltas)
-}
-
-fn read_block(block: &Value, at: &str, reply: &mut Reply, losses: &mut Losses) {
-    let Some(block) = block.as_object() else { return losses.add(Lost::Part, at) };
-    match text(block, "type") {
-        "text" => {
-            rest(losses, at, block, &["type", "text"], &[("citations", Lost::Citation)]);
-            if !reply.content.is_empty() || !reply.calls.is_empty() {
-                losses.add(Lost::Order, at);
-            }
-            reply.content.push(text(block, "text"));
-        }
-        "thinking" => {
-            rest(losses, at, block, &["type", "thinking"], &[("signature", Lost::Sealed)]);
-            if !reply.content.is_empty() || !reply.calls.is_empty() || !reply.reasoning.is_empty() {
-                losses.add(Lost::Order, at);
-            }
-            push_reasoning(reply, text(block, "thinking"));
-        }
-        "tool_use" => {
-            rest(losses, at, block, &["type", "id", "name", "input"], &[("caller", Lost::ServerTool)]);
-            reply.calls.push(read_call(block));
-        }
-        "redacted_thinking" | "compaction" => losses.add(Lost::Sealed, at),
-        "image" | "document" | "container_upload" => losses.add(Lost::Media, at),
-        kind if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") => {
-            losses.add(Lost::ServerTool, at)
-        }
-        _ => losses.add(Lost::Part, at),
-    }
-}
-
-fn push_reasoning(reply: &mut Reply, thinking: &str) {
-    if !reply.reasoning.is_empty() && !thinking.is_empty() {
-        reply.reasoning.push(super::BETWEEN_REASONING);
-    }
-    reply.reasoning.push(thinking);
-}
-
-fn read_call(block: &Object) -> Call {
-    Call {
-        id: text(block, "id").into(),
-        name: text(block, "name").into(),
-        arguments: arguments_text(block.get("input")).into(),
-        kind: CallKind::Function,
-    }
-}
-
-fn read_finish(root: &Object, losses: &mut Losses) -> Option<Finish> {
-    let finish = root.get("stop_reason")?.as_str().map(finish_of)?;
-    if finish == Finish::Other {
-        losses.add(Lost::Finish, "/stop_reason");
-    }
-    Some(finish)
-}
-
-fn finish_of(reason: &str) -> Finish {
-    match reason {
-        "end_turn" | "stop_sequence" => Finish::Stop,
-        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-        "tool_use" => Finish::Calls,
-        "pause_turn" => Finish::Paused,
-        "refusal" => Finish::Refusal,
-        _ => Finish::Other,
-    }
-}
-
-fn write_finish(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop | Finish::Cancelled | Finish::Failed | Finish::Other => "end_turn",
-        Finish::Length => "max_tokens",
-        Finish::Calls => "tool_use",
-        Finish::Paused => "pause_turn",
-        Finish::Filtered | Finish::Refusal => "refusal",
-    }
-}
-
-/// Its `input_tokens` are those that no cache has a part in.
-fn read_usage(usage: &Object, losses: &mut Losses) -> Usage {
-    let read = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
-    let details = member(usage, "output_tokens_details");
-    let reasoning = details.map(|details| number(details, "thinking_tokens")).unwrap_or_default();
-    let more = |(key, value): (&String, &Value)| !read.contains(&key.as_str()) && !is_nothing(value);
-    if usage.iter().any(more) {
-        losses.add(Lost::Usage, "/usage");
-    }
-    let [fresh, cached, written, output] = read.map(|key| number(usage, key));
-    let input = fresh.saturating_add(cached).saturating_add(written);
-    Usage { input, cached, written, output, reasoning }
 }
 
 fn write_usage(usage: Usage) -> Value {
@@ -263,184 +225,25 @@ fn write_usage(usage: Usage) -> Value {
     json
 }
 
-/// A stream of blocks.
-#[derive(Clone, Default)]
-struct Blocks {
-    message: Option<Object>,
-    blocks: Vec<Object>,
-    /// What came of the arguments of each block, as text.
-    inputs: Vec<String>,
-    /// Which call of the reply a block is.
-    calls: Vec<Option<usize>>,
-    begun: usize,
-    /// There is reasoning already, so that more of it begins a new paragraph.
-    reasoned: bool,
-}
-
-impl Assembly for Blocks {
-    fn take(&mut self, event: Value, losses: &mut Losses) -> Vec<Delta> {
-        let Value::Object(mut event) = event else { return Vec::new() };
-        let kind = text(&event, "type").to_owned();
-        let mut deltas = Vec::new();
-        match kind.as_str() {
-            "message_start" => self.start(event.remove("message"), &mut deltas),
-            "content_block_start" => self.begin(event, &mut deltas, losses),
-            "content_block_delta" => self.more(event, &mut deltas, losses),
-            "message_delta" => self.end(event, &mut deltas),
-            "error" => {
-                let message = self.message.get_or_insert_default();
-                message.insert("error".to_owned(), event.remove("error").unwrap_or_default());
-                deltas.push(Delta::Finish(Finish::Failed));
-            }
-            "content_block_stop" => self.stop(&event, &mut deltas),
-            "message_stop" | "ping" => {}
-            _ => losses.add(Lost::Event, ""),
-        }
-        deltas
+/// Adds more of a block; `None` for what has no place.
+fn put_delta(into: &mut Assembly, mut event: Object) -> Option<()> {
+    let Some(Value::Object(mut delta)) = event.remove("delta") else { return Some(()) };
+    let block = into.items.get_mut(&index(&event, "index")?)?;
+    let kind = text(&delta, "type").to_owned();
+    if kind == "citations_delta" {
+        let citation = delta.remove("citation").unwrap_or_default();
+        merge_member(block, "citations", json!([citation]), Again::Join);
     }
-
-    fn so_far(&self) -> Option<Value> {
-        Box::new(self.clone()).whole()
+    let Some((key, _, piece)) = PIECES.into_iter().find(|(_, own, _)| *own == kind) else { return Some(()) };
+    let piece = text(&delta, piece);
+    match key {
+        "text" | "thinking" if text(block, "type") != key => {}
+        // A block begins with an empty object, which the pieces replace.
+        "input" if piece.is_empty() => {}
+        "input" if !block.get(key).is_some_and(Value::is_string) => {
+            drop(block.insert(key.into(), piece.into()))
+        }
+        _ => merge_member(block, key, piece.into(), Again::Join),
     }
-
-    fn whole(self: Box<Self>) -> Option<Value> {
-        let mut message = self.message?;
-        if self.blocks.is_empty() && message.contains_key("error") && !message.contains_key("id") {
-            return Some(Value::Object(message));
-        }
-        let mut blocks = self.blocks;
-        for (block, input) in blocks.iter_mut().zip(self.inputs).filter(|(_, input)| !input.is_empty()) {
-            // What was cut off stays text, so that nobody takes it for arguments.
-            block.insert("input".to_owned(), arguments(&input).unwrap_or(Value::String(input)));
-        }
-        message.insert("content".to_owned(), blocks.into_iter().map(Value::Object).collect());
-        Some(Value::Object(message))
-    }
-}
-
-impl Blocks {
-    fn start(&mut self, message: Option<Value>, deltas: &mut Vec<Delta>) {
-        let Some(Value::Object(mut message)) = message else { return };
-        for block in elements(&message, "content").to_vec() {
-            self.place(block, deltas);
-        }
-        message.remove("content");
-        if let Some(usage) = member(&message, "usage") {
-            deltas.push(Delta::Usage(read_usage(usage, &mut Losses::default())));
-        }
-        self.message = Some(message);
-    }
-
-    fn begin(&mut self, mut event: Object, deltas: &mut Vec<Delta>, losses: &mut Losses) {
-        let at = index(&event, "index").unwrap_or(self.blocks.len());
-        // Blocks come in order; a gap or a second beginning has no place in a message.
-        if at != self.blocks.len() || at >= MAX_BLOCKS {
-            return losses.add(Lost::Unread, "/content");
-        }
-        self.place(event.remove("content_block").unwrap_or_default(), deltas);
-    }
-
-    fn place(&mut self, block: Value, deltas: &mut Vec<Delta>) {
-        let block = block.as_object().cloned().unwrap_or_default();
-        self.message.get_or_insert_default();
-        self.inputs.push(String::new());
-        let is_call = text(&block, "type") == "tool_use";
-        self.calls.push(is_call.then_some(self.begun));
-        match text(&block, "type") {
-            "text" => tell(Delta::Content, text(&block, "text"), deltas),
-            "thinking" => self.reason(true, text(&block, "thinking"), deltas),
-            "tool_use" => {
-                self.begun += 1;
-                // A stream begins with an empty object, which the pieces of the arguments replace.
-                let mut call = read_call(&block);
-                if block.get("input").is_none_or(is_nothing) {
-                    call.arguments = "".into();
-                }
-                deltas.push(Delta::Call(call));
-            }
-            _ => {}
-        }
-        self.blocks.push(block);
-    }
-
-    fn more(&mut self, mut event: Object, deltas: &mut Vec<Delta>, losses: &mut Losses) {
-        let Some(Value::Object(mut delta)) = event.remove("delta") else { return };
-        let at = index(&event, "index").unwrap_or(usize::MAX);
-        let Some(block) = self.blocks.get_mut(at) else { return losses.add(Lost::Unread, "/content") };
-        let kind = text(&delta, "type").to_owned();
-        let owner =
-            [TEXT.0, THINKING.0].into_iter().find(|kind| *kind == text(block, "type")).unwrap_or_default();
-        let mut join = |key: &str, piece: &str| {
-            merge(block.entry(key).or_insert(Value::Null), piece.into(), Again::Join);
-        };
-        match (kind.as_str(), owner) {
-            ("text_delta", "text") => {
-                join(TEXT.0, text(&delta, "text"));
-                tell(Delta::Content, text(&delta, "text"), deltas);
-            }
-            ("thinking_delta", "thinking") => {
-                let first = text(block, THINKING.0).is_empty();
-                let piece = text(&delta, "thinking").to_owned();
-                merge(block.entry(THINKING.0).or_insert(Value::Null), piece.as_str().into(), Again::Join);
-                self.reason(first, &piece, deltas);
-            }
-            ("signature_delta", _) => join("signature", text(&delta, "signature")),
-            ("input_json_delta", _) => {
-                let piece = text(&delta, "partial_json");
-                self.inputs[at].push_str(piece);
-                if let Some(call) = self.calls[at].filter(|_| !piece.is_empty()) {
-                    deltas.push(Delta::Arguments { call, text: piece.into() });
-                }
-            }
-            ("citations_delta", _) => {
-                let citation = delta.remove("citation").unwrap_or_default();
-                merge(block.entry("citations").or_insert(Value::Null), json!([citation]), Again::Join);
-            }
-            _ => losses.add(Lost::Event, format!("/content/{at}")),
-        }
-    }
-
-    /// A call without arguments has an empty object.
-    fn stop(&mut self, event: &Object, deltas: &mut Vec<Delta>) {
-        let Some(at) = index(event, "index").filter(|at| *at < self.blocks.len()) else { return };
-        let empty = self.inputs[at].is_empty() && self.blocks[at].get("input").is_none_or(is_nothing);
-        if let Some(call) = self.calls[at].filter(|_| empty) {
-            self.inputs[at].push_str("{}");
-            deltas.push(Delta::Arguments { call, text: "{}".into() });
-        }
-    }
-
-    fn reason(&mut self, first: bool, piece: &str, deltas: &mut Vec<Delta>) {
-        if piece.is_empty() {
-            return;
-        }
-        if first && std::mem::replace(&mut self.reasoned, true) {
-            deltas.push(Delta::Reasoning(super::BETWEEN_REASONING.into()));
-        }
-        tell(Delta::Reasoning, piece, deltas);
-    }
-
-    fn end(&mut self, mut event: Object, deltas: &mut Vec<Delta>) {
-        let message = self.message.get_or_insert_default();
-        if let Some(Value::Object(delta)) = event.remove("delta") {
-            for (key, value) in delta {
-                merge(message.entry(key).or_insert(Value::Null), value, Again::Replace);
-            }
-        }
-        for key in ["usage", "context_management"] {
-            if let Some(value) = event.remove(key) {
-                merge(message.entry(key).or_insert(Value::Null), value, Again::Replace);
-            }
-        }
-        let finish = message.get("stop_reason").and_then(Value::as_str).map(finish_of);
-        deltas.extend(finish.map(Delta::Finish));
-        let usage = member(message, "usage").map(|usage| read_usage(usage, &mut Losses::default()));
-        deltas.extend(usage.map(Delta::Usage));
-    }
-}
-
-fn tell(delta: fn(crate::AnswerText) -> Delta, text: &str, deltas: &mut Vec<Delta>) {
-    if !text.is_empty() {
-        deltas.push(delta(text.into()));
-    }
+    Some(())
 }

@@ -30,6 +30,8 @@ pub(super) struct MessageReader {
     begun: usize,
     /// Those of them that are calls. What the provider runs itself comes in such pieces too.
     calls: BTreeSet<usize>,
+    /// Those of them that are no texts.
+    others: BTreeSet<usize>,
 }
 
 impl Says for MessageReader {
@@ -44,35 +46,56 @@ impl Says for MessageReader {
         let block = |key, form| {
             event.member(root, key).map(|block| in_block(event, index, block, form)).unwrap_or_default()
         };
+        // Some clients read pieces alone.
+        let begins = |said: Vec<Said>| {
+            if said
+                .iter()
+                .any(|said| matches!(said, Said::Text { sealed: false, .. }) && !event.is_empty(*said))
+            {
+                event.is_read_differently();
+            }
+            said
+        };
         match kind.as_str() {
             "message_start" => {
                 let message = event.member(root, "message");
                 let content = message.map(|message| event.elements(message, "content")).unwrap_or_default();
                 self.begun += content.len();
-                message.map(|message| in_message(event, message)).unwrap_or_default()
+                begins(message.map(|message| in_message(event, message)).unwrap_or_default())
             }
             "content_block_start" => {
-                let said = block("content_block", Block::Begins);
+                let said = begins(block("content_block", Block::Begins));
+                let begun = event.member(root, "content_block");
+                let is_text = begun.is_some_and(|block| event.is(block, "type", "text"));
+                self.others.extend((!is_text).then_some(index));
                 self.calls.extend(said.iter().any(|said| matches!(said, Said::Call(..))).then_some(index));
                 said
             }
             "content_block_delta" => {
                 let mut said = block("delta", Block::Delta);
+                // Some clients read pieces of texts whatever their block is.
+                if self.others.contains(&index) {
+                    said = begins(said);
+                }
                 let delta =
                     event.member(root, "delta").filter(|&delta| event.is(delta, "type", "input_json_delta"));
-                let delta = delta.filter(|_| self.calls.contains(&index));
                 let more = delta.and_then(|delta| event.text(delta, "partial_json"));
-                said.extend(more.map(|leaf| Said::Call(call(index), CallSaid::More(leaf))));
+                // Some clients go on with the last block, whatever the index is.
+                if index + 1 != self.begun && more.is_some_and(|more| !event.is_blank(more)) {
+                    event.is_read_differently();
+                }
+                let more = more.filter(|_| self.calls.contains(&index));
+                said.extend(
+                    more.map(|leaf| {
+                        Said::Call(TextPlace::of_item(index, TextKind::Call), CallSaid::More(leaf))
+                    }),
+                );
                 said
             }
             "content_block_stop" => vec![Said::End(0, Position::end_of(index))],
             "message_delta" | "message_stop" | "error" => vec![Said::EndAll],
             _ => Vec::new(),
         }
-    }
-
-    fn names_events(&self) -> bool {
-        true
     }
 
     fn added(&self, _: &Document, place: TextPlace, held: &str) -> Added {
@@ -86,16 +109,8 @@ impl Says for MessageReader {
         }
     }
 
-    fn is_answer(&self, answer: &Reading<'_>) -> bool {
-        answer.has_any(answer.root(), &["content", "error"])
-    }
-
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
         is_call(answer, object)
-    }
-
-    fn beside(&self) -> &'static [&'static str] {
-        &["/content", "/delta/citation", "/content_block/citations"]
     }
 
     fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
@@ -124,12 +139,6 @@ fn in_message(answer: &Reading<'_>, message: NodeId) -> Vec<Said> {
     blocks.flat_map(|(index, block)| in_block(answer, index, block, Block::Whole)).collect()
 }
 
-/// The place of the call that a block is.
-fn call(index: usize) -> TextPlace {
-    let at = Position { item: index, ..Position::default() };
-    TextPlace { choice: 0, at, text: TextKind::Call }
-}
-
 /// Whether a block is a call that the client runs; the provider runs its own tools and those of MCP servers.
 fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
     let is_own =
@@ -138,26 +147,29 @@ fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
 }
 
 /// What a block or a delta says. Of other kinds than text, a client may show the text or the
-/// thinking beside the other blocks.
+/// thinking beside the other blocks; such a text is odd, since others join those before and behind it.
 fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> Vec<Said> {
-    let place = |text| TextPlace { choice: 0, at: Position { item: index, ..Position::default() }, text };
     let is_text = answer.is(block, "type", if form == Block::Delta { "text_delta" } else { "text" });
-    let shown = |text, key| answer.leaf(block, key).map(|leaf| Said::Shown(place(text), leaf.id()));
-    let text = if is_text {
-        answer.text(block, "text").map(|leaf| Said::More(place(TextKind::Content), leaf))
-    } else {
-        shown(TextKind::Content, "text")
+    let says = |text, key, sealed| {
+        let leaf =
+            if sealed { answer.leaf(block, key).map(|leaf| leaf.id()) } else { answer.text(block, key) };
+        leaf.map(|leaf| Said::Text { place: TextPlace::of_item(index, text), leaf, again: false, sealed })
     };
-    let mut said: Vec<Said> = [shown(TextKind::Reasoning, "thinking"), text].into_iter().flatten().collect();
+    let text = says(TextKind::Content, "text", !is_text);
+    if !is_text && text.is_some_and(|said| !answer.is_empty(said)) {
+        answer.is_read_differently();
+    }
+    let mut said: Vec<Said> =
+        [says(TextKind::Reasoning, "thinking", true), text].into_iter().flatten().collect();
     if is_call(answer, block) {
         let tool = answer.name(block, "name").map_or(Tool::Unnamed, Tool::Named);
         let called = Called { element: block, id: answer.name(block, "id"), tool, form: Some(Form::Json) };
-        said.push(Said::Call(call(index), CallSaid::Begins(called)));
+        said.push(Said::Call(TextPlace::of_item(index, TextKind::Call), CallSaid::Begins(called)));
         // The input of a block that begins is empty, and comes in pieces.
         let input =
             answer.present(block, "input").filter(|&input| form == Block::Whole || !answer.is_blank(input));
         let whole = input.map(|node| CallSaid::Whole(called, Arguments::json(node)));
-        said.extend(whole.map(|whole| Said::Call(call(index), whole)));
+        said.extend(whole.map(|whole| Said::Call(TextPlace::of_item(index, TextKind::Call), whole)));
     }
     said
 }

@@ -11,93 +11,63 @@ mod words;
 use serde_json::{Value, json};
 
 use events::item_events;
-use words::{Asked, CONTENT, List, SUMMARY, asked, spoken};
 
-use super::{Assembly, BETWEEN_REASONING, Event, Read, Wire, call_id, failure, is_error};
-use crate::json::{Object, elements, is_nothing, member, number, rest, text};
-use crate::loss::{Losses, Lost};
-use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
-use crate::said::Says;
+use super::{Assembly, Count, Event, Terms, Wire, call_id};
+use crate::json::{Object, member, text};
+use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
-/// What of the request a response repeats.
-const SETTINGS: [&str; 24] = [
-    "background",
-    "frequency_penalty",
-    "instructions",
-    "max_output_tokens",
-    "max_tool_calls",
-    "parallel_tool_calls",
-    "presence_penalty",
-    "previous_response_id",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "reasoning",
-    "safety_identifier",
-    "service_tier",
-    "store",
-    "temperature",
-    "text",
-    "tool_choice",
-    "tools",
-    "top_logprobs",
-    "top_p",
-    "truncation",
-    "user",
-    "metadata",
-    "conversation",
-];
-const READ: [&str; 10] = [
-    "id",
-    "object",
-    "created_at",
-    "completed_at",
-    "model",
-    "status",
-    "output",
-    "usage",
-    "error",
-    "incomplete_details",
-];
-const OF_PART: [(&str, Lost); 2] = [("annotations", Lost::Citation), ("logprobs", Lost::Probabilities)];
+const TERMS: Terms = Terms {
+    says: |sealed| Box::new(said::ResponseReader::new(sealed)),
+    answer: &["output", "error"],
+    lists: false,
+    names_events: false,
+    repeats: true,
+    names_answers: true,
+    beside: &["/output", "/annotation", "/part/annotations", "/item", "/response/output"],
+    list: "output",
+    head: ["id", "model", "created_at"],
+    finish: &[("max_output_tokens", Finish::Length), ("content_filter", Finish::Filtered)],
+    usage: "usage",
+    counts: &[
+        ("/input_tokens", Count::Input),
+        ("/input_tokens_details/cached_tokens", Count::Cached),
+        ("/input_tokens_details/cache_write_tokens", Count::Written),
+        ("/output_tokens", Count::Output),
+        ("/output_tokens_details/reasoning_tokens", Count::Reasoning),
+    ],
+};
 
 pub(super) struct Responses;
 
 impl Wire for Responses {
-    fn says(&self, sealed: bool) -> Box<dyn Says> {
-        Box::new(said::ResponseReader::new(sealed))
+    fn terms(&self) -> &'static Terms {
+        &TERMS
     }
 
-    fn assembly(&self) -> Box<dyn Assembly> {
-        Box::new(stream::Items::default())
+    fn put(&self, into: &mut Assembly, event: Object) -> bool {
+        stream::put(into, event)
     }
 
-    fn read(&self, whole: &Value, losses: &mut Losses) -> Option<Read> {
-        let root = whole.as_object()?;
-        if is_error(root, "output") {
-            return failure(root).map(Read::failed);
+    fn settle(&self, assembly: &mut Assembly) {
+        stream::fill(assembly);
+    }
+
+    fn finish(&self, root: &Object) -> Option<Finish> {
+        let why = member(root, "incomplete_details").and_then(|details| details.get("reason"));
+        match text(root, "status") {
+            "queued" | "in_progress" => None,
+            "failed" => Some(Finish::Failed),
+            "cancelled" => Some(Finish::Cancelled),
+            "incomplete" => Some(TERMS.finish(why).unwrap_or(Finish::Other)),
+            _ => Some(Finish::Stop),
         }
-        let output = root.get("output")?.as_array()?;
-        let settings = SETTINGS.map(|name| (name, Lost::Setting));
-        rest(losses, "", root, &READ, &settings);
-        let mut reply = Reply::default();
-        for (at, item) in output.iter().enumerate() {
-            read_item(item, &format!("/output/{at}"), &mut reply, losses);
-        }
-        reply.finish = read_finish(root, &reply, losses);
-        reply.usage = member(root, "usage").map(|usage| read_usage(usage, losses));
-        let head = Head {
-            id: text(root, "id").into(),
-            model: text(root, "model").into(),
-            created: number(root, "created_at"),
-        };
-        Some(Read { reply, head, failure: failure(root) })
     }
 
     fn turn(&self, whole: &Value) -> Vec<Value> {
         whole.get("output").and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
-    fn write(&self, reply: &Reply, head: &Head, _: &mut Losses) -> Value {
+    fn write(&self, reply: &Reply, head: &Head) -> Value {
         let id = |kind: &str, at: usize| format!("{kind}_{}_{at}", head.id.expose());
         let mut output = Vec::new();
         if !reply.reasoning.is_empty() {
@@ -209,113 +179,6 @@ fn response(reply: &Reply, head: &Head, output: Vec<Value>) -> Value {
         "top_p": 1.0,
         "usage": reply.usage.map(write_usage),
     })
-}
-
-fn read_item(item: &Value, at: &str, reply: &mut Reply, losses: &mut Losses) {
-    let Some(item) = item.as_object() else { return losses.add(Lost::Part, at) };
-    if let Some(asked) = asked(item) {
-        rest(losses, at, item, &["type", "id", "status", "call_id", "name", asked.key], &[]);
-        return reply.calls.push(read_call(item, asked));
-    }
-    match text(item, "type") {
-        "message" => {
-            rest(losses, at, item, &["type", "id", "status", "role", "content"], &[]);
-            if text(item, "role") != "assistant" {
-                return losses.add(Lost::Part, at);
-            }
-            let follows = !reply.calls.is_empty() || !reply.content.is_empty();
-            read_parts(item, &CONTENT, at, follows, reply, losses);
-        }
-        "reasoning" => {
-            let read = ["type", "id", "status", "summary", "content"];
-            rest(losses, at, item, &read, &[("encrypted_content", Lost::Sealed)]);
-            let follows = !reply.calls.is_empty() || !reply.content.is_empty() || !reply.reasoning.is_empty();
-            read_parts(item, &SUMMARY, at, follows, reply, losses);
-            read_parts(item, &CONTENT, at, follows, reply, losses);
-        }
-        "compaction" => losses.add(Lost::Sealed, at),
-        "image_generation_call" => losses.add(Lost::Media, at),
-        kind if kind.ends_with("_call") || kind.ends_with("_output") || kind.starts_with("mcp_") => {
-            losses.add(Lost::ServerTool, at);
-        }
-        _ => losses.add(Lost::Part, at),
-    }
-}
-
-/// `follows`: something was said before that a reply has in another place, or joined with this.
-fn read_parts(item: &Object, list: &List, at: &str, follows: bool, reply: &mut Reply, losses: &mut Losses) {
-    for (index, part) in elements(item, list.member).iter().enumerate() {
-        let at = format!("{at}/{}/{index}", list.member);
-        let known = part.as_object().and_then(|part| Some((spoken(part)?, part)));
-        let Some((spoken, part)) = known else {
-            losses.add(Lost::Part, at);
-            continue;
-        };
-        rest(losses, &at, part, &["type", spoken.key], &OF_PART);
-        let into = if spoken.text.is_reasoning() { &mut reply.reasoning } else { &mut reply.content };
-        if follows || !into.is_empty() {
-            losses.add(Lost::Order, at);
-        }
-        let words = text(part, spoken.key);
-        if spoken.text.is_reasoning() && !into.is_empty() && !words.is_empty() {
-            into.push(BETWEEN_REASONING);
-        }
-        into.push(words);
-        if spoken.key == "refusal" {
-            reply.finish = Some(Finish::Refusal);
-        }
-    }
-}
-
-fn read_call(item: &Object, asked: &Asked) -> Call {
-    Call {
-        id: text(item, "call_id").into(),
-        name: text(item, "name").into(),
-        arguments: text(item, asked.key).into(),
-        kind: asked.kind,
-    }
-}
-
-fn read_finish(root: &Object, reply: &Reply, losses: &mut Losses) -> Option<Finish> {
-    let why = member(root, "incomplete_details").map(|details| text(details, "reason")).unwrap_or_default();
-    match (text(root, "status"), why) {
-        ("queued" | "in_progress", _) => None,
-        ("failed", _) => Some(Finish::Failed),
-        ("cancelled", _) => Some(Finish::Cancelled),
-        ("incomplete", "max_output_tokens") => Some(Finish::Length),
-        ("incomplete", "content_filter") => Some(Finish::Filtered),
-        ("incomplete", _) => {
-            losses.add(Lost::Finish, "/incomplete_details");
-            Some(Finish::Other)
-        }
-        _ if reply.finish.is_some() => reply.finish,
-        _ if !reply.calls.is_empty() => Some(Finish::Calls),
-        _ => Some(Finish::Stop),
-    }
-}
-
-fn read_usage(usage: &Object, losses: &mut Losses) -> Usage {
-    let empty = Object::new();
-    let input = member(usage, "input_tokens_details").unwrap_or(&empty);
-    let output = member(usage, "output_tokens_details").unwrap_or(&empty);
-    let totals =
-        ["input_tokens", "output_tokens", "total_tokens", "input_tokens_details", "output_tokens_details"];
-    let more = |of: &Object, read: &[&str]| {
-        of.iter().any(|(key, value)| !read.contains(&key.as_str()) && !is_nothing(value))
-    };
-    if more(usage, &totals)
-        || more(input, &["cached_tokens", "cache_write_tokens"])
-        || more(output, &["reasoning_tokens"])
-    {
-        losses.add(Lost::Usage, "/usage");
-    }
-    Usage {
-        input: number(usage, "input_tokens"),
-        cached: number(input, "cached_tokens"),
-        written: number(input, "cache_write_tokens"),
-        output: number(usage, "output_tokens"),
-        reasoning: number(output, "reasoning_tokens"),
-    }
 }
 
 fn write_usage(usage: Usage) -> Value {

@@ -29,6 +29,13 @@ pub(super) struct ResponseReader {
     ids: BTreeMap<String, usize>,
     /// The items that were announced.
     added: BTreeSet<usize>,
+    /// Those whose arguments came while they did.
+    pieces: BTreeSet<usize>,
+    /// The texts that were said, and which events say them first.
+    said: BTreeSet<TextPlace>,
+    way: Option<String>,
+    /// Whether texts are those of a request, which a compacted conversation has.
+    are_asked: Option<bool>,
 }
 
 /// Whether a text is all there is, is said, or said again.
@@ -55,7 +62,7 @@ impl Says for ResponseReader {
         let Some(kind) = event.kind(root) else { return Vec::new() };
         let item = self.item(event);
         let response = event.member(root, "response");
-        match kind.as_str() {
+        let said = match kind.as_str() {
             "response.created" | "response.in_progress" | "response.queued" => {
                 let texts = response.map(|response| self.in_response(event, response, Saying::First));
                 name(event, response).into_iter().chain(texts.unwrap_or_default()).collect()
@@ -78,7 +85,9 @@ impl Says for ResponseReader {
             }
             "error" => vec![Said::EndAll],
             kind => self.in_piece(event, item, kind),
-        }
+        };
+        self.in_one_way(event, &kind, &said);
+        said
     }
 
     fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
@@ -103,35 +112,62 @@ impl Says for ResponseReader {
         Added { name: Some(name), data }
     }
 
-    fn is_answer(&self, answer: &Reading<'_>) -> bool {
-        answer.has_any(answer.root(), &["output", "error"])
-    }
-
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
         answer.kind(object).is_some_and(|kind| is_call(&kind))
-    }
-
-    fn beside(&self) -> &'static [&'static str] {
-        &["/output", "/annotation", "/part/annotations", "/item", "/response/output"]
     }
 
     fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
         let item = event.member(event.root(), "item");
         item.is_some_and(|item| event.kind(item).is_none_or(|kind| lists(&kind).is_empty()))
     }
-
-    fn repeats(&self) -> bool {
-        true
-    }
-
-    fn names_answers(&self) -> bool {
-        true
-    }
 }
 
 impl ResponseReader {
     pub(super) fn new(sealed: bool) -> Self {
-        ResponseReader { sealed, ids: BTreeMap::new(), added: BTreeSet::new() }
+        ResponseReader {
+            sealed,
+            ids: BTreeMap::new(),
+            added: BTreeSet::new(),
+            pieces: BTreeSet::new(),
+            said: BTreeSet::new(),
+            way: None,
+            are_asked: None,
+        }
+    }
+
+    /// Notes as odd where one text comes first in pieces, say, and another one as a whole: some clients read the ones alone,
+    /// and join those.
+    fn in_one_way(&mut self, event: &Reading<'_>, kind: &str, said: &[Said]) {
+        for one in said.iter().filter(|said| !event.is_empty(**said)) {
+            let Some((place, _)) = one.text().filter(|(place, _)| !place.text.is_reasoning()) else {
+                continue;
+            };
+            let is_more = matches!(one, Said::Text { again: false, .. });
+            let way = kind.replace("refusal", "output_text");
+            if (self.said.insert(place) || is_more) && *self.way.get_or_insert_with(|| way.clone()) != way {
+                event.is_read_differently();
+            }
+        }
+    }
+
+    /// Notes as odd where the arguments of a call that was announced come at its end alone: LangChain, for one, takes what
+    /// comes before that, and runs a tool without any.
+    fn in_pieces(&mut self, event: &Reading<'_>, item: usize, calls: &[CallSaid], saying: Saying) {
+        for call in calls {
+            let (CallSaid::More(node) | CallSaid::Again(node) | CallSaid::Whole(_, Arguments { node, .. })) =
+                call
+            else {
+                continue;
+            };
+            if event.is_blank(*node) || event.leaf_text(*node).is_none_or(|text| text == "{}") {
+                continue;
+            }
+            if saying == Saying::First {
+                self.pieces.insert(item);
+            } else if saying == Saying::Again && self.added.contains(&item) && !self.pieces.contains(&item) {
+                event.is_read_differently();
+            }
+        }
     }
 
     /// The item that an event is of. Some clients find it by its index and some by its id.
@@ -145,7 +181,7 @@ impl ResponseReader {
     }
 
     /// What the event of a part, a text or arguments says: more of it, or all of it.
-    fn in_piece(&self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
+    fn in_piece(&mut self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
         let root = event.root();
         let Some((begins, what)) = kind.rsplit_once('.') else { return Vec::new() };
         let at = |list: &List| {
@@ -176,7 +212,10 @@ impl ResponseReader {
                     Vec::from_iter(event.text(root, "delta").map(CallSaid::More))
                 }
             };
-            said.extend(calls.into_iter().map(|said| Said::Call(call(item), said)));
+            self.in_pieces(event, item, &calls, saying);
+            said.extend(
+                calls.into_iter().map(|said| Said::Call(TextPlace::of_item(item, TextKind::Call), said)),
+            );
         }
         said
     }
@@ -211,7 +250,10 @@ impl ResponseReader {
             answer.leaf(item, "type").map(|leaf| Said::Item(index, leaf.id())).into_iter().collect();
         if is_call(&kind) {
             let calls = call_says(answer, item, &kind, saying);
-            said.extend(calls.into_iter().map(|said| Said::Call(call(index), said)));
+            self.in_pieces(answer, index, &calls, saying);
+            said.extend(
+                calls.into_iter().map(|said| Said::Call(TextPlace::of_item(index, TextKind::Call), said)),
+            );
         }
         // Either kind may have either list.
         for list in [&SUMMARY, &CONTENT].into_iter().filter(|_| !lists(&kind).is_empty()) {
@@ -227,7 +269,7 @@ impl ResponseReader {
         said
     }
 
-    fn in_part(&self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
+    fn in_part(&mut self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
         let kind = if at.list == SUMMARY.order {
             TextKind::Summary
         } else if answer.is(part, "type", "reasoning_text") {
@@ -235,6 +277,15 @@ impl ResponseReader {
         } else {
             TextKind::Content
         };
+        // Some clients show texts of any part, and some join those of the kinds that they know.
+        if answer.text(part, "text").is_some_and(|text| !answer.is_blank(text)) {
+            let kinds = ["output_text", "reasoning_text", "summary_text", "text", "input_text"];
+            let kind = kinds.iter().position(|kind| answer.is(part, "type", kind));
+            let is_asked = kind == Some(4);
+            if kind.is_none() || *self.are_asked.get_or_insert(is_asked) != is_asked {
+                answer.is_read_differently();
+            }
+        }
         let said = |text, key| {
             answer.text(part, key).map(|leaf| self.says(TextPlace { choice: 0, at, text }, leaf, saying))
         };
@@ -243,19 +294,9 @@ impl ResponseReader {
 
     /// Reasoning with an encrypted copy comes back as it was, so nothing is changed in it.
     fn says(&self, place: TextPlace, leaf: NodeId, saying: Saying) -> Said {
-        match (saying, self.sealed && place.text.is_reasoning()) {
-            (Saying::Whole | Saying::First, false) => Said::More(place, leaf),
-            (Saying::Whole | Saying::First, true) => Said::Shown(place, leaf),
-            (Saying::Again, false) => Said::Repeat(place, leaf),
-            (Saying::Again, true) => Said::ShownAgain(place, leaf),
-        }
+        let sealed = self.sealed && place.text.is_reasoning();
+        Said::Text { place, leaf, again: saying == Saying::Again, sealed }
     }
-}
-
-/// The place of the call that an item is.
-fn call(item: usize) -> TextPlace {
-    let at = Position { item, ..Position::default() };
-    TextPlace { choice: 0, at, text: TextKind::Call }
 }
 
 /// What a tool is called with. An item that begins has no arguments yet, or not all.

@@ -31,35 +31,23 @@ pub(super) struct Spoken {
     pub(super) text: TextKind,
 }
 
+impl Spoken {
+    const fn new(
+        part: &'static str,
+        key: &'static str,
+        event: &'static str,
+        list: &'static List,
+        text: TextKind,
+    ) -> Self {
+        Spoken { part, key, event, list, text }
+    }
+}
+
 pub(super) const SPOKEN: [Spoken; 4] = [
-    Spoken {
-        part: "output_text",
-        key: "text",
-        event: "response.output_text",
-        list: &CONTENT,
-        text: TextKind::Content,
-    },
-    Spoken {
-        part: "refusal",
-        key: "refusal",
-        event: "response.refusal",
-        list: &CONTENT,
-        text: TextKind::Refusal,
-    },
-    Spoken {
-        part: "reasoning_text",
-        key: "text",
-        event: "response.reasoning_text",
-        list: &CONTENT,
-        text: TextKind::Reasoning,
-    },
-    Spoken {
-        part: "summary_text",
-        key: "text",
-        event: "response.reasoning_summary_text",
-        list: &SUMMARY,
-        text: TextKind::Summary,
-    },
+    Spoken::new("output_text", "text", "response.output_text", &CONTENT, TextKind::Content),
+    Spoken::new("refusal", "refusal", "response.refusal", &CONTENT, TextKind::Refusal),
+    Spoken::new("reasoning_text", "text", "response.reasoning_text", &CONTENT, TextKind::Reasoning),
+    Spoken::new("summary_text", "text", "response.reasoning_summary_text", &SUMMARY, TextKind::Summary),
 ];
 
 /// A kind of call: the member with its arguments, and what their events begin with.

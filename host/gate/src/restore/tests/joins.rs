@@ -122,6 +122,17 @@ fn an_answer_in_no_order_stops_restoring() {
     }
 }
 
+/// Who asks for one choice takes what each event has first for it.
+#[test]
+fn a_choice_that_nobody_asked_for_stops_restoring() {
+    let (_, token) = vault();
+    for api in ["chat", "gemini-stream"] {
+        let stream = more(api, 1, "To ") + &more(api, 0, &token);
+        assert_eq!(joined(of_request(api, "{}"), &stream), stream, "{api}");
+        assert!(joined(restoring(api), &stream).contains("o'n@example.org"), "{api}");
+    }
+}
+
 #[test]
 fn text_behind_its_end_stops_restoring() {
     let (_, token) = vault();

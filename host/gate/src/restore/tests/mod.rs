@@ -29,8 +29,9 @@ fn vault() -> (Vault, String) {
     (vault, token)
 }
 
+/// Of an answer in several choices, which texts that a client joins stand in, too.
 fn restoring(api: &str) -> Restoring {
-    of_request(api, "{}")
+    of_request(api, r#"{"n":2,"generationConfig":{"candidateCount":2}}"#)
 }
 
 fn of_request(api: &str, request: &str) -> Restoring {
