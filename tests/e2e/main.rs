@@ -8,6 +8,7 @@ mod bodies;
 mod example;
 mod examples;
 mod exec;
+mod files;
 mod hostile;
 mod kill;
 mod memory;

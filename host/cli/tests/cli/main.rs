@@ -9,6 +9,7 @@ mod compose;
 mod config;
 mod except;
 mod explain;
+mod extract;
 #[path = "../../../wasm/tests/support/guest.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of leafgate-wasm")]
 mod guest;

@@ -106,6 +106,7 @@ impl Asked<'_> {
             endpoint: Some(self.to.endpoint()),
             upstream_name: self.lane.map(|lane| &**lane),
             outside: &[],
+            files: &[],
         }
     }
 }
@@ -201,6 +202,7 @@ impl Ruling {
             endpoint: Some(self.to.endpoint()),
             upstream_name: self.lane.as_deref(),
             outside: &[],
+            files: &[],
         }
     }
 }
