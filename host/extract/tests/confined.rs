@@ -3,6 +3,8 @@
 //! A test that needs such a process starts this program again and has it run one ignored test, which is the
 //! other side.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use std::env;
 use std::fs::File;
 use std::io::Write as _;

@@ -1,5 +1,7 @@
 //! What is read of documents, and what is said to be unread. The words are made up.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use std::io::Write as _;
 
 use flate2::Compression;
