@@ -9,6 +9,7 @@ mod book;
 mod example;
 mod examples;
 mod exec;
+mod files;
 mod hostile;
 mod kill;
 mod memory;

@@ -349,6 +349,9 @@ pub struct Counts {
     /// the rule and the cause.
     #[serde(default)]
     pub faults: u64,
+    /// Packed files in requests (PDF, office documents, archives) whose text was read.
+    #[serde(default)]
+    pub files_read: u64,
     /// Files in requests that could not be looked into, refused or let through as `on-unread` says.
     #[serde(default)]
     pub unread: u64,

@@ -101,10 +101,10 @@ pub(crate) fn is_same(one: &AnswerText, other: &AnswerText) -> bool {
 }
 
 /// Returns how many values there are in a value, itself included.
-pub(crate) fn count(value: &Value) -> usize {
+pub(crate) fn values_in(value: &Value) -> usize {
     1 + match value {
-        Value::Array(elements) => elements.iter().map(count).sum(),
-        Value::Object(members) => members.values().map(count).sum(),
+        Value::Array(elements) => elements.iter().map(values_in).sum(),
+        Value::Object(members) => members.values().map(values_in).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }

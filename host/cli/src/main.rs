@@ -17,6 +17,7 @@ mod doctor;
 mod except;
 mod exit;
 mod explain;
+mod extract;
 mod home;
 mod inspect;
 mod kept;
@@ -62,7 +63,9 @@ use crate::exit::Exit;
 use crate::print::Printer;
 
 fn main() -> std::process::ExitCode {
-    if let Some(exit) = policy::compile_if_asked().or_else(client::confine::run_if_asked) {
+    let asked =
+        policy::compile_if_asked().or_else(extract::serve_if_asked).or_else(client::confine::run_if_asked);
+    if let Some(exit) = asked {
         return exit.into();
     }
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();

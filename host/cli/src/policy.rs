@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::admin::AdminClient;
 use crate::args::{PolicyArgs, own_policy};
+use crate::client::confine::this_program;
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::{home, known, masking, private, runtime};
@@ -75,7 +76,7 @@ pub(crate) fn loader_with_log(log: LogSink) -> anyhow::Result<WasmLoader> {
 }
 
 fn loader_with(log: Option<LogSink>, quarantine: bool) -> anyhow::Result<WasmLoader> {
-    let (compiler, cache) = (compiler()?, code_cache());
+    let (compiler, cache) = (compiler(), code_cache());
     let config = LoaderConfig { log, compiler, cache, quarantine, ..LoaderConfig::default() };
     Ok(WasmLoader::new(config)?)
 }
@@ -98,15 +99,12 @@ fn code_cache() -> Option<Arc<CodeCache>> {
 /// The one argument with which this program compiles a component. No command has this name.
 const COMPILE: &str = "--compile-component";
 
-fn compiler() -> io::Result<Compiler> {
-    // A test harness is not this program.
-    if cfg!(test) {
-        return Ok(Compiler::InPlace);
+fn compiler() -> Compiler {
+    match cfg!(test) {
+        // A test harness is not this program.
+        true => Compiler::InPlace,
+        false => Compiler::Process { program: this_program(), arguments: vec![COMPILE.into()] },
     }
-    // On Linux the running program itself, even after the file at its path was replaced.
-    let running = PathBuf::from("/proc/self/exe");
-    let program = if running.exists() { running } else { std::env::current_exe()? };
-    Ok(Compiler::Process { program, arguments: vec![COMPILE.into()] })
 }
 
 /// Compiles a component from standard input to standard output if this process was started for

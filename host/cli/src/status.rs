@@ -171,6 +171,12 @@ fn print(gate: &RuntimeFile, status: &Status, printer: &mut Printer) -> anyhow::
     }
     let hint = if requests.faults == 0 { "" } else { ": the log says which rules could not run, and why" };
     row("faults", format!("{}{hint}", requests.faults))?;
+    if requests.files_read > 0 {
+        row(
+            "files read",
+            format!("{} PDF, office files and archives whose text was read", requests.files_read),
+        )?;
+    }
     if requests.unread > 0 {
         row("unread", format!("{} files that could not be looked into (`on-unread`)", requests.unread))?;
     }

@@ -115,7 +115,7 @@ pub const KEYS: &[Key] = &[
     key(
         "on-unread",
         ON_UNREAD,
-        "What becomes of requests with a PDF, an archive or an office document, which nobody can look into",
+        "What becomes of requests with a file (PDF, archive, office document) whose text cannot be read",
     ),
     key("store.enabled", Switch, "Whether requests and answers are logged, with all findings masked"),
     key("store.required", Switch, "Whether a request leaves only when it is in the log"),
@@ -186,7 +186,7 @@ pub const UPSTREAM_KEYS: &[Key] = &[
     key("client-key", Path, "A file with the key of that certificate"),
     key("proxy", Url, "The proxy on the way to it: a URL, `environment` or `none`"),
     key("raw", Texts, "Paths whose bodies may be anything"),
-    key("on-unread", ON_UNREAD, "What becomes of its requests with files that nobody can look into"),
+    key("on-unread", ON_UNREAD, "What becomes of its requests with files whose text cannot be read"),
 ];
 
 /// Returns the variable of the environment that sets a key: `LEAFGATE_LIMITS_BODY_TIME`.

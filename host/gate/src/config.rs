@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use leafgate_admin::MetadataField;
 use leafgate_desk::DeskLimits;
+use leafgate_extract::Extract;
 use leafgate_policy::Policy;
 use leafgate_tokenize::Models;
 use leafgate_tree::Limits;
@@ -36,6 +37,9 @@ pub struct GateConfig {
     pub models: Models,
     /// How another generation is tried before it serves.
     pub trial: TrialConfig,
+    /// What reads the packed files in requests; without it none is read. It is asked by threads that may
+    /// block.
+    pub extract: Option<Arc<dyn Extract>>,
     /// Bounds on what one request may cost.
     pub limits: GateLimits,
 }
@@ -71,6 +75,7 @@ impl GateConfig {
             metadata_fields: MetadataField::DEFAULT.to_vec(),
             models: Models::default(),
             trial: TrialConfig::default(),
+            extract: None,
             limits: GateLimits::default(),
         }
     }

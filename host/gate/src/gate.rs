@@ -31,6 +31,7 @@ use crate::config::{GateConfig, GateLimits, UpstreamKind};
 use crate::content::Content;
 use crate::events::Hub;
 use crate::except::PolicyFiles;
+use crate::files::FileReader;
 use crate::flow::Delivered;
 use crate::judge::{Outcome, blocked};
 use crate::listener::Listener;
@@ -92,6 +93,7 @@ pub(crate) struct Shared {
     counter: Arc<Counter>,
     counts: Arc<Semaphore>,
     assembler: Arc<Assembler>,
+    pub(crate) file_reader: Arc<FileReader>,
     pub(crate) bodies: BodyBudget,
     pub(crate) answers: BodyBudget,
     pub(crate) teams: Teams,
@@ -143,6 +145,7 @@ impl Gate {
             counter: Arc::new(Counter::new(config.models)),
             counts: Arc::new(Semaphore::new(1)),
             assembler: Arc::new(Assembler::new()),
+            file_reader: Arc::new(FileReader::new(config.extract)),
             bodies: BodyBudget::new(limits.bodies),
             answers: BodyBudget::new(limits.answers),
             teams: Teams::new(limits.judges),

@@ -24,7 +24,7 @@ use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding, Decoded};
-use crate::config::OnUnread;
+use crate::files::{FileIn, Files};
 use crate::gate::Came;
 use crate::hold;
 use crate::log::Tally;
@@ -53,11 +53,9 @@ pub(crate) struct Case {
     pub(crate) raw: bool,
     /// The boundary of the parts of an upload, which is no JSON and not anything either.
     pub(crate) boundary: Option<String>,
+    /// The files that it holds, as far as they were looked at.
+    pub(crate) files: Files,
     /// Whether values are put back into its answer.
-    /// What becomes of it where it holds files that cannot be looked into.
-    pub(crate) on_unread: OnUnread,
-    /// How many it holds, as far as it was looked at.
-    pub(crate) unread: usize,
     pub(crate) restore: bool,
     /// Whether a mode may pause it.
     pub(crate) intercepts: bool,
@@ -143,21 +141,12 @@ impl Case {
 
     /// Refused before any rule ran.
     fn unreadable(&self, refusal: Refusal, seen: Option<Seen>) -> Judged {
-        let tally = Tally { unread: self.unread, ..Tally::default() };
-        Judged { outcome: Err(refusal), tally, seen }
+        Judged { outcome: Err(refusal), tally: self.counted(Tally::default()), seen }
     }
 
-    /// Counts what cannot be looked into, each by its place and what it is, and refuses it where that
-    /// is asked for. Where no rule looks there is nothing to miss.
-    fn miss(&mut self, unread: &[(String, &'static str)]) -> Result<(), Refusal> {
-        self.unread += unread.len();
-        match (self.on_unread, unread.first()) {
-            (OnUnread::Block, Some((place, what))) => Err(Refusal::unsupported_body(format!(
-                "{place} is {what}, which cannot be looked into; send its text, or let such files pass with the setting \
-                 `on-unread = \"pass\"`"
-            ))),
-            (OnUnread::Block | OnUnread::Pass, _) => Ok(()),
-        }
+    /// Adds the files that it holds to what the policy did.
+    fn counted(&self, tally: Tally) -> Tally {
+        Tally { files_read: self.files.read, unread: self.files.unread, ..tally }
     }
 
     /// Reads the body as a document; also gives whether its codings may hold more than was read.
@@ -168,13 +157,18 @@ impl Case {
             self.reservation.cover(self.body.len() + body.len())?;
         }
         if let Some(boundary) = &self.boundary {
+            let document = Document::raw(body);
             // Where no rule looks there is nothing to miss.
             if !self.policy.is_empty() {
-                let parts = multipart::unread(&body, boundary)?;
-                let part = |(number, what): (usize, _)| (format!("part {number} of the upload"), what);
-                self.miss(&parts.into_iter().map(part).collect::<Vec<_>>())?;
+                let parts = multipart::unread(document.source(), boundary)?;
+                self.files.look_into(parts.into_iter().map(|part| FileIn {
+                    node: document.root(),
+                    place: format!("part {} of the upload", part.number),
+                    what: part.what,
+                    bytes: Some(part.content.into()),
+                }))?;
             }
-            return Ok((Arc::new(Document::raw(body)), wraps_more));
+            return Ok((Arc::new(document), wraps_more));
         }
         let document = match self.api.format() {
             Some(format) => Document::parse(body.clone(), format, &self.limits),
@@ -222,6 +216,7 @@ impl Case {
             upstream_name: lane.as_deref(),
             endpoint: Some(to.endpoint()),
             outside: &outside,
+            files: &[],
         };
         let mut seen = self.recorded.then(|| Seen {
             api: self.api.name(),
@@ -247,14 +242,20 @@ impl Case {
             }
         }
         if !self.policy.is_empty() {
-            let place = |(node, what): (NodeId, _)| (format!("`{}`", document.pointer(node)), what);
-            let unread: Vec<_> = document.unread().into_iter().map(place).collect();
-            if let Err(refusal) = self.miss(&unread) {
+            let file = |(node, what): (NodeId, _)| FileIn {
+                node,
+                place: format!("`{}`", document.pointer(node)),
+                what,
+                bytes: document.file(node).map(Into::into),
+            };
+            if let Err(refusal) = self.files.look_into(document.unread().into_iter().map(file)) {
                 return self.unreadable(refusal, seen);
             }
         }
         let (model, to) = (self.model.clone(), self.to.clone());
-        let context = Context { model: model.as_deref(), endpoint: Some(to.endpoint()), ..context };
+        let files = Arc::clone(&self.files.texts);
+        let context =
+            Context { model: model.as_deref(), endpoint: Some(to.endpoint()), files: &files, ..context };
         if let Some(other) = self.policy.model_for(&document, &context).map(str::to_owned) {
             self.ask_model(&other, false);
         }
@@ -271,7 +272,7 @@ impl Case {
         {
             // The desk counts the body that waits there; that of this connection is another one.
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
-            let tally = Tally { assembled, unread: self.unread, ..Tally::default() };
+            let tally = self.counted(Tally { assembled, ..Tally::default() });
             let outcome = self.held(&document, wraps_more, waiter, Some(reservation));
             return Judged { outcome, tally, seen };
         }
@@ -288,11 +289,12 @@ impl Case {
                 to: to.clone(),
                 lane: lane.clone(),
                 outside: Arc::clone(&self.outside),
+                files: Arc::clone(&files),
                 keys: session.vault.keys().clone(),
             };
             trial.judge(tried, &evaluation);
         }
-        let mut tally = Tally { assembled, unread: self.unread, ..tally(&evaluation) };
+        let mut tally = self.counted(Tally { assembled, ..tally(&evaluation) });
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());
         }

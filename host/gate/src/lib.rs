@@ -46,6 +46,7 @@ mod dialect;
 mod echo;
 mod events;
 mod except;
+mod files;
 mod flow;
 mod gate;
 mod guard;

@@ -203,6 +203,8 @@ pub(crate) struct Tally {
     pub(crate) waits: bool,
     /// The profile that made the request, and what that took.
     pub(crate) assembled: Option<String>,
+    /// Packed files whose text was read.
+    pub(crate) files_read: usize,
     /// Files that could not be looked into.
     pub(crate) unread: usize,
     pub(crate) edits: usize,
@@ -386,6 +388,7 @@ impl Drop for RequestLog {
             errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),
             edits,
             redactions,
+            files_read = (self.tally.files_read > 0).then_some(self.tally.files_read),
             unread = (self.tally.unread > 0).then_some(self.tally.unread),
             bytes_received = self.progress.received.load(Relaxed),
             paused = self.paused,

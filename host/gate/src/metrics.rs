@@ -151,6 +151,8 @@ impl Metrics {
             "Rules that could not run to their end.",
             counts.faults,
         );
+        let read = "Packed files in requests whose text was read.";
+        page.one("leafgate_read_files_total", "counter", read, counts.files_read);
         let unread = "Files in requests that could not be looked into, refused or let through.";
         page.one("leafgate_unread_files_total", "counter", unread, counts.unread);
         page.one(

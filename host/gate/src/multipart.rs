@@ -3,7 +3,7 @@
 //! Such a body is searched as one text, from its first byte to its last: fields, the heads of parts, files. Nothing in it can be
 //! replaced, so a finding holds the request. What this module decides is only whether that is a look at all: a part that is text is
 //! read as what it is, a picture, a sound or a film is let through as media are in JSON, and anything else (an archive, a
-//! document in a binary form) says nothing as text, which the setting `on-unread` is about.
+//! document in a binary form) says nothing as text: it is read as files in JSON are.
 //!
 //! What a part calls itself decides nothing, for who uploads writes that too: its first bytes do.
 
@@ -48,22 +48,32 @@ pub(crate) fn boundary(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// Returns the parts of a form that cannot be looked into, by their numbers, and what each is.
+/// A part of a form that says nothing as text.
+pub(crate) struct Unread<'b> {
+    /// From one.
+    pub(crate) number: usize,
+    /// What it is, with an article.
+    pub(crate) what: &'static str,
+    pub(crate) content: &'b [u8],
+}
+
+/// Returns the parts of a form that say nothing as text.
 ///
 /// # Errors
 /// Where it is no form of this boundary.
-pub(crate) fn unread(body: &[u8], boundary: &str) -> Result<Vec<(usize, &'static str)>, Refusal> {
+pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<Unread<'b>>, Refusal> {
     let mut unread = Vec::new();
     for (part, number) in Parts::of(body, boundary)?.zip(1..) {
         let content = part?;
         if number > MAX_PARTS {
             return Err(Refusal::too_large(format!("a form of more than {MAX_PARTS} parts is refused")));
         }
-        match FileKind::of(content) {
+        let what = match FileKind::of(content) {
             // All of it is looked at, and so its last character is not cut.
-            FileKind::Text if std::str::from_utf8(content).is_err() => unread.push((number, "cut text")),
-            kind => unread.extend(kind.unread().map(|name| (number, name))),
-        }
+            FileKind::Text if std::str::from_utf8(content).is_err() => Some("cut text"),
+            kind => kind.unread(),
+        };
+        unread.extend(what.map(|what| Unread { number, what, content }));
     }
     Ok(unread)
 }

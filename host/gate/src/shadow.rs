@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use leafgate_admin::{Event, PolicyStatus, TrialStatus};
 use leafgate_desk::{Destination, TurnClass};
-use leafgate_policy::{Context, Evaluation, On, Policy, Verdict};
+use leafgate_policy::{Context, Evaluation, FileText, On, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -218,6 +218,7 @@ pub(crate) struct Tried {
     /// The name of its upstream, where that has one.
     pub(crate) lane: Option<Arc<str>>,
     pub(crate) outside: Arc<OutsideTexts>,
+    pub(crate) files: Arc<[FileText]>,
     pub(crate) keys: TokenKeys,
 }
 
@@ -229,7 +230,8 @@ impl TrialTurn {
         troubles.add(today);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn_blocking(move || {
-            let Tried { document, session, agent, model, stream, class, to, lane, outside, keys } = request;
+            let Tried { document, session, agent, model, stream, class, to, lane, outside, files, keys } =
+                request;
             let outside = outside.list();
             let context = Context {
                 on: On::Request,
@@ -243,6 +245,7 @@ impl TrialTurn {
                 upstream_name: lane.as_deref(),
                 endpoint: Some(to.endpoint()),
                 outside: &outside,
+                files: &files,
             };
             let next = policy.evaluate(document, &context, &Vault::new(keys));
             // The next request may be tried before anybody hears of this one.

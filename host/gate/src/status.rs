@@ -27,6 +27,7 @@ pub(crate) struct Counters {
     server_errors: AtomicU64,
     unanswered: AtomicU64,
     faults: AtomicU64,
+    files_read: AtomicU64,
     unread: AtomicU64,
     by_status: Mutex<BTreeMap<u16, u64>>,
     by_rule: Mutex<BTreeMap<String, u64>>,
@@ -106,6 +107,7 @@ impl Counters {
 
     fn ran(&self, tally: &Tally) {
         self.faults.fetch_add(tally.errors.len() as u64, Relaxed);
+        self.files_read.fetch_add(tally.files_read as u64, Relaxed);
         self.unread.fetch_add(tally.unread as u64, Relaxed);
         if tally.rules.is_empty() {
             return;
@@ -194,6 +196,7 @@ impl Counters {
                 none: self.unanswered.load(Relaxed),
             },
             faults: self.faults.load(Relaxed),
+            files_read: self.files_read.load(Relaxed),
             unread: self.unread.load(Relaxed),
             ruled: self.read_ruled(),
         }

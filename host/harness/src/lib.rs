@@ -20,6 +20,7 @@ mod embedded;
 mod index;
 mod input;
 mod journal;
+pub mod packed;
 mod projection;
 pub mod recordings;
 pub mod rules;

@@ -39,6 +39,7 @@ mod exception;
 mod explain;
 mod explain_request;
 mod file;
+mod file_text;
 mod index;
 mod literal;
 mod load;
@@ -93,6 +94,7 @@ pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExp
 pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
+pub use file_text::FileText;
 pub use load::PolicySource;
 pub use memo::MemoCounts;
 pub use new_exception::{Allows, NewException, NoEnd, last_day};
@@ -159,6 +161,8 @@ pub struct Context<'a> {
     pub endpoint: Option<&'a str>,
     /// What it says outside its body. See [`Outside`].
     pub outside: &'a [Outside<'a>],
+    /// The texts of the packed files in its body. See [`FileText`].
+    pub files: &'a [FileText],
 }
 
 /// What the rules of a policy ask of answers.

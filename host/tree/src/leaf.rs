@@ -37,6 +37,13 @@ impl Document {
         packed.chain(known.iter().copied()).collect()
     }
 
+    /// The bytes of a file that a string spells in base64, bare or in a data URL; `None` where it spells none,
+    /// or something besides.
+    #[must_use]
+    pub fn file(&self, id: NodeId) -> Option<Vec<u8>> {
+        media::decoded(&self.content_text(id))
+    }
+
     /// The leaf at a node; `None` for containers.
     #[must_use]
     pub fn leaf(&self, id: NodeId) -> Option<Leaf<'_>> {

@@ -18,8 +18,11 @@ pub enum FileKind {
     Unknown,
 }
 
-/// Of a file in base64, so many characters say what it is.
-const HEAD: usize = 256;
+/// Of a file in base64, so many characters say what it is: tar archives do behind 257 bytes.
+const HEAD: usize = 352;
+
+/// Where a tar archive says what it is (POSIX ustar).
+const USTAR: usize = 257;
 
 /// Files whose text is packed, by their first bytes.
 const PACKED: &[(&[u8], &str)] = &[
@@ -58,6 +61,9 @@ impl FileKind {
     pub fn of(head: &[u8]) -> Self {
         match PACKED.iter().find(|(magic, _)| head.starts_with(magic)) {
             Some((_, name)) => FileKind::Packed(name),
+            None if head.get(USTAR..).is_some_and(|rest| rest.starts_with(b"ustar")) => {
+                FileKind::Packed("an archive")
+            }
             None if is_media(head) => FileKind::Media,
             None if is_text(head) => FileKind::Text,
             None => FileKind::Unknown,
@@ -167,16 +173,32 @@ pub(crate) fn packed<'t>(
     if !may {
         return None;
     }
-    let text = text();
-    let text = text.trim_start();
-    let payload = match text.starts_with("data:") {
-        true => text[..text.floor_char_boundary(HEAD)].find(";base64,").map(|at| &text[at + 8..])?,
-        false => text,
-    };
-    match FileKind::of(&head(payload)?) {
+    match FileKind::of(&head(payload(&text())?)?) {
         FileKind::Packed(name) => Some(name),
         FileKind::Unknown | FileKind::Text | FileKind::Media => None,
     }
+}
+
+/// Returns what a text spells in base64, bare or in a data URL.
+fn payload(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    match text.starts_with("data:") {
+        true => text[..text.floor_char_boundary(HEAD)].find(";base64,").map(|at| &text[at + 8..]),
+        false => Some(text),
+    }
+}
+
+/// Returns all that a text spells in base64, bare or in a data URL; `None` where it says anything besides.
+pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
+    let signs = payload(text)?.trim_end().bytes().filter(|byte| !matches!(byte, b'\r' | b'\n'));
+    let signs: Vec<u8> = signs
+        .map(|byte| match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            byte => byte,
+        })
+        .collect();
+    BASE64.decode(signs).ok()
 }
 
 /// Returns what a text in base64 spells at its beginning; `None` where it is none.
@@ -211,6 +233,8 @@ mod tests {
             b"\xff\xfb\x90\0",
             b"BM\x36\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0",
         ];
+        let tar = [&[0; USTAR][..], b"ustar\x0000"].concat();
+        assert_eq!(FileKind::of(&tar), FileKind::Packed("an archive"));
         for file in media {
             assert_eq!(FileKind::of(file), FileKind::Media, "{file:?}");
         }
@@ -251,6 +275,10 @@ mod tests {
                 assert_eq!(packed(text), Some(*name), "{text}");
             }
             assert_eq!(super::packed(b"\\n", || wrapped.as_str().into()), Some(*name), "{wrapped}");
+            for text in [&plain, &url, &data, &wrapped] {
+                assert_eq!(decoded(text).as_ref(), Some(&file), "{text}");
+            }
+            assert_eq!(decoded(&format!("{plain} and words")), None);
         }
         for text in
             ["JVBE", "JVBERi0xLjc", "JVBE is no file of anybody", "data:,words", "UEsDa GVsbG8gd29ybGQ"]

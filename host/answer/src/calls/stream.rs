@@ -74,7 +74,7 @@ impl CallStream {
     pub fn take(&mut self, heard: &Heard, account: &Account) -> Result<bool, ReadError> {
         let keeps = |member| !edit::is_probabilities(self.api, &heard.document, member);
         let event = value_of(&heard.document, heard.document.root(), &keeps);
-        self.values += crate::json::count(&event);
+        self.values += crate::json::values_in(&event);
         if !self.holds && self.begins_to_hold(heard, account) {
             self.holds = true;
             self.passed = if self.has_passed { self.whole.clone().whole() } else { None };

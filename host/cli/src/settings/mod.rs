@@ -270,6 +270,7 @@ fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSet
                 rise: settings.number("reload.rise").unwrap_or_default(),
             },
             models: models(settings)?,
+            extract: Some(crate::extract::extractor()),
             limits,
         },
         listen: address(settings, "listen")?,

@@ -10,6 +10,7 @@ mod config;
 mod detectors;
 mod except;
 mod explain;
+mod extract;
 #[path = "../../../wasm/tests/support/guest.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of leafgate-wasm")]
 mod guest;

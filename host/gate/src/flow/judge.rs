@@ -47,6 +47,7 @@ impl Flow {
             upstream_name: self.lane.as_deref(),
             endpoint: Some(self.to.endpoint()),
             outside: &outside,
+            files: &[],
         };
         let evaluation = self.policy.replay(Arc::clone(&document), &context, &self.vault, |_| false);
         let mut holds = match evaluation.verdict {
@@ -87,6 +88,7 @@ impl Flow {
             to: self.to.clone(),
             lane: self.lane.clone(),
             outside: Arc::clone(&self.outside),
+            files: Arc::default(),
             vault: self.vault.clone(),
             recall: evaluation.recall,
             notes: evaluation.report.notes,

@@ -17,6 +17,7 @@ use crate::apis::{Api, Wants};
 use crate::body;
 use crate::budget::Reservation;
 use crate::coding::{self, Caps, Coding};
+use crate::files::Files;
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::log::{self, RequestLog, RequestLogProgress, Tally};
 use crate::multipart;
@@ -142,8 +143,7 @@ impl Shared {
             limits: self.limits.document,
             raw,
             boundary,
-            on_unread: lane.on_unread,
-            unread: 0,
+            files: Files::new(&self.file_reader, lane.on_unread),
             restore: lane.restore,
             intercepts: self.intercepts(parts.uri.path()),
             api,

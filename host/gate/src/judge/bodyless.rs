@@ -40,6 +40,7 @@ impl Bodyless {
             upstream_name: self.lane.as_deref(),
             endpoint: Some(self.to.endpoint()),
             outside: &outside,
+            files: &[],
             ..Context::default()
         };
         let evaluation = self.policy.evaluate_outside(&context, &self.vault);

@@ -166,6 +166,7 @@ impl Case {
             to: self.to.clone(),
             lane: self.lane.clone(),
             outside: Arc::clone(&self.outside),
+            files: Arc::clone(&self.files.texts),
             vault: session.vault,
             recall,
             notes,

@@ -43,6 +43,7 @@ pub(crate) fn tally(evaluation: &Evaluation) -> Tally {
         findings: found.into_iter().map(|(detector, count)| (detector.to_owned(), count)).collect(),
         failed,
         plugins: report.plugins.iter().map(|took| (took.plugin.to_string(), took.micros)).collect(),
+        files_read: 0,
         unread: 0,
         edits: evaluation.draft.edits().count(),
         redactions: evaluation.draft.redactions().count(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leafgate_desk::{Destination, Reviewer, TurnClass};
-use leafgate_policy::{Context, Evaluation, Hold, Note, On, Outside, Policy, Recall, Verdict};
+use leafgate_policy::{Context, Evaluation, FileText, Hold, Note, On, Outside, Policy, Recall, Verdict};
 use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
@@ -30,6 +30,8 @@ pub(crate) struct TurnGuard {
     pub(crate) lane: Option<Arc<str>>,
     /// What the request says outside its body.
     pub(crate) outside: Arc<OutsideTexts>,
+    /// The texts of the packed files in it.
+    pub(crate) files: Arc<[FileText]>,
     pub(crate) vault: Vault,
     pub(crate) recall: Recall,
     /// What plugins said about the request, redacted.
@@ -69,6 +71,7 @@ impl TurnGuard {
             upstream_name: self.lane.as_deref(),
             endpoint: Some(self.to.endpoint()),
             outside,
+            files: &self.files,
         }
     }
 }
@@ -85,13 +88,15 @@ impl Reviewer for TurnGuard {
 
     fn asks(&self, body: Document) -> bool {
         let (outside, vault) = (self.outside.list(), Vault::new(self.vault.keys().clone()));
-        let context = self.context(&outside);
+        // Another body: what stands in this one stands elsewhere there.
+        let context = Context { files: &[], ..self.context(&outside) };
         // Rules that rewrite may ask for a person too.
         self.policy.evaluate(Arc::new(body), &context, &vault).verdict != Verdict::Forward
     }
 
     fn memory(&self) -> usize {
         let notes = self.notes.iter().map(|note| size_of::<Note>() + note.text.len());
-        self.recall.memory() + notes.sum::<usize>()
+        let files = self.files.iter().map(|file| file.text.len());
+        self.recall.memory() + notes.sum::<usize>() + files.sum::<usize>()
     }
 }

@@ -476,6 +476,7 @@ mod tests {
             to: destination(),
             lane: None,
             outside: Arc::default(),
+            files: Arc::default(),
             vault: Vault::new(keys()),
             recall: Recall::default(),
             notes: Vec::new(),

@@ -133,6 +133,7 @@ impl Ruling {
             to: self.to.clone(),
             lane: self.lane.clone(),
             outside: Arc::default(),
+            files: Arc::default(),
             vault: self.vault.clone(),
             recall: evaluation.recall,
             notes: evaluation.report.notes,

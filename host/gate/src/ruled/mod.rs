@@ -101,6 +101,7 @@ impl Asked {
             endpoint: Some(self.to.endpoint()),
             upstream_name: self.lane.as_deref(),
             outside: &[],
+            files: &[],
         }
     }
 }

@@ -12,6 +12,7 @@ use super::wire;
 use crate::agent;
 use crate::coding::Caps;
 use crate::content::Content;
+use crate::files::Files;
 use crate::flow::Delivered;
 use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
 use crate::pending;
@@ -32,8 +33,7 @@ impl RunCase {
             limits: limits.document,
             raw: false,
             boundary: None,
-            on_unread: self.lane.on_unread,
-            unread: 0,
+            files: Files::new(&self.shared.file_reader, self.lane.on_unread),
             restore: self.lane.restore,
             intercepts: self.shared.intercepts(self.parts.uri.path()),
             api: self.api,

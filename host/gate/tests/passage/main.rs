@@ -10,6 +10,7 @@ mod bounds;
 mod copilot;
 mod downgrade;
 mod faults;
+mod files;
 mod fixtures;
 mod identity;
 mod lifecycle;

@@ -208,7 +208,7 @@ pub(crate) async fn gate_with(rules: &str, upstream: &str, limit: impl FnOnce(&m
     gate_of(config, rules).await
 }
 
-/// Starts a gate that does this with files that nobody can look into. Some recorded requests have a PDF.
+/// Starts a gate that does this with files whose text cannot be read. Some recorded requests have a PDF.
 pub(crate) async fn gate_with_files(rules: &str, upstream: &str, on_unread: OnUnread) -> Running {
     let mut config = GateConfig::new(upstream.parse().unwrap());
     let FirstUpstream::Own(upstream) = &mut config.upstream else { panic!("it has no name") };

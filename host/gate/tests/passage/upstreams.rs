@@ -120,7 +120,7 @@ async fn what_is_no_json_is_one_text_where_its_path_is_named() {
 }
 
 /// A form as clients of files and of transcriptions send it.
-fn upload(path: &str, name: &str, file: &[u8]) -> Request<Full<Bytes>> {
+pub(crate) fn upload(path: &str, name: &str, file: &[u8]) -> Request<Full<Bytes>> {
     let mut body =
         b"--bnd\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--bnd\r\n".to_vec();
     body.extend(

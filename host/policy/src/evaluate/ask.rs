@@ -75,6 +75,7 @@ impl<'s> Search<'s, '_> {
             | Site::Seam(_)
             | Site::Inserted(_)
             | Site::Option(_)
+            | Site::File(_)
             | Site::Elsewhere => true,
         }
     }

@@ -166,7 +166,7 @@ impl<'p> Run<'p> {
                 | Edit::NormaliseTools
                 | Edit::Options(_)
                 | Edit::Model(_),
-            ) => rule.is_of_request() || self.may_apply_to_inserted(index),
+            ) => rule.is_of_request() || !self.files.is_empty() || self.may_apply_to_inserted(index),
             Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_))
             | Action::Classify(_)
             | Action::Redact(_)

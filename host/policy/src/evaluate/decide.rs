@@ -74,6 +74,9 @@ impl Run<'_> {
                 return Ok(Some(Match::Leaf(leaf.id())));
             }
         }
+        if let Some(node) = self.first_file(index)? {
+            return Ok(Some(Match::Leaf(node)));
+        }
         if !self.may_apply_to_inserted(index) {
             return Ok(None);
         }

@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use leafgate_tree::{Access, Document, Leaf, LeafKind, NodeId, Segment, ValueType};
 
-use super::Run;
 use super::beneath::Under;
 use super::found::Hidden;
 use super::hits::{Covered, Hit};
 use super::seams::Seams;
 use super::site::{Site, Why};
+use super::{FactsOf, Run};
 use crate::index::RuleIndex;
 use crate::selector::SelectedKeys;
 
@@ -62,12 +62,18 @@ impl Run<'_> {
                 | Site::Inserted(_)
                 | Site::Option(_)
                 | Site::Outside(_)
+                | Site::File(_)
                 | Site::Elsewhere => {}
             }
         }
         self.hold_keys(&in_keys);
         for (site, hit) in hits.iter().filter(|(site, _)| !matches!(site, Site::Key(_))) {
-            self.count_finding(hit.rule, hit.label.as_str());
+            match site {
+                Site::File(number) => {
+                    self.remember(FactsOf::Leaf(self.files[*number].node), std::slice::from_ref(hit));
+                }
+                _ => self.count_finding(hit.rule, hit.label.as_str()),
+            }
             let why = if matches!(site, Site::Option(_)) { Why::Option } else { Why::Outside };
             self.unredactable(hit.rule, *site, &hit.label, why);
         }
@@ -178,6 +184,7 @@ impl Run<'_> {
             Site::Option(number) => {
                 self.draft.options().nth(number).map(|option| option.json().into_cow()).unwrap_or_default()
             }
+            Site::File(number) => Cow::Borrowed(&*self.files[number].text),
             Site::Key(_) | Site::Seam(_) | Site::OutsideName(_) | Site::Elsewhere => Cow::Borrowed(""),
         }
     }

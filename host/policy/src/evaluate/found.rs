@@ -80,7 +80,12 @@ impl Found {
         let findings = self.without_kept(run, site, &findings, rule, replaceable);
         let hits = findings.iter().map(|finding| Hit::new(finding, rule));
         match site {
-            Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
+            Site::Key(_)
+            | Site::Option(_)
+            | Site::Outside(_)
+            | Site::OutsideName(_)
+            | Site::File(_)
+            | Site::Elsewhere => {
                 let text = subject.text();
                 let hits = exempt(hits.collect(), &run.vault.keys().find(text), text);
                 self.hits.extend(hits.into_iter().map(|hit| (site, hit)));

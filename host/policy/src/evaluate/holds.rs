@@ -160,8 +160,9 @@ impl Run<'_> {
     /// `on_unredactable`, or for what is seen only once a text is decoded, where the rule does not
     /// say, as a pause.
     pub(super) fn unredactable(&mut self, index: RuleIndex, site: Site, label: &Label, why: Why) {
+        let (site, why) = self.held_at(site, why);
         let how = match (&self.policy.rules[index].action, &why) {
-            (Action::Redact(redact), Why::Encoded(_)) => redact.on_encoded,
+            (Action::Redact(redact), Why::Encoded(_) | Why::File(_)) => redact.on_encoded,
             (Action::Redact(redact), _) => redact.on_unredactable,
             (Action::Edit(Edit::Transform(transform)), _) => transform.on_unredactable,
             (

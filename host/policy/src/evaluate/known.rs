@@ -164,6 +164,7 @@ impl<'p> Known<'p> {
                 | Site::Option(_)
                 | Site::Outside(_)
                 | Site::OutsideName(_)
+                | Site::File(_)
                 | Site::Elsewhere => {}
             }
         }

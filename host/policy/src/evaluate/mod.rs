@@ -20,6 +20,7 @@ mod decide;
 mod drift;
 mod edit;
 mod excepted;
+mod files;
 mod fixed;
 mod found;
 mod hits;
@@ -74,7 +75,7 @@ use crate::report::{Note, PhaseTime, PluginTime, Report, RuleReport};
 use crate::rule::{Action, Edit, On, Phase, Rule};
 use crate::selector::{Places, Selection};
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
-use crate::{Context, Outside, Policy};
+use crate::{Context, FileText, Outside, Policy};
 use candidates::{Candidates, Leaves};
 use classify::{Classified, classified};
 use holds::{Held, Holds};
@@ -184,6 +185,7 @@ struct Run<'p> {
     /// The leaves as rules ask for them; `None` before anybody asked.
     candidates: Option<Candidates>,
     outside: &'p [Outside<'p>],
+    files: &'p [FileText],
     /// What each exception selects, once something was found.
     excepted: OnceCell<Vec<Option<Selection<'p>>>>,
     /// What tools are called with, once something was found.
@@ -294,6 +296,7 @@ impl<'p> Run<'p> {
             model_differs: false,
             candidates: None,
             outside: context.outside,
+            files: context.files,
             excepted: OnceCell::new(),
             arguments: OnceCell::new(),
             decoded: HashMap::new(),

@@ -44,6 +44,8 @@ impl Run<'_> {
         }
         let reread = self.draft.reread(&Limits::default()).map_err(|error| unreadable(&error))?;
         let document = Arc::clone(reread.document());
+        // They stand at places of the received request, and were judged there.
+        let context = &Context { files: &[], ..*context };
         let facts = request::facts(self.policy.lookup.asked(), &document, context);
         // The model has been chosen: what stands there is what it goes to.
         let mut now =

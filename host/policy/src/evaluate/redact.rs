@@ -41,6 +41,7 @@ impl<'p> Run<'p> {
             false => known.asked_always(),
         });
         search.outside(&rules);
+        search.files(&rules);
         let found = search.finish();
         known.keep(self, &found, &seams);
         self.settle(&rules, found, &seams);
@@ -132,8 +133,8 @@ impl<'p> Run<'p> {
                 Site::Leaf(node) => leaves.entry(node).or_default().push(hit),
                 Site::Inserted(number) => inserted.entry(number).or_default().push(hit),
                 Site::Seam(number) => borders.push((number, hit)),
-                Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) => {
-                    fixed.push((site, hit));
+                Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) | Site::File(_) => {
+                    fixed.push((site, hit))
                 }
                 Site::Elsewhere => {}
             }

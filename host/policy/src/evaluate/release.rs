@@ -87,6 +87,7 @@ impl Run<'_> {
                     | Site::Option(_)
                     | Site::Outside(_)
                     | Site::OutsideName(_)
+                    | Site::File(_)
                     | Site::Elsewhere,
                     _,
                 ) => {}
@@ -215,6 +216,7 @@ impl Run<'_> {
             | Site::Inserted(_)
             | Site::Option(_)
             | Site::Outside(_)
+            | Site::File(_)
             | Site::Elsewhere => self.text_at(site).into_owned(),
         }
     }

@@ -100,6 +100,7 @@ impl Run<'_> {
             Site::Outside(_) | Site::OutsideName(_) => true,
             // These were searched again.
             Site::Inserted(_) | Site::Option(_) | Site::Seam(_) | Site::Elsewhere => false,
+            Site::File(_) => unreachable!("what stands in a file is held at its leaf"),
         }
     }
 

@@ -29,6 +29,8 @@ pub(crate) enum Site {
     Outside(usize),
     /// The name of such a part.
     OutsideName(usize),
+    /// A text of a packed file in the body, by its number in the context.
+    File(usize),
     /// A text that is not part of the request.
     Elsewhere,
 }
@@ -43,6 +45,7 @@ impl Site {
             | Site::Option(_)
             | Site::Outside(_)
             | Site::OutsideName(_)
+            | Site::File(_)
             | Site::Elsewhere => None,
         }
     }
@@ -75,6 +78,8 @@ pub(crate) enum Why {
     Outgoing,
     /// It is seen once the text is decoded. The words say how it is encoded.
     Encoded(Cow<'static, str>),
+    /// It stands in the text of a packed file. The words say what that is.
+    File(&'static str),
 }
 
 impl fmt::Display for Why {
@@ -94,6 +99,7 @@ impl fmt::Display for Why {
             Why::Escapes => "below nested escapes",
             Why::Outgoing => "in the request as it would leave",
             Why::Encoded(how) => how,
+            Why::File(what) => return write!(f, "in the text of {what}"),
         })
     }
 }
@@ -113,7 +119,7 @@ impl Run<'_> {
             }
             Site::Outside(number) => self.outside_place(number, false),
             Site::OutsideName(number) => self.outside_place(number, true),
-            Site::Seam(_) | Site::Elsewhere => String::new(),
+            Site::Seam(_) | Site::File(_) | Site::Elsewhere => String::new(),
         }
     }
 

@@ -223,6 +223,7 @@ impl RuleTest {
             upstream_name: said.upstream.as_deref(),
             endpoint: said.endpoint.as_deref(),
             outside: &headers,
+            files: &[],
         };
         let which = only.as_ref().map_or(Which::All(on), |rules| Which::Only(on, rules));
         evaluate_by(which, policy, document, &context, &Vault::new(examples::keys()))

@@ -23,6 +23,7 @@ mod excepted_recordings;
 mod exceptions;
 mod explain;
 mod explain_request;
+mod files;
 mod flow;
 mod forty;
 mod insert;

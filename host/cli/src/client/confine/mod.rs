@@ -57,7 +57,7 @@ impl Confinement {
 }
 
 /// The program of this process, even after the file at its path was replaced.
-fn this_program() -> PathBuf {
+pub(crate) fn this_program() -> PathBuf {
     let running = PathBuf::from("/proc/self/exe");
     if running.exists() { running } else { std::env::current_exe().unwrap_or(running) }
 }

@@ -56,6 +56,7 @@ const CONTEXT: Context<'_> = Context {
     upstream_name: None,
     endpoint: Some("/v1/chat/completions"),
     outside: &[],
+    files: &[],
 };
 
 /// Everything that an evaluation comes to, but for the time that it took.

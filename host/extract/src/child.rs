@@ -1,0 +1,189 @@
+//! The process that reads one file: what it gives up before it does, and how it is asked.
+//!
+//! A file may be made so that its parser does what the file's author wants. So the parser runs in a
+//! process without environment, files, sockets or children, whose memory and time end, and which knows
+//! nothing but that file. What it answers is no more than a claim about the file: at worst that a hostile
+//! one is clean.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::{Bounds, Extract, Extraction, Unread, Why, extract};
+
+/// Bytes of memory that the process may map, the program itself among them.
+const MEMORY: u64 = 1 << 30;
+
+/// Seconds of the processor that it may take.
+const PROCESSOR: u64 = 10;
+
+/// How long it may take by the clock, on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Bytes of an answer for each byte of text, which JSON spells with six at most.
+const SPELLING: usize = 6;
+
+/// Reads files, each in a process that calls [`serve`] and is killed where it takes too long.
+#[derive(Clone, Debug)]
+pub struct ChildExtractor {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    patience: Duration,
+}
+
+impl ChildExtractor {
+    /// Returns what starts this program for each document.
+    #[must_use]
+    pub fn new(program: PathBuf, arguments: Vec<OsString>) -> Self {
+        ChildExtractor { program, arguments, patience: PATIENCE }
+    }
+
+    /// Sets how long a process may take by the clock.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        ChildExtractor { patience, ..self }
+    }
+
+    fn ask(&self, mut reader: Reader, file: &[u8]) -> io::Result<Extraction> {
+        let input = reader.0.stdin.take();
+        let file = file.to_vec();
+        // It ends with the process, whether that has read all of it or not.
+        std::thread::spawn(move || input.map_or(Ok(()), |mut input| input.write_all(&file)));
+        let answer = reader.listen().recv_timeout(self.patience).map_err(io::Error::other)??;
+        // Whatever ended the process, an answer that is whole is one.
+        serde_json::from_slice(&answer).map_err(io::Error::from)
+    }
+}
+
+impl Extract for ChildExtractor {
+    fn extract(&self, file: &[u8]) -> io::Result<Extraction> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        // What a parser says when it fails may repeat the file.
+        let reader = Reader(command.stderr(Stdio::null()).spawn()?);
+        let failed = |_| Extraction { unread: Some(Unread::whole(Why::Failed)), ..Extraction::default() };
+        Ok(self.ask(reader, file).unwrap_or_else(failed))
+    }
+}
+
+/// A process under way. Dropping it kills it.
+struct Reader(Child);
+
+impl Reader {
+    /// Reads the answer, of which no more is kept than the largest has.
+    fn listen(&mut self) -> Receiver<io::Result<Vec<u8>>> {
+        let (heard, answer) = mpsc::channel();
+        let pipe = self.0.stdout.take();
+        let most = Bounds::default().text * SPELLING + (1 << 20);
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let read = pipe.map_or(Ok(0), |pipe| pipe.take(most as u64).read_to_end(&mut bytes));
+            // Nobody listens any more where it took too long.
+            let _ = heard.send(read.map(|_| bytes));
+        });
+        answer
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // Both fail where it has ended, which is what they are for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The other end: reads a file from standard input and writes its [`Extraction`] as JSON to standard
+/// output. A process that calls this does nothing else, has no other thread, and ends.
+///
+/// # Errors
+/// A process that cannot be confined, or a pipe that breaks because nobody waits any more.
+pub fn serve() -> io::Result<()> {
+    confine()?;
+    let mut file = Vec::new();
+    io::stdin().lock().read_to_end(&mut file)?;
+    let answer = serde_json::to_vec(&extract(&file, &Bounds::default()))?;
+    let mut output = io::stdout().lock();
+    output.write_all(&answer)?;
+    output.flush()
+}
+
+/// Takes from this process, and from this thread where Linux knows threads alone, what reading a file
+/// does not need: files, sockets, children, what others left open, and memory and time without end. What
+/// standard input and output are stays.
+///
+/// # Errors
+/// The system's, where it takes a limit from nobody.
+pub fn confine() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    linux::confine()?;
+    let limits = [
+        (Resource::As, MEMORY),
+        (Resource::Cpu, PROCESSOR),
+        (Resource::Core, 0),
+        (Resource::Fsize, 0),
+        (Resource::Nproc, 0),
+        // Nothing new is opened: no file, no socket, no pipe.
+        (Resource::Nofile, 0),
+    ];
+    for (resource, most) in limits {
+        match setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }) {
+            // macOS bounds no address space.
+            Err(_) if resource == Resource::As && cfg!(target_os = "macos") => {}
+            set => set?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+    use std::os::fd::{FromRawFd as _, OwnedFd};
+
+    use landlock::{
+        ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, Scope,
+    };
+
+    pub(super) fn confine() -> io::Result<()> {
+        close_inherited()?;
+        // A system without Landlock has the limits, which leave nothing to open either.
+        let ruleset = Ruleset::default()
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(ABI::V6))
+            .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(ABI::V6)))
+            .and_then(|ruleset| ruleset.scope(Scope::from_all(ABI::V6)))
+            .and_then(Ruleset::create)
+            .and_then(|ruleset| ruleset.restrict_self());
+        ruleset.map(|_| ()).map_err(io::Error::other)
+    }
+
+    /// Closes what whoever started the gate left open for all that it starts.
+    #[allow(unsafe_code, reason = "a descriptor that nobody handed over can be closed by its number alone")]
+    fn close_inherited() -> io::Result<()> {
+        let mut open = Vec::new();
+        for entry in std::fs::read_dir("/proc/self/fd")? {
+            let path = entry?.path();
+            // The folder itself is open while it is read.
+            let is_folder = std::fs::read_link(&path).is_ok_and(|target| target.ends_with("fd"));
+            let number = path.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok());
+            open.extend(number.filter(|number| *number > 2 && !is_folder));
+        }
+        for number in open {
+            // SAFETY: the process has just begun and has opened nothing: whatever else is open came with
+            // it, and nothing in it uses that.
+            drop(unsafe { OwnedFd::from_raw_fd(number) });
+        }
+        Ok(())
+    }
+}

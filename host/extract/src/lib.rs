@@ -1,0 +1,234 @@
+//! The texts of packed files: of PDF, of office documents (OOXML, OpenDocument) and of what archives hold (zip,
+//! gzip, tar), nested to a small depth, within [`Bounds`].
+//!
+//! What holds here:
+//! - First bytes decide what a file is. A name says no more than which parts of an office document are
+//!   neither text nor media (settings of printers, fonts).
+//! - What is encrypted, broken, beyond a bound or of a kind that is not known is said
+//!   ([`Extraction::unread`]): a file is read where that is `None`, and else in part at most. Pictures,
+//!   sounds and films within a file are media, as they are in JSON. A page of a PDF that is a
+//!   picture alone is not read.
+//! - No word of a file stands in what is said of it.
+//!
+//! Parsers of such formats are large, and whoever wrote the file chose what they do. [`extract`] is for a
+//! process that can hurt nobody: see [`serve`] and [`ChildExtractor`].
+
+mod archive;
+mod child;
+mod pdf;
+mod xml;
+
+use std::{fmt, io};
+
+use leafgate_tree::FileKind;
+use serde::{Deserialize, Serialize};
+
+pub use child::{ChildExtractor, confine, serve};
+
+/// How much of a file is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Bytes of all texts together.
+    pub text: usize,
+    /// Bytes of all that is unpacked on the way to them.
+    pub unpacked: usize,
+    /// Unpacked bytes for each packed one, above a mebibyte for each part. Office files reach fifty.
+    pub ratio: usize,
+    /// Entries of archives, pages and parts of pages.
+    pub parts: usize,
+    /// Files within files.
+    pub depth: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds { text: 8 << 20, unpacked: 128 << 20, ratio: 200, parts: 5000, depth: 4 }
+    }
+}
+
+/// What was read of a file. No `Debug`: it holds what was read.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Extraction {
+    /// The texts: one for each page, part or entry that has any, in their order.
+    pub texts: Vec<String>,
+    /// The first thing that could not be read; `None` where all was.
+    pub unread: Option<Unread>,
+}
+
+/// Something that could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// Where in the file; `None` for all of it.
+    pub part: Option<Part>,
+    /// Why.
+    pub why: Why,
+}
+
+/// A part of a file, by its number from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Part {
+    /// A page of a PDF.
+    Page(usize),
+    /// An entry of an archive, of which office documents are some.
+    Entry(usize),
+}
+
+/// Why something could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Why {
+    /// It is encrypted.
+    Encrypted,
+    /// It is not as its format has it.
+    Broken,
+    /// It holds more than [`Bounds`] allow.
+    TooMuch,
+    /// It is of a kind, or packed in a way, that is not known.
+    Unknown,
+    /// It shows something and has no text.
+    NoText,
+    /// Nothing says which letters it shows.
+    NoLetters,
+    /// Its reader came to no end in time, or to a bad one.
+    Failed,
+}
+
+impl Unread {
+    /// Says it of a whole document.
+    #[must_use]
+    pub fn whole(why: Why) -> Self {
+        Unread { part: None, why }
+    }
+}
+
+impl fmt::Display for Unread {
+    /// Writes what completes "a PDF, of which", such as `page 3 shows something and has no text`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.part {
+            None => f.write_str("the whole ")?,
+            Some(Part::Page(number)) => write!(f, "page {number} ")?,
+            Some(Part::Entry(number)) => write!(f, "entry {number} ")?,
+        }
+        f.write_str(match self.why {
+            Why::Encrypted => "is encrypted",
+            Why::Broken => "is broken",
+            Why::TooMuch => "holds more than is read",
+            Why::Unknown => "is of a kind that is not known",
+            Why::NoText => "shows something and has no text",
+            Why::NoLetters => "does not say which letters it shows",
+            Why::Failed => "could not be read in the time and memory that it may take",
+        })
+    }
+}
+
+/// Reads packed files.
+pub trait Extract: fmt::Debug + Send + Sync {
+    /// Returns the texts of a file. It may take seconds, and blocks.
+    ///
+    /// # Errors
+    /// Where nobody could be asked, which says nothing about the file.
+    fn extract(&self, file: &[u8]) -> io::Result<Extraction>;
+}
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Pdf,
+    Zip,
+    Gzip,
+    Tar,
+}
+
+impl Format {
+    fn of(file: &[u8]) -> Option<Self> {
+        /// Where the head of a tar archive's first entry says what it is (POSIX ustar).
+        const USTAR: usize = 257;
+        match file {
+            [b'%', b'P', b'D', b'F', b'-', ..] => Some(Format::Pdf),
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Format::Zip),
+            [0x1f, 0x8b, 8, ..] => Some(Format::Gzip),
+            _ => file.get(USTAR..).is_some_and(|rest| rest.starts_with(b"ustar")).then_some(Format::Tar),
+        }
+    }
+}
+
+/// Returns true if and only if a file is of a format that is read.
+#[must_use]
+pub fn is_readable(file: &[u8]) -> bool {
+    Format::of(file).is_some()
+}
+
+/// Returns the texts of a file.
+#[must_use]
+pub fn extract(file: &[u8], bounds: &Bounds) -> Extraction {
+    let mut extractor =
+        Extractor { bounds, left: *bounds, depth: 0, part: None, found: Extraction::default() };
+    extractor.file(file);
+    extractor.found
+}
+
+/// A file that is being read.
+struct Extractor<'b> {
+    bounds: &'b Bounds,
+    /// What is left of them.
+    left: Bounds,
+    depth: usize,
+    /// The part of the outermost file that is being read.
+    part: Option<Part>,
+    found: Extraction,
+}
+
+impl Extractor<'_> {
+    /// Reads a file, or one within a file.
+    fn file(&mut self, file: &[u8]) {
+        if self.depth > self.bounds.depth {
+            return self.miss(Why::TooMuch);
+        }
+        self.depth += 1;
+        match (Format::of(file), FileKind::of(file)) {
+            (Some(Format::Pdf), _) => self.pdf(file),
+            (Some(Format::Zip), _) => self.zip(file),
+            (Some(Format::Gzip), _) => self.gzip(file),
+            (Some(Format::Tar), _) => self.tar(file),
+            (None, FileKind::Media) => {}
+            (None, FileKind::Text) => match std::str::from_utf8(file) {
+                Ok(text) => self.text(text),
+                Err(_) => self.miss(Why::Unknown),
+            },
+            (None, FileKind::Packed(_) | FileKind::Unknown) => self.miss(Why::Unknown),
+        }
+        self.depth -= 1;
+    }
+
+    /// Keeps a text.
+    fn text(&mut self, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        match self.left.text.checked_sub(text.len()) {
+            Some(left) => {
+                self.left.text = left;
+                self.found.texts.push(text.to_owned());
+            }
+            None => self.miss(Why::TooMuch),
+        }
+    }
+
+    /// Takes down that something could not be read.
+    fn miss(&mut self, why: Why) {
+        let part = self.part;
+        self.found.unread.get_or_insert(Unread { part, why });
+    }
+
+    /// Begins a part of the outermost file, unless there are too many of all files.
+    fn begin(&mut self, part: Part) -> bool {
+        if self.depth == 1 {
+            self.part = Some(part);
+        }
+        let left = self.left.parts.checked_sub(1);
+        match left {
+            Some(left) => self.left.parts = left,
+            None => self.miss(Why::TooMuch),
+        }
+        left.is_some()
+    }
+}
