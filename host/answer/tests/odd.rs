@@ -337,6 +337,14 @@ fn streams_whose_events_contradict_each_other_are_odd() {
     let said = |at: usize| json!({ "type": "content_block_delta", "index": at, "delta": { "type": "text_delta", "text": "Hi" } });
     for (what, answer) in [
         ("two blocks at one place", blocks(&[(0, tool_use("a", "Bash")), (0, tool_use("b", "Bash"))], &[])),
+        (
+            "a block without an index",
+            blocks(&[(0, tool_use("a", "Bash")), (1, tool_use("b", "Bash"))], &[]).replacen(
+                r#""index":1,"#,
+                "",
+                1,
+            ),
+        ),
         ("a gap", blocks(&[(1, tool_use("a", "Bash"))], &[])),
         (
             "more of a block that has ended",

@@ -121,9 +121,10 @@ impl Says for MessageReader {
 
 impl MessageReader {
     /// The block that an event is of. Blocks come in order: a gap, or a second beginning, is another block to some clients.
+    /// Without an index it is the first one.
     fn index(&mut self, event: &Reading<'_>, kind: &str) -> usize {
         let is_start = kind == "content_block_start";
-        let index = event.index(event.root(), "index").unwrap_or(if is_start { self.begun } else { 0 });
+        let index = event.index(event.root(), "index").unwrap_or(0);
         if is_start {
             self.begun += 1;
         }
