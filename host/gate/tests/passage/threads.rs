@@ -26,7 +26,7 @@ fn calls(response: &str, calls: &[(&str, (&str, Value))], streams: bool) -> Resp
     let calls = calls.iter().map(call).collect();
     let reply = Reply { calls, finish: Some(Finish::Calls), ..Reply::default() };
     let head = Head { id: response.into(), model: "m".into(), ..Head::default() };
-    let whole = Api::Responses.write(&reply, &head).json;
+    let whole = Api::Responses.write(&reply, &head);
     if !streams {
         return json_answer(whole.to_string());
     }
