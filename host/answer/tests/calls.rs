@@ -296,6 +296,10 @@ fn a_stream_waits_from_where_not_the_model_speaks() {
         json!({ "type": "content_block_stop", "index": 1 }),
     ];
     assert_eq!(unspoken(Api::Messages, &messages), [passes, passes, passes, passes, waits, waits]);
+    // What is no beginning of a block is none to any client, and a text waits from its own beginning on.
+    let mut stray = messages.clone();
+    stray[2]["content_block"] = stray[4]["content_block"].clone();
+    assert_eq!(unspoken(Api::Messages, &stray[..4]), [passes; 4]);
     let item = |item: Value| json!({ "type": "response.output_item.added", "output_index": 0, "item": item });
     let reasons = item(json!({ "type": "reasoning", "id": "r", "summary": [] }));
     let searches = item(json!({ "type": "web_search_call", "id": "w", "status": "in_progress" }));

@@ -262,6 +262,7 @@ fn streams_whose_events_contradict_each_other_are_odd() {
     ] {
         assert_eq!(stream(Api::Chat, &answer), Err(ReadError::Unclear), "{what}: {answer}");
     }
+    let second = json!({ "type": "function_call", "call_id": "c2", "name": "ok", "arguments": "" });
     let delta = |arguments: &str| json!({ "type": "response.function_call_arguments.delta", "output_index": 0, "delta": arguments });
     let done = |arguments: &str| json!({ "type": "response.function_call_arguments.done", "output_index": 0, "arguments": arguments });
     let named = json!({ "type": "response.function_call_arguments.done", "output_index": 0, "name": "ok", "arguments": "{}" });
@@ -313,6 +314,10 @@ fn streams_whose_events_contradict_each_other_are_odd() {
         ("an item behind the end", vec![completed(json!([])), item("done", 0, &asked("{}"))]),
         ("the id of another item", vec![item("added", 0, &asked("")), item("added", 1, &message("")), other]),
         ("arguments of no call", vec![delta("{}")]),
+        (
+            "arguments of a call before the last",
+            vec![item("added", 0, &asked("")), item("added", 1, &second), delta("{\"a\":1}")],
+        ),
         (
             "arguments at the end alone",
             vec![item("added", 0, &asked("")), item("done", 0, &asked("{\"a\":1}"))],

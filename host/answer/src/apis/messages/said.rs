@@ -114,7 +114,8 @@ impl Says for MessageReader {
     }
 
     fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
-        let block = event.member(event.root(), "content_block");
+        let is_start = event.is(event.root(), "type", "content_block_start");
+        let block = event.member(event.root(), "content_block").filter(|_| is_start);
         block.is_some_and(|block| !event.kind(block).is_some_and(|kind| SPEAKS.contains(&&*kind)))
     }
 }

@@ -29,8 +29,9 @@ pub(super) struct ResponseReader {
     ids: BTreeMap<String, usize>,
     /// The items that were announced.
     added: BTreeSet<usize>,
-    /// Those whose arguments came while they did.
+    /// Those whose arguments came while they did, and the call that was announced last.
     pieces: BTreeSet<usize>,
+    last_call: Option<usize>,
     /// The texts that were said, and which events say them first.
     said: BTreeSet<TextPlace>,
     way: Option<String>,
@@ -129,6 +130,7 @@ impl ResponseReader {
             ids: BTreeMap::new(),
             added: BTreeSet::new(),
             pieces: BTreeSet::new(),
+            last_call: None,
             said: BTreeSet::new(),
             way: None,
             are_asked: None,
@@ -151,7 +153,7 @@ impl ResponseReader {
     }
 
     /// Notes as odd where the arguments of a call that was announced come at its end alone: LangChain, for one, takes what
-    /// comes before that, and runs a tool without any.
+    /// comes before that, and runs a tool without any. Some go on with the last call, whatever the index is.
     fn in_pieces(&mut self, event: &Reading<'_>, item: usize, calls: &[CallSaid], saying: Saying) {
         for call in calls {
             let (CallSaid::More(node) | CallSaid::Again(node) | CallSaid::Whole(_, Arguments { node, .. })) =
@@ -162,8 +164,10 @@ impl ResponseReader {
             if event.is_blank(*node) || event.leaf_text(*node).is_none_or(|text| text == "{}") {
                 continue;
             }
-            if saying == Saying::First {
+            if saying == Saying::First && self.last_call.is_none_or(|last| last == item) {
                 self.pieces.insert(item);
+            } else if saying == Saying::First {
+                event.is_read_differently();
             } else if saying == Saying::Again && self.added.contains(&item) && !self.pieces.contains(&item) {
                 event.is_read_differently();
             }
@@ -250,6 +254,7 @@ impl ResponseReader {
             answer.leaf(item, "type").map(|leaf| Said::Item(index, leaf.id())).into_iter().collect();
         if is_call(&kind) {
             let calls = call_says(answer, item, &kind, saying);
+            self.last_call = if saying == Saying::First { Some(index) } else { self.last_call };
             self.in_pieces(answer, index, &calls, saying);
             said.extend(
                 calls.into_iter().map(|said| Said::Call(TextPlace::of_item(index, TextKind::Call), said)),
