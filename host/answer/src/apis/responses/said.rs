@@ -164,11 +164,15 @@ impl ResponseReader {
             if event.is_blank(*node) || event.leaf_text(*node).is_none_or(|text| text == "{}") {
                 continue;
             }
-            if saying == Saying::First && self.last_call.is_none_or(|last| last == item) {
-                self.pieces.insert(item);
-            } else if saying == Saying::First {
-                event.is_read_differently();
-            } else if saying == Saying::Again && self.added.contains(&item) && !self.pieces.contains(&item) {
+            let is_read_alike = match saying {
+                Saying::Whole => true,
+                Saying::First => {
+                    self.pieces.insert(item);
+                    self.last_call.is_none_or(|last| last == item)
+                }
+                Saying::Again => !self.added.contains(&item) || self.pieces.contains(&item),
+            };
+            if !is_read_alike {
                 event.is_read_differently();
             }
         }
