@@ -156,7 +156,7 @@ impl fmt::Debug for WholeAnswer {
     }
 }
 
-/// The texts that rules read: what the model says and what it thinks, as far as they follow each other.
+/// The texts that rules read: what the model says, which clients join whatever it thinks between, and each stretch of what it thinks.
 fn runs(heard: &Heard) -> Vec<Vec<NodeId>> {
     let mut runs: Vec<(bool, Vec<NodeId>)> = Vec::new();
     for (place, leaf) in heard.said.iter().filter(|said| said.is_judged()).filter_map(|said| said.text()) {
@@ -164,7 +164,8 @@ fn runs(heard: &Heard) -> Vec<Vec<NodeId>> {
             continue;
         }
         let thinks = place.text.is_reasoning();
-        match runs.last_mut().filter(|(last, _)| *last == thinks) {
+        let last = runs.iter_mut().rfind(|(last, _)| thinks || !*last);
+        match last.filter(|(last, _)| *last == thinks) {
             Some((_, run)) => run.push(leaf),
             None => runs.push((thinks, vec![leaf])),
         }

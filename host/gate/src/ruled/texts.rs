@@ -26,8 +26,8 @@ pub(super) struct Texts {
     shared: Arc<Shared>,
     ruling: Arc<Ruling>,
     runs: Vec<Run>,
-    /// The run of each choice that may go on.
-    open: BTreeMap<usize, usize>,
+    /// The runs that may go on: what is said, and what is thought.
+    open: BTreeMap<bool, usize>,
     /// Where each text stands.
     texts: BTreeMap<TextPlace, Stretch>,
     line: VecDeque<Waiting>,
@@ -114,11 +114,7 @@ impl Texts {
                         self.texts.get(place).filter(|_| !again.is_empty()).map(|text| (*leaf, text.clone())),
                     );
                 }
-                // What is thought without a word ends what was said.
-                Said::Item(_, kind) if text(kind).is_some_and(|kind| kind == "reasoning") => {
-                    self.end(|_| true)?
-                }
-                Said::End(choice, Position::LAST) => self.end(|other| other == *choice)?,
+                Said::End(0, Position::LAST) => self.end(|_| true)?,
                 Said::EndAll => self.end(|_| true)?,
                 // Calls are read when the stream has ended.
                 Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) => {}
@@ -148,7 +144,7 @@ impl Texts {
 
     /// The end of what was said, as it left: what comes behind a call goes on with it for some clients.
     pub(super) fn tail(&self) -> String {
-        let Some(run) = self.runs.last().filter(|run| !run.thinks) else { return String::new() };
+        let Some(run) = self.runs.iter().rfind(|run| !run.thinks) else { return String::new() };
         let end = run.said.len();
         let from = (0..=end.saturating_sub(self.ruling.of.look_behind.unwrap_or_default()))
             .rev()
@@ -163,7 +159,7 @@ impl Texts {
         self.leave()
     }
 
-    /// Takes more of a text. It goes on with the run of its choice, where that is of its kind.
+    /// Takes more of a text. It goes on with the run of its kind.
     fn more(&mut self, place: TextPlace, more: &str) -> Result<Option<Stretch>, Refusal> {
         if more.is_empty() {
             return Ok(None);
@@ -172,11 +168,12 @@ impl Texts {
         if place.choice > 0 {
             return Err(odd());
         }
+        // Clients join what is said, whatever is thought between.
         let thinks = place.text.is_reasoning();
-        if self.open.get(&place.choice).is_some_and(|&run| self.runs[run].thinks != thinks) {
-            self.end(|choice| choice == place.choice)?;
+        if !thinks {
+            self.end(|thinks| thinks)?;
         }
-        let run = *self.open.entry(place.choice).or_insert_with(|| {
+        let run = *self.open.entry(thinks).or_insert_with(|| {
             self.runs.push(Run::new(self.ruling.of.look_behind.unwrap_or_default(), thinks));
             self.runs.len() - 1
         });
@@ -203,10 +200,10 @@ impl Texts {
         Ok(Some(Stretch { run, range }))
     }
 
-    fn end(&mut self, ends: impl Fn(usize) -> bool) -> Result<(), Refusal> {
+    fn end(&mut self, ends: impl Fn(bool) -> bool) -> Result<(), Refusal> {
         let (shared, ruling, told) = (&self.shared, &self.ruling, &mut self.tally);
-        let ended: Vec<usize> = self.open.keys().copied().filter(|&choice| ends(choice)).collect();
-        for run in ended.into_iter().filter_map(|choice| self.open.remove(&choice)) {
+        let ended: Vec<bool> = self.open.keys().copied().filter(|&thinks| ends(thinks)).collect();
+        for run in ended.into_iter().filter_map(|thinks| self.open.remove(&thinks)) {
             let spoken = &mut self.runs[run];
             if let Some(segment) = spoken.scan.finish(|texts| ruling.texts(shared, texts, told))? {
                 self.changed |= spoken.decide(segment);
