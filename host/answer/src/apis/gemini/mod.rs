@@ -61,7 +61,7 @@ impl Wire for Gemini {
     }
 
     fn put(&self, into: &mut Assembly, mut piece: Object) -> bool {
-        if !READ.iter().any(|key| piece.contains_key(*key)) {
+        if READ.iter().all(|key| piece.get(*key).is_none_or(Value::is_null)) {
             return true;
         }
         into.came = true;
