@@ -172,6 +172,8 @@ pub(super) const OFFLINE: &[&str] = &[
     "trust --list",
     "detectors list",
     "detectors explain secrets/github-token",
+    "detectors import {cut}",
+    "detectors import {rules}/rules.toml",
     "schema rules",
     "schema config",
     "schema admin",

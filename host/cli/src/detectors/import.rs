@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use regex::Regex;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde::{Deserialize, Serialize};
@@ -75,10 +75,16 @@ struct Detector {
 
 pub(super) fn run(path: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let table: Table = toml::from_str(&text).with_context(|| format!("{} is no TOML", path.display()))?;
-    let file: File = lowered(Value::Table(table))
-        .try_into()
-        .with_context(|| format!("{} is no rule file of gitleaks or betterleaks", path.display()))?;
+    // What is wrong is told without the text that it is wrong in.
+    let table: Table = toml::from_str(&text).map_err(|error| {
+        let before = text.get(..error.span().map_or(0, |at| at.start)).unwrap_or_default();
+        anyhow!("{} is no TOML: line {}", path.display(), before.matches('\n').count() + 1)
+    })?;
+    let is_none =
+        "is no rule file of gitleaks or betterleaks: each of its `[[rules]]` has an `id` and a `regex`";
+    let Ok(file) = lowered(Value::Table(table)).try_into::<File>() else {
+        bail!("{} {is_none}", path.display())
+    };
     if file.rules.is_empty() {
         bail!("{} holds no rule: gitleaks writes `[[rules]]` above each", path.display());
     }
