@@ -16,7 +16,7 @@ use crate::lines::{Field, Lines, Piece, field};
 use crate::reading::parse_mended;
 
 /// Ends a stream of chat completions. Some send it on other streams too.
-const DONE: &[u8] = b"[DONE]";
+pub(crate) const DONE: &[u8] = b"[DONE]";
 
 /// Hears one stream.
 pub struct Hearing {

@@ -39,6 +39,7 @@
 //!
 //! Where things are: `hearing` cuts a stream into events, `reading` reads their JSON strictly, the
 //! `said` of each API names texts and calls, and `account` is the one place that says what is odd.
+//! `respell` stands before them where what is odd in its spelling alone may pass.
 //! `calls` changes an answer that somebody decides about. An API is a module of `apis`.
 
 mod account;
@@ -53,6 +54,7 @@ mod live;
 mod reader;
 mod reading;
 mod reply;
+mod respell;
 mod said;
 mod text;
 mod told;
@@ -67,5 +69,6 @@ pub use live::{LIVE_SIGNATURE, LiveAnswer};
 pub use reader::{Answer, Reader};
 pub use reading::parse;
 pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Usage};
+pub use respell::{Respelling, respelled};
 pub use said::{Added, Arguments, CallSaid, Called, Form, Position, Said, TextKind, TextPlace, Tool};
 pub use text::AnswerText;

@@ -116,7 +116,7 @@ fn line_end(chunk: &[u8]) -> Option<usize> {
 }
 
 /// A line without its ending, and the ending.
-fn split_ending(line: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split_ending(line: &[u8]) -> (&[u8], &[u8]) {
     let ending = line.iter().rev().take(2).take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
     line.split_at(line.len() - ending)
 }

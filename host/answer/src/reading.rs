@@ -258,18 +258,20 @@ impl<'d> Reading<'d> {
     }
 }
 
-/// Whether some clients take one key for another: Go and .NET read without regard to case, and Go folds two letters beyond
-/// ASCII.
+/// Whether some clients take one key for another.
 fn is_twin(own: &str, key: &str) -> bool {
-    if own.is_ascii() {
-        return own.eq_ignore_ascii_case(key);
-    }
-    let folded = own.chars().map(|letter| match letter {
+    if own.is_ascii() { own.eq_ignore_ascii_case(key) } else { folded(own) == key.to_ascii_lowercase() }
+}
+
+/// A key in the letters by which some clients know it: Go and .NET read without regard to case, and Go folds two letters
+/// beyond ASCII.
+pub(crate) fn folded(key: &str) -> String {
+    let fold = |letter| match letter {
         '\u{17f}' => 's',
         '\u{212a}' => 'k',
         other => other.to_ascii_lowercase(),
-    });
-    folded.eq(key.chars().map(|letter| letter.to_ascii_lowercase()))
+    };
+    key.chars().map(fold).collect()
 }
 
 /// A value as it is where nobody reads it differently: of two members with one key the last one counts.

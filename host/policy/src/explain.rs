@@ -13,7 +13,7 @@ use crate::index::PluginIndex;
 use crate::own::PACK;
 use crate::plugin::World;
 use crate::rule::{
-    Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, On, OnDrift, OnError, Pause, Phase, Pin,
+    Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, On, OnDrift, OnError, OnOdd, Pause, Phase, Pin,
     Redact, Restore, Rewrite, Rule, Streaming, Subagents, Urgency,
 };
 use crate::shorten::Shorten;
@@ -198,6 +198,12 @@ fn does(policy: &Policy, rule: &Rule) -> Vec<String> {
                 "acts on answers; of a stream {bytes} bytes stay behind, and a word that has not ended"
             ));
         }
+    }
+    if rule.on_odd == OnOdd::Respell {
+        lines.push(
+            "an answer that clients read differently is spelled anew where its spelling alone is odd"
+                .to_owned(),
+        );
     }
     lines
 }

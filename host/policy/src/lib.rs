@@ -103,8 +103,8 @@ pub use outside::{Outside, Part};
 pub use promote::{PromoteError, Promotion, promotion};
 pub use report::{MAX_WOULD, Note, PhaseTime, PluginTime, Report, RuleReport, Would};
 pub use rule::{
-    DEFAULT_TIMEOUT, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Phase, Published, Restore, Sees,
-    Subagents, Urgency, With,
+    DEFAULT_TIMEOUT, Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Phase, Published, Restore,
+    Sees, Subagents, Urgency, With,
 };
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Route, SAVED_EDITS, STRUCTURE, Verdict};
 
@@ -174,6 +174,8 @@ pub struct OfAnswers {
     pub whole: bool,
     /// Rules read streams while they come: so many bytes of each text stay behind.
     pub look_behind: Option<usize>,
+    /// All of these rules have an answer spelled anew that is odd in its spelling alone.
+    pub respells: bool,
 }
 
 impl Policy {
@@ -407,8 +409,11 @@ impl Policy {
     /// the context does not say may be anything.
     #[must_use]
     pub fn of_answers(&self, context: &Context<'_>) -> Option<OfAnswers> {
-        let mut of = OfAnswers::default();
+        let mut of = OfAnswers { respells: true, ..OfAnswers::default() };
+        let mut is_none = true;
         for rule in self.rules.iter().filter(|rule| rule.on != On::Request && rule.may_apply(context)) {
+            is_none = false;
+            of.respells &= rule.on_odd == OnOdd::Respell;
             match (rule.on, rule.streaming) {
                 (On::Request, _) => continue,
                 (On::ToolCall, _) => of.calls = true,
@@ -418,7 +423,7 @@ impl Policy {
                 }
             }
         }
-        (of != OfAnswers::default()).then_some(of)
+        (!is_none).then_some(of)
     }
 
     /// Returns the id of the first rule that may decide about the answer to a request: about its texts,

@@ -90,6 +90,16 @@ words! {
 }
 
 words! {
+    /// What happens to an answer that clients read in different ways.
+    OnOdd {
+        /// It does not pass.
+        Refuse = "refuse",
+        /// What is odd in its spelling alone is spelled anew, and what is odd then does not pass.
+        Respell = "respell",
+    }
+}
+
+words! {
     /// What happens to a finding that cannot be replaced.
     OnUnredactable {
         /// The request is blocked.
@@ -220,6 +230,8 @@ pub(crate) struct Rule {
     pub(crate) on: On,
     /// How a rule for answers reads a stream; of others it says nothing.
     pub(crate) streaming: Streaming,
+    /// What becomes of an odd answer; of requests it says nothing.
+    pub(crate) on_odd: OnOdd,
     /// Where it was written, for people: `rules.toml:12`.
     pub(crate) origin: String,
     pub(crate) selector: Selector,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{CallError, ToolCall, WholeAnswer};
+use leafgate_answer::{CallError, ReadError, ToolCall, WholeAnswer, respelled};
 use leafgate_policy::answers::{self, NotWritten};
 use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format, NodeId};
@@ -80,6 +80,14 @@ impl Ruling {
             NotWritten::Form | NotWritten::Call(_) => Refusal::internal(error.to_string()),
         });
         self.read_again(&put?).map(Some)
+    }
+
+    /// Reads an answer as it came, or where rules say so and it is odd, as it is spelled anew.
+    pub(super) fn read(&self, came: &Bytes) -> Result<WholeAnswer, ReadError> {
+        WholeAnswer::read(self.answers, came.clone()).or_else(|error| {
+            let spelled = self.of.respells.then(|| respelled(came)).flatten();
+            WholeAnswer::read(self.answers, spelled.ok_or(error)?)
+        })
     }
 
     /// Reads an answer that was changed: what leaves is what is judged further.

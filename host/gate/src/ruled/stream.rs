@@ -10,7 +10,9 @@ use futures_util::stream;
 use http::Response;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
-use leafgate_answer::{Account, CallStream, Heard, Hearing, HeldAnswer, Holding, ReadError, Step};
+use leafgate_answer::{
+    Account, CallStream, Heard, Hearing, HeldAnswer, Holding, ReadError, Respelling, Step,
+};
 use tokio::time::sleep;
 
 use super::texts::Texts;
@@ -32,6 +34,8 @@ struct Judging {
     ruling: Arc<Ruling>,
     progress: Arc<RequestLogProgress>,
     body: Content,
+    /// What spells the stream anew before it is heard, where rules say so.
+    respelling: Option<Respelling>,
     hearing: Hearing,
     /// What has come of the present event.
     event: BytesMut,
@@ -68,6 +72,7 @@ impl Shared {
             ruling: Arc::clone(ruling),
             progress: Arc::clone(progress),
             body: Content::default(),
+            respelling: ruling.of.respells.then(|| Respelling::new(self.limits.answer)),
             hearing: Hearing::new(account, self.limits.answer),
             event: BytesMut::new(),
             calls: Some(CallStream::new(ruling.answers, holding)),
@@ -153,7 +158,10 @@ impl Judging {
     }
 
     /// Takes more of the stream, and returns what goes on.
-    fn take(&mut self, data: Bytes) -> Result<Bytes, Refusal> {
+    fn take(&mut self, mut data: Bytes) -> Result<Bytes, Refusal> {
+        if let Some(respelling) = &mut self.respelling {
+            data = respelling.push(data);
+        }
         let steps = self.hearing.push(data);
         self.steps(steps)
     }
@@ -232,7 +240,9 @@ impl Judging {
 
     /// The upstream's stream has ended.
     fn end(&mut self) -> Result<Bytes, Refusal> {
-        let steps = self.hearing.finish();
+        let rest = self.respelling.as_mut().map(Respelling::finish).unwrap_or_default();
+        let mut steps = self.hearing.push(rest);
+        steps.extend(self.hearing.finish());
         let mut passed = BytesMut::from(self.steps(steps)?);
         self.finish_texts(&mut passed)?;
         let account = self.hearing.account();

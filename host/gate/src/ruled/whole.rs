@@ -68,8 +68,13 @@ impl Shared {
                 return Err(too_large(most));
             }
         }
-        let bytes = bytes.freeze();
-        let answer = WholeAnswer::read(ruling.answers, bytes.clone()).map_err(|error| unreadable(&error))?;
+        let came = bytes.freeze();
+        let answer = ruling.read(&came).map_err(|error| unreadable(&error))?;
+        let bytes = answer.bytes().clone();
+        // What is put for bytes that are no characters is longer.
+        if bytes.len() > came.len() {
+            weight.add(&bytes);
+        }
         weight.reads(answer.values());
         if reservation.cover(weight.total(COPIES)).is_err() {
             return Err(too_large(self.limits.answer));

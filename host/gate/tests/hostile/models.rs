@@ -22,7 +22,8 @@ fn runner() -> TestRunner {
 }
 
 fn no_client_finds_what_was_not_judged(api: Api) {
-    let (rig, recordings) = (Rig::start(&Rules::ALL), recorded(api));
+    let rigs = [false, true].map(|respells| Rig::start(&Rules::ALL, respells));
+    let recordings = recorded(api);
     let tried = runner().run(&prop::collection::vec(any::<u8>(), 8..96), |choices| {
         let choices = [&[0], &choices[..]].concat();
         let mut input = Input::new(&choices);
@@ -30,12 +31,14 @@ fn no_client_finds_what_was_not_judged(api: Api) {
         let (answer, steps) = hostile(api, &rules.words(), &recordings, &mut input);
         let bytes = answer.bytes();
         let cuts = cuts(&mut input, bytes.len());
-        if let Some((client, fault, left)) = rig.fault(rules, api, answer.stream, &bytes, &cuts) {
-            return Err(TestCaseError::fail(format!(
-                "{rules:?}: {client:?} finds {fault}\nsteps: {steps:#?}\nin\n{}\nof\n{}",
-                String::from_utf8_lossy(&left.body),
-                String::from_utf8_lossy(&bytes),
-            )));
+        for (rig, spelled) in rigs.iter().zip(["as it came", "spelled anew"]) {
+            if let Some((client, fault, left)) = rig.fault(rules, api, answer.stream, &bytes, &cuts) {
+                return Err(TestCaseError::fail(format!(
+                    "{rules:?}, {spelled}: {client:?} finds {fault}\nsteps: {steps:#?}\nin\n{}\nof\n{}",
+                    String::from_utf8_lossy(&left.body),
+                    String::from_utf8_lossy(&bytes),
+                )));
+            }
         }
         Ok(())
     });
@@ -69,9 +72,11 @@ fn no_client_of_code_assist_finds_what_was_not_judged() {
 
 #[test]
 fn no_client_finds_what_a_hostile_answer_hides() {
-    let rig = Rig::start(&Rules::ALL);
+    let rigs = [false, true].map(|respells| (respells, Rig::start(&Rules::ALL, respells)));
     let mut faults = Vec::new();
-    for row in table::rows() {
+    for ((respells, rig), row) in
+        rigs.iter().flat_map(|rig| table::rows().into_iter().map(move |row| (rig, row)))
+    {
         let rules: &[Rules] = match row.guards {
             Guarded::Calls => &[Rules::Calls, Rules::Approval],
             Guarded::Texts => &[Rules::Texts, Rules::WholeTexts, Rules::Blocked],
@@ -83,8 +88,9 @@ fn no_client_finds_what_a_hostile_answer_hides() {
         for (rules, cuts) in whole.chain([(rules[0], &everywhere[..])]) {
             if let Some((client, fault, _)) = rig.fault(rules, row.api, row.stream, bytes, cuts) {
                 let pieces = if cuts.is_empty() { "" } else { ", in pieces" };
+                let spelled = if *respells { ", spelled anew" } else { "" };
                 faults.push(format!(
-                    "{} ({}{pieces}) under {rules:?}: {client:?} finds {fault}",
+                    "{} ({}{pieces}{spelled}) under {rules:?}: {client:?} finds {fault}",
                     row.name, row.what
                 ));
             }
@@ -97,8 +103,8 @@ fn no_client_finds_what_a_hostile_answer_hides() {
 fn what_fuzz_targets_check_holds_on_every_recording() {
     for api in Api::ALL {
         for answer in recorded(api) {
-            for rules in 0..Rules::ALL.len() {
-                check(api, &[&answer.bytes()[..], &[0, rules as u8]].concat());
+            for (rules, spelled) in (0..Rules::ALL.len()).flat_map(|rules| [(rules, 0), (rules, 1)]) {
+                check(api, &[&answer.bytes()[..], &[0, rules as u8, spelled]].concat());
             }
         }
     }
@@ -107,8 +113,8 @@ fn what_fuzz_targets_check_holds_on_every_recording() {
 /// What all of the above would pass without: an answer about which all agree leaves as it came.
 #[test]
 fn an_answer_that_all_read_alike_leaves_byte_for_byte() {
-    let rig = Rig::start(&Rules::ALL);
-    for rules in Rules::ALL {
+    let rigs = [false, true].map(|respells| Rig::start(&Rules::ALL, respells));
+    for (rig, rules) in rigs.iter().flat_map(|rig| Rules::ALL.map(|rules| (rig, rules))) {
         let fine = rules.words().fine;
         let text = if rules == Rules::Values { fine.text.0.clone() } else { fine.text.0 + &fine.text.1 };
         for (api, stream) in Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)]) {

@@ -56,8 +56,9 @@ impl Rules {
     pub(crate) const ALL: [Rules; 6] =
         [Rules::Calls, Rules::Approval, Rules::Texts, Rules::WholeTexts, Rules::Blocked, Rules::Values];
 
-    fn file(self) -> String {
-        match self {
+    /// The rules; `respells` says whether those about answers have them spelled anew.
+    fn file(self, respells: bool) -> String {
+        let rules = match self {
             Rules::Calls => Guarded::Calls.rules(),
             Rules::Approval => {
                 "[[rule]]\nid = 'ask'\non = 'tool-call'\nmatch = {}\naction = 'pause'\n".to_owned()
@@ -69,6 +70,10 @@ impl Rules {
                  action = 'block'\nstream = 'buffer'\n"
             ),
             Rules::Values => Guarded::Values.rules(),
+        };
+        match respells {
+            true => rules.replace("\nmatch =", "\non_odd = 'respell'\nmatch ="),
+            false => rules,
         }
     }
 
@@ -190,15 +195,15 @@ struct House {
 }
 
 impl Rig {
-    /// Starts gates with these rules.
-    pub(crate) fn start(rules: &[Rules]) -> Self {
+    /// Starts gates with these rules, which have answers spelled anew if `respells` says so. Rules about requests cannot.
+    pub(crate) fn start(rules: &[Rules], respells: bool) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let next = Next::default();
         let houses = runtime.block_on(async {
             let upstream = upstream(Arc::clone(&next)).await;
             let mut houses = Vec::new();
             for &rules in rules {
-                houses.push(House::open(rules, upstream).await);
+                houses.push(House::open(rules, respells && rules != Rules::Values, upstream).await);
             }
             houses
         });
@@ -248,20 +253,21 @@ impl Rig {
 }
 
 /// Tries an answer that a fuzzer made of a recording; behind its first NUL stands which rules it
-/// meets and where it is cut.
+/// meets, whether these have it spelled anew, and where it is cut.
 ///
 /// # Panics
 /// Where a client finds what was not judged.
 pub(crate) fn check(api: Api, input: &[u8]) {
     thread_local! {
-        static RIG: Rig = Rig::start(&Rules::ALL);
+        static RIGS: [Rig; 2] = [false, true].map(|respells| Rig::start(&Rules::ALL, respells));
     }
     let mut input = Input::new(input);
     let rules = Rules::ALL[input.choose(Rules::ALL.len())];
+    let rig = input.choose(2);
     let stream = !input.body.trim_ascii_start().starts_with(b"{") && !input.body.starts_with(b"[");
     let length = input.body.len();
     let cuts = cuts(&mut input, length);
-    let fault = RIG.with(|rig| rig.fault(rules, api, stream, input.body, &cuts));
+    let fault = RIGS.with(|rigs| rigs[rig].fault(rules, api, stream, input.body, &cuts));
     if let Some((client, fault, left)) = fault {
         panic!("{rules:?}: {client:?} finds {fault} in\n{}", String::from_utf8_lossy(&left.body));
     }
@@ -332,9 +338,9 @@ async fn upstream(next: Next) -> SocketAddr {
 }
 
 impl House {
-    async fn open(rules: Rules, upstream: SocketAddr) -> House {
+    async fn open(rules: Rules, respells: bool, upstream: SocketAddr) -> House {
         let folder = tempfile::tempdir().unwrap();
-        leafgate_harness::rules::write_alone(folder.path(), &rules.file()).unwrap();
+        leafgate_harness::rules::write_alone(folder.path(), &rules.file(respells)).unwrap();
         let policy = Policy::load(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins);
         let policy = policy.unwrap_or_else(|error| panic!("{error}"));
         let mut config = GateConfig::new(format!("http://{upstream}").parse().unwrap());

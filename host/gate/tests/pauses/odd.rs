@@ -3,11 +3,18 @@
 use leafgate_answer::Api;
 use serde_json::{Value, json};
 
-use crate::answering::{ASK, BUFFERED, request};
+use crate::answering::{ASK, BUFFERED, everywhere, model, request, sent};
 use crate::support::{House, LONG, Reply};
 
 /// Reads a stream while it comes.
 const LIVE: &str = "[[rule]]\nid = \"addresses\"\non = \"response\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\n";
+
+/// Refuses what may reach nobody.
+const CALLS: &str =
+    "[[rule]]\nid = \"calls\"\non = \"tool-call\"\nmatch = { tool = \"run_hidden\" }\naction = \"block\"\n";
+
+const OTHER: &str =
+    "[[rule]]\nid = \"other\"\non = \"tool-call\"\nmatch = { tool = \"other\" }\naction = \"block\"\n";
 
 /// What may reach nobody.
 const HIDDEN: &str = "run_hidden";
@@ -83,6 +90,62 @@ async fn what_clients_read_differently_reaches_none() {
             assert!(told.contains("clients may read"), "{api:?} {sent}\n-> {told}");
             assert!(!told.contains(HIDDEN), "{api:?} {sent}\n-> {told}");
         }
+    }
+}
+
+/// A value whose objects have each member twice.
+fn twice(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| {
+                let member = format!("{}:{}", json!(key), twice(value));
+                format!("{member},{member}")
+            };
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
+        }
+        Value::Array(elements) => {
+            format!("[{}]", elements.iter().map(twice).collect::<Vec<_>>().join(","))
+        }
+        value => value.to_string(),
+    }
+}
+
+/// A server that ends its lines with CR, and says each key twice.
+#[tokio::test]
+async fn what_is_odd_in_its_spelling_alone_passes_where_rules_have_it_spelled_anew() {
+    let words = model("I run it", &[("read_file", json!({ "path": "a" }))]);
+    let respell = |rules: &str| rules.replace("\nmatch", "\non_odd = \"respell\"\nmatch");
+    for (api, stream) in everywhere() {
+        let plain = sent(api, stream, &words);
+        let data = |line: &str| match line.split_once("data: ") {
+            Some((_, data)) => {
+                let twice = serde_json::from_str(data).map(|data: Value| twice(&data));
+                format!("data: {}\r", twice.unwrap_or_else(|_| data.to_owned()))
+            }
+            None => format!("{line}\r"),
+        };
+        let odd = match stream {
+            true => plain.lines().map(data).collect(),
+            false => format!("\u{feff}{}", twice(&serde_json::from_str(&plain).unwrap())),
+        };
+        for rules in [CALLS, BUFFERED, LIVE] {
+            let left = told(rules, api, stream, &odd).await;
+            assert!(left.contains("clients may read"), "{api:?} {stream} {rules}\n-> {left}");
+            let left = told(&respell(rules), api, stream, &odd).await;
+            match stream {
+                true => assert_eq!(left, plain, "{api:?} {rules}"),
+                false => assert_eq!(
+                    serde_json::from_str::<Value>(&left).unwrap(),
+                    serde_json::from_str::<Value>(&plain).unwrap()
+                ),
+            }
+            // All rules must say so.
+            let left = told(&(respell(rules) + OTHER), api, stream, &odd).await;
+            assert!(left.contains("clients may read"), "{api:?} {stream} {rules}\n-> {left}");
+        }
+        // What is spelled anew is judged.
+        let left = told(&respell(CALLS), api, stream, &odd.replace("read_file", HIDDEN)).await;
+        assert!(left.contains("did not pass this gate"), "{api:?} {stream}\n-> {left}");
     }
 }
 

@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::compile::Compiler;
 use super::raw::RawRule;
 use crate::rule::{
-    Action, Decide, Edit, On, OnError, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
+    Action, Decide, Edit, On, OnError, OnOdd, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
 };
 
 /// Bytes of a text that stay behind where a rule does not say: longer than what people write with
@@ -55,6 +55,15 @@ impl Compiler<'_, '_> {
             buffers: raw.stream.is_some() || raw.broken.contains("stream"),
             look_behind: look_behind.flatten().unwrap_or(LOOK_BEHIND),
         }
+    }
+
+    /// Reads `on_odd`, whatever else is wrong with the rule.
+    pub(super) fn on_odd(&mut self, on: Option<On>, raw: &RawRule) -> OnOdd {
+        if let Some(written) = raw.on_odd.as_ref().filter(|_| on == Some(On::Request)) {
+            let hint = "it belongs to rules with `on = \"response\"` or `on = \"tool-call\"`";
+            self.complaints.error(written.span(), "`on_odd` means nothing with `on = \"request\"`", hint);
+        }
+        self.optional("on_odd", &raw.on_odd, OnOdd::WORDS, OnOdd::from_word).unwrap_or(OnOdd::Refuse)
     }
 
     fn look_behind(&mut self, written: &Spanned<i64>, buffers: bool) -> Option<usize> {

@@ -112,13 +112,14 @@ impl Compiler<'_, '_> {
         let on = self.on(raw);
         // Each key is read before the rule is given up for any of them.
         let (reason, about) = (self.reason(raw), self.about(raw));
-        let streamed = self.streamed(on, raw);
+        let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
         let (action, mut selector) = (action?, selector?);
         selector.reach = action.reach();
         let rule = Rule {
             id: id?.into(),
             on: on?,
             streaming: Streaming::Buffer,
+            on_odd,
             origin: self.origin(&header),
             selector,
             when,

@@ -65,6 +65,7 @@ pub(crate) struct RawRule {
     pub(crate) on: Option<Spanned<String>>,
     pub(crate) stream: Option<Spanned<String>>,
     pub(crate) look_behind: Option<Spanned<i64>>,
+    pub(crate) on_odd: Option<Spanned<String>>,
     pub(crate) mode: Option<Spanned<String>>,
     pub(crate) reason: Option<Spanned<String>>,
     pub(crate) severity: Option<Spanned<String>>,

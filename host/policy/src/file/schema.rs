@@ -9,7 +9,8 @@ use super::assemble::PROMPTS;
 use super::compile::{ACTIONS, PROTECTED_FROM};
 use super::raw::REQUIRE_SIGNED;
 use crate::rule::{
-    Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents, Urgency, With,
+    Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents,
+    Urgency, With,
 };
 
 /// The reference of rule files, as people read it.
@@ -81,6 +82,7 @@ const RULE: &[Key] = &[
     ("on", Word(On::WORDS)),
     ("stream", Word(&["buffer"])),
     ("look_behind", Number),
+    ("on_odd", Word(OnOdd::WORDS)),
     ("mode", Word(Mode::WORDS)),
     ("reason", Text),
     ("severity", Word(Urgency::WORDS)),

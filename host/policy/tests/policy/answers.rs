@@ -49,7 +49,7 @@ fn a_rule_is_asked_about_its_own_matter_alone() {
     assert!(!left.contains(EMAIL) && left.contains("prod"), "{left}");
     assert_eq!(
         policy.of_answers(&Context::default()),
-        Some(OfAnswers { calls: true, whole: false, look_behind: Some(256) })
+        Some(OfAnswers { calls: true, whole: false, look_behind: Some(256), respells: false })
     );
 }
 
@@ -123,6 +123,14 @@ fn what_makes_no_sense_about_an_answer_does_not_load() {
             rule("tool-call", "match = {}\naction = 'block'\nlook_behind = 64"),
             "`look_behind` means nothing with `on = \"tool-call\"`",
         ),
+        (
+            rule("request", "match = {}\naction = 'block'\non_odd = 'respell'"),
+            "`on_odd` means nothing with `on = \"request\"`",
+        ),
+        (
+            rule("tool-call", "match = {}\naction = 'block'\non_odd = 'mend'"),
+            "`mend` is no value of `on_odd`",
+        ),
         (rule("answer", "match = {}\naction = 'block'"), "`answer` is no value of `on`"),
         (
             rule("response", "match = {}\naction = 'redact'\ndetect = ['pii/email']\nlook_behind = 4"),
@@ -152,7 +160,7 @@ fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
         let buffered = policy(&rule("response", &format!("{needs}\nstream = 'buffer'")));
         assert_eq!(
             buffered.of_answers(&Context::default()),
-            Some(OfAnswers { calls: false, whole: true, look_behind: None })
+            Some(OfAnswers { calls: false, whole: true, look_behind: None, respells: false })
         );
     }
     for runs in [
@@ -164,6 +172,25 @@ fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
         let policy = policy(&rule("response", &runs));
         assert_eq!(policy.of_answers(&Context::default()).unwrap().look_behind, Some(256), "{runs}");
     }
+}
+
+#[test]
+fn answers_are_spelled_anew_where_every_rule_about_them_says_so() {
+    let (on, respell) = ("match = { model = 'm' }\naction = 'block'", "\non_odd = 'respell'");
+    let calls = rule("tool-call", &format!("{on}{respell}"));
+    let texts = |odd: &str| rule("response", &format!("{on}\nstream = 'buffer'{odd}")).replace("'a'", "'b'");
+    let respells = |rules: &str, model| {
+        let context = Context { model: Some(model), ..Context::default() };
+        policy(rules).of_answers(&context).map(|of| of.respells)
+    };
+    assert_eq!(respells(&calls, "m"), Some(true));
+    assert_eq!(respells(&(calls.clone() + &texts(respell)), "m"), Some(true));
+    assert_eq!(respells(&(calls.clone() + &texts("")), "m"), Some(false));
+    assert_eq!(respells(&(calls.clone() + &texts("\non_odd = 'refuse'")), "m"), Some(false));
+    assert_eq!(respells(&(calls.clone() + &texts("").replace("'m'", "'n'")), "m"), Some(true));
+    assert_eq!(respells(&calls, "n"), None);
+    let told = policy(&calls).explain().to_string();
+    assert!(told.contains("spelled anew where its spelling alone is odd"), "{told}");
 }
 
 #[test]
