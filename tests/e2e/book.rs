@@ -165,7 +165,8 @@ impl Reader {
     fn new() -> Reader {
         let home = tempfile::tempdir().unwrap();
         let data = home.path().join(".local/share/leafgate");
-        let gate = Gate::start_in(&data, &["--upstream", "echo:"]).unwrap();
+        // Its log has both requests by the time that they are answered.
+        let gate = Gate::start_in(&data, &["--upstream", "echo:", "--log-required"]).unwrap();
         let turn = |role: &str, text: &str| json!({ "role": role, "content": text });
         let asked = turn("user", &format!("deploy with {}", plant::github(3)));
         let later = json!([asked, turn("assistant", "Done."), turn("user", "And now?")]);
