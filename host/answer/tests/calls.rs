@@ -315,3 +315,13 @@ fn a_choice_beyond_those_that_are_kept_is_unclear() {
     let event = json!({ "choices": [{ "index": 100_000, "delta": { "tool_calls": [call] } }] });
     assert!(matches!(hold(Api::Chat, format!("data: {event}\n\n").as_bytes()), Err(ReadError::Unclear)));
 }
+
+#[test]
+fn probabilities_within_probabilities_are_left_out_once() {
+    let answer = |probabilities: Value| {
+        let said = json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": "Hi" }, "logprobs": probabilities }] });
+        WholeAnswer::read(Api::Chat, said.to_string().into()).unwrap().values()
+    };
+    let nested = json!({ "logprobs": { "logprobs": vec![1; 100] } });
+    assert_eq!(answer(nested), answer(json!({ "content": [1] })));
+}

@@ -93,9 +93,14 @@ impl WholeAnswer {
     /// Returns how many values that has.
     #[must_use]
     pub fn values(&self) -> usize {
-        let all = (0..self.document.node_count()).map(NodeId::from_index);
-        let left_out = all.filter(|&node| edit::is_probabilities(self.api, &self.document, node));
-        self.document.node_count() - left_out.map(|node| self.document.subtree(node).len()).sum::<usize>()
+        let (mut values, mut next) = (0, 0);
+        while next < self.document.node_count() {
+            let node = NodeId::from_index(next);
+            let is_left_out = edit::is_probabilities(self.api, &self.document, node);
+            values += usize::from(!is_left_out);
+            next = if is_left_out { self.document.subtree(node).end } else { next + 1 };
+        }
+        values
     }
 
     /// Returns the answer with other texts at some places, and with these calls in the place of its own. The
