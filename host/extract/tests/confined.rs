@@ -72,7 +72,7 @@ fn other_side_tries_to_open() {
     std::mem::forget(listener);
     confine().unwrap();
     assert!(File::open(&own).is_err(), "a file");
-    assert!(File::create("/tmp/leafgate-confined").is_err(), "a new file");
+    assert!(File::create(std::env::temp_dir().join("leafgate-confined")).is_err(), "a new file");
     assert!(TcpStream::connect(address).is_err(), "a connection");
     assert!(TcpListener::bind("127.0.0.1:0").is_err(), "a listener");
     assert!(UdpSocket::bind("127.0.0.1:0").is_err(), "a socket for UDP");

@@ -191,28 +191,24 @@ fn payload(text: &str) -> Option<&str> {
 /// Returns all that a text spells in base64, bare or in a data URL; `None` where it says anything besides.
 pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
     let signs = payload(text)?.trim_end().bytes().filter(|byte| !matches!(byte, b'\r' | b'\n'));
-    let signs: Vec<u8> = signs
-        .map(|byte| match byte {
-            b'-' => b'+',
-            b'_' => b'/',
-            byte => byte,
-        })
-        .collect();
-    BASE64.decode(signs).ok()
+    BASE64.decode(standard(signs)).ok()
+}
+
+/// Returns signs of either alphabet of base64 (RFC 4648, 4 and 5) in the first one.
+fn standard(signs: impl Iterator<Item = u8>) -> Vec<u8> {
+    let in_first = |sign| match sign {
+        b'-' => b'+',
+        b'_' => b'/',
+        sign => sign,
+    };
+    signs.map(in_first).collect()
 }
 
 /// Returns what a text in base64 spells at its beginning; `None` where it is none.
 pub(crate) fn head(payload: &str) -> Option<Vec<u8>> {
     const LEAST: usize = 16;
     let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-    let signs = payload.bytes().take(HEAD).take_while(is_sign);
-    let signs: Vec<u8> = signs
-        .map(|byte| match byte {
-            b'-' => b'+',
-            b'_' => b'/',
-            byte => byte,
-        })
-        .collect();
+    let signs = standard(payload.bytes().take(HEAD).take_while(is_sign));
     (signs.len() >= LEAST).then(|| BASE64.decode(&signs[..signs.len() & !3]).ok()).flatten()
 }
 
