@@ -26,23 +26,25 @@
 //!
 //! What it promises:
 //!
-//! - **One reading.** All texts and calls are those that an [`Account`] hears. A stream is put together to the
-//!   JSON answer that it stands for, and a reply is read from that alone. So a stream and the answer that it replays
-//!   give one reply, and the deltas of a stream add up to its texts and calls.
+//! - **One reading.** All texts and calls are those that an [`Account`] hears, once for all: who decides, who restores and
+//!   who keeps get what it heard. [`Gathering`] puts a stream together to the JSON answer that it stands for, and a reply
+//!   is read from that alone. So a stream and the answer that it replays give one reply, and the deltas of a stream add up
+//!   to its texts and calls.
 //! - **Bounded.** [`AnswerLimits`] bound what a reader keeps; beyond them it is an error.
 //! - **Tolerant.** Unknown events, parts and members say nothing, and what is odd is said to be so. Only what is no
 //!   answer at all is an error.
 //! - Errors and `Debug` hold places and fixed words, never a text of the answer.
 //!
-//! What it must not do: I/O, wait, change what goes to the client. It reads a copy. It knows neither
-//! requests nor HTTP.
+//! What it must not do: I/O, wait, change what goes to the client. It knows neither requests nor HTTP.
 //!
 //! Where things are: `hearing` cuts a stream into events, `reading` reads their JSON strictly, the
 //! `said` of each API names texts and calls, and `account` is the one place that says what is odd.
 //! `respell` stands before them where what is odd in its spelling alone may pass.
-//! `calls` changes an answer that somebody decides about. An API is a module of `apis`.
+//! `answer` is one that is there as a whole, and `calls` changes one that somebody decides about. An API is a module of
+//! `apis`.
 
 mod account;
+mod answer;
 mod apis;
 mod beside;
 mod calls;
@@ -60,13 +62,14 @@ mod text;
 mod told;
 
 pub use account::{Account, Heard};
+pub use answer::{Answer, RunKind, TextRun};
 pub use apis::{Api, Event};
-pub use calls::{CallError, CallStream, HeldAnswer, Holding, ToolCall, WholeAnswer};
+pub use calls::{CallError, Gathered, Gathering, Holding, ToolCall};
 pub use hearing::{Hearing, Step};
 pub use limits::{AnswerLimits, ReadError};
 pub use lines::{Field, Lines, Piece, field, with_data};
 pub use live::{LIVE_SIGNATURE, LiveAnswer};
-pub use reader::{Answer, Reader};
+pub use reader::Reader;
 pub use reading::parse;
 pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Usage};
 pub use respell::{Respelling, respelled};

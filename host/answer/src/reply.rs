@@ -120,6 +120,22 @@ pub enum Delta {
     },
 }
 
+impl Delta {
+    /// Returns how many bytes of text it has.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "none is empty")]
+    pub fn len(&self) -> usize {
+        match self {
+            Delta::Reasoning(text) | Delta::Content(text) | Delta::Arguments { text, .. } => {
+                text.expose().len()
+            }
+            Delta::Call(call) => {
+                [&call.id, &call.name, &call.arguments].map(|text| text.expose().len()).iter().sum()
+            }
+        }
+    }
+}
+
 impl Reply {
     /// Adds a step.
     pub fn add(&mut self, delta: &Delta) {

@@ -1,12 +1,12 @@
 //! Spells canonically what is odd in its spelling alone, in front of those who read strictly.
 //!
 //! What is dropped says nothing, or says again the same: members with one key and one value, members whose key differs
-//! in case and whose value is equal or empty, an empty variant beside the one that counts, byte order marks, blanks and
-//! comments around what all clients read. What contradicts stays as it came, and whoever reads strictly refuses it. So
-//! nothing here has to be trusted: what is judged is what comes out.
+//! in case and whose value is equal or empty, an empty variant beside the one that counts, the name of a call that later
+//! chunks repeat, byte order marks, blanks and comments around what all clients read. What contradicts stays as it came,
+//! and whoever reads strictly refuses it. So nothing here has to be trusted: what is judged is what comes out.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use leafgate_tree::{NodeId, ParseErrorKind};
@@ -22,10 +22,16 @@ const VARIANTS: [[&str; 2]; 2] = [["function", "custom"], ["functionCall", "func
 /// Members below which the keys are no API's: two that differ in case are two.
 const FREE: [&str; 6] = ["args", "arguments", "input", "metadata", "parameters", "schema"];
 
+/// So many calls are known by their names.
+const MOST_CALLS: usize = 512;
+
+/// The names of calls that a stream has begun, by the indexes of their choice and their own.
+type Names = BTreeMap<(usize, usize), String>;
+
 /// Spells an answer that came whole; `None` for what is no JSON.
 #[must_use]
 pub fn respelled(answer: &[u8]) -> Option<Bytes> {
-    spelled(answer).ok()
+    spelled(answer, &mut Names::new()).ok()
 }
 
 /// Spells an event stream while it comes, line by line: each ends with LF, and each event has its data in one.
@@ -37,13 +43,14 @@ pub struct Respelling {
     data: Option<BytesMut>,
     /// Lines of data since the last empty line.
     data_lines: usize,
+    names: Names,
 }
 
 impl Respelling {
     /// Begins to spell a stream. What is longer than this, a line or the data of an event, stays as it came.
     #[must_use]
     pub fn new(longest: usize) -> Self {
-        Respelling { lines: Lines::new(longest), longest, data: None, data_lines: 0 }
+        Respelling { lines: Lines::new(longest), longest, data: None, data_lines: 0, names: Names::new() }
     }
 
     /// Takes the next bytes of the stream, and returns the lines that are complete.
@@ -102,7 +109,7 @@ impl Respelling {
         match bare(data).trim_ascii_end() {
             b"" => return put(out, b"data:", b""),
             DONE => put(out, b"data: ", DONE),
-            said => match spelled(said) {
+            said => match spelled(said, &mut self.names) {
                 Ok(json) => put(out, b"data: ", &json),
                 Err(ParseErrorKind::Truncated) => return self.data = Some(BytesMut::from(data)),
                 Err(_) => put(out, b"data: ", data),
@@ -115,7 +122,7 @@ impl Respelling {
     fn flush(&mut self, out: &mut BytesMut) {
         let Some(data) = self.data.take() else { return };
         self.data_lines += 1;
-        match spelled(&data) {
+        match spelled(&data, &mut self.names) {
             Ok(json) if data.len() <= self.longest => put(out, b"data: ", &json),
             _ => data[..].split(|&byte| byte == b'\n').for_each(|line| put(out, b"data: ", line)),
         }
@@ -137,18 +144,46 @@ fn bare(text: &[u8]) -> &[u8] {
 
 /// JSON in its canonical spelling, on one line: as it came where nothing in it is odd. Bytes that are no characters become
 /// U+FFFD.
-fn spelled(json: &[u8]) -> Result<Bytes, ParseErrorKind> {
+fn spelled(json: &[u8], names: &mut Names) -> Result<Bytes, ParseErrorKind> {
     let json = Bytes::copy_from_slice(bare(json).trim_ascii_end());
     let (document, is_mended) = parse_mended(json.clone()).map_err(|error| error.kind())?;
-    let mut written = Written { reading: Reading::new(&document), out: String::new(), has_dropped: false };
+    let reading = Reading::new(&document);
+    let repeated = repeated_names(&reading, names);
+    let mut written = Written { reading, repeated, out: String::new(), has_dropped: false };
     written.value(written.reading.root(), false);
     let is_written =
         is_mended || written.has_dropped || json.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
     Ok(if is_written { written.out.into() } else { json })
 }
 
+/// The names of calls in a chunk of a completion that say again what an earlier one said. Clients that join names in pieces
+/// read another one than those that take the first or the last.
+fn repeated_names(chunk: &Reading<'_>, names: &mut Names) -> BTreeSet<NodeId> {
+    let mut repeated = BTreeSet::new();
+    for (place, choice) in chunk.elements(chunk.root(), "choices").into_iter().enumerate() {
+        let number = chunk.index(choice, "index").unwrap_or(place);
+        let calls = chunk.present(choice, "delta").map(|delta| chunk.elements(delta, "tool_calls"));
+        for call in calls.unwrap_or_default() {
+            let name = chunk
+                .either(call, VARIANTS[0])
+                .and_then(|called| chunk.name(called, "name"))
+                .and_then(|leaf| Some((leaf, chunk.leaf_text(leaf)?)));
+            let (Some(index), Some((leaf, name))) = (chunk.index(call, "index"), name) else { continue };
+            match names.get(&(number, index)) {
+                Some(own) if *own == name => drop(repeated.insert(leaf)),
+                Some(_) => {}
+                None if names.len() < MOST_CALLS => drop(names.insert((number, index), name)),
+                None => {}
+            }
+        }
+    }
+    repeated
+}
+
 struct Written<'d> {
     reading: Reading<'d>,
+    /// Members that are left out.
+    repeated: BTreeSet<NodeId>,
     out: String,
     has_dropped: bool,
 }
@@ -186,6 +221,10 @@ impl<'d> Written<'d> {
     fn members(&mut self, object: NodeId, is_free: bool) -> Vec<(Cow<'d, str>, NodeId)> {
         let (mut kept, mut places): (Vec<(Cow<'d, str>, NodeId)>, _) = (Vec::new(), BTreeMap::new());
         for (key, node) in self.reading.members(object) {
+            if self.repeated.contains(&node) {
+                self.has_dropped = true;
+                continue;
+            }
             let name = if is_free { key.to_string() } else { folded(&key) };
             let place = *places.entry(name).or_insert(kept.len());
             let counts = kept.get(place).map(|(own, first)| self.counts((own, *first), (&key, node)));
@@ -306,6 +345,25 @@ mod tests {
         }
         let long = format!("data: {{\ndata: \"{}\ndata: {}\n\n", "a".repeat(150), "b".repeat(150));
         assert_eq!(stream(long.as_bytes(), &[]), long);
+    }
+
+    /// Older servers repeat name and id in each chunk.
+    #[test]
+    fn a_call_is_named_once() {
+        let chunk = |choice: usize, index: usize, function: &str| {
+            format!(
+                "data: {{\"choices\":[{{\"index\":{choice},\"delta\":{{\"tool_calls\":[{{\"index\":{index},\"function\":\
+                 {function}}}]}}}}]}}\n\n"
+            )
+        };
+        let first = chunk(0, 0, r#"{"name":"f","arguments":""}"#);
+        let again = chunk(0, 0, r#"{"name":"f","arguments":"{}"}"#);
+        let more = chunk(0, 0, r#"{"arguments":"{}"}"#);
+        let others = chunk(0, 1, r#"{"name":"f"}"#) + &chunk(1, 0, r#"{"name":"f"}"#);
+        let other = chunk(0, 0, r#"{"name":"g"}"#);
+        let came = format!("{first}{again}{others}{other}{again}");
+        assert_eq!(stream(came.as_bytes(), &[40, 200]), format!("{first}{more}{others}{other}{more}"));
+        assert_eq!(stream((first.clone() + &more).as_bytes(), &[]), first + &more, "nothing is spelled anew");
     }
 
     #[test]

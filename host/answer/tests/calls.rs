@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use leafgate_answer::{
-    Account, Answer, AnswerLimits, Api, CallError, CallStream, Finish, Hearing, HeldAnswer, Holding,
-    ReadError, Reader, Reply, Step, ToolCall, WholeAnswer,
+    Account, Answer, AnswerLimits, Api, CallError, Finish, Gathered, Gathering, Hearing, Holding, ReadError,
+    Reader, Reply, RunKind, Step, TextRun, ToolCall,
 };
 use leafgate_harness::recordings;
 use serde_json::{Value, json};
@@ -19,30 +19,37 @@ const FOLDERS: [(&str, Api); 6] = [
 ];
 
 /// What went on of a stream event by event, which events waited, and all of those.
-type Held = (Vec<u8>, Vec<bool>, Option<HeldAnswer>);
+type Held = (Vec<u8>, Vec<bool>, Option<Gathered>);
 
 fn held_as(api: Api, stream: &[u8], holding: Holding) -> Result<Held, ReadError> {
     let mut hearing = Hearing::new(Account::new(api, false), usize::MAX);
-    let mut calls = CallStream::new(api, holding);
+    let mut calls = Gathering::new(api, Some(holding));
     let (mut passed, mut waits, mut event) = (Vec::new(), Vec::new(), Vec::new());
     let mut steps = hearing.push(stream.to_vec().into());
     steps.extend(hearing.finish());
     for (bytes, step) in steps {
         event.extend(bytes);
+        drop(calls.take(&step, hearing.account()));
         match step {
             Step::Within => continue,
-            Step::Event(heard) | Step::End(Some(heard)) => waits.push(calls.take(&heard, hearing.account())?),
-            Step::Odd => return Err(ReadError::Unclear),
-            Step::Feed | Step::Comment | Step::End(None) | Step::Done => {}
+            Step::Event(_) | Step::End(Some(_)) => waits.push(calls.holds()),
+            Step::Feed | Step::Comment | Step::End(None) | Step::Done | Step::Odd => {}
+        }
+        if calls.is_odd() {
+            return Err(ReadError::Unclear);
         }
         let event = std::mem::take(&mut event);
         passed.extend(if calls.holds() { Vec::new() } else { event });
     }
-    Ok((passed, waits, calls.finish(hearing.account())?))
+    let held = calls.holds().then(|| calls.finish(hearing.account())).transpose()?;
+    if held.as_ref().is_some_and(|held| held.answer.is_odd) {
+        return Err(ReadError::Unclear);
+    }
+    Ok((passed, waits, held))
 }
 
 /// What went on of a stream, and what waited.
-fn hold(api: Api, stream: &[u8]) -> Result<(Vec<u8>, Option<HeldAnswer>), ReadError> {
+fn hold(api: Api, stream: &[u8]) -> Result<(Vec<u8>, Option<Gathered>), ReadError> {
     held_as(api, stream, Holding::Calls).map(|(passed, _, held)| (passed, held))
 }
 
@@ -53,7 +60,7 @@ fn read(api: Api, stream: &[u8]) -> Answer {
 }
 
 /// What a client reads of a stream whose held part was changed.
-fn client(api: Api, passed: &[u8], held: &HeldAnswer, changed: &Value) -> Answer {
+fn client(api: Api, passed: &[u8], held: &Gathered, changed: &Value) -> Answer {
     let mut stream = passed.to_vec();
     for event in held.rest(changed).unwrap() {
         stream.extend(event.to_string().into_bytes());
@@ -81,8 +88,12 @@ fn whole(api: Api) -> Value {
     api.write(&reply(), &head)
 }
 
-fn answer(api: Api, whole: &Value) -> WholeAnswer {
-    WholeAnswer::read(api, whole.to_string().into()).unwrap()
+fn answer(api: Api, whole: &Value) -> Answer {
+    Answer::read(api, whole.to_string().into()).and_then(Answer::sound).unwrap()
+}
+
+fn calls_of(api: Api, whole: &Value) -> Vec<ToolCall> {
+    answer(api, whole).calls().to_vec()
 }
 
 fn stream_of(api: Api, whole: &Value) -> Vec<u8> {
@@ -103,21 +114,21 @@ fn every_recorded_stream_passes_up_to_its_first_call_and_is_whole_again_with_the
             assert!(file.body.starts_with(&passed), "{}", file.name);
             let Some(held) = held else {
                 assert_eq!(passed, file.body, "{}", file.name);
-                assert!(api.tool_calls(full.json()).is_empty(), "{}", file.name);
+                assert!(full.calls().is_empty(), "{}", file.name);
                 passed_streams += 1;
                 continue;
             };
             held_streams += 1;
             assert!(read_calls(api, &passed).is_empty(), "{}: a call passed", file.name);
-            assert_eq!(&held.answer.json(), full.json(), "{}", file.name);
+            assert_eq!(held.answer.json(), full.json(), "{}", file.name);
             // Unchanged, in a form of our own.
             let again = client(api, &passed, &held, &held.answer.json());
             assert_eq!(again.reply.content, full.reply.content, "{}", file.name);
-            assert_eq!(api.tool_calls(again.json()), api.tool_calls(full.json()), "{}", file.name);
+            assert_eq!(again.calls(), full.calls(), "{}", file.name);
             // Refused: what was said before stays, then come our words, and the turn is over.
             let refused = held.answer.refused(&vec![true; held.answer.calls().len()], "No, thank you.");
             let refused = client(api, &passed, &held, &refused);
-            assert!(api.tool_calls(refused.json()).is_empty(), "{}", file.name);
+            assert!(refused.calls().is_empty(), "{}", file.name);
             assert!(refused.reply.content.expose().ends_with("No, thank you."), "{}", file.name);
             assert_eq!(refused.reply.finish, Some(Finish::Stop), "{}", file.name);
         }
@@ -129,22 +140,21 @@ fn every_recorded_stream_passes_up_to_its_first_call_and_is_whole_again_with_the
 fn read_calls(api: Api, stream: &[u8]) -> Vec<ToolCall> {
     let mut reader = Reader::stream(api, AnswerLimits::default());
     reader.push(stream).unwrap();
-    reader.finish().map(|answer| api.tool_calls(answer.json())).unwrap_or_default()
+    reader.finish().map(|answer| answer.calls().to_vec()).unwrap_or_default()
 }
 
 #[test]
 fn arguments_are_changed_in_every_api_whole_and_as_a_stream() {
     for api in Api::ALL {
         let whole = whole(api);
-        let mut calls = api.tool_calls(&whole);
+        let mut calls = calls_of(api, &whole);
         assert_eq!(calls.len(), 2, "{api:?}");
         calls[1].arguments = r#"{"path":"c.md"}"#.into();
         let changed = answer(api, &whole).changed(&[], &calls).unwrap();
         let (passed, held) = hold(api, &stream_of(api, &whole)).unwrap();
         let said = client(api, &passed, &held.unwrap(), &changed);
-        for json in [&changed, said.json()] {
-            let paths: Vec<Value> = api
-                .tool_calls(json)
+        for calls in [calls_of(api, &changed), said.calls().to_vec()] {
+            let paths: Vec<Value> = calls
                 .iter()
                 .map(|call| serde_json::from_str::<Value>(call.arguments.expose()).unwrap()["path"].clone())
                 .collect();
@@ -159,7 +169,7 @@ fn arguments_are_changed_in_every_api_whole_and_as_a_stream() {
 fn what_is_no_call_of_the_answer_is_not_written() {
     for api in Api::ALL {
         let before = whole(api);
-        let calls = api.tool_calls(&before);
+        let calls = calls_of(api, &before);
         let answer = answer(api, &before);
         let mut no_json = calls.clone();
         no_json[0].arguments = "rm -rf".into();
@@ -186,16 +196,16 @@ fn calls_of_every_choice_and_of_every_kind_of_client_tool_are_calls() {
         { "index": 0, "message": { "content": "a" } },
         { "index": 1, "message": { "tool_calls": [{ "id": "x", "function": { "name": "rm", "arguments": "{}" } }] } },
     ]});
-    assert_eq!(Api::Chat.tool_calls(&second)[0].name.expose(), "rm");
+    assert_eq!(calls_of(Api::Chat, &second)[0].name.expose(), "rm");
     let old = json!({ "choices": [{ "message": { "function_call": { "name": "rm", "arguments": "{}" } } }] });
-    assert_eq!(Api::Chat.tool_calls(&old)[0].name.expose(), "rm");
+    assert_eq!(calls_of(Api::Chat, &old)[0].name.expose(), "rm");
     let items = json!({ "output": [
         { "type": "web_search_call", "id": "w" },
         { "type": "local_shell_call", "call_id": "l", "action": { "command": ["ls"] } },
         { "type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": "*** Begin" },
         { "type": "teleport_call", "call_id": "t", "to": "there" },
     ]});
-    let calls = Api::Responses.tool_calls(&items);
+    let calls = calls_of(Api::Responses, &items);
     let names: Vec<&str> = calls.iter().map(|call| call.name.expose()).collect();
     assert_eq!(names, ["local_shell_call", "apply_patch", "unknown-tool"]);
     assert_eq!(calls.iter().map(|call| call.is_json).collect::<Vec<_>>(), [true, false, true]);
@@ -208,13 +218,14 @@ fn a_stream_that_waits_from_its_beginning_is_told_anew() {
         let (passed, waits, held) = held_as(api, &stream_of(api, &whole), Holding::All).unwrap();
         assert!(passed.is_empty() && waits.iter().all(|waits| *waits));
         let held = held.unwrap();
-        let texts = held.texts();
-        assert_eq!(texts.concat().len(), 1, "{api:?}");
-        let other = [(texts[0][0], "Something else".to_owned())];
+        let texts = held.texts(|_| String::new());
+        let [TextRun { kind: RunKind::Said, texts, .. }] = &texts[..] else { panic!("{api:?} {texts:?}") };
+        let [(leaf, 0)] = texts[..] else { panic!("{api:?} {texts:?}") };
+        let other = [(leaf, "Something else".to_owned())];
         let changed = held.answer.changed(&other, held.answer.calls()).unwrap();
         let said = client(api, b"", &held, &changed);
         assert_eq!(said.reply.content.expose(), "Something else", "{api:?}");
-        assert_eq!(api.tool_calls(said.json()).len(), 2, "{api:?}");
+        assert_eq!(said.calls().len(), 2, "{api:?}");
     }
 }
 
@@ -226,7 +237,7 @@ fn some_calls_are_refused_and_the_others_stay() {
         let (passed, held) = hold(api, &stream).unwrap();
         let held = held.unwrap();
         for refused in [[true, false], [false, true]] {
-            let calls = api.tool_calls(&whole(api));
+            let calls = calls_of(api, &whole(api));
             let changed = held.answer.refused(&refused, "No, thank you.");
             let left: Vec<ToolCall> = calls
                 .into_iter()
@@ -234,9 +245,9 @@ fn some_calls_are_refused_and_the_others_stay() {
                 .filter(|(_, refused)| !refused)
                 .map(|(call, _)| call)
                 .collect();
-            assert_eq!(api.tool_calls(&changed), left, "{api:?} {refused:?}");
+            assert_eq!(calls_of(api, &changed), left, "{api:?} {refused:?}");
             let answer = client(api, &passed, &held, &changed);
-            assert_eq!(api.tool_calls(answer.json()), left, "{api:?} {refused:?}");
+            assert_eq!(answer.calls(), left, "{api:?} {refused:?}");
             let said = answer.reply.content.expose();
             assert!(said.starts_with("I look into it") && said.contains("No, thank you."), "{api:?}: {said}");
             assert_eq!(answer.reply.finish, Some(Finish::Calls), "{api:?}");
@@ -320,7 +331,7 @@ fn a_choice_beyond_those_that_are_kept_is_unclear() {
 fn probabilities_within_probabilities_are_left_out_once() {
     let answer = |probabilities: Value| {
         let said = json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": "Hi" }, "logprobs": probabilities }] });
-        WholeAnswer::read(Api::Chat, said.to_string().into()).unwrap().values()
+        Answer::read(Api::Chat, said.to_string().into()).unwrap().values()
     };
     let nested = json!({ "logprobs": { "logprobs": vec![1; 100] } });
     assert_eq!(answer(nested), answer(json!({ "content": [1] })));

@@ -4,29 +4,20 @@
 
 use std::time::{Duration, Instant};
 
-use leafgate_answer::{Account, Api, CallStream, Hearing, Holding, ReadError, Step, ToolCall, WholeAnswer};
+use leafgate_answer::{Answer, AnswerLimits, Api, ReadError, Reader, ToolCall};
 use serde_json::{Value, json};
 
 /// The calls of a whole answer, as they are judged.
 fn whole(api: Api, body: &str) -> Result<Vec<ToolCall>, ReadError> {
-    WholeAnswer::read(api, body.to_owned().into()).map(|answer| answer.calls().to_vec())
+    let answer = Answer::read(api, body.to_owned().into()).and_then(Answer::sound);
+    answer.map(|answer| answer.calls().to_vec())
 }
 
 /// The calls of a stream, as they are judged.
 fn stream(api: Api, body: &str) -> Result<Vec<ToolCall>, ReadError> {
-    let mut hearing = Hearing::new(Account::new(api, false), usize::MAX);
-    let mut calls = CallStream::new(api, Holding::Calls);
-    let mut steps = hearing.push(body.to_owned().into());
-    steps.extend(hearing.finish());
-    for (_, step) in steps {
-        match step {
-            Step::Event(heard) | Step::End(Some(heard)) => drop(calls.take(&heard, hearing.account())?),
-            Step::Odd => return Err(ReadError::Unclear),
-            Step::Feed | Step::Comment | Step::Within | Step::End(None) | Step::Done => {}
-        }
-    }
-    let held = calls.finish(hearing.account())?;
-    Ok(held.map(|held| held.answer.calls().to_vec()).unwrap_or_default())
+    let mut reader = Reader::stream(api, AnswerLimits { bytes: usize::MAX, values: usize::MAX });
+    reader.push(body.as_bytes())?;
+    reader.finish().and_then(Answer::sound).map(|answer| answer.calls().to_vec())
 }
 
 /// Events as servers send them: with their type as their name, where they have one.
@@ -479,7 +470,7 @@ fn the_calls_of_many_choices_are_refused_in_one_pass() {
     let choice =
         |at: usize| json!({ "index": at, "message": { "tool_calls": calls }, "finish_reason": "tool_calls" });
     let choices: Vec<Value> = (0..30_000).map(choice).collect();
-    let answer = WholeAnswer::read(Api::Chat, json!({ "choices": choices }).to_string().into()).unwrap();
+    let answer = Answer::read(Api::Chat, json!({ "choices": choices }).to_string().into()).unwrap();
     let refused: Vec<bool> = (0..30_000).map(|at| at % 2 == 0).collect();
     let begun = Instant::now();
     let left = answer.refused(&refused, "no");

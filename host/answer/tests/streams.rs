@@ -298,7 +298,7 @@ fn a_turn_keeps_what_the_provider_signed() {
     let answer = whole(Api::Messages, &json!({ "id": "m", "content": content, "stop_reason": "tool_use" }));
     assert_eq!(answer.turn(), [json!({ "role": "assistant", "content": content })]);
     let text: String =
-        Api::Messages.events(answer.json(), false).unwrap().iter().map(ToString::to_string).collect();
+        Api::Messages.events(&answer.json(), false).unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(stream(Api::Messages, &text).turn(), answer.turn());
 }
 
@@ -356,7 +356,7 @@ fn reasoning_in_many_parts_keeps_its_paragraphs() {
     let answer = whole(Api::Responses, &json!({ "id": "x", "status": "completed", "output": [item] }));
     assert_eq!(answer.reply.reasoning.expose(), "**One**\n\n**Two**");
     let text: String =
-        Api::Responses.events(answer.json(), false).unwrap().iter().map(ToString::to_string).collect();
+        Api::Responses.events(&answer.json(), false).unwrap().iter().map(ToString::to_string).collect();
     let mut reader = Reader::stream(Api::Responses, AnswerLimits::default());
     let deltas = reader.push(text.as_bytes()).unwrap();
     assert_eq!(deltas.iter().filter(|delta| matches!(delta, Delta::Reasoning(_))).count(), 3);

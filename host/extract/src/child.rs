@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -54,7 +54,10 @@ impl ChildExtractor {
         let file = file.to_vec();
         // It ends with the process, whether that has read all of it or not.
         std::thread::spawn(move || input.map_or(Ok(()), |mut input| input.write_all(&file)));
-        let answer = reader.listen().recv_timeout(self.patience).map_err(io::Error::other)??;
+        let answer = match reader.listen().recv_timeout(self.patience) {
+            Err(RecvTimeoutError::Timeout) => return Ok(unread(Why::Late)),
+            answer => answer.map_err(io::Error::other)??,
+        };
         // Whatever ended the process, an answer that is whole is one.
         serde_json::from_slice(&answer).map_err(io::Error::from)
     }
@@ -71,9 +74,12 @@ impl Extract for ChildExtractor {
             .stdout(Stdio::piped());
         // What a parser says when it fails may repeat the file.
         let reader = Reader(command.stderr(Stdio::null()).spawn()?);
-        let failed = |_| Extraction { unread: Some(Unread::whole(Why::Failed)), ..Extraction::default() };
-        Ok(self.ask(reader, file).unwrap_or_else(failed))
+        Ok(self.ask(reader, file).unwrap_or_else(|_| unread(Why::Failed)))
     }
+}
+
+fn unread(why: Why) -> Extraction {
+    Extraction { unread: Some(Unread::whole(why)), ..Extraction::default() }
 }
 
 /// A process under way. Dropping it kills it.
@@ -152,12 +158,19 @@ mod linux {
     use std::os::fd::{FromRawFd as _, OwnedFd};
 
     use landlock::{
-        ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, Scope,
+        ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+        RulesetStatus, Scope,
     };
 
     pub(super) fn confine() -> io::Result<()> {
         close_inherited()?;
         // A system without Landlock has the limits, which leave nothing to open either.
+        forbid().map(drop)
+    }
+
+    /// Takes from this thread the files that paths name, TCP, and the sockets and processes of others by Landlock, as far
+    /// as the kernel has it.
+    fn forbid() -> io::Result<RulesetStatus> {
         let ruleset = Ruleset::default()
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_all(ABI::V6))
@@ -165,7 +178,7 @@ mod linux {
             .and_then(|ruleset| ruleset.scope(Scope::from_all(ABI::V6)))
             .and_then(Ruleset::create)
             .and_then(|ruleset| ruleset.restrict_self());
-        ruleset.map(|_| ()).map_err(io::Error::other)
+        ruleset.map(|status| status.ruleset).map_err(io::Error::other)
     }
 
     /// Closes what whoever started the gate left open for all that it starts.
@@ -185,5 +198,61 @@ mod linux {
             drop(unsafe { OwnedFd::from_raw_fd(number) });
         }
         Ok(())
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::io::ErrorKind::PermissionDenied;
+        use std::net::{TcpListener, TcpStream};
+        use std::os::linux::net::SocketAddrExt as _;
+        use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+        use std::{fs, thread};
+
+        use super::*;
+
+        /// Whether the kernel knows this of Landlock.
+        fn is_known(of: impl FnOnce(Ruleset) -> Result<Ruleset, landlock::RulesetError>) -> bool {
+            let strict = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+            of(strict).and_then(Ruleset::create).is_ok()
+        }
+
+        /// The limit of files says the same with another word, and not to what needs no descriptor: this is Landlock alone,
+        /// of one thread.
+        #[test]
+        fn landlock_alone_opens_no_path_and_no_socket() {
+            let temporary = tempfile::tempdir().unwrap();
+            let folder = temporary.path().to_owned();
+            let file = folder.join("file");
+            fs::write(&file, "words").unwrap();
+            let tcp = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+            let name = SocketAddr::from_abstract_name(folder.as_os_str().as_encoded_bytes()).unwrap();
+            let listener = UnixListener::bind_addr(&name).unwrap();
+            let scopes = is_known(|rules| rules.scope(Scope::from_all(ABI::V6)));
+            let tcps = is_known(|rules| rules.handle_access(AccessNet::from_all(ABI::V4)));
+            let confined = thread::spawn(move || {
+                if forbid().unwrap() == RulesetStatus::NotEnforced {
+                    eprintln!("not looked at: this kernel has no Landlock");
+                    return;
+                }
+                let denied = |what: &str, tried: io::Result<()>| {
+                    assert_eq!(tried.map_err(|error| error.kind()), Err(PermissionDenied), "{what}");
+                };
+                denied("a file", fs::File::open(&file).map(drop));
+                denied("a folder", fs::read_dir(&folder).map(drop));
+                denied("a new file", fs::write(folder.join("new"), ""));
+                denied("a new folder", fs::create_dir(folder.join("new")));
+                denied("a file that goes", fs::remove_file(&file));
+                denied("a socket with a path", UnixListener::bind(folder.join("socket")).map(drop));
+                if tcps {
+                    denied("a connection", TcpStream::connect(tcp).map(drop));
+                    denied("a listener", TcpListener::bind("127.0.0.1:0").map(drop));
+                }
+                if scopes {
+                    denied("a socket with a name", UnixStream::connect_addr(&name).map(drop));
+                }
+            });
+            confined.join().unwrap();
+            drop(listener);
+        }
     }
 }

@@ -88,8 +88,10 @@ pub enum Why {
     NoText,
     /// Nothing says which letters it shows.
     NoLetters,
-    /// Its reader came to no end in time, or to a bad one.
+    /// Its reader came to a bad end.
     Failed,
+    /// Its reader was not done in time by the clock, which says more about the machine than about the file.
+    Late,
 }
 
 impl Unread {
@@ -116,6 +118,7 @@ impl fmt::Display for Unread {
             Why::NoText => "shows something and has no text",
             Why::NoLetters => "does not say which letters it shows",
             Why::Failed => "could not be read in the time and memory that it may take",
+            Why::Late => "was not read in time",
         })
     }
 }

@@ -23,12 +23,16 @@ fn by(script: &str) -> ChildExtractor {
 
 #[test]
 fn a_reader_that_comes_to_no_end_or_a_bad_one_has_not_read() {
-    let failed = Some(Unread::whole(Why::Failed));
     let hangs = by("exec sleep 600").with_patience(Duration::from_millis(5));
-    for reader in
-        [hangs, by("kill -9 $$"), by("echo '{\"texts\": [\"cut'"), by("exec cat /dev/zero"), by("exit 0")]
-    {
-        assert_eq!(reader.extract(&pdf(&["words"])).unwrap().unread, failed, "{reader:?}");
+    for (reader, why) in [
+        (hangs, Why::Late),
+        (by("kill -9 $$"), Why::Failed),
+        (by("echo '{\"texts\": [\"cut'"), Why::Failed),
+        (by("exec cat /dev/zero"), Why::Failed),
+        (by("exit 0"), Why::Failed),
+    ] {
+        let read = reader.extract(&pdf(&["words"])).unwrap();
+        assert_eq!(read.unread, Some(Unread::whole(why)), "{reader:?}");
     }
     let none = ChildExtractor::new("/nowhere".into(), Vec::new());
     assert!(none.extract(&pdf(&["words"])).is_err(), "it says nothing about the file");

@@ -3,7 +3,6 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_LENGTH;
@@ -13,7 +12,6 @@ use http_body_util::{BodyExt, StreamBody};
 
 use crate::budget::{AnswerWeight, Reservation};
 use crate::content::{self, Content, ContentError};
-use crate::record::{AnswerPart, Told};
 use crate::refusal::{Code, Refusal};
 use crate::restore::{EventStream, Restoring};
 use crate::{headers, media};
@@ -42,14 +40,6 @@ pub(crate) fn refuse_redirect(status: StatusCode) -> Result<(), Refusal> {
         ));
     }
     Ok(())
-}
-
-/// Has a recorder be told of an answer, as the upstream sent it.
-pub(crate) fn told(answer: Response<Content>, told: Told, after: Duration) -> Response<Content> {
-    let (status, stream) = (answer.status(), media::is_event_stream(answer.headers()));
-    let readable = stream || media::is_json(answer.headers());
-    let head = AnswerPart::Head { status, stream, readable, after };
-    answer.map(|body| told.follow(head, body))
 }
 
 /// Prepares an answer for the client. `most` bounds an answer that is kept whole, and `reservation` is its part of what all of them
@@ -160,7 +150,13 @@ impl Body for RestoredEvents {
             let Some(stream) = &mut this.stream else { return Poll::Ready(this.last.take()) };
             let leaving = match std::task::ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => stream.push(data),
+                    Ok(data) => {
+                        let leaving = stream.push(data);
+                        if stream.is_over() {
+                            (this.stream, this.body) = (None, Content::default());
+                        }
+                        leaving
+                    }
                     Err(trailers) => this.end(Some(Ok(trailers))),
                 },
                 Some(Err(error)) => this.end(Some(Err(error))),

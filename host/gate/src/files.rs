@@ -1,7 +1,8 @@
 //! Packed files in requests (PDF, office documents, archives), read by whatever reads them for the gate.
 //!
 //! Agents send the same file on every turn: what was read is remembered by a digest of its bytes, within
-//! a bound, and so is that one could not be read. A request without such files asks for nothing.
+//! a bound, and so is that one could not be read; that one was not read in time is not, since the machine may have been
+//! busy. A request without such files asks for nothing.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -72,6 +73,9 @@ impl FileReader {
         let Extraction { texts, unread } =
             making_way(|| self.in_turn(until, || extract.extract(file)))?.ok()?;
         let read = Arc::new(Read { texts: texts.into_iter().map(Into::into).collect(), unread });
+        if unread.is_some_and(|unread| unread.why == Why::Late) {
+            return Some(read);
+        }
         let mut known = lock(&self.known);
         known.bytes += read.size();
         if let Some((_, same)) = known.files.push(digest, Arc::clone(&read)) {
@@ -197,6 +201,42 @@ impl Files {
                 )))
             }
             (OnUnread::Block | OnUnread::Pass, _) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    /// Reads no file the first time, for this reason.
+    #[derive(Debug)]
+    struct First(Why, AtomicUsize);
+
+    impl Extract for First {
+        fn extract(&self, _: &[u8]) -> io::Result<Extraction> {
+            let unread = (self.1.fetch_add(1, Relaxed) == 0).then(|| Unread::whole(self.0));
+            Ok(Extraction { texts: Vec::new(), unread })
+        }
+    }
+
+    /// A busy moment must not blind the gate for a file for ever.
+    #[test]
+    fn a_file_that_was_not_read_in_time_is_read_the_next_time() {
+        for (why, read, asked) in [(Why::Late, [0, 1, 1], 2), (Why::Failed, [0, 0, 0], 1)] {
+            let extract = Arc::new(First(why, AtomicUsize::new(0)));
+            let reader = Arc::new(FileReader::new(Some(Arc::clone(&extract) as Arc<dyn Extract>)));
+            let looked = [(); 3].map(|()| {
+                let mut files = Files::new(&reader, OnUnread::Pass);
+                let (node, bytes) = (NodeId::from_index(0), Some(Cow::Borrowed(&b"%PDF-1.7"[..])));
+                let file = FileIn { node, place: String::new(), what: "a PDF", bytes };
+                files.look_into([file].into_iter()).unwrap();
+                files.read
+            });
+            assert_eq!((looked, extract.1.load(Relaxed)), (read, asked), "{why:?}");
         }
     }
 }

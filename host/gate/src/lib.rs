@@ -31,6 +31,7 @@ mod admin;
 mod agent;
 mod answer;
 mod apis;
+mod arriving;
 mod asked;
 mod assembly;
 mod base;

@@ -16,8 +16,9 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
+use crate::arriving::Told;
 use crate::content::{self, Content, ContentError};
-use crate::record::{AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, Recording, Told};
+use crate::record::{AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, Recording};
 use crate::refusal::Code;
 use crate::ruled::AnswerOutcome;
 use crate::status::InFlight;

@@ -1,5 +1,5 @@
 //! What a gate tells a recorder: each request that it judged, with the bytes that came and left, and
-//! the answer while it comes.
+//! what was heard of the answer while it comes.
 //!
 //! A recorder is told what happens, on the way of a request, so it must not wait: bodies are shared
 //! and not copied, and whatever has to be masked, hashed or written is its own to do elsewhere. What
@@ -10,22 +10,20 @@
 //! refuse where it cannot keep one.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http::StatusCode;
-use http_body::{Body, Frame, SizeHint};
 use leafgate_admin::StoreStatus;
+use leafgate_answer::{Answer, Delta};
 use leafgate_desk::{Destination, Digest};
 use leafgate_policy::{Policy, Recall};
 use leafgate_tree::{Author, Draft};
 use tokio::sync::oneshot;
 
+use crate::arriving::Told;
 use crate::asked::RecordedApi;
-use crate::content::{self, Content, ContentError};
 pub use crate::ruled::AnswerOutcome;
 
 /// Who keeps what passes a gate.
@@ -182,19 +180,17 @@ pub enum AnswerPart {
     Head {
         /// Its status.
         status: StatusCode,
-        /// Whether it is an event stream.
-        stream: bool,
-        /// Whether it can be read: it is JSON or an event stream, and not compressed.
-        readable: bool,
         /// How long the upstream took to begin.
         after: Duration,
     },
-    /// More of its body, as the upstream sent it.
-    Bytes(Bytes),
+    /// More of what it says, as it was heard of the upstream.
+    Said(Arc<[Delta]>),
     /// It has ended.
     End {
         /// Whether it was whole.
         complete: bool,
+        /// What was read of it; `None` where nobody can, as of an answer of no conversation.
+        answer: Option<Arc<Answer>>,
     },
     /// What rules and people made of it, or that it waits for a person. It may come before its end or
     /// long after it, and again: the last word counts.
@@ -306,9 +302,10 @@ impl Recording {
         self.told = true;
         let waiting = self.waits.map(|since| since.elapsed());
         let record = RequestRecord { id, sent: Some(body), waiting, ..(*self.record).clone() };
+        let api = record.answer_api();
         let recorded = self.recorder.request(Box::new(record));
         let over = matches!(recorded, Recorded::Missed);
-        (Told { recorder: Arc::clone(&self.recorder), id, over }, recorded)
+        (Told::new(&self.recorder, id, api, over), recorded)
     }
 
     /// Tells that it never leaves, and why.
@@ -336,85 +333,5 @@ impl Drop for Recording {
 impl fmt::Debug for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recording").field("record", &self.record).finish_non_exhaustive()
-    }
-}
-
-/// A request that was told: its answer follows. Dropping it tells that there is none, or none that
-/// goes on: its client may leave at any moment.
-pub(crate) struct Told {
-    recorder: Arc<dyn Recorder>,
-    id: RecordId,
-    over: bool,
-}
-
-impl Told {
-    /// Returns who was told, and under which number.
-    pub(crate) fn whom(&self) -> (Arc<dyn Recorder>, RecordId) {
-        (Arc::clone(&self.recorder), self.id)
-    }
-
-    /// Tells the head of an answer, and its body while that passes.
-    pub(crate) fn follow(self, head: AnswerPart, body: Content) -> Content {
-        self.recorder.answer(self.id, head);
-        content::stream(FollowedAnswer { body, told: self })
-    }
-
-    fn end(&mut self, complete: bool) {
-        if !std::mem::replace(&mut self.over, true) {
-            self.recorder.answer(self.id, AnswerPart::End { complete });
-        }
-    }
-}
-
-impl Drop for Told {
-    fn drop(&mut self) {
-        self.end(false);
-    }
-}
-
-/// The body of an answer that a recorder is told of.
-struct FollowedAnswer {
-    body: Content,
-    told: Told,
-}
-
-impl Body for FollowedAnswer {
-    type Data = Bytes;
-    type Error = ContentError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
-        let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
-        match &frame {
-            Some(Ok(frame)) => {
-                if let Some(data) = frame.data_ref().filter(|data| !data.is_empty()) {
-                    self.told.recorder.answer(self.told.id, AnswerPart::Bytes(data.clone()));
-                }
-                if self.body.is_end_stream() {
-                    self.told.end(true);
-                }
-            }
-            Some(Err(_)) => self.told.end(false),
-            None => self.told.end(true),
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for FollowedAnswer {
-    fn drop(&mut self) {
-        // A body without a byte is not polled.
-        let complete = self.body.is_end_stream();
-        self.told.end(complete);
     }
 }

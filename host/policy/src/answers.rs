@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use leafgate_answer::{CallError, ToolCall, WholeAnswer};
+use leafgate_answer::{Answer, CallError, TextRun, ToolCall};
 use leafgate_tree::NodeId;
 use serde_json::{Value, json};
 
@@ -28,38 +28,34 @@ impl From<CallError> for NotWritten {
     }
 }
 
-/// Returns the texts of a whole answer at some places, which clients join as those of one list. The first ones go on from
-/// `tail`, which stands before them.
+/// Returns texts of a whole answer, as far as they have not left, behind what left of their run.
 #[must_use]
-pub fn texts(answer: &WholeAnswer, places: &[Vec<NodeId>], tail: &str) -> Vec<Vec<String>> {
-    let texts = |joined: &Vec<NodeId>| joined.iter().map(|&leaf| answer.text(leaf)).collect();
-    let mut said: Vec<Vec<String>> = places.iter().map(texts).collect();
-    if let Some(first) = said.first_mut().filter(|_| !tail.is_empty()) {
-        first.insert(0, tail.to_owned());
-    }
-    said
+pub fn texts(answer: &Answer, runs: &[TextRun]) -> Vec<Vec<String>> {
+    let rest = |&(leaf, went): &(NodeId, usize)| answer.text(leaf).split_off(went);
+    let left = |run: &TextRun| Some(run.left.clone()).filter(|left| !left.is_empty());
+    runs.iter().map(|run| left(run).into_iter().chain(run.texts.iter().map(rest)).collect()).collect()
 }
 
 /// Returns a whole answer with what rules made of its texts and calls, which were spelled by [`written`].
 ///
 /// # Errors
 /// [`NotWritten`].
-pub fn put_back(
-    answer: &WholeAnswer,
-    places: &[Vec<NodeId>],
-    tail: &str,
-    after: &[u8],
-) -> Result<Value, NotWritten> {
-    let mut lengths: Vec<usize> = places.iter().map(Vec::len).collect();
-    lengths.iter_mut().take(usize::from(!tail.is_empty())).for_each(|length| *length += 1);
-    let (mut texts, calls) = read(after, &lengths).ok_or(NotWritten::Form)?;
-    if let Some(first) = texts.first_mut().filter(|_| !tail.is_empty())
-        && first.remove(0) != tail
-    {
-        return Err(NotWritten::Gone);
+pub fn put_back(answer: &Answer, runs: &[TextRun], after: &[u8]) -> Result<Value, NotWritten> {
+    let has_left = |run: &TextRun| usize::from(!run.left.is_empty());
+    let lengths: Vec<usize> = runs.iter().map(|run| run.texts.len() + has_left(run)).collect();
+    let (texts, calls) = read(after, &lengths).ok_or(NotWritten::Form)?;
+    let mut changed = Vec::new();
+    for (run, mut now) in runs.iter().zip(texts) {
+        let rest = now.split_off(has_left(run));
+        if now.concat() != run.left {
+            return Err(NotWritten::Gone);
+        }
+        for (&(leaf, went), rest) in run.texts.iter().zip(rest) {
+            let was = answer.text(leaf);
+            let now = was[..went].to_owned() + &rest;
+            changed.extend((now != was).then_some((leaf, now)));
+        }
     }
-    let said = places.concat().into_iter().zip(texts.concat());
-    let changed: Vec<_> = said.filter(|(leaf, text)| answer.text(*leaf) != *text).collect();
     Ok(answer.changed(&changed, &calls)?)
 }
 

@@ -1,9 +1,9 @@
-//! Answers that are coming: read bit by bit, as they will be saved.
+//! Answers that are coming, as they will be saved.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use leafgate_answer::{AnswerLimits, Api, Finish, Reader, Reply};
+use leafgate_answer::{Answer, Finish, Reply};
 use leafgate_gate::record::AnswerPart;
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,6 @@ pub struct SavedCall {
 pub(crate) struct Live {
     /// The row of its request.
     pub(crate) row: i64,
-    api: Option<Api>,
-    reader: Option<Reader>,
     pub(crate) reply: Reply,
     pub(crate) model: String,
     pub(crate) failure: Option<String>,
@@ -43,11 +41,9 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn new(row: i64, api: Option<Api>) -> Self {
+    pub(crate) fn new(row: i64) -> Self {
         Live {
             row,
-            api,
-            reader: None,
             reply: Reply::default(),
             model: String::new(),
             failure: None,
@@ -65,26 +61,17 @@ impl Live {
     pub(crate) fn take(&mut self, part: &AnswerPart) -> bool {
         self.is_new = true;
         match part {
-            AnswerPart::Head { status, stream, readable, after } => {
+            AnswerPart::Head { status, after } => {
                 (self.status, self.head) = (Some(status.as_u16()), Some(*after));
                 self.state = "open";
-                let limits = AnswerLimits::default();
-                self.reader = self.api.filter(|_| *readable).map(|api| match stream {
-                    true => Reader::stream(api, limits),
-                    false => Reader::whole(api, limits),
-                });
                 false
             }
-            AnswerPart::Bytes(bytes) => {
-                match self.reader.as_mut().map(|reader| reader.push(bytes)) {
-                    Some(Ok(deltas)) => deltas.iter().for_each(|delta| self.reply.add(delta)),
-                    Some(Err(_)) => self.reader = None,
-                    None => {}
-                }
+            AnswerPart::Said(deltas) => {
+                deltas.iter().for_each(|delta| self.reply.add(delta));
                 false
             }
-            AnswerPart::End { complete } => {
-                self.end(*complete);
+            AnswerPart::End { complete, answer } => {
+                self.end(*complete, answer.as_deref());
                 true
             }
             // It changes no text of it.
@@ -92,9 +79,8 @@ impl Live {
         }
     }
 
-    fn end(&mut self, complete: bool) {
-        let read = self.reader.take().and_then(|reader| reader.finish().ok());
-        self.state = match (self.status, &read, complete) {
+    fn end(&mut self, complete: bool, read: Option<&Answer>) {
+        self.state = match (self.status, read, complete) {
             (None, ..) => "none",
             (_, _, false) => "broken",
             (_, None, true) => "unread",
@@ -104,9 +90,9 @@ impl Live {
             let cuts = [Finish::Length, Finish::Filtered, Finish::Paused, Finish::Cancelled, Finish::Failed];
             let is_cut = answer.reply.finish.is_some_and(|finish| cuts.contains(&finish));
             self.is_cut_short = !complete || answer.is_cut_off || is_cut;
-            self.reply = answer.reply;
+            self.reply.clone_from(&answer.reply);
             self.model = answer.head.model.expose().to_owned();
-            self.failure = answer.failure.map(|failure| {
+            self.failure = answer.failure.as_ref().map(|failure| {
                 let (kind, message) = (failure.kind.expose(), failure.message.expose());
                 format!("{kind}: {message}")
             });

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use leafgate_answer::Delta;
 use leafgate_gate::record::{AnswerPart, RecordId, RequestRecord, RevealRecord};
 use tokio::sync::oneshot;
 
@@ -62,7 +63,8 @@ impl Message {
                         .filter(|sent| is_another(sent, received) && is_another(sent, source))
                         .map_or(0, bytes::Bytes::len)
             }
-            Message::Answer(_, AnswerPart::Bytes(bytes)) => bytes.len(),
+            Message::Answer(_, AnswerPart::Said(deltas)) => deltas.iter().map(Delta::len).sum(),
+            Message::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.bytes().len(),
             Message::Answer(..) | Message::Reveal(..) | Message::Stop => 0,
         }
     }
@@ -336,15 +338,19 @@ impl Exit {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
 
     /// So long that a test that waits for it does not end.
     const EVER: Duration = Duration::from_secs(24 * 3600);
 
-    fn part(bytes: &Bytes) -> Message {
-        Message::Answer(RecordId(1), AnswerPart::Bytes(bytes.clone()))
+    type Words = Arc<[Delta]>;
+
+    fn words(length: usize) -> Words {
+        [Delta::Content("a".repeat(length).into())].into()
+    }
+
+    fn part(words: &Words) -> Message {
+        Message::Answer(RecordId(1), AnswerPart::Said(Arc::clone(words)))
     }
 
     fn awaited() -> (Message, oneshot::Receiver<()>) {
@@ -370,12 +376,12 @@ mod tests {
 
     #[test]
     fn messages_gather_until_somebody_waits_or_there_are_enough() {
-        let small = Bytes::from_static(b"a");
+        let small = words(1);
         let (waits, _receiver) = awaited();
         let batch = taken(1 << 20, [part(&small), part(&small), waits]);
         assert_eq!(batch.messages.len(), 3);
 
-        let half = Bytes::from(vec![b'a'; 600]);
+        let half = words(600);
         assert_eq!(taken(1000, [part(&half)]).messages.len(), 1, "half of the room is enough");
 
         let batch = taken(1 << 20, (0..BATCH).map(|_| part(&small)));
@@ -391,7 +397,7 @@ mod tests {
                 exit.take(EVER, EVER);
                 taken.send(()).unwrap();
             });
-            let small = Bytes::from_static(b"a");
+            let small = words(1);
             (0..BATCH).for_each(|_| entrance.offer(part(&small)).unwrap());
             assert!(takes.try_recv().is_err(), "it rests");
             let (waits, _receiver) = awaited();
@@ -403,7 +409,7 @@ mod tests {
     #[test]
     fn the_end_is_waited_for_by_nobody() {
         let (entrance, exit) = gathering(1 << 20, EVER);
-        entrance.offer(part(&Bytes::from_static(b"a"))).unwrap();
+        entrance.offer(part(&words(1))).unwrap();
         let batch = std::thread::scope(|scope| {
             let writer = scope.spawn(move || exit.take(EVER, Duration::ZERO));
             entrance.stop();
@@ -415,7 +421,7 @@ mod tests {
     #[test]
     fn who_waits_behind_a_full_batch_is_next() {
         let (entrance, exit) = gathering(1 << 20, EVER);
-        let small = Bytes::from_static(b"a");
+        let small = words(1);
         (0..BATCH).for_each(|_| entrance.offer(part(&small)).unwrap());
         let (waits, _receiver) = awaited();
         entrance.offer(waits).unwrap();
@@ -428,25 +434,23 @@ mod tests {
     #[test]
     fn what_was_written_is_dropped_by_who_hands_over_more() {
         let (entrance, exit) = gathering(1 << 20, Duration::ZERO);
-        let text: Arc<[u8]> = (*b"text").into();
-        let owned = Bytes::from_owner(Arc::clone(&text));
-        (0..3).for_each(|_| entrance.offer(part(&owned)).unwrap());
-        drop(owned);
+        let text = words(4);
+        (0..3).for_each(|_| entrance.offer(part(&text)).unwrap());
         let batch = exit.take(EVER, Duration::ZERO);
         assert_eq!(batch.messages.len(), 3);
         exit.done(batch);
-        assert_eq!(Arc::strong_count(&text), 2, "the writer keeps it");
-        entrance.offer(part(&Bytes::new())).unwrap();
+        assert_eq!(Arc::strong_count(&text), 4, "the writer keeps it");
+        entrance.offer(part(&words(0))).unwrap();
         assert_eq!(Arc::strong_count(&text), 2, "one of three is left");
-        entrance.offer(part(&Bytes::new())).unwrap();
+        entrance.offer(part(&words(0))).unwrap();
         assert_eq!(Arc::strong_count(&text), 1);
     }
 
     #[test]
     fn what_was_written_goes_where_nobody_hands_over_more() {
         let (entrance, exit) = gathering(1 << 20, Duration::ZERO);
-        let text: Arc<[u8]> = (*b"text").into();
-        entrance.offer(part(&Bytes::from_owner(Arc::clone(&text)))).unwrap();
+        let text = words(4);
+        entrance.offer(part(&text)).unwrap();
         let batch = exit.take(EVER, Duration::ZERO);
         exit.done(batch);
         assert_eq!(Arc::strong_count(&text), 2);
@@ -457,7 +461,7 @@ mod tests {
     #[test]
     fn what_has_no_room_is_left_and_one_message_always_fits() {
         let (entrance, exit) = gathering(10, Duration::ZERO);
-        let long = Bytes::from(vec![b'a'; 100]);
+        let long = words(100);
         entrance.offer(part(&long)).unwrap();
         assert_eq!(entrance.offer(part(&long)), Err(Left::Full));
         let batch = exit.take(EVER, Duration::ZERO);
@@ -466,6 +470,6 @@ mod tests {
         let batch = exit.take(EVER, Duration::ZERO);
         exit.done(batch);
         drop(exit);
-        assert_eq!(entrance.offer(part(&Bytes::new())), Err(Left::Ended));
+        assert_eq!(entrance.offer(part(&words(0))), Err(Left::Ended));
     }
 }

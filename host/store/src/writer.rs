@@ -130,7 +130,7 @@ impl Writer {
 
     /// Nothing more is told: what has not ended breaks off, and nobody waits any more for a person.
     fn end(mut self) {
-        let broken = |id: &RecordId| Message::Answer(*id, AnswerPart::End { complete: false });
+        let broken = |id: &RecordId| Message::Answer(*id, AnswerPart::End { complete: false, answer: None });
         let mut broken: Vec<_> = self.live.keys().map(broken).collect();
         self.write(&mut broken);
         if let Some(Err(error)) = self.presence.take().map(|presence| presence.end(&self.database)) {
@@ -249,7 +249,7 @@ impl Writer {
                     let row = work.request(record, done)?;
                     done.written += 1;
                     if record.sent.is_some() {
-                        self.live.insert(record.id, Live::new(row, record.answer_api()));
+                        self.live.insert(record.id, Live::new(row));
                         self.rows.put(record.id, row);
                         done.begun.push(record.id);
                     }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use leafgate_admin::StoreStatus;
-use leafgate_answer::{AnswerLimits, Reader};
+use leafgate_answer::Answer;
 use leafgate_detect::{Engine, Input};
 use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 
@@ -36,7 +36,7 @@ pub struct Tracer {
 
 /// What waits for the thread.
 enum Message {
-    Request(RecordId, Box<Span>, Option<leafgate_answer::Api>),
+    Request(RecordId, Box<Span>),
     Answer(RecordId, AnswerPart),
     Stop,
 }
@@ -79,14 +79,16 @@ impl Drop for Tracer {
 
 impl Recorder for Tracer {
     fn request(&self, request: Box<RequestRecord>) -> Recorded {
-        let api = request.sent.as_ref().and_then(|_| request.answer_api());
         if let Some(span) = span(&request) {
-            self.offer(Message::Request(request.id, Box::new(span), api));
+            self.offer(Message::Request(request.id, Box::new(span)));
         }
         Recorded::Taken
     }
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
+        if matches!(part, AnswerPart::Said(_)) {
+            return;
+        }
         self.offer(Message::Answer(request, part));
     }
 
@@ -152,8 +154,6 @@ struct Sending {
 struct Open {
     span: Span,
     began: Instant,
-    api: Option<leafgate_answer::Api>,
-    reader: Option<Reader>,
 }
 
 impl Sending {
@@ -173,13 +173,13 @@ impl Sending {
         loop {
             let wait = if self.done.is_empty() { WAIT } else { WAIT.saturating_sub(self.since.elapsed()) };
             match self.receiver.recv_timeout(wait) {
-                Ok(Message::Request(id, span, api)) => self.request(id, *span, api),
+                Ok(Message::Request(id, span)) => self.request(id, *span),
                 Ok(Message::Answer(id, part)) => self.answer(id, &part),
                 Err(RecvTimeoutError::Timeout) => self.send(),
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => {
                     // What has no answer yet is told as far as it came.
                     for (_, open) in std::mem::take(&mut self.open) {
-                        self.finish(open);
+                        self.finish(open, None);
                     }
                     return self.send();
                 }
@@ -190,9 +190,9 @@ impl Sending {
         }
     }
 
-    fn request(&mut self, id: RecordId, mut span: Span, api: Option<leafgate_answer::Api>) {
+    fn request(&mut self, id: RecordId, mut span: Span) {
         span.model = span.model.filter(|model| self.is_a_name(model));
-        let open = Open { span, began: Instant::now(), api, reader: None };
+        let open = Open { span, began: Instant::now() };
         match open.span.verdict == "forwarded" && self.open.len() < OPEN {
             true => drop(self.open.insert(id, open)),
             false => self.done(open.span),
@@ -209,34 +209,26 @@ impl Sending {
     fn answer(&mut self, id: RecordId, part: &AnswerPart) {
         let Some(open) = self.open.get_mut(&id) else { return };
         match part {
-            AnswerPart::Head { status, stream, readable, after } => {
+            AnswerPart::Head { status, after } => {
                 (open.span.status, open.span.head) = (Some(status.as_u16()), Some(*after));
-                let limits = AnswerLimits::default();
-                open.reader = open.api.filter(|_| *readable).map(|api| match stream {
-                    true => Reader::stream(api, limits),
-                    false => Reader::whole(api, limits),
-                });
             }
-            AnswerPart::Bytes(bytes) => {
-                if open.reader.as_mut().is_some_and(|reader| reader.push(bytes).is_err()) {
-                    open.reader = None;
-                }
-            }
-            AnswerPart::End { complete } => {
+            AnswerPart::End { complete, answer } => {
                 open.span.complete = *complete;
                 if let Some(open) = self.open.remove(&id) {
-                    self.finish(open);
+                    self.finish(open, answer.as_deref());
                 }
             }
+            // No word of it is told.
+            AnswerPart::Said(_) => {}
             // Decided perhaps long after the span has ended.
             AnswerPart::Ruled { .. } => {}
         }
     }
 
-    fn finish(&mut self, open: Open) {
-        let Open { mut span, began, reader, .. } = open;
+    fn finish(&mut self, open: Open, answer: Option<&Answer>) {
+        let Open { mut span, began } = open;
         span.took += began.elapsed();
-        if let Some(answer) = reader.and_then(|reader| reader.finish().ok()) {
+        if let Some(answer) = answer {
             (span.finish, span.usage) = (answer.reply.finish, answer.reply.usage);
         }
         self.done(span);

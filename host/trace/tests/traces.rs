@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
+use leafgate_answer::{Answer, Api, Delta};
 use leafgate_gate::record::{AnswerPart, RecordId, Recorded, RecordedEdit, Recorder as _, RequestRecord};
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
@@ -107,18 +108,14 @@ fn a_span_says_what_became_of_a_request_and_nothing_that_was_said() {
     let (collector, came) = collector();
     let tracer = Tracer::start(collector).unwrap();
     assert!(matches!(tracer.request(request(1, |_| ())), Recorded::Taken));
-    let head = AnswerPart::Head {
-        status: http::StatusCode::OK,
-        stream: false,
-        readable: true,
-        after: Duration::from_millis(3),
-    };
+    let head = AnswerPart::Head { status: http::StatusCode::OK, after: Duration::from_millis(3) };
     tracer.answer(RecordId(1), head);
     let answer = json!({ "model": CANARY, "choices": [
         { "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": CANARY } }],
         "usage": { "prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": { "cached_tokens": 5 } } });
-    tracer.answer(RecordId(1), AnswerPart::Bytes(answer.to_string().into()));
-    tracer.answer(RecordId(1), AnswerPart::End { complete: true });
+    let answer = Answer::read(Api::Chat, answer.to_string().into()).unwrap();
+    tracer.answer(RecordId(1), AnswerPart::Said([Delta::Content(CANARY.into())].into()));
+    tracer.answer(RecordId(1), AnswerPart::End { complete: true, answer: Some(Arc::new(answer)) });
     tracer.request(request(2, |record| (record.verdict, record.sent) = ("blocked", None)));
     tracer.close();
     let (head, message) = came.recv().unwrap();

@@ -10,7 +10,7 @@ use crate::json::{is_nothing, text};
 
 /// Takes some calls out, and puts words in the place of the first of each list, or behind what a choice says. Both lists
 /// name calls by the pointers of their elements, in order: those that go, and those that stay.
-pub(super) fn refuse(api: Api, whole: &mut Value, refused: &[String], left: &[String], words: &str) {
+pub(crate) fn refuse(api: Api, whole: &mut Value, refused: &[String], left: &[String], words: &str) {
     let with = match api {
         Api::Chat => Value::Null,
         Api::Messages => json!({ "type": "text", "text": words }),
@@ -79,7 +79,7 @@ fn say(message: &mut Map<String, Value>, words: &str) {
 
 /// Whether a member of an answer or an event is the probabilities of its words: many times what is said, and nothing that
 /// is left of an answer that was changed.
-pub(super) fn is_probabilities(api: Api, document: &Document, member: NodeId) -> bool {
+pub(crate) fn is_probabilities(api: Api, document: &Document, member: NodeId) -> bool {
     /// Values around the deepest ones; what a call has as arguments lies deeper.
     const DEEPEST: usize = 5;
     let own = match api {

@@ -6,17 +6,12 @@
 //!
 //! All choices count: a client may run the calls of any.
 
-mod edit;
+pub(crate) mod edit;
 mod stream;
-mod whole;
 
-use serde_json::Value;
-
-use crate::apis::Api;
 use crate::text::AnswerText;
 
-pub use stream::{CallStream, HeldAnswer, Holding};
-pub use whole::WholeAnswer;
+pub use stream::{Gathered, Gathering, Holding};
 
 /// A call as the client would run it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,13 +52,4 @@ pub enum CallError {
     /// What is signed is refused by the provider in any other form.
     #[error("a text that is signed cannot be changed")]
     Sealed,
-}
-
-impl Api {
-    /// Returns the calls of a whole answer, in order; none where clients may find others in it.
-    #[must_use]
-    pub fn tool_calls(self, whole: &Value) -> Vec<ToolCall> {
-        let answer = WholeAnswer::read(self, whole.to_string().into());
-        answer.map(|answer| answer.calls().to_vec()).unwrap_or_default()
-    }
 }

@@ -1,30 +1,29 @@
-//! A stream whose tool calls wait: text passes, and from the first call on all of it stays behind
-//! until its end, where somebody decides.
+//! A stream that is gathered to the answer that it stands for. Where somebody decides about its calls, text passes, and from
+//! the first call on all of it stays behind until its end.
 
-use leafgate_tree::NodeId;
 use serde_json::Value;
 
-use super::{WholeAnswer, edit};
+use super::{ToolCall, edit};
 use crate::account::{Account, Heard};
+use crate::answer::{Answer, RunKind, TextRun};
 use crate::apis::{Api, Assembly, Event};
+use crate::hearing::Step;
 use crate::limits::ReadError;
 use crate::reading::value_of;
+use crate::reply::Delta;
 use crate::said::Said;
+use crate::told::Telling;
 
-/// Takes a stream event by event, as it is passed on.
-pub struct CallStream {
+/// Takes a stream step by step, as it is heard.
+pub struct Gathering {
     api: Api,
-    /// All that came, but for the probabilities of words.
     whole: Assembly,
-    /// How many values that has.
+    telling: Telling,
+    /// How many values are kept.
     values: usize,
-    /// What went on to the client, once the rest waits.
-    passed: Option<Value>,
-    has_passed: bool,
-    /// The largest number of an event that went on.
-    sequence: Option<u64>,
-    holds: bool,
-    reads: bool,
+    is_odd: bool,
+    is_done: bool,
+    held: Option<Held>,
 }
 
 /// What of a stream waits for its end.
@@ -39,124 +38,160 @@ pub enum Holding {
     All,
 }
 
-/// A stream that was held back, read to its end.
+/// What waits of a stream, and what went on.
+struct Held {
+    from: Holding,
+    waits: bool,
+    /// What went on to the client, once the rest waits.
+    passed: Option<Value>,
+    has_passed: bool,
+    /// The largest number of an event that went on.
+    sequence: Option<u64>,
+}
+
+/// A stream that was read to its end.
 #[derive(Debug)]
-pub struct HeldAnswer {
+pub struct Gathered {
     /// All of it.
-    pub answer: WholeAnswer,
-    api: Api,
+    pub answer: Answer,
     /// Whether it says what it cost.
     usage: bool,
     passed: Option<Value>,
     sequence: Option<u64>,
 }
 
-impl CallStream {
-    /// Begins to take a stream.
+impl Gathering {
+    /// Begins to take a stream. What waits is kept without the probabilities of words.
     #[must_use]
-    pub fn new(api: Api, holding: Holding) -> Self {
-        CallStream {
-            api,
-            whole: Assembly::new(api),
-            values: 0,
+    pub fn new(api: Api, holding: Option<Holding>) -> Self {
+        let held = |from| Held {
+            from,
+            waits: from == Holding::All,
             passed: None,
             has_passed: false,
             sequence: None,
-            holds: holding == Holding::All,
-            reads: holding == Holding::Unspoken,
+        };
+        Gathering {
+            api,
+            whole: Assembly::new(api),
+            telling: Telling::default(),
+            values: 0,
+            is_odd: false,
+            is_done: false,
+            held: holding.map(held),
         }
     }
 
-    /// Takes an event, and returns whether it waits, with all that comes after it. `account` has heard it.
-    ///
-    /// # Errors
-    /// When clients could read it in another way.
-    pub fn take(&mut self, heard: &Heard, account: &Account) -> Result<bool, ReadError> {
-        let keeps = |member| !edit::is_probabilities(self.api, &heard.document, member);
-        let event = value_of(&heard.document, heard.document.root(), &keeps);
-        self.values += crate::json::values_in(&event);
-        if !self.holds && self.begins_to_hold(heard, account) {
-            self.holds = true;
-            self.passed = if self.has_passed { self.whole.clone().whole() } else { None };
+    /// Takes a step that `account` has heard, and returns what it adds to the reply.
+    pub fn take(&mut self, step: &Step, account: &Account) -> Vec<Delta> {
+        match step {
+            Step::Event(heard) | Step::End(Some(heard)) => {
+                self.event(heard, account);
+                return self.telling.tell(&heard.document, &heard.said, account);
+            }
+            Step::Odd => self.is_odd = true,
+            Step::Done => self.is_done = true,
+            Step::Feed | Step::Comment | Step::Within | Step::End(None) => {}
         }
-        if !self.holds {
-            self.sequence = self.sequence.max(event["sequence_number"].as_u64());
-            self.has_passed = true;
+        Vec::new()
+    }
+
+    fn event(&mut self, heard: &Heard, account: &Account) {
+        let document = &heard.document;
+        let keeps = |member| self.held.is_none() || !edit::is_probabilities(self.api, document, member);
+        let event = value_of(document, document.root(), &keeps);
+        self.values += crate::json::values_in(&event);
+        if let Some(held) = &mut self.held {
+            if !held.waits && held.begins(heard, account) {
+                held.waits = true;
+                held.passed = if held.has_passed { self.whole.clone().whole() } else { None };
+            }
+            if !held.waits {
+                held.sequence = held.sequence.max(event["sequence_number"].as_u64());
+                held.has_passed = true;
+            }
         }
         // What has no place may hold calls that a client runs.
-        if !self.whole.take(event) || heard.is_odd {
-            return Err(ReadError::Unclear);
-        }
-        Ok(self.holds)
+        self.is_odd |= !self.whole.take(event) | heard.is_odd;
     }
 
-    fn begins_to_hold(&self, heard: &Heard, account: &Account) -> bool {
-        let calls = heard.said.iter().any(|said| matches!(said, Said::Call(..)));
-        calls || self.reads && account.begins_unspoken(heard)
-    }
-
-    /// Returns how many values it keeps.
+    /// Returns how many values are kept.
     #[must_use]
     pub fn values(&self) -> usize {
         self.values
     }
 
-    /// Whether what comes waits.
+    /// Returns whether what comes waits.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.holds
+        self.held.as_ref().is_some_and(|held| held.waits)
     }
 
-    /// Reads to the end; `None` where everything went on. `account` has heard the whole stream.
+    /// Returns whether clients read what came in different ways.
+    #[must_use]
+    pub fn is_odd(&self) -> bool {
+        self.is_odd
+    }
+
+    /// Reads to the end. `account` has heard the whole stream.
     ///
     /// # Errors
-    /// As [`CallStream::take`], and for what is no answer of the API.
-    pub fn finish(self, account: &Account) -> Result<Option<HeldAnswer>, ReadError> {
-        let CallStream { api, whole, passed, sequence, holds, .. } = self;
-        if !holds {
-            return Ok(None);
-        }
+    /// For what is no answer of the API.
+    pub fn finish(self, account: &Account) -> Result<Gathered, ReadError> {
+        let Gathering { api, whole, is_odd, is_done, held, .. } = self;
         let whole = whole.whole().ok_or(ReadError::NoAnswer { api: api.name() })?;
         let usage = whole.get("usage").is_some_and(Value::is_object);
-        let answer = WholeAnswer::read(api, whole.to_string().into())?;
+        let mut answer = Answer::read(api, whole.to_string().into())?;
         // What was put together says what was heard event by event, or clients read the one or the other.
         let heard = account.calls();
-        let is_same = |(one, other): (&super::ToolCall, &super::ToolCall)| {
+        let is_same = |(one, other): (&ToolCall, &ToolCall)| {
             (&one.id, &one.name) == (&other.id, &other.name)
                 && crate::json::is_same(&one.arguments, &other.arguments)
         };
-        match heard.len() == answer.calls().len() && heard.iter().zip(answer.calls()).all(is_same) {
-            true => Ok(Some(HeldAnswer { answer, api, usage, passed, sequence })),
-            false => Err(ReadError::Unclear),
-        }
+        answer.is_odd |=
+            is_odd || heard.len() != answer.calls().len() || !heard.iter().zip(answer.calls()).all(is_same);
+        answer.is_cut_off = !is_done && answer.reply.finish.is_none() && answer.failure.is_none();
+        let (passed, sequence) = held.map(|held| (held.passed, held.sequence)).unwrap_or_default();
+        Ok(Gathered { answer, usage, passed, sequence })
     }
 }
 
-impl HeldAnswer {
-    /// Returns where texts stand that did not go on whole, those that clients join in one list. Of an API that says its texts
-    /// again at the end, all of them.
-    #[must_use]
-    pub fn texts(&self) -> Vec<Vec<NodeId>> {
-        let passed = self.passed.as_ref().filter(|_| !self.says_texts_again());
-        let is_left = |leaf: &NodeId| {
-            let went = passed.and_then(|passed| passed.pointer(&self.answer.pointer(*leaf))?.as_str());
-            went != Some(&self.answer.text(*leaf))
-        };
-        let left = |run: &Vec<NodeId>| run.iter().copied().filter(is_left).collect::<Vec<_>>();
-        self.answer.texts().iter().map(left).filter(|run| !run.is_empty()).collect()
+impl Held {
+    fn begins(&self, heard: &Heard, account: &Account) -> bool {
+        let calls = heard.said.iter().any(|said| matches!(said, Said::Call(..)));
+        calls || self.from == Holding::Unspoken && account.begins_unspoken(heard)
     }
+}
 
-    /// Returns whether [`texts`](Self::texts) has what went on, too, since the API says it again at the end.
+impl Gathered {
+    /// Returns the texts that did not leave whole, as far as they did not. `end` is the end of what left of a kind, as it
+    /// left. Of an API that says its texts again at the end, all are judged from their beginning.
     #[must_use]
-    pub fn says_texts_again(&self) -> bool {
-        self.api == Api::Responses
+    pub fn texts(&self, end: impl Fn(RunKind) -> String) -> Vec<TextRun> {
+        let Some(passed) = self.passed.as_ref().filter(|_| self.answer.api != Api::Responses) else {
+            return self.answer.texts().to_vec();
+        };
+        let length = |kind, leaf| {
+            let (went, text) = (passed.pointer(&self.answer.pointer(leaf)), self.answer.text(leaf));
+            let went = went.and_then(Value::as_str).filter(|went| text.starts_with(went)).map_or(0, str::len);
+            // What stands beside is there as a whole.
+            if kind == RunKind::Beside && went < text.len() { (0, text.len()) } else { (went, text.len()) }
+        };
+        let rest = |run: &TextRun| {
+            let lengths = run.texts.iter().map(|&(leaf, _)| (leaf, length(run.kind, leaf)));
+            let goes_on = lengths.clone().any(|(_, (went, _))| went > 0);
+            let texts = lengths.filter(|(_, (went, all))| went < all).map(|(leaf, (went, _))| (leaf, went));
+            let left = if goes_on { end(run.kind) } else { String::new() };
+            TextRun { kind: run.kind, left, texts: texts.collect() }
+        };
+        self.answer.texts().iter().map(rest).filter(|run| !run.texts.is_empty()).collect()
     }
 
     /// Returns the events that are left to send of an answer that was changed behind what went on;
     /// `None` where it was changed before.
     #[must_use]
     pub fn rest(&self, changed: &Value) -> Option<Vec<Event>> {
-        let (api, usage) = (self.api, self.usage);
+        let (api, usage) = (self.answer.api, self.usage);
         let Some(passed) = &self.passed else { return api.events(changed, usage) };
         match api {
             Api::Chat => chat(passed, changed, usage),

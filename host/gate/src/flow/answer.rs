@@ -129,7 +129,7 @@ fn written(
     if answer.failure.is_some() {
         return None;
     }
-    let mut whole = answer.json().clone();
+    let mut whole = answer.json();
     let added = footnote.is_some_and(|footnote| api.append(&mut whole, footnote));
     if came == wanted && !added {
         return None;

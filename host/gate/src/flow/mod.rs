@@ -23,6 +23,7 @@ use leafgate_tree::Format;
 use leafgate_vault::Vault;
 
 use crate::apis::Api;
+use crate::arriving::Arriving;
 use crate::body::{self, Bounds};
 use crate::content::{self, Content};
 use crate::gate::Shared;
@@ -242,16 +243,16 @@ impl Flow {
     }
 }
 
-type Peeked = (http::StatusCode, Response<Content>, Option<Bytes>);
+type Peeked = (http::StatusCode, Response<Arriving>, Option<Bytes>);
 
 /// Reads an error, and gives the answer with it back. One that is too long is not read.
-async fn peeked(answer: Response<Content>) -> Result<Peeked, Refusal> {
-    let (parts, mut body) = answer.into_parts();
+async fn peeked(answer: Response<Arriving>) -> Result<Peeked, Refusal> {
+    let (parts, mut body) = Arriving::passes(answer).into_parts();
     let most = std::time::Duration::from_secs(10);
     let bounds = Bounds { size: MOST_ERROR, idle: most, time: most };
     let error = body::read(&mut body, bounds)
         .await
         .map_err(|_| Refusal::upstream("the upstream's error could not be read"))?;
     let status = parts.status;
-    Ok((status, Response::from_parts(parts, content::full(error.clone())), Some(error)))
+    Ok((status, Response::from_parts(parts, Arriving::recorded(content::full(error.clone()))), Some(error)))
 }

@@ -10,10 +10,11 @@ use http::{Response, request};
 use super::Shared;
 use crate::answer;
 use crate::apis::copilot;
+use crate::arriving::{Arriving, Told};
 use crate::content::Content;
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::record::{RecordId, Recorded, Told};
+use crate::record::{RecordId, Recorded};
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::upstreams::Lane;
@@ -45,7 +46,7 @@ impl Shared {
             return self.forward(lane, outgoing, progress).await;
         }
         outgoing.ask_for_plain_answer();
-        let answer = self.send(lane, outgoing, progress).await?;
+        let answer = Arriving::passes(self.send(lane, outgoing, progress).await?);
         let answer =
             answer::edited(answer, copilot::without_sockets, self.limits.answer, self.answers.reserve());
         self.prepare(answer.await?, None).await
@@ -57,7 +58,7 @@ impl Shared {
         lane: &Lane,
         mut outgoing: Outgoing,
         progress: &RequestLogProgress,
-    ) -> Result<Response<Content>, Refusal> {
+    ) -> Result<Response<Arriving>, Refusal> {
         progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
         self.counters.forwarded();
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
@@ -73,10 +74,7 @@ impl Shared {
         let after = began.elapsed();
         self.counters.answered(response.status());
         self.metrics.answered(after);
-        let response = match told {
-            Some(told) => answer::told(response, told, after),
-            None => response,
-        };
+        let response = Arriving::new(response, told, after);
         if has_body {
             answer::refuse_redirect(response.status())?;
         }

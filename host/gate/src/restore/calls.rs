@@ -9,6 +9,8 @@
 //!   leaves in one event before that.
 //! - What became of the tokens of each call is counted, once however often its arguments are said.
 //! - Arguments that parsers read differently, and calls that break off, keep their tokens.
+//! - Values leave with the end of their call. What comes behind that and is odd may give the call another name for some
+//!   client, so a stream does not go on with it ([`Calls::have_values`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,6 +36,8 @@ pub(super) struct Calls {
     open: BTreeMap<TextPlace, Call>,
     /// Calls whose tokens were counted.
     counted: BTreeSet<TextPlace>,
+    /// Values were put into one.
+    have_values: bool,
 }
 
 /// A call, while it comes in pieces.
@@ -51,7 +55,12 @@ struct Call {
 
 impl Calls {
     pub(super) fn new(vault: Vault) -> Self {
-        Calls { vault, open: BTreeMap::new(), counted: BTreeSet::new() }
+        Calls { vault, open: BTreeMap::new(), counted: BTreeSet::new(), have_values: false }
+    }
+
+    /// Whether values were put into what a tool is called with.
+    pub(super) fn have_values(&self) -> bool {
+        self.have_values
     }
 
     /// Takes what an answer or an event says about a call. What waited and is due now is given to
@@ -75,6 +84,7 @@ impl Calls {
                         let text = leaf.text();
                         let restored = self.arguments(&tool, text.expose());
                         self.count(place, text.expose(), restored.as_deref());
+                        self.have_values |= restored.is_some();
                         restored.into_iter().for_each(|restored| set(draft, node, &restored));
                     }
                     (Form::Json, _) | (_, None) => self.whole_object(draft, place, &tool, node),
@@ -84,6 +94,7 @@ impl Calls {
                 let Some(text) = document.leaf(leaf).map(|leaf| leaf.text()) else { return };
                 let tool = self.open.get(&place).map(|call| &*call.tool);
                 if let Some(restored) = tool.and_then(|tool| self.arguments(tool, text.expose())) {
+                    self.have_values = true;
                     set(draft, leaf, &restored);
                 }
             }
@@ -95,7 +106,7 @@ impl Calls {
     fn whole_object(&mut self, draft: &mut Draft, place: TextPlace, tool: &str, arguments: NodeId) {
         let before = sum_below(draft, arguments, &|text| self.vault.tokens_in(text));
         let altered = sum_below(draft, arguments, &|text| self.vault.altered_in(text));
-        self.object(draft, tool, arguments);
+        self.have_values |= self.object(draft, tool, arguments);
         if before + altered > 0 && self.counted.insert(place) {
             let kept = sum_below(draft, arguments, &|text| self.vault.tokens_in(text));
             self.vault.count(before - kept, kept, altered);
@@ -151,6 +162,7 @@ impl Calls {
                 self.arguments(&tool, &said).filter(|text| !over && text.starts_with(&said[..left]));
             self.count(place, &said, restored.as_deref());
             let Some(last) = last else { continue };
+            self.have_values |= restored.is_some();
             let text = restored.map(|text| text[left..].to_owned());
             held(HeldText { place, last, text: text.unwrap_or_else(|| said[left..].to_owned()) });
         }
@@ -188,15 +200,17 @@ impl Calls {
         draft.is_dirty().then(|| String::from_utf8_lossy(&draft.render()).into_owned())
     }
 
-    /// Restores in what a call puts into files.
-    fn object(&self, draft: &mut Draft, tool: &str, arguments: NodeId) {
-        let document = draft.document().clone();
+    /// Restores in what a call puts into files, and returns whether there was anything.
+    fn object(&self, draft: &mut Draft, tool: &str, arguments: NodeId) -> bool {
+        let (document, mut restores) = (draft.document().clone(), false);
         for content in called::written(tool, &document, arguments) {
             let Some(leaf) = document.leaf(content.node) else { continue };
             if let Some(restored) = self.put_back(tool, &content.form, leaf.text().expose()) {
+                restores = true;
                 set(draft, content.node, &restored);
             }
         }
+        restores
     }
 
     /// Puts values back where a text stands in files to which they may return; `None` where none may.

@@ -7,7 +7,7 @@
 //!   is, where it may not be changed and so not be redacted again.
 //! - Never where a client that joins the texts of the answer would find it in a link ([`speech`]).
 //! - Never behind something that was not read, or that parsers read differently: nobody knows what
-//!   a client made of it.
+//!   a client made of it. A stream does not go on with such a thing where it could change what a value stands in.
 //! - The other bytes of an answer stay as they are.
 //!
 //! What an answer says, and where, is heard by its [`Account`]. [`stream`] does the work for streams,
@@ -30,6 +30,7 @@ use speech::Speech;
 
 /// What one answer is restored from, and how it is read.
 pub(crate) struct Restoring {
+    api: Api,
     vault: Vault,
     /// What is heard of the answer, until a stream takes it over.
     account: Account,
@@ -57,7 +58,7 @@ impl Restoring {
         let account = Account::new(conversation.answers(), conversation.seals(request));
         let account = account.of_several(asks_for_several(request));
         let thread = account.names_answers().then_some(thread);
-        Some(Restoring { vault, account, thread: Named { thread, is_named: false }, grows: false })
+        Some(Restoring { api, vault, account, thread: Named { thread, is_named: false }, grows: false })
     }
 
     /// Of an answer during which its session may get its first value: its whole stream is read.

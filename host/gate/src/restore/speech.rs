@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use leafgate_answer::{Said, TextKind, TextPlace};
+use leafgate_answer::{Position, Said, TextKind, TextPlace};
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::{Channel, Joined, Restorer, Vault};
 
@@ -32,6 +32,8 @@ pub(super) struct Speech {
     repeats: bool,
     /// Bytes of restored texts that are kept.
     kept: usize,
+    /// A text has values that another one may still come before.
+    has_late_values: bool,
 }
 
 /// Which texts a client may join.
@@ -78,7 +80,14 @@ impl Speech {
             texts: BTreeMap::new(),
             repeats,
             kept: 0,
+            has_late_values: false,
         }
+    }
+
+    /// Returns whether something that clients read in different ways may make more of the values that have left: give a call
+    /// another name, or put a link before a text for those who join texts by their places.
+    pub(super) fn may_be_changed(&self) -> bool {
+        self.has_late_values || self.calls.have_values()
     }
 
     /// Restores in the leaves of an answer or an event. What earlier events held back and is due
@@ -172,6 +181,7 @@ impl Speech {
             spoken.restored.push_str(&restored);
             self.kept += restored.len();
         }
+        self.has_late_values |= place.at > Position::default() && restored != text.expose();
         set(draft, leaf.id(), &restored);
     }
 

@@ -6,7 +6,8 @@
 //! event before that. Lines in which nothing was held or restored leave byte for byte as they came,
 //! before the next one is read.
 //!
-//! After something that clients read in different ways, the rest of the stream passes as it comes.
+//! After something that clients read in different ways, the rest of the stream passes as it comes. Where it could make more
+//! of a value that has left already, the stream ends with an error in its place.
 
 use bytes::{Bytes, BytesMut};
 use leafgate_answer::{Account, Added, Heard, Hearing, Step, with_data};
@@ -14,13 +15,20 @@ use leafgate_tree::Draft;
 
 use super::speech::{HeldText, Speech};
 use super::{Named, Restoring};
+use crate::apis::Api;
+use crate::refusal::Refusal;
 use crate::sse;
 
 /// A longer line, or a longer event of several lines, is not read.
 const MAX_EVENT: usize = 1024 * 1024;
 
+/// Why a stream ends before its end.
+const LATE: &str = "the upstream's answer ended here: behind a value that was put back came something that clients read in \
+                    different ways, which could give its call another name or put a link before it";
+
 /// Restores one stream.
 pub(crate) struct EventStream {
+    api: Api,
     hearing: Hearing,
     speech: Speech,
     vault: leafgate_vault::Vault,
@@ -33,12 +41,15 @@ pub(crate) struct EventStream {
     at_boundary: bool,
     /// Nothing is restored any more.
     stopped: bool,
+    /// Nothing leaves any more.
+    is_over: bool,
 }
 
 impl EventStream {
     pub(crate) fn new(restoring: Restoring) -> Self {
-        let Restoring { vault, account, thread, grows } = restoring;
+        let Restoring { api, vault, account, thread, grows } = restoring;
         EventStream {
+            api,
             speech: Speech::new(vault.clone(), account.repeats()),
             hearing: Hearing::new(account, MAX_EVENT),
             vault,
@@ -47,19 +58,27 @@ impl EventStream {
             pending: BytesMut::new(),
             at_boundary: true,
             stopped: false,
+            is_over: false,
         }
+    }
+
+    /// Returns whether it has ended with an error, before the upstream's stream has.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// Takes the next bytes of the stream and returns what may leave.
     pub(crate) fn push(&mut self, chunk: Bytes) -> Bytes {
-        if self.stopped {
-            return chunk;
+        match (self.is_over, self.stopped) {
+            (true, _) => return Bytes::new(),
+            (false, true) => return chunk,
+            (false, false) => {}
         }
         let mut out = BytesMut::with_capacity(chunk.len());
         for (bytes, step) in self.hearing.push(chunk) {
             self.step(&bytes, step, &mut out);
         }
-        if self.stopped {
+        if self.stopped && !self.is_over {
             out.extend_from_slice(&self.hearing.unheard());
         }
         out.freeze()
@@ -86,6 +105,9 @@ impl EventStream {
     }
 
     fn step(&mut self, bytes: &Bytes, step: Step, out: &mut BytesMut) {
+        if self.is_over {
+            return;
+        }
         // Whether there is something to do is settled once: what begins later has not read what
         // came before.
         self.stopped |= self.vault.is_empty() && self.thread.thread.is_none() && !self.grows;
@@ -110,6 +132,12 @@ impl EventStream {
                 }
                 out.extend_from_slice(bytes);
                 self.at_boundary = true;
+            }
+            // Some clients go on.
+            Step::Done if self.speech.may_be_changed() => {
+                self.release(out);
+                out.extend_from_slice(&self.pending.split());
+                out.extend_from_slice(bytes);
             }
             Step::Done => self.stop(bytes, out),
             Step::Feed | Step::Comment | Step::Within | Step::Odd => self.give_up(bytes, out),
@@ -145,7 +173,15 @@ impl EventStream {
     /// Stops where nobody knows what a client reads: calls that nobody heard may follow.
     fn give_up(&mut self, bytes: &[u8], out: &mut BytesMut) {
         self.thread.doubt();
-        self.stop(bytes, out);
+        if !self.speech.may_be_changed() {
+            return self.stop(bytes, out);
+        }
+        self.pending.clear();
+        self.release(out);
+        (self.stopped, self.is_over) = (true, true);
+        // What stands before it may lack the empty line that ends an event.
+        out.extend_from_slice(if self.at_boundary { b"" } else { b"\n" });
+        out.extend_from_slice(&Refusal::upstream(LATE).events(self.api));
     }
 
     /// Restores nothing any more. What was held leaves, then what was kept, then this.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{CallError, ReadError, ToolCall, WholeAnswer, respelled};
+use leafgate_answer::{Answer, CallError, ReadError, TextRun, ToolCall, respelled};
 use leafgate_policy::answers::{self, NotWritten};
 use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict};
-use leafgate_tree::{Document, Format, NodeId};
+use leafgate_tree::{Document, Format};
 use serde_json::Value;
 
 use super::Ruling;
@@ -22,7 +22,7 @@ const PROFILE: &str = "(profile)";
 /// An answer that nothing holds back.
 pub(super) struct Judged {
     /// As response rules left it; `None` where they changed nothing.
-    pub(super) changed: Option<WholeAnswer>,
+    pub(super) changed: Option<Answer>,
     pub(super) calls: Calls,
 }
 
@@ -38,18 +38,16 @@ pub(super) enum Calls {
 
 impl Ruling {
     /// Judges an answer. `texts` are those that response rules read: of a stream that was read
-    /// while it came, they have read most, up to `tail`, which went on. What rules did is added to `told`, also where they
-    /// block.
+    /// while it came, they have read most. What rules did is added to `told`, also where they block.
     pub(super) fn judge(
         &self,
         shared: &Arc<Shared>,
-        answer: &WholeAnswer,
-        texts: &[Vec<NodeId>],
-        tail: &str,
+        answer: &Answer,
+        texts: &[TextRun],
         told: &mut Tally,
     ) -> Result<Judged, Refusal> {
         let responds = self.of.whole || self.of.look_behind.is_some();
-        let changed = if responds { self.respond(shared, answer, texts, tail, told)? } else { None };
+        let changed = if responds { self.respond(shared, answer, texts, told)? } else { None };
         let calls = changed.as_ref().unwrap_or(answer).calls();
         let calls = match self.asks_about_calls() && !calls.is_empty() {
             true => self.decide(shared, calls, told)?,
@@ -62,19 +60,18 @@ impl Ruling {
     fn respond(
         &self,
         shared: &Arc<Shared>,
-        answer: &WholeAnswer,
-        places: &[Vec<NodeId>],
-        tail: &str,
+        answer: &Answer,
+        texts: &[TextRun],
         told: &mut Tally,
-    ) -> Result<Option<WholeAnswer>, Refusal> {
-        let (said, calls) = (answers::texts(answer, places, tail), answer.calls());
+    ) -> Result<Option<Answer>, Refusal> {
+        let (said, calls) = (answers::texts(answer, texts), answer.calls());
         if said.is_empty() && calls.is_empty() {
             return Ok(None);
         }
         self.pass_joined(shared, &said, told)?;
         let before = answers::written(self.model.as_deref(), &said, calls);
         let Some(after) = self.changed(shared, before, told)? else { return Ok(None) };
-        let put = answers::put_back(answer, places, tail, &after);
+        let put = answers::put_back(answer, texts, &after);
         let put = put.map_err(|error| match error {
             NotWritten::Gone | NotWritten::Call(CallError::Sealed) => Refusal::upstream(error.to_string()),
             NotWritten::Form | NotWritten::Call(_) => Refusal::internal(error.to_string()),
@@ -83,16 +80,18 @@ impl Ruling {
     }
 
     /// Reads an answer as it came, or where rules say so and it is odd, as it is spelled anew.
-    pub(super) fn read(&self, came: &Bytes) -> Result<WholeAnswer, ReadError> {
-        WholeAnswer::read(self.answers, came.clone()).or_else(|error| {
-            let spelled = self.of.respells.then(|| respelled(came)).flatten();
-            WholeAnswer::read(self.answers, spelled.ok_or(error)?)
-        })
+    pub(super) fn read(&self, came: &Bytes) -> Result<Answer, ReadError> {
+        let read = Answer::read(self.answers, came.clone());
+        if read.as_ref().is_ok_and(|answer| !answer.is_odd) {
+            return read;
+        }
+        let spelled = self.of.respells.then(|| respelled(came)).flatten();
+        spelled.map_or(read, |spelled| Answer::read(self.answers, spelled))
     }
 
     /// Reads an answer that was changed: what leaves is what is judged further.
-    pub(super) fn read_again(&self, changed: &Value) -> Result<WholeAnswer, Refusal> {
-        WholeAnswer::read(self.answers, changed.to_string().into()).map_err(|error| {
+    pub(super) fn read_again(&self, changed: &Value) -> Result<Answer, Refusal> {
+        Answer::read(self.answers, changed.to_string().into()).and_then(Answer::sound).map_err(|error| {
             Refusal::internal(format!("the answer cannot be read as it was changed: {error}"))
         })
     }

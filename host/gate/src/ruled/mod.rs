@@ -34,6 +34,7 @@ use leafgate_tree::{Document, NodeId};
 use leafgate_vault::Vault;
 
 use crate::apis::{Api, Wants, asks_for_several, configs};
+use crate::arriving::Arriving;
 use crate::content::Content;
 use crate::gate::Shared;
 use crate::log::{self, RequestLogProgress, Tally};
@@ -172,32 +173,25 @@ impl Shared {
     /// Has an answer judged, whole or while it comes. Errors pass: they have no calls.
     pub(crate) async fn rule(
         self: &Arc<Self>,
-        mut answer: Response<Content>,
+        answer: Response<Arriving>,
         ruling: Option<&Arc<Ruling>>,
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Response<Content>, Refusal> {
-        let Some(ruling) = ruling.filter(|_| answer.status().is_success()) else { return Ok(answer) };
-        if media::is_event_stream(answer.headers()) {
-            answer.headers_mut().remove(CONTENT_LENGTH);
-            return Ok(self.rule_stream(answer, ruling, progress));
-        }
-        let ruled = self.rule_readable(answer, ruling, progress).await;
-        ruled.inspect_err(|_| self.not_judged(progress))
-    }
-
-    async fn rule_readable(
-        self: &Arc<Self>,
-        mut answer: Response<Content>,
-        ruling: &Arc<Ruling>,
-        progress: &Arc<RequestLogProgress>,
-    ) -> Result<Response<Content>, Refusal> {
-        if !media::is_json(answer.headers()) {
-            return Err(Refusal::upstream(
+        let Some(ruling) = ruling.filter(|_| answer.status().is_success()) else {
+            return Ok(Arriving::passes(answer));
+        };
+        let (mut parts, body) = answer.into_parts();
+        let (is_stream, is_json) = (media::is_event_stream(&parts.headers), media::is_json(&parts.headers));
+        parts.headers.remove(CONTENT_LENGTH);
+        let ruled = match (is_stream, is_json) {
+            (true, _) => Ok(self.rule_stream(body, ruling, progress)),
+            (false, true) => self.rule_whole(body, ruling, progress).await,
+            (false, false) => Err(Refusal::upstream(
                 "rules decide about the answer, and it is neither JSON nor an event stream that can be read",
-            ));
-        }
-        answer.headers_mut().remove(CONTENT_LENGTH);
-        self.rule_whole(answer, ruling, progress).await
+            )),
+        };
+        let ruled = ruled.inspect_err(|_| self.not_judged(progress))?;
+        Ok(Response::from_parts(parts, ruled))
     }
 
     /// Counts what rules did about an answer. Those that could not run get a line of log each.

@@ -141,7 +141,7 @@ impl Scan {
 }
 
 /// The nearest border between characters at a place or before it.
-fn floor(text: &str, at: usize) -> usize {
+pub(super) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 

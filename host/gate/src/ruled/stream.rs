@@ -7,17 +7,15 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
-use http::Response;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
-use leafgate_answer::{
-    Account, CallStream, Heard, Hearing, HeldAnswer, Holding, ReadError, Respelling, Step,
-};
+use leafgate_answer::{Account, Gathered, Gathering, Heard, Hearing, Holding, ReadError, Respelling, Step};
 use tokio::time::sleep;
 
-use super::texts::Texts;
+use super::texts::{Ends, Texts};
 use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
 use super::{AnswerOutcome, Ruling};
+use crate::arriving::{Arriving, Told};
 use crate::budget::{AnswerWeight, Reservation};
 use crate::content::{self, Content, ContentError};
 use crate::dialect;
@@ -40,11 +38,14 @@ struct Judging {
     /// What has come of the present event.
     event: BytesMut,
     /// `None` once the upstream's stream has ended.
-    calls: Option<CallStream>,
+    gathering: Option<Gathering>,
+    /// Who is told what is heard.
+    recorder: Option<Told>,
     /// What reads the texts that pass, where rules do.
     texts: Option<Texts>,
-    /// What it did, once no more texts pass.
+    /// What it did, and the ends of what left, once no more texts pass.
     told: Option<SoFar>,
+    ends: Ends,
     /// What waits.
     held: BytesMut,
     /// What all events so far take.
@@ -57,39 +58,39 @@ struct Judging {
 impl Shared {
     pub(super) fn rule_stream(
         self: &Arc<Self>,
-        answer: Response<Content>,
+        answer: Arriving,
         ruling: &Arc<Ruling>,
         progress: &Arc<RequestLogProgress>,
-    ) -> Response<Content> {
+    ) -> Content {
+        let (body, recorder) = answer.heard();
         let holding = match ruling.of.look_behind {
             _ if ruling.of.whole => Holding::All,
             Some(_) => Holding::Unspoken,
             None => Holding::Calls,
         };
         let account = Account::new(ruling.answers, ruling.sealed).of_several(ruling.several);
-        let mut judging = Judging {
+        let judging = Judging {
             shared: Arc::clone(self),
             ruling: Arc::clone(ruling),
             progress: Arc::clone(progress),
-            body: Content::default(),
+            body,
             respelling: ruling.of.respells.then(|| Respelling::new(self.limits.answer)),
             hearing: Hearing::new(account, self.limits.answer),
             event: BytesMut::new(),
-            calls: Some(CallStream::new(ruling.answers, holding)),
+            gathering: Some(Gathering::new(ruling.answers, Some(holding))),
+            recorder,
             texts: (holding == Holding::Unspoken).then(|| Texts::new(self, ruling)),
             told: None,
+            ends: Ends::default(),
             held: BytesMut::new(),
             came: 0,
             reservation: self.answers.reserve(),
             deciding: None,
             over: false,
         };
-        answer.map(|body| {
-            judging.body = body;
-            content::stream(StreamBody::new(stream::unfold(judging, |mut judging| async {
-                judging.next().await.map(|frame| (frame, judging))
-            })))
-        })
+        content::stream(StreamBody::new(stream::unfold(judging, |mut judging| async {
+            judging.next().await.map(|frame| (frame, judging))
+        })))
     }
 }
 
@@ -127,6 +128,7 @@ impl Judging {
                 },
                 Some(Err(error)) => {
                     self.over = true;
+                    self.record_end(false);
                     return Some(Err(error));
                 }
                 None => self.end(),
@@ -151,6 +153,7 @@ impl Judging {
     /// Ends the stream with an error.
     fn refuse(&mut self, refusal: Refusal) -> Given {
         self.over = true;
+        self.record_end(false);
         self.tell(AnswerOutcome::Blocked);
         self.shared.not_judged(&self.progress);
         self.shared.refused(&refusal, &self.progress);
@@ -174,22 +177,34 @@ impl Judging {
             if self.event.len() > most {
                 return Err(too_large(most));
             }
+            if let Some(gathering) = &mut self.gathering {
+                let said = gathering.take(&step, self.hearing.account());
+                self.recorder.iter().for_each(|told| told.said(&said));
+                if gathering.is_odd() {
+                    return Err(unreadable(ReadError::Unclear));
+                }
+            }
             match step {
                 Step::Within => {}
                 Step::Comment | Step::Feed if is_within => {}
                 Step::Event(heard) | Step::End(Some(heard)) => self.heard(&heard, &mut passed)?,
-                Step::Comment | Step::Feed | Step::End(None) | Step::Done => self.between(&mut passed)?,
-                Step::Odd => return Err(unreadable(&ReadError::Unclear)),
+                Step::Comment | Step::Feed | Step::End(None) | Step::Done | Step::Odd => {
+                    self.between(&mut passed)?;
+                }
             }
         }
         Ok(passed.freeze())
     }
 
+    fn holds(&self) -> bool {
+        self.gathering.as_ref().is_some_and(Gathering::holds)
+    }
+
     /// What stands between events goes where the last event went.
     fn between(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
-        let bytes = self.event.split().freeze();
+        let (bytes, holds) = (self.event.split().freeze(), self.holds());
         match &mut self.texts {
-            _ if self.calls.as_ref().is_some_and(CallStream::holds) => self.held.extend_from_slice(&bytes),
+            _ if holds => self.held.extend_from_slice(&bytes),
             Some(texts) => passed.extend_from_slice(&texts.between(bytes)?),
             None => passed.extend_from_slice(&bytes),
         }
@@ -198,14 +213,13 @@ impl Judging {
 
     fn heard(&mut self, heard: &Heard, passed: &mut BytesMut) -> Result<(), Refusal> {
         let event = self.event.split().freeze();
-        let Some(calls) = &mut self.calls else { return Ok(()) };
         self.came += event.len();
-        let most = self.shared.limits.answer;
-        let weight = AnswerWeight::of_events(self.came, calls.values() + heard.document.node_count());
+        let (most, kept) = (self.shared.limits.answer, self.gathering.as_ref().map_or(0, Gathering::values));
+        let weight = AnswerWeight::of_events(self.came, kept + heard.document.node_count());
         if self.came > most || self.reservation.cover(weight.total(COPIES)).is_err() {
             return Err(too_large(most));
         }
-        if calls.take(heard, self.hearing.account()).map_err(|error| unreadable(&error))? {
+        if self.holds() {
             // What was said before is over.
             self.finish_texts(passed)?;
             self.held.extend_from_slice(&event);
@@ -220,19 +234,17 @@ impl Judging {
     fn finish_texts(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
         let Some(mut texts) = self.texts.take() else { return Ok(()) };
         let finished = texts.finish();
-        self.told = Some(SoFar { tail: texts.tail(), tally: texts.tally, changed: texts.changed });
+        self.ends = texts.ends();
+        self.told = Some(SoFar { tally: texts.tally, changed: texts.changed });
         passed.extend_from_slice(&finished?);
         Ok(())
     }
 
     /// Tells what became of an answer about whose calls nobody decided: at least this.
     fn tell(&mut self, least: AnswerOutcome) {
-        let texts = self.texts.take().map(|texts| SoFar {
-            tail: String::new(),
-            tally: texts.tally,
-            changed: texts.changed,
-        });
-        let Some(SoFar { tally, changed, .. }) = self.told.take().or(texts) else { return };
+        let texts = self.texts.take();
+        let texts = texts.map(|texts| SoFar { tally: texts.tally, changed: texts.changed });
+        let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
         self.shared.rules_ran(&self.ruling, &tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
         self.shared.answer_is(outcome.max(least), &tally, &self.progress);
@@ -245,28 +257,36 @@ impl Judging {
         steps.extend(self.hearing.finish());
         let mut passed = BytesMut::from(self.steps(steps)?);
         self.finish_texts(&mut passed)?;
-        let account = self.hearing.account();
-        let calls = self.calls.take().map(|calls| calls.finish(account)).transpose();
-        match calls.map_err(|error| unreadable(&error))?.flatten() {
+        let holds = self.holds();
+        match self.record_end(true).filter(|_| holds).transpose().map_err(unreadable)? {
             None => {
                 self.over = true;
                 self.tell(AnswerOutcome::Passed);
             }
-            Some(held) => self.deciding = Some(self.decide(held)),
+            Some(gathered) if gathered.answer.is_odd => return Err(unreadable(ReadError::Unclear)),
+            Some(gathered) => self.deciding = Some(self.decide(gathered)),
         }
         Ok(passed.freeze())
     }
 
-    fn decide(&mut self, held: HeldAnswer) -> Deciding {
+    /// Reads what came to its end where somebody wants to know, and tells the recorder.
+    fn record_end(&mut self, complete: bool) -> Option<Result<Gathered, ReadError>> {
+        let gathering = self.gathering.take()?;
+        let is_wanted = self.recorder.is_some() || complete && gathering.holds();
+        let gathered = is_wanted.then(|| gathering.finish(self.hearing.account()))?;
+        if let Some(mut told) = self.recorder.take() {
+            told.end(complete, gathered.as_ref().ok().map(|gathered| gathered.answer.clone()));
+        }
+        Some(gathered)
+    }
+
+    fn decide(&mut self, held: Gathered) -> Deciding {
         let (shared, ruling) = (Arc::clone(&self.shared), Arc::clone(&self.ruling));
         let (progress, as_it_came) = (Arc::clone(&self.progress), self.held.split().freeze());
-        let mut told = self.told.take().unwrap_or_default();
-        // What is said again is judged from its beginning, and goes on with nothing.
-        if held.says_texts_again() {
-            told.tail.clear();
-        }
+        let (told, ends) = (self.told.take().unwrap_or_default(), std::mem::take(&mut self.ends));
+        let texts = held.texts(|kind| ends.of(kind));
         Box::pin(async move {
-            match shared.ruled(&ruling, held.answer.clone(), held.texts(), told, &progress).await? {
+            match shared.ruled(&ruling, held.answer.clone(), texts, told, &progress).await? {
                 Ruled::Unchanged => Ok(as_it_came),
                 Ruled::Changed(changed) => {
                     let rest = held.rest(&changed.json()).ok_or_else(|| {
@@ -282,6 +302,7 @@ impl Judging {
 impl Drop for Judging {
     /// Its client may have gone while it came: what rules did is told all the same.
     fn drop(&mut self) {
+        self.record_end(false);
         self.tell(AnswerOutcome::Passed);
     }
 }

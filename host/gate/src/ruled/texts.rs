@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use leafgate_answer::{Account, CallError, Heard, Position, Said, TextPlace, with_data};
+use leafgate_answer::{Account, CallError, Heard, Position, RunKind, Said, TextPlace, with_data};
 use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::Ruling;
-use super::scan::{Scan, Segment};
+use super::scan::{Scan, Segment, floor};
 use crate::gate::Shared;
 use crate::log::Tally;
 use crate::refusal::Refusal;
@@ -47,6 +47,24 @@ struct Run {
     /// Where it was changed, in order.
     segments: Vec<Segment>,
     decided: usize,
+}
+
+/// The ends of what left.
+#[derive(Default)]
+pub(super) struct Ends {
+    said: String,
+    thought: String,
+}
+
+impl Ends {
+    /// The end of what left of a kind, which texts of this kind go on from.
+    pub(super) fn of(&self, kind: RunKind) -> String {
+        match kind {
+            RunKind::Said => self.said.clone(),
+            RunKind::Thought => self.thought.clone(),
+            RunKind::Beside => String::new(),
+        }
+    }
 }
 
 /// A stretch of a run.
@@ -142,15 +160,16 @@ impl Texts {
         Ok(changes)
     }
 
-    /// The end of what was said, as it left: what comes behind a call goes on with it for some clients.
-    pub(super) fn tail(&self) -> String {
-        let Some(run) = self.runs.iter().rfind(|run| !run.thinks) else { return String::new() };
-        let end = run.said.len();
-        let from = (0..=end.saturating_sub(self.ruling.of.look_behind.unwrap_or_default()))
-            .rev()
-            .find(|&at| run.said.is_char_boundary(at));
-        let range = from.unwrap_or_default()..end;
-        run.now(&range).unwrap_or_else(|| run.said[range].to_owned())
+    /// The ends of what was said and thought, as they left: what comes behind a call goes on with them for some clients.
+    pub(super) fn ends(&self) -> Ends {
+        let most = self.ruling.of.look_behind.unwrap_or_default();
+        let end = |thinks: bool| {
+            let run = self.runs.iter().rfind(|run| run.thinks == thinks);
+            let mut left = run.map(|run| run.now(&(0..run.said.len())).unwrap_or_else(|| run.said.clone()));
+            let from = left.as_ref().map_or(0, |left| floor(left, left.len().saturating_sub(most)));
+            left.as_mut().map(|left| left.split_off(from)).unwrap_or_default()
+        };
+        Ends { said: end(false), thought: end(true) }
     }
 
     /// Decides all that is left, and returns it.
@@ -281,5 +300,5 @@ impl Run {
 }
 
 fn odd() -> Refusal {
-    super::whole::unreadable(&leafgate_answer::ReadError::Unclear)
+    super::whole::unreadable(leafgate_answer::ReadError::Unclear)
 }

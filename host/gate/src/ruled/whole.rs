@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use http::Response;
 use http_body_util::BodyExt as _;
-use leafgate_answer::{ToolCall, WholeAnswer};
+use leafgate_answer::{Answer, ReadError, TextRun, ToolCall};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
-use leafgate_tree::NodeId;
 
 use super::judge::{Calls, Judged};
 use super::{AnswerOutcome, Ruling};
+use crate::arriving::Arriving;
 use crate::budget::AnswerWeight;
 use crate::content::{self, Content};
 use crate::gate::{INLINE_BODY, Shared};
@@ -35,8 +34,6 @@ pub(crate) struct SoFar {
     pub(super) tally: Tally,
     /// Whether they changed anything.
     pub(super) changed: bool,
-    /// The end of what went on already, which the rest goes on with.
-    pub(super) tail: String,
 }
 
 /// What became of a whole answer.
@@ -44,18 +41,18 @@ pub(crate) enum Ruled {
     /// It leaves as it came.
     Unchanged,
     /// This leaves in its place.
-    Changed(WholeAnswer),
+    Changed(Answer),
 }
 
 impl Shared {
     /// Has an answer judged that comes whole.
     pub(super) async fn rule_whole(
         self: &Arc<Self>,
-        answer: Response<Content>,
+        answer: Arriving,
         ruling: &Arc<Ruling>,
         progress: &Arc<RequestLogProgress>,
-    ) -> Result<Response<Content>, Refusal> {
-        let (parts, mut body) = answer.into_parts();
+    ) -> Result<Content, Refusal> {
+        let (mut body, mut told) = answer.heard();
         let mut reservation = self.answers.reserve();
         let (mut bytes, mut weight) = (BytesMut::new(), AnswerWeight::default());
         while let Some(frame) = body.frame().await {
@@ -69,7 +66,11 @@ impl Shared {
             }
         }
         let came = bytes.freeze();
-        let answer = ruling.read(&came).map_err(|error| unreadable(&error))?;
+        let answer = ruling.read(&came);
+        if let Some(told) = &mut told {
+            told.end(true, answer.as_ref().ok().cloned());
+        }
+        let answer = answer.and_then(Answer::sound).map_err(unreadable)?;
         let bytes = answer.bytes().clone();
         // What is put for bytes that are no characters is longer.
         if bytes.len() > came.len() {
@@ -84,7 +85,7 @@ impl Shared {
             Ruled::Unchanged => bytes,
             Ruled::Changed(changed) => changed.bytes().clone(),
         };
-        Ok(Response::from_parts(parts, content::with(content::full(leaves), reservation)))
+        Ok(content::with(content::full(leaves), reservation))
     }
 
     /// Judges a whole answer, and waits for a person where one must decide about its calls. `told` is
@@ -92,16 +93,16 @@ impl Shared {
     pub(crate) async fn ruled(
         self: &Arc<Self>,
         ruling: &Arc<Ruling>,
-        answer: WholeAnswer,
-        texts: Vec<Vec<NodeId>>,
+        answer: Answer,
+        texts: Vec<TextRun>,
         told: SoFar,
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Ruled, Refusal> {
         let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, ruling.policy.has_plugins());
-        let SoFar { mut tally, changed: changed_before, tail } = told;
+        let SoFar { mut tally, changed: changed_before } = told;
         let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), answer.clone());
         let judge = move || {
-            let judged = judging.judge(&shared, &read, &texts, &tail, &mut tally);
+            let judged = judging.judge(&shared, &read, &texts, &mut tally);
             (judged, tally)
         };
         let (judged, tally) = match (small, plugins) {
@@ -147,7 +148,7 @@ impl Shared {
         self: &Arc<Self>,
         ruling: &Ruling,
         mut waiter: Waiter,
-        answer: &mut WholeAnswer,
+        answer: &mut Answer,
     ) -> Result<Decided, Refusal> {
         let release = match waiter.decision().await {
             Decision::Send(release) => release,
@@ -257,6 +258,13 @@ pub(super) fn too_large(most: usize) -> Refusal {
     ))
 }
 
-pub(super) fn unreadable(error: &leafgate_answer::ReadError) -> Refusal {
-    Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
+pub(super) fn unreadable(error: ReadError) -> Refusal {
+    let hint = match error {
+        ReadError::Unclear => {
+            "; where that is its spelling alone, as a tool's name that each chunk repeats, rules about answers with \
+             `on_odd = \"respell\"` have it spelled anew"
+        }
+        _ => "",
+    };
+    Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}{hint}"))
 }

@@ -6,13 +6,13 @@ use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt as _;
 use leafgate_agents::{ModelTurn, Why};
-use leafgate_answer::{Answer, AnswerLimits, Delta, Reader, WholeAnswer};
+use leafgate_answer::{Answer, AnswerLimits, Delta, Reader};
 use leafgate_assemble::{Refused, refused};
 use tokio::sync::SemaphorePermit;
 
 use super::drive::RunCase;
 use super::live::Live;
-use crate::content::Content;
+use crate::arriving::Arriving;
 use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
 use crate::media;
@@ -90,18 +90,12 @@ impl RunCase {
         let turn =
             |answer: Answer| Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply });
         let Some(ruling) = ruling else { return turn(answer) };
-        let Ok(whole) = WholeAnswer::read(answer.api, answer.json().to_string().into()) else {
-            return Asked::Failed(Why::Unreadable);
-        };
-        let texts = whole.texts().to_vec();
-        let ruled = self.shared.ruled(ruling, whole, texts, SoFar::default(), progress).await;
+        let texts = answer.texts().to_vec();
+        let ruled = self.shared.ruled(ruling, answer.clone(), texts, SoFar::default(), progress).await;
         self.progress.ruled_as(progress);
         match ruled {
             Ok(Ruled::Unchanged) => turn(answer),
-            Ok(Ruled::Changed(whole)) => match Answer::of(answer.api, whole.json()) {
-                Some(answer) => turn(answer),
-                None => Asked::Failed(Why::Unreadable),
-            },
+            Ok(Ruled::Changed(changed)) => turn(changed),
             Err(refusal) => self.not_asked(&refusal),
         }
     }
@@ -132,7 +126,7 @@ impl RunCase {
 
     /// Reads an answer to its end; `None` for what is none, for one that was cut off, and for what
     /// clients could read in another way.
-    async fn read(&self, answer: Response<Content>, live: Option<&Live>) -> Option<Answer> {
+    async fn read(&self, answer: Response<Arriving>, live: Option<&Live>) -> Option<Answer> {
         let limits = AnswerLimits { bytes: self.shared.limits.answer, ..AnswerLimits::default() };
         let api = self.wire.answers();
         let mut reader = match media::is_event_stream(answer.headers()) {
@@ -141,26 +135,31 @@ impl RunCase {
         };
         let mut reservation = self.shared.answers.reserve();
         let mut bytes = 0;
-        let mut body = answer.into_body();
+        let (mut body, mut told) = answer.into_body().heard();
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.ok()?.into_data() else { continue };
             bytes += data.len();
             reservation.cover(bytes).ok()?;
-            for delta in reader.push(&data).ok()? {
+            let said = reader.push(&data).ok()?;
+            told.iter().for_each(|told| told.said(&said));
+            for delta in said {
                 if let (Delta::Content(text), Some(live)) = (delta, live) {
                     live.says(text.expose());
                 }
             }
         }
         let turn = self.shared.teams.turn().await;
-        let answer = reader.finish().ok()?;
+        let answer = reader.finish().ok();
         drop(turn);
-        (answer.failure.is_none() && !answer.is_cut_off && !answer.is_odd).then_some(answer)
+        if let Some(told) = &mut told {
+            told.end(true, answer.clone());
+        }
+        answer.filter(|answer| answer.failure.is_none() && !answer.is_cut_off && !answer.is_odd)
     }
 
-    async fn refused(&self, answer: Response<Content>) -> Asked {
+    async fn refused(&self, answer: Response<Arriving>) -> Asked {
         let status = answer.status();
-        let mut body = answer.into_body();
+        let mut body = Arriving::passes(answer).into_body();
         let mut error = Vec::new();
         while let Some(Ok(frame)) = body.frame().await {
             let Ok(data) = frame.into_data() else { continue };

@@ -69,8 +69,14 @@ impl Recorder for Kept {
 // S0-115
 #[tokio::test]
 async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
-    let upstream =
-        Upstream::start(|_| async { json_answer(format!("{{\"say\": \"{}\"}}", email_token())) }).await;
+    let message = serde_json::json!({ "role": "assistant", "content": email_token() });
+    let answer =
+        serde_json::json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }] });
+    let upstream = Upstream::start(move |_| {
+        let answer = answer.to_string();
+        async { json_answer(answer) }
+    });
+    let upstream = upstream.await;
     let gate = gate(REDACT_EMAIL, &upstream.url()).await;
     let kept = Arc::new(Kept::default());
     gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
@@ -87,11 +93,11 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
     // Tokens stay tokens.
     let answers = kept.answers.lock().unwrap();
     let answered: Vec<_> = answers.iter().map(|(_, part)| part).collect();
-    assert!(matches!(answered[0], AnswerPart::Head { readable: true, stream: false, .. }));
-    assert!(
-        matches!(answered[1], AnswerPart::Bytes(bytes) if *bytes == format!("{{\"say\": \"{}\"}}", email_token()))
-    );
-    assert!(matches!(answered[2], AnswerPart::End { complete: true }));
+    let [AnswerPart::Head { .. }, AnswerPart::End { complete: true, answer: Some(answer) }] = &answered[..]
+    else {
+        panic!("{answered:?}")
+    };
+    assert_eq!(answer.reply.content.expose(), email_token());
     assert_eq!(upstream.only().headers["accept-encoding"], "identity");
 }
 

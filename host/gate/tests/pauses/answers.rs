@@ -40,7 +40,7 @@ async fn a_person_changes_what_a_tool_is_called_with() {
         house.write(&id, "/messages/0/tool_calls/0/function/arguments/q", "select \"1\"").await.unwrap();
         house.let_go(&id).await;
         let said = read(api, stream, &client.await.unwrap());
-        let calls = api.tool_calls(said.json());
+        let calls = said.calls().to_vec();
         assert_eq!(calls[0].arguments.expose(), r#"{"q":"select \"1\""}"#, "{api:?} {stream}");
         assert_eq!(
             (said.reply.content.expose(), said.reply.finish),
@@ -61,7 +61,7 @@ async fn what_a_person_refuses_is_refused_in_the_models_words() {
         let id = events.paused().await.id;
         assert_eq!(house.cancel(&id).await.unwrap().state, State::Cancelled);
         let said = read(api, stream, &client.await.unwrap());
-        assert!(api.tool_calls(said.json()).is_empty(), "{api:?} {stream}");
+        assert!(said.calls().is_empty(), "{api:?} {stream}");
         let text = said.reply.content.expose();
         assert!(text.starts_with("I run it"), "{api:?} {stream}: {text}");
         assert!(
@@ -95,7 +95,7 @@ async fn a_person_decides_about_each_call_by_itself() {
         house.write(&id, "/messages/2/tool_calls/0/function/arguments/q", "select 2").await.unwrap();
         house.let_go(&id).await;
         let said = read(api, stream, &client.await.unwrap());
-        let calls = api.tool_calls(said.json());
+        let calls = said.calls().to_vec();
         let calls: Vec<(&str, &str)> =
             calls.iter().map(|call| (call.name.expose(), call.arguments.expose())).collect();
         let left = [("run_sql", r#"{"q":"select 1"}"#), ("run_sql", r#"{"q":"select 2"}"#)];
@@ -128,7 +128,7 @@ async fn all_calls_are_refused_with_a_cancel_alone() {
     house.edit(&id, &EditCommand::Restore { section: "assistant-1".to_owned() }).await.unwrap();
     house.let_go(&id).await;
     let said = read(Api::Messages, false, &client.await.unwrap());
-    let left = Api::Messages.tool_calls(said.json());
+    let left = said.calls().to_vec();
     assert_eq!(left.iter().map(|call| call.name.expose()).collect::<Vec<_>>(), ["run_shell"]);
 }
 
@@ -138,7 +138,7 @@ async fn what_a_rule_blocks_is_refused_with_its_reason_and_asks_nobody() {
     for (api, stream) in everywhere() {
         let house = house(ASK, api, stream, &words).await;
         let said = read(api, stream, &house.send_raw(request(&house, api, stream)).await.unwrap());
-        assert!(api.tool_calls(said.json()).is_empty(), "{api:?} {stream}");
+        assert!(said.calls().is_empty(), "{api:?} {stream}");
         let text = said.reply.content.expose();
         assert!(text.contains("rule `no-force`: History stays"), "{api:?} {stream}: {text}");
         assert!(house.pending().await.is_empty());
@@ -252,7 +252,7 @@ async fn texts_and_arguments_of_an_answer_are_redacted() {
         assert!(!answer.text().contains(ADDRESS), "{api:?} {stream}: {}", answer.text());
         let said = read(api, stream, &answer);
         assert_eq!(said.reply.content.expose(), "Ask [EMAIL], please", "{api:?} {stream}");
-        let to: Value = serde_json::from_str(api.tool_calls(said.json())[0].arguments.expose()).unwrap();
+        let to: Value = serde_json::from_str(said.calls()[0].arguments.expose()).unwrap();
         assert_eq!(to, json!({ "to": "[EMAIL]", "n": 1 }), "{api:?} {stream}");
     }
 }
@@ -373,7 +373,7 @@ async fn what_is_found_in_a_stream_is_gone_however_it_is_cut() {
             assert!(!answer.text().contains(ADDRESS), "{api:?} {length}: {}", answer.text());
             let said = read(api, true, &answer);
             assert_eq!(said.reply.content.expose(), text("[EMAIL]", "the project"), "{api:?} {length}");
-            let calls = api.tool_calls(said.json());
+            let calls = said.calls().to_vec();
             assert_eq!(calls[0].arguments.expose(), r#"{"to":"[EMAIL]"}"#, "{api:?} {length}");
         }
     }
@@ -413,7 +413,7 @@ reason = "No"
             let house = house(NEVER, api, stream, &words).await;
             let answer = house.send_raw(request(&house, api, stream)).await.unwrap();
             assert_eq!(answer.text() == sent(api, stream, &words), passes, "{api:?} {stream} {called}");
-            let calls = api.tool_calls(read(api, stream, &answer).json());
+            let calls = read(api, stream, &answer).calls().to_vec();
             assert_eq!(calls.is_empty(), !passes, "{api:?} {stream} {called}");
         }
     }

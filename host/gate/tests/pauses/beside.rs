@@ -100,7 +100,7 @@ async fn what_stands_beside_the_models_words_is_judged_too() {
                 let list = whole.get("content").or(whole.get("output")).and_then(Value::as_array).cloned();
                 list.into_iter().flatten().map(|one| one["type"].clone()).collect::<Vec<_>>()
             };
-            assert_eq!(kinds(said.json()), kinds(&whole(api, "")), "{api:?} {stream}: nothing is lost");
+            assert_eq!(kinds(&said.json()), kinds(&whole(api, "")), "{api:?} {stream}: nothing is lost");
         }
     }
 }

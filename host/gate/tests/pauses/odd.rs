@@ -149,6 +149,37 @@ async fn what_is_odd_in_its_spelling_alone_passes_where_rules_have_it_spelled_an
     }
 }
 
+/// Servers that repeat a call's name in each chunk: libraries that join names in pieces call another tool than those that
+/// take the first or the last.
+#[tokio::test]
+async fn a_name_that_each_chunk_repeats_is_refused_or_said_once() {
+    let piece = |function: Value| {
+        chunk(json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": function }] }))
+    };
+    let (start, rest) = ("{\"path\":", "\"a\"}");
+    let odd = |first: &str, then: Value| {
+        let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+        piece(json!({ "name": first, "arguments": start })) + &piece(then) + &event(&end) + "data: [DONE]\n\n"
+    };
+    let named = |name: &str| json!({ "name": name, "arguments": rest });
+    let again = odd("read_file", named("read_file"));
+    let respell = CALLS.replace("\nmatch", "\non_odd = \"respell\"\nmatch");
+    let left = told(CALLS, Api::Chat, true, &again).await;
+    assert!(
+        left.contains("clients may read") && left.contains("on_odd") && !left.contains("read_file"),
+        "{left}"
+    );
+    let once = odd("read_file", json!({ "arguments": rest }));
+    assert_eq!(told(&respell, Api::Chat, true, &again).await, once);
+    // What is said once is judged, and two names are none.
+    let left = told(&respell, Api::Chat, true, &odd(HIDDEN, named(HIDDEN))).await;
+    assert!(left.contains("did not pass this gate") && !left.contains("arguments"), "{left}");
+    for (first, then) in [("read_file", HIDDEN), (HIDDEN, "read_file"), ("run_", "hidden")] {
+        let left = told(&respell, Api::Chat, true, &odd(first, named(then))).await;
+        assert!(left.contains("clients may read") && !left.contains(HIDDEN), "{left}");
+    }
+}
+
 /// Servers write nulls by accident, which are nothing to every client.
 #[tokio::test]
 async fn a_null_changes_nothing() {
@@ -202,6 +233,80 @@ async fn a_value_over_a_border_is_found() {
             let is_there = is_whole || told.contains(left) && told.contains(right);
             assert!(!is_there, "{api:?} {streams} {sent}\n-> {told}");
         }
+    }
+}
+
+/// A stream passes up to its first call, and what comes behind that goes on with it for some clients.
+#[tokio::test]
+async fn a_value_over_a_call_is_found() {
+    let (left, right) = crate::answering::ADDRESS.split_at(11);
+    let gemini = |part: Value| {
+        event(&json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": [part] } }] }))
+    };
+    let gemini = |texts: [&str; 2], thinks: bool| {
+        let text = |text: &str| {
+            if thinks { json!({ "text": text, "thought": true }) } else { json!({ "text": text }) }
+        };
+        let call = json!({ "functionCall": { "name": "read_file", "args": {} } });
+        let end = event(&json!({ "candidates": [{ "index": 0, "finishReason": "STOP" }] }));
+        texts.map(|said| gemini(text(said))).join(&gemini(call)) + &end
+    };
+    let chat = |texts: [&str; 2], key: &str| {
+        let call = chunk(
+            json!({ "tool_calls": [call(json!({ "function": { "name": "read_file", "arguments": "{}" } }))] }),
+        );
+        let end = event(&json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }));
+        texts.map(|said| chunk(json!({ key: said }))).join(&call) + &end
+    };
+    // What was found before it stands in a stretch that is longer than the look-behind, and has no blank.
+    let long = format!("{}else@elsewhere.net/{left}", "a/".repeat(300));
+    let messages = |texts: [&str; 2]| {
+        let block = |at: usize, block: Value, delta: Value| {
+            [
+                json!({ "type": "content_block_start", "index": at, "content_block": block }),
+                json!({ "type": "content_block_delta", "index": at, "delta": delta }),
+                json!({ "type": "content_block_stop", "index": at }),
+            ]
+        };
+        let said = |at: usize, text: &str| {
+            block(at, json!({ "type": "text", "text": "" }), json!({ "type": "text_delta", "text": text }))
+        };
+        let tool = json!({ "type": "tool_use", "id": "t", "name": "read_file", "input": {} });
+        let start = json!({ "type": "message_start", "message": { "id": "m", "type": "message", "role": "assistant", "content": [] } });
+        let end = json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } });
+        let call = block(1, tool, json!({ "type": "input_json_delta", "partial_json": "{}" }));
+        let blocks = said(0, texts[0]).into_iter().chain(call).chain(said(2, texts[1]));
+        [start]
+            .into_iter()
+            .chain(blocks)
+            .chain([end, json!({ "type": "message_stop" })])
+            .map(|data| event(&data))
+            .collect::<String>()
+    };
+    for (api, stream) in [
+        (Api::Gemini, gemini([left, right], false)),
+        (Api::Gemini, gemini([left, right], true)),
+        (Api::Gemini, gemini([&long, right], false)),
+        (Api::Gemini, gemini([&long, right], true)),
+        (Api::Chat, chat([left, right], "content")),
+        (Api::Chat, chat([left, right], "reasoning_content")),
+        (Api::Chat, chat([&long, right], "content")),
+        (Api::Messages, messages([left, right])),
+        (Api::Messages, messages([&long, right])),
+    ] {
+        let told = told(LIVE, api, true, &stream).await;
+        assert!(!(told.contains(left) && told.contains(right)), "{api:?} {stream}\n-> {told}");
+    }
+    // What goes on harmlessly passes, also where something was changed before.
+    for (api, stream) in [
+        (Api::Gemini, gemini(["To else@elsewhere.net, ", "and others"], false)),
+        (Api::Chat, chat(["To else@elsewhere.net, ", "and others"], "content")),
+        (Api::Messages, messages(["To else@elsewhere.net, ", "and others"])),
+    ] {
+        let told = told(LIVE, api, true, &stream).await;
+        let call = stream.find("read_file").unwrap();
+        let behind = stream[..call].rfind("\n\n").unwrap();
+        assert!(!told.contains("else@") && told.ends_with(&stream[behind..]), "{api:?} {stream}\n-> {told}");
     }
 }
 

@@ -63,8 +63,8 @@ impl Recorder for Kept {
     fn answer(&self, request: RecordId, part: AnswerPart) {
         match part {
             AnswerPart::Ruled { outcome, rules } => self.0.lock().unwrap().push((request, outcome, rules)),
-            AnswerPart::End { complete } => self.1.complete.lock().unwrap().push(complete),
-            AnswerPart::Head { .. } | AnswerPart::Bytes(_) => return,
+            AnswerPart::End { complete, .. } => self.1.complete.lock().unwrap().push(complete),
+            AnswerPart::Head { .. } | AnswerPart::Said(_) => return,
         }
         self.1.told.notify_one();
     }

@@ -4,26 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{AnswerLimits, AnswerText, Api, Reader, WholeAnswer};
+use leafgate_answer::{Answer, AnswerLimits, Api, Reader};
 use leafgate_tree::{Document, Format, Limits};
-use serde_json::Value;
 
 use crate::answers;
 
 /// An answer, and how it came.
 pub(super) struct TestAnswer {
-    api: Api,
     received: Vec<u8>,
-    whole: WholeAnswer,
-    model: AnswerText,
+    whole: Answer,
     streams: bool,
-    /// Whether its stream ends with what it cost.
-    counts: bool,
 }
 
 impl fmt::Debug for TestAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an answer of {}, {} bytes", self.api.name(), self.received.len())
+        write!(f, "an answer of {}, {} bytes", self.whole.api.name(), self.received.len())
     }
 }
 
@@ -65,29 +60,20 @@ impl TestAnswer {
             let limits = AnswerLimits::default();
             let mut reader = if is_json { Reader::whole(api, limits) } else { Reader::stream(api, limits) };
             reader.push(&received).ok()?;
-            let answer = reader.finish().ok().filter(|answer| !answer.is_odd)?;
-            let whole = if is_json { received.clone() } else { answer.json().to_string().into_bytes() };
-            Some((WholeAnswer::read(api, whole.into()).ok()?, answer))
+            reader.finish().and_then(Answer::sound).ok()
         });
-        let ((whole, answer), other) = (read.next().ok_or(NoAnswer::Unknown)?, read.next());
+        let (whole, other) = (read.next().ok_or(NoAnswer::Unknown)?, read.next());
         if other.is_some() {
             return Err(NoAnswer::Several);
         }
         drop(read);
-        if answer.failure.is_some() {
+        if whole.failure.is_some() {
             return Err(NoAnswer::Failure);
         }
         let streams = !is_json || stream == Some(true);
-        let mut read = TestAnswer {
-            api: answer.api,
-            model: answer.head.model.clone(),
-            counts: answer.reply.usage.is_some(),
-            whole,
-            streams,
-            received,
-        };
+        let mut read = TestAnswer { whole, streams, received };
         if is_json && streams {
-            read.received = read.spelled(answer.json());
+            read.received = read.spelled(&read.whole);
         }
         Ok(read)
     }
@@ -96,12 +82,12 @@ impl TestAnswer {
         &self.received
     }
 
-    pub(super) fn whole(&self) -> &WholeAnswer {
+    pub(super) fn whole(&self) -> &Answer {
         &self.whole
     }
 
     pub(super) fn model(&self) -> Option<&str> {
-        Some(self.model.expose()).filter(|model| !model.is_empty())
+        Some(self.whole.head.model.expose()).filter(|model| !model.is_empty())
     }
 
     pub(super) fn streams(&self) -> bool {
@@ -110,24 +96,25 @@ impl TestAnswer {
 
     /// Its texts and calls as response rules see them; `None` where it has none.
     pub(super) fn as_messages(&self, model: Option<&str>) -> Option<Arc<Document>> {
-        let (texts, calls) = (answers::texts(&self.whole, self.whole.texts(), ""), self.whole.calls());
+        let (texts, calls) = (answers::texts(&self.whole, self.whole.texts()), self.whole.calls());
         let says = !texts.is_empty() || !calls.is_empty();
         says.then(|| document(answers::written(model, &texts, calls))).flatten()
     }
 
     /// What response rules made of the answer.
-    pub(super) fn put_back(&self, after: &[u8]) -> Option<WholeAnswer> {
-        let whole = answers::put_back(&self.whole, self.whole.texts(), "", after).ok()?;
-        WholeAnswer::read(self.api, whole.to_string().into()).ok()
+    pub(super) fn put_back(&self, after: &[u8]) -> Option<Answer> {
+        let whole = answers::put_back(&self.whole, self.whole.texts(), after).ok()?;
+        Answer::read(self.whole.api, whole.to_string().into()).and_then(Answer::sound).ok()
     }
 
     /// The bytes of an answer in the form in which this one came: JSON, or the stream that it stands
     /// for.
-    pub(super) fn spelled(&self, whole: &Value) -> Vec<u8> {
+    pub(super) fn spelled(&self, answer: &Answer) -> Vec<u8> {
         match self.streams {
-            false => whole.to_string().into_bytes(),
+            false => answer.bytes().to_vec(),
             true => {
-                let events = self.api.events(whole, self.counts).unwrap_or_default();
+                let events = answer.api.events(&answer.json(), self.whole.reply.usage.is_some());
+                let events = events.unwrap_or_default();
                 events.iter().map(ToString::to_string).collect::<String>().into_bytes()
             }
         }
@@ -135,7 +122,7 @@ impl TestAnswer {
 }
 
 /// The calls of an answer as rules about calls see them; `None` where there are none.
-pub(super) fn as_calls(answer: &WholeAnswer, model: Option<&str>) -> Option<Arc<Document>> {
+pub(super) fn as_calls(answer: &Answer, model: Option<&str>) -> Option<Arc<Document>> {
     let calls = answer.calls();
     (!calls.is_empty()).then(|| document(answers::calls_written(model, calls))).flatten()
 }

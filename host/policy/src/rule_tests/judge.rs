@@ -190,7 +190,7 @@ impl RuleTest {
                 let Some(changed) = answer.put_back(&after) else {
                     return Found { verdict: Fate::Block, ..found };
                 };
-                found.sent = answer.spelled(&changed.json());
+                found.sent = answer.spelled(&changed);
                 whole = changed;
             }
         }

@@ -15,7 +15,7 @@ use leafgate_gate::record::{AnswerOutcome, AnswerPart, RecordId, Recorded, Recor
 use leafgate_store::{Filter, Log, receipt};
 use rusqlite::Connection;
 
-use crate::kit::{body, delta, head, keys, noise, open, request};
+use crate::kit::{body, delta, end, head, keys, noise, open, request};
 
 /// In the process that is killed: the folder of its store, the first number of its requests, and the
 /// bytes that its log may have.
@@ -63,9 +63,9 @@ fn write_until_killed(folder: &Path) {
                         std::io::stderr().write_all(line.as_bytes()).unwrap();
                     }
                     let id = RecordId(number);
-                    store.answer(id, head(true));
+                    store.answer(id, head());
                     store.answer(id, delta("some words and"));
-                    store.answer(id, AnswerPart::End { complete: true });
+                    store.answer(id, end(true));
                 }
             });
         }
@@ -209,7 +209,7 @@ fn what_a_killed_process_left_open_is_ended_by_the_next_and_what_a_living_one_wr
     record.agent = "3".into();
     let Recorded::Awaited(kept) = store.request(record) else { panic!("it is not kept") };
     kept.blocking_recv().unwrap();
-    store.answer(RecordId(3), head(true));
+    store.answer(RecordId(3), head());
     store.answer(RecordId(3), AnswerPart::Ruled { outcome: AnswerOutcome::Held, rules: Vec::new() });
     store.close();
     let mut after = states();
@@ -234,7 +234,7 @@ fn leave_open(folder: &Path) {
     record.agent = number.to_string().into();
     let Recorded::Awaited(kept) = store.request(record) else { panic!("it is not kept") };
     kept.blocking_recv().unwrap();
-    store.answer(RecordId(number), head(true));
+    store.answer(RecordId(number), head());
     store.answer(RecordId(number), AnswerPart::Ruled { outcome: AnswerOutcome::Held, rules: Vec::new() });
     // What is kept later comes behind all that was told before.
     let reveal =

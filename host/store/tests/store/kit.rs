@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::StatusCode;
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, RecordedEdit, RequestRecord};
+use leafgate_answer::{AnswerLimits, Api, Delta, Reader};
+use leafgate_gate::record::{AnswerPart, RecordId, Recorded, RecordedEdit, Recorder as _, RequestRecord};
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_store::{Store, StoreConfig, StoreKeys};
@@ -81,13 +82,34 @@ pub(crate) fn request(id: u64, body: &Bytes) -> Box<RequestRecord> {
     })
 }
 
-pub(crate) fn head(stream: bool) -> AnswerPart {
-    AnswerPart::Head { status: StatusCode::OK, stream, readable: true, after: Duration::from_millis(3) }
+pub(crate) fn head() -> AnswerPart {
+    AnswerPart::Head { status: StatusCode::OK, after: Duration::from_millis(3) }
 }
 
 pub(crate) fn delta(text: &str) -> AnswerPart {
-    let event = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
-    AnswerPart::Bytes(format!("data: {event}\n\n").into())
+    AnswerPart::Said([Delta::Content(text.into())].into())
+}
+
+/// The end of an answer of which nothing was read.
+pub(crate) fn end(complete: bool) -> AnswerPart {
+    AnswerPart::End { complete, answer: None }
+}
+
+/// An event of a chat.
+pub(crate) fn event(delta: &Value, finish: Option<&str>) -> Value {
+    json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] })
+}
+
+/// Tells an answer in these events, as a gate does.
+pub(crate) fn answer(store: &Store, id: u64, events: &[Value], complete: bool) {
+    let mut reader = Reader::stream(Api::Chat, AnswerLimits::default());
+    store.answer(RecordId(id), head());
+    for event in events {
+        let said = reader.push(format!("data: {event}\n\n").as_bytes()).unwrap();
+        store.answer(RecordId(id), AnswerPart::Said(said.into()));
+    }
+    let answer = reader.finish().ok().map(Arc::new);
+    store.answer(RecordId(id), AnswerPart::End { complete, answer });
 }
 
 /// A text that does not compress, in words of eight letters.

@@ -12,14 +12,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use leafgate_desk::{Destination, Digest};
-use leafgate_gate::record::{
-    AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord,
-};
+use leafgate_gate::record::{Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord};
 use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys, mark, receipt};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
 
-use self::kit::{body, delta, files, head, keys, noise, open, policy, request, secret, taken};
+use self::kit::{
+    answer, body, delta, end, event, files, head, keys, noise, open, policy, request, secret, taken,
+};
 
 // S0-16, S0-116
 #[test]
@@ -28,15 +28,13 @@ fn a_request_and_its_answer_come_back_masked() {
     let store = open(folder.path(), |_| ());
     let body = body(&[format!("the key is {}", secret())]);
     taken(store.request(request(1, &body)));
-    store.answer(RecordId(1), head(true));
     // Cut within the secret.
-    for text in ["I see ", &secret()[..10], &secret()[10..], " there"] {
-        store.answer(RecordId(1), delta(text));
-    }
-    let usage = json!({ "choices": [], "usage": { "prompt_tokens": 7, "completion_tokens": 3,
-        "prompt_tokens_details": { "cached_tokens": 5 } } });
-    store.answer(RecordId(1), AnswerPart::Bytes(format!("data: {usage}\n\ndata: [DONE]\n\n").into()));
-    store.answer(RecordId(1), AnswerPart::End { complete: true });
+    let texts = ["I see ", &secret()[..10], &secret()[10..], " there"];
+    let mut events: Vec<Value> = texts.iter().map(|text| event(&json!({ "content": text }), None)).collect();
+    events.push(event(&json!({}), Some("stop")));
+    events.push(json!({ "choices": [], "usage": { "prompt_tokens": 7, "completion_tokens": 3,
+        "prompt_tokens_details": { "cached_tokens": 5 } } }));
+    answer(&store, 1, &events, true);
     store.close();
     let log = Log::open(folder.path()).unwrap();
     let shown = log.show(1).unwrap();
@@ -121,7 +119,7 @@ fn an_answer_is_saved_while_it_comes_but_for_its_last_word() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), |_| ());
     taken(store.request(request(1, &body(&["hello".to_owned()]))));
-    store.answer(RecordId(1), head(true));
+    store.answer(RecordId(1), head());
     store.answer(RecordId(1), delta("one two th"));
     let log = Log::open(folder.path()).unwrap();
     let content = || log.show(1).ok()?.answer.map(|answer| answer.content);
@@ -131,7 +129,7 @@ fn an_answer_is_saved_while_it_comes_but_for_its_last_word() {
     }
     assert_eq!(log.show(1).unwrap().line.answer, "open");
     store.answer(RecordId(1), delta("ree"));
-    store.answer(RecordId(1), AnswerPart::End { complete: false });
+    store.answer(RecordId(1), end(false));
     store.close();
     assert_eq!(content().as_deref(), Some("one two ‹CUT›"));
     assert_eq!(log.show(1).unwrap().line.answer, "broken");
@@ -143,9 +141,6 @@ fn a_stream_that_ends_within_a_secret_leaves_nothing_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), |_| ());
     let (secret, part) = (secret(), secret()[..secret().len() - 1].to_owned());
-    let event = |event: Value| AnswerPart::Bytes(format!("data: {event}\n\n").into());
-    let said = |delta: Value| event(json!({ "choices": [{ "index": 0, "delta": delta }] }));
-    let ended = |why: &str| event(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": why }] }));
     let function = json!({ "name": "write", "arguments": format!("{{\"path\": \"a\", \"text\": \"{part}") });
     let call = json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": function }] });
     let texts = ["content", "reasoning_content"].map(|key| json!({ key: format!("It is {part}") }));
@@ -156,10 +151,9 @@ fn a_stream_that_ends_within_a_secret_leaves_nothing_of_it() {
         {
             id += 1;
             taken(store.request(request(id, &body(&["hello".to_owned()]))));
-            store.answer(RecordId(id), head(true));
-            store.answer(RecordId(id), said(says.clone()));
-            why.into_iter().for_each(|why| store.answer(RecordId(id), ended(why)));
-            store.answer(RecordId(id), AnswerPart::End { complete });
+            let end = why.map(|why| event(&json!({}), Some(why)));
+            let events: Vec<Value> = [event(&says, None)].into_iter().chain(end).collect();
+            answer(&store, id, &events, complete);
         }
     }
     store.close();
@@ -176,23 +170,18 @@ fn calls_are_put_together_and_their_arguments_masked_like_json() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), |_| ());
     taken(store.request(request(1, &body(&["hello".to_owned()]))));
-    store.answer(RecordId(1), head(true));
     let arguments = json!({ "path": "a", "token": secret(), "password": "hunter2hunter2" }).to_string();
-    let call = |call: Value| {
-        let event = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
-        AnswerPart::Bytes(format!("data: {event}\n\n").into())
-    };
-    store.answer(RecordId(1), delta("I write it. "));
+    let call = |call: Value| event(&json!({ "tool_calls": [call] }), None);
     let function = json!({ "name": "write", "arguments": "" });
-    store.answer(
-        RecordId(1),
+    let mut events = vec![
+        event(&json!({ "content": "I write it. " }), None),
         call(json!({ "index": 0, "id": "c1", "type": "function", "function": function })),
-    );
+    ];
     for piece in arguments.as_bytes().chunks(7) {
         let piece = std::str::from_utf8(piece).unwrap();
-        store.answer(RecordId(1), call(json!({ "index": 0, "function": { "arguments": piece } })));
+        events.push(call(json!({ "index": 0, "function": { "arguments": piece } })));
     }
-    store.answer(RecordId(1), AnswerPart::End { complete: true });
+    answer(&store, 1, &events, true);
     store.close();
     let answer = Log::open(folder.path()).unwrap().show(1).unwrap().answer.unwrap();
     assert_eq!(
@@ -455,9 +444,9 @@ fn words_are_found_where_they_were_said_first() {
     let mut messages = vec![format!("about marmots {filler}")];
     for number in 1..=3 {
         taken(store.request(request(number, &body(&messages))));
-        store.answer(RecordId(number), head(true));
+        store.answer(RecordId(number), head());
         store.answer(RecordId(number), delta(&format!("answer {number} of otters in rivers")));
-        store.answer(RecordId(number), AnswerPart::End { complete: true });
+        store.answer(RecordId(number), end(true));
         messages.push(format!("message {number} {filler}"));
     }
     store.close();

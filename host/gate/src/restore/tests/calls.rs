@@ -454,6 +454,61 @@ fn a_stream_leaves_as_it_comes_up_to_a_token_and_all_of_it_before_its_end() {
     }
 }
 
+/// What comes behind the end of a call and gives it another name: some clients take the last one.
+fn renamed(api: &str) -> (String, String) {
+    let arguments = json!({ "file_path": PATH, "content": token() }).to_string();
+    let whole = stream(api, "Write", &[&arguments]);
+    let renames = match api {
+        "chat" => "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":\
+                   {\"name\":\"Bash\"}}]}}]}\n\n"
+            .to_owned(),
+        "messages" => {
+            let block = json!({ "type": "tool_use", "id": "c", "name": "Bash", "input": {} });
+            let data = json!({ "type": "content_block_start", "index": 0, "content_block": block });
+            format!("event: content_block_start\ndata: {data}\n\n")
+        }
+        _ => {
+            let item = json!({ "type": "function_call", "name": "Bash", "arguments": arguments });
+            let data = json!({ "type": "response.output_item.done", "output_index": 0, "item": item });
+            format!("event: response.output_item.done\ndata: {data}\n\n")
+        }
+    };
+    let end = match api {
+        "chat" => whole.len(),
+        "messages" => whole.find("event: message_stop").unwrap(),
+        _ => whole.find("event: response.output_item.done").unwrap(),
+    };
+    (whole[..end].to_owned(), renames)
+}
+
+#[test]
+fn a_call_with_values_gets_no_other_name_behind_its_end() {
+    for api in STREAMED {
+        let (before, renames) = renamed(api);
+        let hidden = renames.replacen("data:", "data :", 1);
+        let behind_the_end = format!("data: [DONE]\n\n{renames}");
+        for renames in [renames.clone(), hidden, behind_the_end] {
+            let restored = joined(restoring(api, Flow::default()), &before);
+            assert!(restored.contains("o'n@example.org"), "{api}: {restored}");
+            let came = format!("{before}{renames}{}", renames.replace("Bash", "Zsh"));
+            for length in [came.len(), 7] {
+                let out = through(
+                    restoring(api, Flow::default()),
+                    &came.as_bytes().chunks(length).collect::<Vec<_>>(),
+                );
+                let out = String::from_utf8(out.concat()).unwrap();
+                assert!(out.starts_with(&restored), "{api}: {out}");
+                let rest = &out[restored.len()..];
+                assert!(rest.contains("another name") && rest.starts_with(['e', 'd']), "{api}: {out}");
+                assert!(!rest.contains("Bash") && !rest.contains("Zsh"), "{api}: {out}");
+            }
+        }
+        // Without a value, it passes as it came.
+        let came = (before + &renames).replace(&token(), "words");
+        assert_eq!(joined(restoring(api, Flow::default()), &came), came, "{api}");
+    }
+}
+
 proptest! {
     #[test]
     fn however_arguments_are_cut_they_are_restored_as_a_whole(

@@ -122,6 +122,25 @@ fn an_answer_in_no_order_stops_restoring() {
     }
 }
 
+/// Who joins texts by their place has the link before the value that left already.
+#[test]
+fn no_link_comes_before_a_value_that_has_left() {
+    let (_, token) = vault();
+    for api in ["responses", "messages"] {
+        let before = more(api, 1, &format!("{token} or"));
+        let restored = joined(restoring(api), &before);
+        assert!(restored.contains("o'n@example.org"), "{api}: {restored}");
+        for odd in ["", ": x\u{85}\n", "data: [DONE]\n\n"] {
+            let stream = format!("{before}{odd}{}{}", more(api, 0, LINK), more(api, 1, "x"));
+            let out = joined(restoring(api), &stream);
+            assert!(out.starts_with(&restored) && !out.contains(LINK), "{api}: {out}");
+        }
+        // Without a value, it passes as it came.
+        let came = before.replace(&token, "words") + &more(api, 0, LINK);
+        assert_eq!(joined(restoring(api), &came), came, "{api}");
+    }
+}
+
 /// Who asks for one choice takes what each event has first for it.
 #[test]
 fn a_choice_that_nobody_asked_for_stops_restoring() {

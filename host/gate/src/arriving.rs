@@ -1,0 +1,219 @@
+//! An answer on its way from the upstream, and the recorder that is told what is heard of it.
+//!
+//! Whoever decides about an answer, or restores in it, reads it and tells. One that nobody reads is read for the recorder
+//! alone, while the upstream is silent: it leaves byte for byte and does not wait for that.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+use http_body::{Body, Frame, SizeHint};
+use leafgate_answer::{Answer, AnswerLimits, Api as AnswerApi, Delta, Reader};
+use tokio::runtime::Handle;
+
+use crate::content::{self, Content, ContentError};
+use crate::gate::INLINE_BODY;
+use crate::media;
+use crate::record::{AnswerPart, RecordId, Recorder};
+
+/// Bytes that wait to be read.
+const UNREAD: usize = 64 * 1024;
+
+/// An answer as it comes.
+pub(crate) struct Arriving {
+    body: Content,
+    told: Option<Told>,
+}
+
+impl Arriving {
+    /// Tells the head of an answer.
+    pub(crate) fn new(answer: Response<Content>, told: Option<Told>, after: Duration) -> Response<Arriving> {
+        if let Some(told) = &told {
+            told.tell(AnswerPart::Head { status: answer.status(), after });
+        }
+        answer.map(|body| Arriving { body, told })
+    }
+
+    /// An answer of which all was told.
+    pub(crate) fn recorded(body: Content) -> Self {
+        Arriving { body, told: None }
+    }
+
+    /// Gives it to who reads it, and tells what was heard.
+    pub(crate) fn heard(self) -> (Content, Option<Told>) {
+        (self.body, self.told)
+    }
+
+    /// Lets it pass as it comes.
+    pub(crate) fn passes(answer: Response<Arriving>) -> Response<Content> {
+        let (parts, Arriving { body, told }) = answer.into_parts();
+        let body = match told {
+            Some(told) => {
+                let reader = told.reader(&parts.headers);
+                content::stream(Followed { body, told, reader, unread: Vec::new(), waits: 0, came: 0 })
+            }
+            None => body,
+        };
+        Response::from_parts(parts, body)
+    }
+}
+
+/// A request that was told: its answer follows. Dropping it tells that there is none, or none that
+/// goes on: its client may leave at any moment.
+pub(crate) struct Told {
+    recorder: Arc<dyn Recorder>,
+    id: RecordId,
+    /// The API of the answer; `None` where it is no conversation.
+    api: Option<AnswerApi>,
+    over: bool,
+}
+
+impl Told {
+    pub(crate) fn new(
+        recorder: &Arc<dyn Recorder>,
+        id: RecordId,
+        api: Option<AnswerApi>,
+        over: bool,
+    ) -> Self {
+        Told { recorder: Arc::clone(recorder), id, api, over }
+    }
+
+    /// Returns who was told, and under which number.
+    pub(crate) fn whom(&self) -> (Arc<dyn Recorder>, RecordId) {
+        (Arc::clone(&self.recorder), self.id)
+    }
+
+    /// Tells what was heard.
+    pub(crate) fn said(&self, deltas: &[Delta]) {
+        if !deltas.is_empty() {
+            self.tell(AnswerPart::Said(deltas.into()));
+        }
+    }
+
+    /// Tells the end.
+    pub(crate) fn end(&mut self, complete: bool, answer: Option<Answer>) {
+        if !std::mem::replace(&mut self.over, true) {
+            self.recorder.answer(self.id, AnswerPart::End { complete, answer: answer.map(Arc::new) });
+        }
+    }
+
+    fn tell(&self, part: AnswerPart) {
+        if !self.over {
+            self.recorder.answer(self.id, part);
+        }
+    }
+
+    /// What reads an answer for the recorder alone.
+    fn reader(&self, headers: &HeaderMap) -> Option<Reader> {
+        let (api, limits) = (self.api?, AnswerLimits::default());
+        match () {
+            () if media::is_event_stream(headers) => Some(Reader::stream(api, limits)),
+            () if media::is_json(headers) => Some(Reader::whole(api, limits)),
+            () => None,
+        }
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.end(false, None);
+    }
+}
+
+/// The body of an answer that is read for the recorder alone.
+struct Followed {
+    body: Content,
+    told: Told,
+    reader: Option<Reader>,
+    unread: Vec<Bytes>,
+    /// Bytes of these.
+    waits: usize,
+    /// Bytes of all that came.
+    came: usize,
+}
+
+impl Followed {
+    fn take(&mut self, data: &Bytes) {
+        if self.reader.is_none() {
+            return;
+        }
+        (self.waits, self.came) = (self.waits + data.len(), self.came + data.len());
+        self.unread.push(data.clone());
+        if self.waits > UNREAD {
+            self.read();
+        }
+    }
+
+    fn read(&mut self) {
+        self.waits = 0;
+        for bytes in std::mem::take(&mut self.unread) {
+            match self.reader.as_mut().map(|reader| reader.push(&bytes)) {
+                Some(Ok(deltas)) => self.told.said(&deltas),
+                Some(Err(_)) => self.reader = None,
+                None => {}
+            }
+        }
+    }
+
+    fn end(&mut self, complete: bool) {
+        if self.told.over {
+            return;
+        }
+        self.read();
+        let Some(reader) = self.reader.take() else { return self.told.end(complete, None) };
+        if self.came <= INLINE_BODY {
+            return self.told.end(complete, reader.finish().ok());
+        }
+        let Told { recorder, id, api, over } = &mut self.told;
+        let mut told = Told::new(recorder, *id, *api, std::mem::replace(over, true));
+        let finish = move || told.end(complete, reader.finish().ok());
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(finish)),
+            Err(_) => finish(),
+        }
+    }
+}
+
+impl Body for Followed {
+    type Data = Bytes;
+    type Error = ContentError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
+        let this = &mut *self;
+        let polled = Pin::new(&mut this.body).poll_frame(context);
+        match &polled {
+            Poll::Pending => this.read(),
+            Poll::Ready(Some(Ok(frame))) => {
+                frame.data_ref().into_iter().for_each(|data| this.take(data));
+                if this.body.is_end_stream() {
+                    this.end(true);
+                }
+            }
+            Poll::Ready(Some(Err(_))) => this.end(false),
+            Poll::Ready(None) => this.end(true),
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        // A body without a byte is not polled.
+        let complete = self.body.is_end_stream();
+        self.end(complete);
+    }
+}
