@@ -59,22 +59,12 @@ pub(super) const PROTECTED_FROM: &[&str] = &["edit", "delete"];
 /// Instead of a text to pin to: the one that a leaf had first.
 const FIRST_SEEN: &str = "first-seen";
 
-type Change = (&'static str, fn(&RawRule) -> bool);
-
-/// What a `rewrite` rule may do, and whether a rule says so.
-const CHANGES: &[Change] = &[
-    ("set", |raw| raw.set.is_some()),
-    ("replace", |raw| raw.replace.is_some()),
-    ("prepend", |raw| raw.prepend.is_some()),
-    ("append", |raw| raw.append.is_some()),
-    ("max_lines", |raw| raw.max_lines.is_some()),
-    ("max_chars", |raw| raw.max_chars.is_some()),
-    ("options", |raw| raw.options.is_some()),
-    ("model", |raw| raw.model.is_some()),
-];
+/// What a `rewrite` rule may do.
+const CHANGES: [&str; 8] =
+    ["set", "replace", "prepend", "append", "max_lines", "max_chars", "options", "model"];
 
 fn one_of_changes() -> String {
-    CHANGES.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    CHANGES.map(|name| format!("`{name}`")).join(", ")
 }
 
 /// Everything that compiling one rule may look at.
@@ -368,11 +358,10 @@ impl Compiler<'_, '_> {
     }
 
     fn rewrite(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Edit> {
-        let given: Vec<&str> =
-            CHANGES.iter().filter(|(_, is_given)| is_given(raw)).map(|(name, _)| *name).collect();
+        let given: Vec<&str> = CHANGES.into_iter().filter(|name| raw.place(name).is_some()).collect();
         let limits = given.iter().all(|name| matches!(*name, "max_lines" | "max_chars"));
         match given.as_slice() {
-            [] if CHANGES.iter().any(|(name, _)| raw.broken.contains(*name)) => None,
+            [] if CHANGES.iter().any(|name| raw.broken.contains(*name)) => None,
             [] => {
                 let hint = format!("give exactly one of {}", one_of_changes());
                 self.complaints.error(header, "`rewrite` needs to know what to write", hint);

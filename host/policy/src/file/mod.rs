@@ -12,11 +12,11 @@ mod belongs;
 pub(crate) mod compile;
 pub(crate) mod detectors;
 pub(crate) mod exceptions;
-pub(crate) mod fields;
 pub(crate) mod flow;
 #[cfg(test)]
 mod hiding_tests;
 mod idle;
+pub(crate) mod keys;
 pub(crate) mod matches;
 mod names;
 pub(crate) mod never;

@@ -78,16 +78,9 @@ impl Compiler<'_, '_> {
     }
 
     fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<Matter> {
-        let given = [
-            raw.text.as_ref().map(Spanned::span),
-            raw.request.as_ref().map(Spanned::span),
-            raw.file.as_ref().map(Spanned::span),
-            raw.answer.as_ref().map(Spanned::span),
-            raw.answer_file.as_ref().map(Spanned::span),
-        ];
-        let spans: Vec<Range<usize>> = given.into_iter().flatten().collect();
+        let keys = ["text", "request", "file", "answer", "answer_file"];
+        let spans: Vec<Range<usize>> = keys.iter().filter_map(|key| raw.place(key)).collect();
         let [span] = spans.as_slice() else {
-            let keys = ["text", "request", "file", "answer", "answer_file"];
             if keys.iter().all(|key| !raw.broken.contains(*key)) {
                 let hint = "give one of `text` (what the user says), `request` (the body) and `file`, or for rules \
                             about answers `answer` or `answer_file`";
@@ -275,7 +268,7 @@ impl Compiler<'_, '_> {
     fn edits(&mut self, raw: &[Spanned<RawEdit>]) -> Vec<Change> {
         let mut edits = Vec::new();
         for edit in raw {
-            let RawEdit { at, by, text, inserted, deleted } = edit.get_ref();
+            let RawEdit { at, by, text, inserted, deleted, .. } = edit.get_ref();
             let does = match (text, inserted, deleted.as_ref().map(|deleted| *deleted.get_ref())) {
                 (Some(text), None, None) => Does::Text(text.get_ref().clone()),
                 (None, Some(text), None) => Does::Inserted(text.get_ref().clone()),

@@ -97,16 +97,8 @@ fn id(raw: &RawAssemble, header: Range<usize>, complaints: &mut Complaints<'_>) 
 /// Which requests it is for. A profile makes a whole request, so nothing in it can choose.
 fn request(table: &Spanned<RawMatch>, complaints: &mut Complaints<'_>) -> OfRequest {
     let raw = table.get_ref();
-    let span = |field: &Option<Spanned<OneOrMany>>| field.as_ref().map(Spanned::span);
-    let of_leaves = [
-        ("kind", span(&raw.kind)),
-        ("role", span(&raw.role)),
-        ("section", span(&raw.section)),
-        ("tool", span(&raw.tool)),
-        ("path", span(&raw.path)),
-        ("latest", raw.latest.as_ref().map(Spanned::span)),
-    ];
-    for (field, span) in of_leaves.into_iter().filter_map(|(field, span)| Some((field, span?))) {
+    for field in ["kind", "role", "section", "tool", "path", "latest"] {
+        let Some(span) = raw.place(field) else { continue };
         let message = format!("`{field}` chooses leaves, and a profile is for whole requests");
         let hint =
             "choose by model, format, agent, session, upstream, endpoint, stream, subagent, header or option";
