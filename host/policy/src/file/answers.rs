@@ -110,58 +110,6 @@ impl Compiler<'_, '_> {
 
     /// Keys that belong to rules about responses.
     fn means_nothing(&mut self, on: On, raw: &RawRule) {
-        for key in ["stream", "look_behind"] {
-            let Some(span) = raw.place(key) else { continue };
-            let hint = "it belongs to rules with `on = \"response\"` or `on = \"tool-call\"`";
-            self.complaints.error(written.span(), "`on_odd` means nothing with `on = \"request\"`", hint);
-        }
-        self.optional("on_odd", &raw.on_odd, OnOdd::WORDS, OnOdd::from_word).unwrap_or(OnOdd::Refuse)
-    }
-
-    fn look_behind(&mut self, written: &Spanned<i64>, buffers: bool) -> Option<usize> {
-        if buffers {
-            let hint = "take one of the two out";
-            let message = "a rule that waits for the whole answer looks behind nothing";
-            self.complaints.error(written.span(), message, hint);
-        }
-        let bytes = *written.get_ref();
-        if !(LEAST_LOOK_BEHIND..=MOST_LOOK_BEHIND).contains(&bytes) {
-            let message = format!("`look_behind` must be {LEAST_LOOK_BEHIND} to {MOST_LOOK_BEHIND} bytes");
-            let hint = "so many bytes of a text stay behind while a stream comes";
-            self.complaints.error(written.span(), message, hint);
-        }
-        usize::try_from(bytes).ok()
-    }
-
-    /// Checks a rule about answers, and returns how it reads a stream.
-    pub(super) fn streaming(
-        &mut self,
-        rule: &Rule,
-        raw: &RawRule,
-        streamed: Streamed,
-        header: Range<usize>,
-    ) -> Streaming {
-        match rule.on {
-            On::Request => Streaming::Buffer,
-            On::ToolCall => {
-                self.of_the_answer(rule, raw);
-                if !matches!(rule.action, Action::Decide(Decide::Pause(_) | Decide::Block)) {
-                    let span = raw.action.as_ref().map_or(header, Spanned::span);
-                    let message = format!("`{}` does not act on tool calls", rule.action.name());
-                    self.complaints.error(span, message, "`on = \"tool-call\"` takes `pause` and `block`");
-                }
-                Streaming::Buffer
-            }
-            On::Response => {
-                self.of_the_answer(rule, raw);
-                self.acts_on_responses(rule, raw, &header);
-                self.reads_streams(rule, streamed, header)
-            }
-        }
-    }
-
-    /// Keys that belong to rules about responses.
-    fn means_nothing(&mut self, on: On, raw: &RawRule) {
         let keys = [
             ("stream", raw.stream.as_ref().map(Spanned::span)),
             ("look_behind", raw.look_behind.as_ref().map(Spanned::span)),
@@ -176,8 +124,14 @@ impl Compiler<'_, '_> {
     /// An answer is read in one form, and has no headers and options of a request.
     fn of_the_answer(&mut self, rule: &Rule, raw: &RawRule) {
         let Some(matches) = raw.matches.as_ref().map(Spanned::get_ref) else { return };
-        for field in ["latest", "format", "header", "option"] {
-            let Some(span) = matches.place(field) else { continue };
+        let of_requests = [
+            ("latest", matches.latest.as_ref().map(Spanned::span)),
+            ("format", matches.format.as_ref().map(Spanned::span)),
+            ("header", matches.header.as_ref().map(Spanned::span)),
+            ("option", matches.option.as_ref().map(Spanned::span)),
+        ];
+        for (field, span) in of_requests {
+            let Some(span) = span else { continue };
             let message = format!("`{field}` chooses requests, and the rule is `on = \"{}\"`", rule.on);
             let hint = "choose by kind, section, tool, path, model, agent, session, upstream, endpoint, stream or subagent";
             self.complaints.error(span, message, hint);
