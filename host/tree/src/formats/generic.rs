@@ -3,12 +3,10 @@
 //! Request bodies of other model APIs pass here too, so what all of them call an id, a role, a type or a signature keeps its
 //! protection. What a tool was called with, and documents inside strings, are data: there no key means anything.
 
-use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, Spelling, model_member, stream_member};
-use crate::index::Index;
-use crate::kinds::{LeafKind, Role, SectionKind};
+use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, stream_member};
+use crate::kinds::{LeafKind, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};
-use crate::section::Section;
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {

@@ -5,7 +5,6 @@ use super::{
     ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
     shape, stream_member,
 };
-use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::project::{

@@ -6,7 +6,6 @@ use super::{
     ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, id_member, model_member, shape,
     stream_member,
 };
-use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};

@@ -3,10 +3,7 @@
 //! Nothing of it is sent, so nothing is paired and nothing deleted; every text is a leaf, in each of the places where an export
 //! repeats it. Markdown parts have no `kind` there.
 
-use super::{
-    ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, Spelling, model_member, shape, stream_member,
-};
-use crate::index::Index;
+use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, shape, stream_member};
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};
