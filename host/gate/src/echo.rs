@@ -208,7 +208,7 @@ fn show_sent_in_event(event: &mut String, sent: &str) {
 }
 
 /// Cuts a text into [`FRAGMENTS`], between characters.
-fn fragments(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn fragments(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     let mut lengths = FRAGMENTS.iter().cycle();
     std::iter::from_fn(move || {

@@ -24,10 +24,7 @@ const WIDE: [&str; 3] = ["prompt_cache_key", "user", "safety_identifier"];
 
 /// OpenAI's errors: an `error` with four members. In a stream, any event with an `error` makes its
 /// clients raise.
-pub(super) static OPENAI: Dialect = DIALECT;
-
-/// The same, for those that differ from it.
-pub(super) const DIALECT: Dialect = Dialect {
+pub(super) static OPENAI: Dialect = Dialect {
     is_rooted: |path| endpoint(path).is_some(),
     has_path: |path| {
         let first = endpoint(path).and_then(|endpoint| endpoint.split('/').next());

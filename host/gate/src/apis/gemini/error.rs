@@ -12,10 +12,7 @@ use crate::sse;
 /// What Google's clients send with every request.
 const HEADERS: [&str; 2] = ["x-goog-api-key", "x-goog-api-client"];
 
-pub(in crate::apis) static GEMINI: Dialect = GOOGLE;
-
-/// Google's words, for those that differ from Gemini's.
-const GOOGLE: Dialect = Dialect {
+pub(in crate::apis) static GEMINI: Dialect = Dialect {
     is_rooted: |path| resource(path).is_some(),
     has_path: is_googles,
     has_headers: |headers| HEADERS.iter().any(|name| headers.contains_key(*name)),
@@ -46,7 +43,7 @@ pub(in crate::apis) static CODE_ASSIST: Dialect = Dialect {
     has_headers: |_| false,
     other: &OF_CODE_ASSIST,
     keepalive: b"data: {\"response\": {\"candidates\": []}}\n\n",
-    ..GOOGLE
+    ..GEMINI
 };
 
 static OF_CODE_ASSIST: Endpoint = Endpoint::other("code-assist-other", &CODE_ASSIST);

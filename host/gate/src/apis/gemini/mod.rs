@@ -58,14 +58,14 @@ const ECHO: &str = "echo";
 /// The methods of a model, as far as the gate knows what their bodies say: `generateContent`,
 /// `streamGenerateContent` with `alt=sse` and without, and `countTokens`; and the same of Code Assist.
 pub(super) static ENDPOINTS: [Endpoint; 8] = [
-    method("gemini", &WHOLE, &GEMINI, |echo| Some(by_path(echo).spoken(Api::Gemini, ECHO))),
+    row("gemini", &WHOLE, &GEMINI, |echo| Some(by_path(echo).spoken(Api::Gemini, ECHO))),
     Endpoint {
         streams_by_path: Some(true),
-        ..method("gemini-stream", &EVENTS, &GEMINI, |echo| Some(events(&by_path(echo), Api::Gemini)))
+        ..row("gemini-stream", &EVENTS, &GEMINI, |echo| Some(events(&by_path(echo), Api::Gemini)))
     },
     Endpoint {
         streams_by_path: Some(true),
-        ..method("gemini-array", &WHOLE, &GEMINI, |echo| Some(array(&by_path(echo), Api::Gemini)))
+        ..row("gemini-array", &WHOLE, &GEMINI, |echo| Some(array(&by_path(echo), Api::Gemini)))
     },
     Endpoint {
         conversation: None,
@@ -75,29 +75,29 @@ pub(super) static ENDPOINTS: [Endpoint; 8] = [
             true => Wants::Count(Counted::Flat),
             false => Wants::Count(Counted::Wrapped { model: model(path).unwrap_or_default() }),
         },
-        ..method("gemini-count", &WHOLE, &GEMINI, |echo| Some(count(echo)))
+        ..row("gemini-count", &WHOLE, &GEMINI, |echo| Some(count(echo)))
     },
-    method("code-assist", &WRAPPED, &CODE_ASSIST, |echo| Some(by_body(echo).spoken(Api::CodeAssist, ECHO))),
+    row("code-assist", &WRAPPED, &CODE_ASSIST, |echo| Some(by_body(echo).spoken(Api::CodeAssist, ECHO))),
     Endpoint {
         streams_by_path: Some(true),
-        ..method("code-assist-stream", &WRAPPED_EVENTS, &CODE_ASSIST, |echo| {
+        ..row("code-assist-stream", &WRAPPED_EVENTS, &CODE_ASSIST, |echo| {
             Some(events(&by_body(echo), Api::CodeAssist))
         })
     },
     Endpoint {
         streams_by_path: Some(true),
-        ..method("code-assist-array", &WRAPPED, &CODE_ASSIST, |echo| {
+        ..row("code-assist-array", &WRAPPED, &CODE_ASSIST, |echo| {
             Some(array(&by_body(echo), Api::CodeAssist))
         })
     },
     Endpoint {
         conversation: None,
         wants: |_| Wants::Count(Counted::Flat),
-        ..method("code-assist-count", &WRAPPED, &CODE_ASSIST, |echo| Some(count(echo)))
+        ..row("code-assist-count", &WRAPPED, &CODE_ASSIST, |echo| Some(count(echo)))
     },
 ];
 
-const fn method(
+const fn row(
     name: &'static str,
     conversation: &'static Conversation,
     dialect: &'static Dialect,

@@ -20,7 +20,7 @@ pub(super) static RESPONSES: Dialect = Dialect {
         sse::event(stream, Some("error"), &event(&error["error"]));
         sse::event(stream, Some("response.failed"), &failed(&error["error"], again));
     },
-    ..openai::DIALECT
+    ..openai::OPENAI
 };
 
 fn event(error: &Value) -> Value {
