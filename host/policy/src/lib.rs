@@ -71,8 +71,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use leafgate_detect::{Engine, Input, KnownValues};
-use leafgate_tree::{Document, Draft, NodeId};
-use leafgate_vault::{Flow, Vault};
+use leafgate_vault::Flow;
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{

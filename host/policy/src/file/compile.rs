@@ -12,6 +12,7 @@ use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::detectors::Engines;
+use super::keys::Table;
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::RawRule;

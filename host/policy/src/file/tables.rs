@@ -112,7 +112,7 @@ impl Tables<'_> {
                 }
                 (Type::ListOf(known), DeValue::Array(items)) => {
                     let written = items.len();
-                    let sound = std::mem::take(items).into_iter();
+                    let sound = std::mem::replace(items, DeArray::new()).into_iter();
                     *items = sound.filter_map(|mut item| says(&mut item, known).then_some(item)).collect();
                     items.len() == written
                 }

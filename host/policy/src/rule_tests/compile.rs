@@ -16,6 +16,7 @@ use super::{Bytes, Change, Does, Expected, Fate, Matter, RuleTest, Said};
 use crate::Policy;
 use crate::agents::AGENTS;
 use crate::diagnostic::hint_for;
+use crate::file::keys::Table;
 use crate::file::raw::OneOrMany;
 use crate::file::{Complaints, options};
 

@@ -10,8 +10,8 @@ use leafgate_assemble::{AgentMode, Continuation, Profile, check_path};
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-pub(in crate::file) use self::nested::PROMPTS;
 use self::raw::RawAssemble;
+use super::keys::Table;
 use super::raw::{OneOrMany, RawMatch};
 use super::{Complaints, is_kebab_case, matches};
 use crate::assembly::Assembly;
