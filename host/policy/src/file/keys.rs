@@ -54,6 +54,9 @@ pub(crate) trait Table: DeserializeOwned {
     /// reported, so they must not be reported as missing too.
     fn broken_mut(&mut self) -> &mut BTreeSet<String>;
 
+    /// Returns true if and only if a key is among these.
+    fn is_broken(&self, key: &str) -> bool;
+
     /// Returns where the value of a key stands.
     fn place(&self, key: &str) -> Option<Range<usize>>;
 }
@@ -128,6 +131,10 @@ macro_rules! table {
 
             fn broken_mut(&mut self) -> &mut std::collections::BTreeSet<String> {
                 &mut self.broken
+            }
+
+            fn is_broken(&self, key: &str) -> bool {
+                self.broken.contains(key)
             }
 
             fn place(&self, key: &str) -> Option<std::ops::Range<usize>> {

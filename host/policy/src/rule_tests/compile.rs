@@ -69,10 +69,8 @@ impl Compiler<'_, '_> {
 
     fn test_name(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<(String, Range<usize>)> {
         let Some(name) = raw.name.as_ref().filter(|name| !name.get_ref().trim().is_empty()) else {
-            if !raw.broken.contains("name") {
-                let hint = "say what it shows: `name = \"an address is replaced\"`";
-                self.complaints.error(header.clone(), "a test without `name`", hint);
-            }
+            let hint = "say what it shows: `name = \"an address is replaced\"`";
+            self.complaints.missing((raw, "name"), header.clone(), "a test without `name`", hint);
             return None;
         };
         Some((name.get_ref().clone(), name.span()))

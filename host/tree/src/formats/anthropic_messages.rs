@@ -11,7 +11,9 @@ use super::{
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
-use crate::project::{Access, BODY, MESSAGE, Projector, Table, content_kind, option_section, table};
+use crate::project::{
+    Access, BODY, MESSAGE, Projector, Table, content_kind, message_kind, option_section, table,
+};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// Members that the Messages API has and chat completions do not.
@@ -192,12 +194,7 @@ fn message_section(
     message: Option<MessageIndex>,
 ) -> SectionId {
     projector.section(Section {
-        kind: match role {
-            Role::System => SectionKind::System,
-            Role::User => SectionKind::User,
-            Role::Assistant => SectionKind::Assistant,
-            Role::Tool | Role::Other => SectionKind::Other,
-        },
+        kind: message_kind(role),
         node_type: NodeType::Message,
         role,
         message,

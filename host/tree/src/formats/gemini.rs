@@ -14,7 +14,7 @@ use super::{Likeness, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, Spelling};
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
-use crate::project::{Access, Projector, Table, option_section, table};
+use crate::project::{Access, Projector, Table, message_kind, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
@@ -243,13 +243,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut Turns) {
         Some(_) => Role::Other,
     };
     let id = projector.section(Section {
-        kind: match role {
-            Role::System => SectionKind::System,
-            Role::User => SectionKind::User,
-            Role::Assistant => SectionKind::Assistant,
-            Role::Tool => SectionKind::ToolResult,
-            Role::Other => SectionKind::Other,
-        },
+        kind: message_kind(role),
         node_type: NodeType::Message,
         role,
         message: Some(MessageIndex::from_index(turns.count)),

@@ -8,7 +8,8 @@ use super::{
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::project::{
-    Access, BODY, MESSAGE, PART, Projector, TOOL_CALL, Table, content_kind, option_section, table,
+    Access, BODY, MESSAGE, PART, Projector, TOOL_CALL, Table, content_kind, message_kind, option_section,
+    table,
 };
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
@@ -119,16 +120,6 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     let name = projector.text_member(node, "name");
     projector.classify_user(id, name.as_deref());
     id
-}
-
-fn message_kind(role: Role) -> SectionKind {
-    match role {
-        Role::System => SectionKind::System,
-        Role::User => SectionKind::User,
-        Role::Assistant => SectionKind::Assistant,
-        Role::Tool => SectionKind::ToolResult,
-        Role::Other => SectionKind::Other,
-    }
 }
 
 /// A message's content: a string, or an array of parts.

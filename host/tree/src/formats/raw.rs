@@ -8,7 +8,7 @@ use super::{
 };
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
-use crate::project::{Access, Projector, Table, option_section, table};
+use crate::project::{Access, Projector, Table, message_kind, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
@@ -116,7 +116,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     let call_id = projector.string_member(node, "toolCallId");
     let tool = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
     let id = projector.section(Section {
-        kind: kind(role),
+        kind: message_kind(role),
         node_type: NodeType::Message,
         role,
         message: Some(MessageIndex::from_index(index)),
@@ -143,16 +143,6 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         _ => {}
     });
     id
-}
-
-fn kind(role: Role) -> SectionKind {
-    match role {
-        Role::System => SectionKind::System,
-        Role::User => SectionKind::User,
-        Role::Assistant => SectionKind::Assistant,
-        Role::Tool => SectionKind::ToolResult,
-        Role::Other => SectionKind::Other,
-    }
 }
 
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {

@@ -13,7 +13,7 @@ use toml::Spanned;
 use self::raw::RawAssemble;
 use super::keys::Table;
 use super::raw::{OneOrMany, RawMatch};
-use super::{Complaints, is_kebab_case, matches};
+use super::{Complaints, matches};
 use crate::assembly::Assembly;
 use crate::request::OfRequest;
 
@@ -80,18 +80,11 @@ pub(crate) fn compile(
 
 fn id(raw: &RawAssemble, header: Range<usize>, complaints: &mut Complaints<'_>) -> Option<String> {
     let Some(id) = &raw.id else {
-        if !raw.broken.contains("id") {
-            let hint = "base URLs and reports name it: `id = \"vault\"`";
-            complaints.error(header, "a profile without `id`", hint);
-        }
+        let hint = "base URLs and reports name it: `id = \"vault\"`";
+        complaints.missing((raw, "id"), header, "a profile without `id`", hint);
         return None;
     };
-    if !is_kebab_case(id.get_ref()) {
-        let message = format!("`{}` is not kebab-case", id.get_ref());
-        complaints.error(id.span(), message, "write it like `my-vault`");
-        return None;
-    }
-    Some(id.get_ref().clone())
+    complaints.kebab(id, "my-vault")
 }
 
 /// Which requests it is for. A profile makes a whole request, so nothing in it can choose.
