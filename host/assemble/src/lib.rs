@@ -70,4 +70,5 @@ pub use mcp::{SERVERS, ToolServer};
 pub use profile::{AgentMode, Continuation, MapOf, Plugin, Profile, ProfileError, Prompt, ToolsOf};
 pub use rejection::{Refused, refused};
 pub use step::{Did, Step};
+pub use tools::require_all;
 pub use wire::Api;

@@ -1,8 +1,8 @@
 //! The tools that are sent.
 
 use leafgate_glob::Glob;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::error::AssembleError;
 use crate::json::{Object, Raw, raw};
@@ -107,30 +107,46 @@ pub(crate) fn drop_all(body: &mut Object) {
     body.drop(&OF_TOOLS.map(str::to_owned));
 }
 
+/// Members of a schema that hold schemas by name.
+const BY_NAME: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
+/// Members of a schema that hold a schema, or a list of them.
+const SCHEMAS_IN: [&str; 9] =
+    ["items", "prefixItems", "anyOf", "oneOf", "allOf", "not", "additionalProperties", "then", "else"];
+
 /// Marks every property of a schema as required, at every depth, and returns whether that changed
 /// anything.
-pub(crate) fn require_all(schema: &mut Value) -> bool {
-    let mut changed = false;
+pub fn require_all(schema: &mut Value) -> bool {
     match schema {
+        Value::Array(schemas) => {
+            let mut changed = false;
+            schemas.iter_mut().for_each(|schema| changed |= require_all(schema));
+            changed
+        }
         Value::Object(members) => {
-            let names: Option<Vec<Value>> = members
-                .get("properties")
-                .and_then(Value::as_object)
-                .map(|properties| properties.keys().map(|name| name.as_str().into()).collect());
-            if let Some(names) = names.filter(|names| !names.is_empty()) {
-                let held = members.get("required").and_then(Value::as_array);
-                let has_all = held.is_some_and(|held| names.iter().all(|name| held.contains(name)));
-                if !has_all {
-                    members.insert("required".to_owned(), names.into());
-                    changed = true;
+            let mut changed = require_own(members);
+            for (key, member) in members {
+                if BY_NAME.contains(&key.as_str()) {
+                    let named = member.as_object_mut().into_iter().flat_map(Map::values_mut);
+                    named.for_each(|schema| changed |= require_all(schema));
+                } else if SCHEMAS_IN.contains(&key.as_str()) {
+                    changed |= require_all(member);
                 }
             }
-            members.values_mut().for_each(|member| changed |= require_all(member));
+            changed
         }
-        Value::Array(elements) => elements.iter_mut().for_each(|element| changed |= require_all(element)),
-        _ => {}
+        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => false,
     }
-    changed
+}
+
+fn require_own(schema: &mut Map<String, Value>) -> bool {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
+    let names: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
+    let held = schema.get("required").and_then(Value::as_array);
+    if names.is_empty() || held.is_some_and(|held| names.iter().all(|name| held.contains(name))) {
+        return false;
+    }
+    schema.insert("required".to_owned(), names.into());
+    true
 }
 
 /// Normalises the schema of a tool under a member of it, and leaves `strict` out.

@@ -6,13 +6,13 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use crate::checksums::{iban_length, is_card, is_issued_ssn, is_luhn};
-use crate::identity::Issuer;
+use crate::identity::ISSUED;
 use crate::score::{LIKELY, score};
 use crate::seed_phrase::phrase_length;
 use crate::value::{self, Look};
 
 /// A check as a pack names it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Check {
     /// `entropy:3.0`: at least so many bits per byte.
     Entropy(f32),
@@ -20,55 +20,70 @@ pub(crate) enum Check {
     Digits(usize),
     /// `length:20`: at least so many bytes.
     Length(usize),
-    /// `mixed`: both letters and digits, and not made of words.
-    Mixed,
-    /// `not-words`: not made of words.
-    NotWords,
-    /// `not-name`: not made of words and nothing else: a digit among them makes it a token.
-    NotName,
-    /// `password`: may be a password that someone wrote down.
-    Password,
-    /// `token`: looks like a token.
-    Token,
-    /// `random`: a token that is long and mixed enough to be one whatever its name.
-    Random,
-    /// `jwt`: the first part is a JSON object in base64.
-    Jwt,
-    /// `no-sentence`: not base64 of words with blanks between them.
-    NoSentence,
-    /// `basic`: base64 of `user:password`.
-    Basic,
-    /// `macaroon`: behind `pypi-`, a macaroon that was not cut before its signature.
-    Macaroon,
-    /// `sasl-plain`: base64 of a user and a password, each behind a zero byte.
-    SaslPlain,
-    /// `encoded`: a word of base64 in it spells six bytes or more.
-    Encoded,
-    /// `user-password`: what stands behind `user:` in a URL or on a command line, and is no
-    /// stand-in.
-    UserPassword,
-    /// `card`: a card number by issuer range, length and Luhn.
-    Card,
-    /// `luhn`: the last digit by Luhn alone.
-    Luhn,
-    /// `iban`: country, length and mod 97; shortens the match to the account's own length.
-    Iban,
-    /// `seed-phrase`: words of a wallet with a checksum; shortens the match to them.
-    SeedPhrase,
-    /// `ssn`: a social security number that can have been issued.
-    Ssn,
-    /// `nif`, `codice-fiscale`, `nir`, `steuer-id`, `cpf`, `portuguese-nif`, `base58-address`,
-    /// `bech32`, `nino`: by the check digits of its issuer.
-    Issued(Issuer),
-    /// `private-ip`: of a private network.
-    PrivateIp,
-    /// `mac`: names one device.
-    Mac,
-    /// `public-ip`: not loopback, private, documentation or any other reserved range.
-    PublicIp,
-    /// `domain`: ends in a plausible top-level domain, not a file's extension.
-    Domain,
+    /// One of [`NAMED`] or [`ISSUED`].
+    Named(&'static str, Judge),
 }
+
+/// What judges a match.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Judge {
+    /// Whether its text stands.
+    Text(fn(&str) -> bool),
+    /// The same, given that the notation says that it is a literal.
+    Literal(fn(&str, bool) -> bool),
+    /// How many of its bytes stand.
+    Part(fn(&str) -> Option<usize>),
+}
+
+use Judge::{Literal, Part, Text};
+
+/// The checks that take no number, but for those of [`ISSUED`].
+const NAMED: &[(&str, Judge)] = &[
+    // Both letters and digits, and not made of words.
+    ("mixed", Text(is_mixed)),
+    // Not made of words.
+    ("not-words", Text(|text| !Look::of(text).wordy())),
+    // Not made of words and nothing else: a digit among them makes it a token.
+    ("not-name", Text(|text| text.bytes().any(|byte| byte.is_ascii_digit()) || !Look::of(text).wordy())),
+    // May be a password that someone wrote down.
+    ("password", Literal(|text, sure| value::could_be_password(text, &Look::of(text), sure))),
+    // Looks like a token.
+    ("token", Literal(is_token)),
+    // A token that is long and mixed enough to be one whatever its name.
+    ("random", Literal(is_random)),
+    // The first part is a JSON object in base64.
+    ("jwt", Text(is_jwt)),
+    // Not base64 of words with blanks between them.
+    ("no-sentence", Text(|text| !spells_sentence(text))),
+    // Base64 of `user:password`.
+    ("basic", Text(is_basic)),
+    // Behind `pypi-`, a macaroon that was not cut before its signature.
+    ("macaroon", Text(has_signature)),
+    // Base64 of a user and a password, each behind a zero byte.
+    ("sasl-plain", Text(is_sasl_plain)),
+    // A word of base64 in it spells six bytes or more.
+    ("encoded", Text(is_encoded)),
+    // What stands behind `user:` in a URL or on a command line, and is no stand-in.
+    ("user-password", Text(value::could_be_user_password)),
+    // A card number by issuer range, length and Luhn.
+    ("card", Text(is_card)),
+    // The last digit by Luhn alone.
+    ("luhn", Text(is_luhn)),
+    // Country, length and mod 97; shortens the match to the account's own length.
+    ("iban", Part(iban_length)),
+    // Words of a wallet with a checksum; shortens the match to them.
+    ("seed-phrase", Part(phrase_length)),
+    // A social security number that can have been issued.
+    ("ssn", Text(is_issued_ssn)),
+    // Of a private network.
+    ("private-ip", Text(is_private_ip)),
+    // Names one device.
+    ("mac", Text(is_device)),
+    // Not loopback, private, documentation or any other reserved range.
+    ("public-ip", Text(is_public_ip)),
+    // Ends in a plausible top-level domain, not a file's extension.
+    ("domain", Text(has_domain)),
+];
 
 /// A check's name that no code stands behind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,34 +101,22 @@ impl FromStr for Check {
             "entropy" => Self::Entropy(argument.parse().map_err(|_| unknown())?),
             "digits" => Self::Digits(count()?),
             "length" => Self::Length(count()?),
-            "mixed" => Self::Mixed,
-            "not-words" => Self::NotWords,
-            "not-name" => Self::NotName,
-            "password" => Self::Password,
-            "token" => Self::Token,
-            "random" => Self::Random,
-            "jwt" => Self::Jwt,
-            "no-sentence" => Self::NoSentence,
-            "basic" => Self::Basic,
-            "macaroon" => Self::Macaroon,
-            "sasl-plain" => Self::SaslPlain,
-            "encoded" => Self::Encoded,
-            "user-password" => Self::UserPassword,
-            "card" => Self::Card,
-            "luhn" => Self::Luhn,
-            "iban" => Self::Iban,
-            "seed-phrase" => Self::SeedPhrase,
-            "ssn" => Self::Ssn,
-            "private-ip" => Self::PrivateIp,
-            "mac" => Self::Mac,
-            "public-ip" => Self::PublicIp,
-            "domain" => Self::Domain,
-            _ => Self::Issued(name.parse().map_err(|()| unknown())?),
+            _ => {
+                let issued = ISSUED.iter().map(|&(name, holds)| (name, Text(holds)));
+                let mut all = NAMED.iter().copied().chain(issued);
+                let (name, judge) = all.find(|(known, _)| *known == name).ok_or_else(unknown)?;
+                Self::Named(name, judge)
+            }
         })
     }
 }
 
 impl Check {
+    /// Returns true if and only if it is the check of this name, which takes no number.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        matches!(self, Self::Named(own, _) if *own == name)
+    }
+
     /// Gives how many bytes of `text` stand, `None` where the match falls.
     ///
     /// `sure` where the notation says that `text` is a literal.
@@ -122,38 +125,22 @@ impl Check {
             Self::Entropy(least) => Look::of(text).entropy >= *least,
             Self::Digits(least) => text.bytes().filter(u8::is_ascii_digit).count() >= *least,
             Self::Length(least) => text.len() >= *least,
-            Self::Mixed => {
-                let look = Look::of(text);
-                look.digits > 0 && look.letters() > 0 && !look.wordy()
-            }
-            Self::NotWords => !Look::of(text).wordy(),
-            Self::NotName => text.bytes().any(|byte| byte.is_ascii_digit()) || !Look::of(text).wordy(),
-            Self::Password => value::could_be_password(text, &Look::of(text), sure),
-            Self::Token => {
-                let look = Look::of(text);
-                value::could_be_token(text, &look, sure) || (sure && value::is_generated(text, &look))
-            }
-            Self::Random => is_random(text, sure),
-            Self::Jwt => is_jwt(text),
-            Self::NoSentence => !spells_sentence(text),
-            Self::Basic => is_basic(text),
-            Self::Macaroon => has_signature(text),
-            Self::SaslPlain => is_sasl_plain(text),
-            Self::Encoded => is_encoded(text),
-            Self::UserPassword => value::could_be_user_password(text),
-            Self::Card => is_card(text),
-            Self::Luhn => is_luhn(text),
-            Self::Iban => return iban_length(text),
-            Self::SeedPhrase => return phrase_length(text),
-            Self::Ssn => is_issued_ssn(text),
-            Self::Issued(issuer) => issuer.holds(text),
-            Self::PrivateIp => is_private_ip(text),
-            Self::Mac => is_device(text),
-            Self::PublicIp => is_public_ip(text),
-            Self::Domain => has_domain(text),
+            Self::Named(_, Text(holds)) => holds(text),
+            Self::Named(_, Literal(holds)) => holds(text, sure),
+            Self::Named(_, Part(length)) => return length(text),
         };
         stands.then_some(text.len())
     }
+}
+
+fn is_mixed(text: &str) -> bool {
+    let look = Look::of(text);
+    look.digits > 0 && look.letters() > 0 && !look.wordy()
+}
+
+fn is_token(text: &str, sure: bool) -> bool {
+    let look = Look::of(text);
+    value::could_be_token(text, &look, sure) || (sure && value::is_generated(text, &look))
 }
 
 fn is_random(text: &str, sure: bool) -> bool {

@@ -34,13 +34,7 @@ pub(crate) struct Walkers {
     pub(crate) number: Vec<(usize, usize)>,
     /// The same, of rows that take numbers without a long group.
     pub(crate) groups: Vec<(usize, usize)>,
-    pub(crate) account: Vec<usize>,
-    pub(crate) address: Vec<usize>,
-    pub(crate) dots: Vec<usize>,
-    pub(crate) at: Vec<usize>,
-    pub(crate) phone: Vec<usize>,
-    pub(crate) device: Vec<usize>,
-    pub(crate) word: Vec<usize>,
+    by_shape: [Vec<usize>; Shape::Known as usize + 1],
 }
 
 impl Engine {
@@ -56,12 +50,12 @@ impl Engine {
         known: Option<&Arc<KnownValues>>,
     ) -> Result<Self, UnknownDetector> {
         let rows = registry::select(selectors)?;
-        let row = rows.iter().position(|row| matches!(row.shape, Shape::Known));
+        let row = rows.iter().position(|row| row.shape == Shape::Known);
         let known = row.zip(known.filter(|known| !known.is_empty()).map(Arc::clone));
         let prefilter = Prefilter::new(rows.iter().enumerate().map(|(index, row)| (index, &**row)));
         Ok(Self {
             infos: rows.iter().map(|row| registry::info(row)).collect(),
-            walkers: Walkers::of(&rows),
+            walkers: Walkers::new(&rows),
             digest: digest(&rows, known.as_ref().map(|(_, known)| &**known)),
             known,
             prefilter,
@@ -93,33 +87,25 @@ impl Engine {
 }
 
 impl Walkers {
-    /// Some row asks for runs of digits.
-    pub(crate) fn ask_digits(&self) -> bool {
-        !(self.number.is_empty() && self.account.is_empty() && self.phone.is_empty())
+    /// The rows of one shape.
+    pub(crate) fn of(&self, shape: Shape) -> &[usize] {
+        &self.by_shape[shape as usize]
     }
 
-    /// Some row asks for digits in short groups, for devices, or for addresses of money.
-    pub(crate) fn ask_marks(&self) -> bool {
-        !(self.groups.is_empty() && self.phone.is_empty() && self.device.is_empty() && self.word.is_empty())
+    /// Whether some row has one of these shapes.
+    pub(crate) fn ask(&self, shapes: &[Shape]) -> bool {
+        shapes.iter().any(|&shape| !self.of(shape).is_empty())
     }
 
-    fn of(rows: &[Arc<Row>]) -> Self {
+    fn new(rows: &[Arc<Row>]) -> Self {
         let mut all = Self::default();
         for (index, row) in rows.iter().enumerate() {
-            match row.shape {
-                Shape::Number => all.number.push((index, least_digits(row))),
-                Shape::Groups => {
-                    all.number.push((index, least_digits(row)));
-                    all.groups.push((index, least_digits(row)));
-                }
-                Shape::Account => all.account.push(index),
-                Shape::Address => all.address.push(index),
-                Shape::Dots => all.dots.push(index),
-                Shape::At => all.at.push(index),
-                Shape::Phone => all.phone.push(index),
-                Shape::Device => all.device.push(index),
-                Shape::Word => all.word.push(index),
-                Shape::Token | Shape::Near { .. } | Shape::Assigned { .. } | Shape::Block | Shape::Known => {}
+            all.by_shape[row.shape as usize].push(index);
+            if matches!(row.shape, Shape::Number | Shape::Groups) {
+                all.number.push((index, least_digits(row)));
+            }
+            if row.shape == Shape::Groups {
+                all.groups.push((index, least_digits(row)));
             }
         }
         all

@@ -39,13 +39,10 @@ pub fn explain(id: &str) -> Option<Explanation> {
 
 impl Explanation {
     fn of(row: &Row) -> Self {
-        let names = match &row.shape {
-            Shape::Assigned { names } => names.clone(),
-            _ => Default::default(),
-        };
+        let names = row.names.clone();
         Self {
             info: registry::info(row),
-            candidates: candidates(&row.shape),
+            candidates: candidates(row.shape),
             keywords: row.keywords.clone(),
             pattern: row.pattern.clone(),
             names: names.last,
@@ -59,11 +56,11 @@ impl Explanation {
     }
 }
 
-fn candidates(shape: &Shape) -> &'static str {
+fn candidates(shape: Shape) -> &'static str {
     match shape {
         Shape::Token => "what begins with a keyword",
-        Shape::Near { .. } => "what stands around a keyword",
-        Shape::Assigned { .. } => "the value of a name that holds a keyword",
+        Shape::Near => "what stands around a keyword",
+        Shape::Assigned => "the value of a name that holds a keyword",
         Shape::Block => "a block from a keyword to its footer",
         Shape::Number => "numbers, in groups or not",
         Shape::Groups => "numbers, in groups of any length or not",

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// How sure a detector is of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Plausible shape only.
     Low,

@@ -1,82 +1,30 @@
 //! Numbers by which states know people, and addresses of money, by their check digits.
 
-use std::str::FromStr;
-
 use sha2::{Digest as _, Sha256};
 
-/// Who gives a number out, and so which check digits it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Issuer {
-    Nif,
-    CodiceFiscale,
-    Nir,
-    SteuerId,
-    Cpf,
-    PortugueseNif,
-    Base58Address,
-    Bech32,
-    Nino,
-    Nhs,
-    Aadhaar,
-    Pesel,
-    Personnummer,
-    Hetu,
-    Tfn,
-    Medicare,
-    Nric,
-}
+/// A check by its name.
+type Issued = (&'static str, fn(&str) -> bool);
 
-impl FromStr for Issuer {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(match name {
-            "nif" => Self::Nif,
-            "codice-fiscale" => Self::CodiceFiscale,
-            "nir" => Self::Nir,
-            "steuer-id" => Self::SteuerId,
-            "cpf" => Self::Cpf,
-            "portuguese-nif" => Self::PortugueseNif,
-            "base58-address" => Self::Base58Address,
-            "bech32" => Self::Bech32,
-            "nino" => Self::Nino,
-            "nhs" => Self::Nhs,
-            "aadhaar" => Self::Aadhaar,
-            "pesel" => Self::Pesel,
-            "personnummer" => Self::Personnummer,
-            "hetu" => Self::Hetu,
-            "tfn" => Self::Tfn,
-            "medicare" => Self::Medicare,
-            "nric" => Self::Nric,
-            _ => return Err(()),
-        })
-    }
-}
-
-impl Issuer {
-    /// Returns true if and only if the check digits of `text` are right.
-    pub(crate) fn holds(self, text: &str) -> bool {
-        match self {
-            Self::Nif => is_nif(text),
-            Self::CodiceFiscale => is_codice_fiscale(text),
-            Self::Nir => is_nir(text),
-            Self::SteuerId => is_steuer_id(text),
-            Self::Cpf => is_cpf(text),
-            Self::PortugueseNif => is_portuguese_nif(text),
-            Self::Base58Address => is_base58_address(text),
-            Self::Bech32 => is_bech32(text),
-            Self::Nino => is_nino(text),
-            Self::Nhs => is_nhs(&digits(text)),
-            Self::Aadhaar => is_verhoeff(&digits(text)),
-            Self::Pesel => is_pesel(&digits(text)),
-            Self::Personnummer => is_personnummer(&digits(text)),
-            Self::Hetu => is_hetu(text),
-            Self::Tfn => is_tfn(&digits(text)),
-            Self::Medicare => is_medicare(&digits(text)),
-            Self::Nric => is_nric(text),
-        }
-    }
-}
+/// The checks, each true if and only if the check digits of a text are right.
+pub(crate) const ISSUED: &[Issued] = &[
+    ("nif", is_nif),
+    ("codice-fiscale", is_codice_fiscale),
+    ("nir", is_nir),
+    ("steuer-id", is_steuer_id),
+    ("cpf", is_cpf),
+    ("portuguese-nif", is_portuguese_nif),
+    ("base58-address", is_base58_address),
+    ("bech32", is_bech32),
+    ("nino", is_nino),
+    ("nhs", |text| is_nhs(&digits(text))),
+    ("aadhaar", |text| is_verhoeff(&digits(text))),
+    ("pesel", |text| is_pesel(&digits(text))),
+    ("personnummer", |text| is_personnummer(&digits(text))),
+    ("hetu", is_hetu),
+    ("tfn", |text| is_tfn(&digits(text))),
+    ("medicare", |text| is_medicare(&digits(text))),
+    ("nric", is_nric),
+];
 
 fn digits(text: &str) -> Vec<u32> {
     text.chars().filter_map(|character| character.to_digit(10)).collect()

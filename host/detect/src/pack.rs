@@ -76,10 +76,10 @@ struct RawRow {
     id: String,
     label: String,
     description: String,
+    #[serde(default = "sure")]
+    confidence: Confidence,
     #[serde(default)]
-    confidence: RawConfidence,
-    #[serde(default)]
-    shape: RawShape,
+    shape: Shape,
     #[serde(default)]
     keywords: Vec<String>,
     #[serde(default)]
@@ -111,44 +111,22 @@ struct RawRow {
     counterexamples: Vec<Vec<String>>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RawConfidence {
-    Low,
-    Medium,
-    #[default]
-    High,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RawShape {
-    #[default]
-    Token,
-    Near,
-    Assigned,
-    Block,
-    Number,
-    Groups,
-    Account,
-    Address,
-    Dots,
-    At,
-    Phone,
-    Device,
-    Word,
-    Known,
+/// How sure a row is that does not say it.
+fn sure() -> Confidence {
+    Confidence::High
 }
 
 /// How a row finds its candidates.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Shape {
     /// The keyword is the match's first bytes; the regex is tried there and nowhere else.
+    #[default]
     Token,
-    /// The regex is searched around the keyword, from `before` bytes in front of it.
-    Near { before: usize },
-    /// The keyword is in a name; the regex must take the whole value.
-    Assigned { names: NameRule },
+    /// The regex is searched around the keyword, from [`Row::before`] bytes in front of it.
+    Near,
+    /// The keyword is in a name that [`Row::names`] take; the regex must take the whole value.
+    Assigned,
     /// The keyword opens a block that runs to its own footer.
     Block,
     /// Candidates are numbers, in groups or not.
@@ -181,6 +159,8 @@ pub(crate) struct Row {
     pub(crate) confidence: Confidence,
     pub(crate) description: String,
     pub(crate) shape: Shape,
+    pub(crate) before: usize,
+    pub(crate) names: NameRule,
     pub(crate) keywords: Vec<String>,
     pub(crate) ignore_case: bool,
     pub(crate) prefix: bool,
@@ -210,21 +190,24 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn context(&self) -> Context {
-        if matches!(self.shape, Shape::Assigned { .. }) { Context::Key } else { Context::None }
+        if self.shape == Shape::Assigned { Context::Key } else { Context::None }
+    }
+
+    /// Returns true if and only if its matches must pass the check of this name.
+    pub(crate) fn has_check(&self, name: &str) -> bool {
+        self.checks.iter().any(|check| check.is(name))
     }
 
     /// Returns true if and only if its matches are tokens that a service makes at random: they have a
     /// prefix of their own, and nothing in them is text in another encoding.
     pub(crate) fn is_issued(&self) -> bool {
-        self.prefix
-            && !self.checks.contains(&Check::Jwt)
-            && matches!(self.shape, Shape::Token | Shape::Near { .. })
+        self.prefix && !self.has_check("jwt") && matches!(self.shape, Shape::Token | Shape::Near)
     }
 
     /// Returns true if and only if a name announces a token, and no password: people choose those, and
     /// count.
     pub(crate) fn asks_for_token(&self) -> bool {
-        self.checks.iter().any(|check| matches!(check, Check::Token | Check::Random))
+        self.has_check("token") || self.has_check("random")
     }
 
     pub(crate) fn has_regex(&self) -> bool {
@@ -346,8 +329,7 @@ impl Row {
     fn try_from_raw(pack: &str, raw: RawRow) -> Result<Self, PackError> {
         let id = format!("{pack}/{}", raw.id);
         let wrong = |problem: String| PackError::Row { id: id.clone(), problem };
-        let needs_keywords =
-            matches!(raw.shape, RawShape::Token | RawShape::Near | RawShape::Assigned | RawShape::Block);
+        let needs_keywords = matches!(raw.shape, Shape::Token | Shape::Near | Shape::Assigned | Shape::Block);
         if needs_keywords && raw.keywords.is_empty() {
             return Err(wrong("its shape needs `keywords`".to_owned()));
         }
@@ -355,14 +337,14 @@ impl Row {
             return Err(wrong(format!("keyword {short:?} must have two or more bytes")));
         }
         // What is known is somebody's own, so no example of it could stand here.
-        if raw.examples.is_empty() && !matches!(raw.shape, RawShape::Known) {
+        if raw.examples.is_empty() && raw.shape != Shape::Known {
             return Err(wrong("it needs `examples`: they are its tests".to_owned()));
         }
-        let shape = shape(&raw).map_err(wrong)?;
-        let pattern = match shape {
+        fits_shape(&raw).map_err(|problem| wrong(problem.to_owned()))?;
+        let pattern = match raw.shape {
             _ if raw.regex.is_empty() => String::new(),
             Shape::Token | Shape::Block => format!(r"\A(?:{})", raw.regex),
-            Shape::Assigned { .. } => format!(r"\A(?:{})\z", raw.regex),
+            Shape::Assigned => format!(r"\A(?:{})\z", raw.regex),
             _ => raw.regex.clone(),
         };
         let parsed: Result<Vec<Check>, _> = raw.checks.iter().map(|name| Check::from_str(name)).collect();
@@ -372,13 +354,17 @@ impl Row {
         let behind =
             behind.map_err(|error| wrong(format!("`behind` is no pattern: {error}")))?.unwrap_or_default();
         let fingerprint = format!(
-            "{id}|{}|{:?}|{shape:?}|{:?}|{}|{}|{pattern}|{:?}|{checks:?}|{beside:?}|{}|{}|{:?}|{:?}",
+            "{id}|{}|{:?}|{:?} {:?} {:?}|{:?}|{}|{}|{pattern}|{:?}|{:?}|{beside:?}|{}|{}|{:?}|{:?}",
             raw.label,
-            raw.confidence(),
+            raw.confidence,
+            raw.shape,
+            raw.before,
+            raw.names,
             raw.keywords,
             raw.ignore_case,
             raw.prefix,
             raw.bounds,
+            raw.checks,
             raw.checksum,
             raw.placeholders,
             raw.window,
@@ -387,9 +373,11 @@ impl Row {
         Ok(Self {
             label: Label::new(&raw.label).map_err(|error| wrong(error.to_string()))?,
             id: DetectorId::new(&id).map_err(|error| wrong(error.to_string()))?,
-            confidence: raw.confidence(),
+            confidence: raw.confidence,
             description: raw.description,
-            shape,
+            shape: raw.shape,
+            before: raw.before.unwrap_or_default(),
+            names: raw.names.unwrap_or_default(),
             keywords: raw.keywords,
             ignore_case: raw.ignore_case,
             prefix: raw.prefix,
@@ -412,41 +400,17 @@ impl Row {
     }
 }
 
-impl RawRow {
-    fn confidence(&self) -> Confidence {
-        match self.confidence {
-            RawConfidence::Low => Confidence::Low,
-            RawConfidence::Medium => Confidence::Medium,
-            RawConfidence::High => Confidence::High,
+/// Reports a key that belongs to another shape.
+fn fits_shape(raw: &RawRow) -> Result<(), &'static str> {
+    let is_near = raw.shape == Shape::Near;
+    match () {
+        () if raw.before.is_some() != is_near => {
+            Err("`before` belongs to shape \"near\", and must stand there")
         }
+        () if raw.behind.is_some() && !is_near => Err("`behind` belongs to shape \"near\""),
+        () if raw.names.is_some() && raw.shape != Shape::Assigned => {
+            Err("`names` belongs to shape \"assigned\"")
+        }
+        () => Ok(()),
     }
-}
-
-fn shape(raw: &RawRow) -> Result<Shape, String> {
-    let is_near = matches!(raw.shape, RawShape::Near);
-    if raw.before.is_some() != is_near {
-        return Err("`before` belongs to shape \"near\", and must stand there".to_owned());
-    }
-    if raw.behind.is_some() && !is_near {
-        return Err("`behind` belongs to shape \"near\"".to_owned());
-    }
-    if raw.names.is_some() && !matches!(raw.shape, RawShape::Assigned) {
-        return Err("`names` belongs to shape \"assigned\"".to_owned());
-    }
-    Ok(match raw.shape {
-        RawShape::Token => Shape::Token,
-        RawShape::Near => Shape::Near { before: raw.before.unwrap_or(0) },
-        RawShape::Assigned => Shape::Assigned { names: raw.names.clone().unwrap_or_default() },
-        RawShape::Block => Shape::Block,
-        RawShape::Number => Shape::Number,
-        RawShape::Groups => Shape::Groups,
-        RawShape::Account => Shape::Account,
-        RawShape::Address => Shape::Address,
-        RawShape::Dots => Shape::Dots,
-        RawShape::At => Shape::At,
-        RawShape::Phone => Shape::Phone,
-        RawShape::Device => Shape::Device,
-        RawShape::Word => Shape::Word,
-        RawShape::Known => Shape::Known,
-    })
 }

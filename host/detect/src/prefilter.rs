@@ -105,7 +105,10 @@ fn follows(rows: &[&Row], byte: u8) -> bool {
 /// where its word ends, or goes on as a last word does; but for one that a longer keyword begins
 /// with it, which calls by itself: `token` beside `tok`.
 fn in_vain(row: &Row, keyword: &str) -> Letters {
-    let Shape::Assigned { names } = &row.shape else { return Letters::default() };
+    if row.shape != Shape::Assigned {
+        return Letters::default();
+    }
+    let names = &row.names;
     let last = || names.last.iter().map(|word| word.trim_start_matches('*').to_ascii_lowercase());
     let holds_one =
         |word: String| row.keywords.iter().any(|known| word.contains(&known.to_ascii_lowercase()));

@@ -103,7 +103,7 @@ impl RecordedApi {
     /// Returns whose API it is, whoever serves it, as OpenTelemetry names providers.
     #[must_use]
     pub fn provider(self) -> &'static str {
-        self.0.dialect().provider()
+        self.0.dialect.provider
     }
 }
 

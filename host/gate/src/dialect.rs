@@ -12,33 +12,24 @@ use crate::apis::{Api, Endpoint};
 use crate::refusal::Refusal;
 
 /// Whose errors an API's errors look like.
-pub(crate) trait Dialect: Sync {
-    /// Returns whether requests with a body may go to this path, whichever endpoint it is.
-    fn is_rooted(&self, path: &str) -> bool;
-
-    /// Returns whether a request to this path, which no endpoint serves, is answered in these
-    /// words.
-    fn has_path(&self, path: &str) -> bool;
-
-    /// Returns whether a request to a path of nobody, with these headers, is answered in these
-    /// words.
-    fn has_headers(&self, headers: &HeaderMap) -> bool;
-
-    /// Returns what such a request is taken for.
-    fn other(&self) -> &'static dyn Endpoint;
-
-    /// Returns whose words they are, as OpenTelemetry names providers.
-    fn provider(&self) -> &'static str;
-
-    /// Returns the body of an error. It has a member `error`.
-    fn error(&self, refusal: &Refusal) -> Value;
-
-    /// Appends what ends a stream with an error: one of these words, or the upstream's. `again`
-    /// says whether the same request may go better the next time.
-    fn end_stream(&self, error: &Value, again: bool, stream: &mut String);
-
-    /// Returns a sign of life in a stream.
-    fn keepalive(&self) -> &'static [u8];
+pub(crate) struct Dialect {
+    /// Whether requests with a body may go to this path, whichever endpoint it is.
+    pub(crate) is_rooted: fn(&str) -> bool,
+    /// Whether a request to this path, which no endpoint serves, is answered in these words.
+    pub(crate) has_path: fn(&str) -> bool,
+    /// Whether a request to a path of nobody, with these headers, is answered in these words.
+    pub(crate) has_headers: fn(&HeaderMap) -> bool,
+    /// What such a request is taken for.
+    pub(crate) other: &'static Endpoint,
+    /// Whose words they are, as OpenTelemetry names providers.
+    pub(crate) provider: &'static str,
+    /// The body of an error. It has a member `error`.
+    pub(crate) error: fn(&Refusal) -> Value,
+    /// Appends what ends a stream with an error: one of these words, or the upstream's. The flag says
+    /// whether the same request may go better the next time.
+    pub(crate) end_stream: fn(&Value, bool, &mut String),
+    /// A sign of life in a stream.
+    pub(crate) keepalive: &'static [u8],
 }
 
 /// The body of an error that one of the APIs has sent or could have sent.
@@ -48,7 +39,7 @@ pub(crate) struct ErrorBody(Value);
 impl ErrorBody {
     /// An error of the gate's own.
     pub(crate) fn of(refusal: &Refusal, api: Api) -> Self {
-        ErrorBody(api.dialect().error(refusal))
+        ErrorBody((api.dialect.error)(refusal))
     }
 
     /// An upstream's error, where it is one: every dialect has a member `error`.
@@ -66,14 +57,14 @@ impl ErrorBody {
     /// time.
     pub(crate) fn events(&self, api: Api, again: bool) -> Bytes {
         let mut stream = String::new();
-        api.dialect().end_stream(&self.0, again, &mut stream);
+        (api.dialect.end_stream)(&self.0, again, &mut stream);
         stream.into()
     }
 }
 
 /// A sign of life in a stream of this API.
 pub(crate) fn keepalive(api: Api) -> Bytes {
-    Bytes::from_static(api.dialect().keepalive())
+    Bytes::from_static(api.dialect.keepalive)
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! `echo:`, the built-in upstream: it answers with the request it got, so that tests and trials see
 //! exactly what left the gate.
 //!
-//! Each API is answered in its own shape, such that its official clients read it; the folder of the
-//! API has it. Where a model would speak, it says the request's body, word for word; with
+//! Each API is answered in its own shape, such that its official clients read it. Where a model would speak, it says the request's body, word for word; with
 //! `"stream": true` in small fragments that break words, and so tokens, apart. In what the model
 //! says the gate restores tokens, as in any answer; so the answer, or the first event of its
 //! stream, also has the member [`SENT`], which no client reads and where nothing is restored: the
@@ -15,6 +14,8 @@ use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::StreamBody;
+use leafgate_answer::{Api as AnswerApi, Finish, Head, LiveAnswer, Reply, Usage};
+use leafgate_tokenize::estimate;
 use leafgate_tree::Document;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -100,6 +101,45 @@ pub(crate) enum Echoed {
     Events(Vec<String>),
 }
 
+impl Echo<'_> {
+    /// Returns a guess of its tokens that depends on the request alone.
+    pub(crate) fn tokens(&self) -> usize {
+        estimate(self.text.len())
+    }
+
+    /// Returns what a model would answer of an API; `id` names the answer.
+    pub(crate) fn spoken(&self, api: AnswerApi, id: &str) -> Echoed {
+        if !self.streams {
+            return Echoed::Json(api.write(&reply(self.text, true), &self.head(id)));
+        }
+        let mut live = LiveAnswer::new(api, self.head(id), self.usage);
+        let mut events: Vec<_> = fragments(self.text).flat_map(|text| live.say(text)).collect();
+        events.extend(live.end(&reply("", true)));
+        Echoed::Events(events.iter().map(ToString::to_string).collect())
+    }
+
+    /// Returns the answers of one fragment each that a stream of Google is made of.
+    pub(crate) fn pieces(&self, api: AnswerApi, id: &str) -> Vec<Value> {
+        let head = self.head(id);
+        let mut texts = fragments(self.text).chain(self.text.is_empty().then_some("")).peekable();
+        std::iter::from_fn(|| {
+            let text = texts.next()?;
+            Some(api.write(&reply(text, texts.peek().is_none()), &head))
+        })
+        .collect()
+    }
+
+    fn head(&self, id: &str) -> Head {
+        Head { id: id.into(), model: self.model.as_str().into(), created: 0 }
+    }
+}
+
+/// What a model says, and where it is all, why it ends. Nothing was computed, so nothing is charged.
+fn reply(text: &str, is_all: bool) -> Reply {
+    let (finish, usage) = (is_all.then_some(Finish::Stop), is_all.then(Usage::default));
+    Reply { content: text.into(), finish, usage, ..Reply::default() }
+}
+
 /// Answers a request.
 pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
     let Some(body) = request.body.whole() else {
@@ -121,7 +161,7 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
         streams: asked.stream == Some(true),
         usage: asked.stream_options.is_some_and(|options| options.include_usage),
     };
-    match api.echo(&echo) {
+    match (api.echo)(&echo) {
         Some(Echoed::Json(mut answer)) => {
             show_sent(&mut answer, text);
             json_answer(&answer)
@@ -139,7 +179,7 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
 /// Returns what the model would answer if it said just this; `None` where the API has no shape for it.
 pub(crate) fn say(api: Api, manner: &Manner, text: &str) -> Option<Echoed> {
     let Manner { path, model, streams, usage } = manner;
-    api.echo(&Echo { path, text, model: model.clone(), streams: *streams, usage: *usage })
+    (api.echo)(&Echo { path, text, model: model.clone(), streams: *streams, usage: *usage })
 }
 
 impl Echoed {
@@ -315,7 +355,7 @@ mod tests {
         let events = events_of("/v1/messages", STREAMED).await;
         assert_eq!(joined(&events, |event| event["delta"]["text"].as_str()), STREAMED);
         let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
-        assert_eq!(&kinds[..3], ["message_start", "content_block_start", "ping"]);
+        assert_eq!(&kinds[..3], ["message_start", "content_block_start", "content_block_delta"]);
         assert_eq!(&kinds[kinds.len() - 3..], ["content_block_stop", "message_delta", "message_stop"]);
     }
 

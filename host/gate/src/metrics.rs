@@ -47,6 +47,11 @@ const BUCKETS: [u64; 16] = [
     300_000_000,
 ];
 
+/// Counts that are named as what they count.
+macro_rules! each {
+    ($of:expr; $($field:ident),+) => { &[$((stringify!($field), $of.$field)),+] };
+}
+
 /// What happens, counted. What [`Status`] counts already is not counted twice.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
@@ -99,190 +104,88 @@ impl Metrics {
     pub(crate) fn text(&self, counted: &Counted<'_>) -> String {
         let Counted { status, agents, tokens, memo, saved, preview_limit } = counted;
         let mut page = Page::default();
-        let counts = &status.requests;
+        let (counts, ruled) = (&status.requests, &status.requests.ruled);
         let build = [("version", &*status.version), ("generation", &status.policy.generation)];
-        page.head("leafgate_build_info", "gauge", "Version of the program and generation of the policy.");
-        page.sample("leafgate_build_info", &build, 1);
-        page.family(
-            "leafgate_requests_total",
-            "Requests by what became of them.",
-            "verdict",
-            &[
-                ("forwarded", counts.forwarded),
-                ("blocked", counts.blocked),
-                ("paused", counts.paused),
-                ("cancelled", counts.cancelled),
-                ("refused", counts.refused),
-            ],
+        page.head("build_info", "gauge", "Version of the program and generation of the policy.");
+        page.sample("build_info", &build, 1);
+        let verdicts = each!(counts; forwarded, blocked, paused, cancelled, refused);
+        page.family("requests_total", "Requests by what became of them.", "verdict", verdicts);
+        let outcomes = each!(
+            ruled; passed, changed, held, approved, edited, partly_refused, refused, abandoned, blocked
         );
-        let ruled = counts.ruled;
         page.family(
-            "leafgate_answers_ruled_total",
+            "answers_ruled_total",
             "Answers by what rules and people made of them.",
             "outcome",
-            &[
-                ("passed", ruled.passed),
-                ("changed", ruled.changed),
-                ("held", ruled.held),
-                ("approved", ruled.approved),
-                ("edited", ruled.edited),
-                ("partly-refused", ruled.partly_refused),
-                ("refused", ruled.refused),
-                ("abandoned", ruled.abandoned),
-                ("blocked", ruled.blocked),
-            ],
+            outcomes,
         );
         let answers = counts.answers;
-        page.family(
-            "leafgate_answers_total",
-            "Answers of the upstream by the class of their status.",
-            "class",
-            &[
-                ("2xx", answers.succeeded),
-                ("3xx", answers.redirected),
-                ("4xx", answers.client_errors),
-                ("5xx", answers.server_errors),
-                ("none", answers.none),
-            ],
-        );
-        page.one(
-            "leafgate_rule_faults_total",
-            "counter",
-            "Rules that could not run to their end.",
-            counts.faults,
-        );
-        let read = "Packed files in requests whose text was read.";
-        page.one("leafgate_read_files_total", "counter", read, counts.files_read);
-        let unread = "Files in requests that could not be looked into, refused or let through.";
-        page.one("leafgate_unread_files_total", "counter", unread, counts.unread);
-        page.one(
-            "leafgate_in_flight",
-            "gauge",
-            "Requests that are not answered to their end.",
-            status.in_flight as u64,
-        );
-        page.one("leafgate_pending", "gauge", "Requests that wait for a person.", status.pending as u64);
-        let memory = status.pending_memory.used as u64;
-        page.one("leafgate_pending_bytes", "gauge", "Memory that these take.", memory);
-        page.family(
-            "leafgate_subagents_total",
-            "Requests of agents that others started, and those that the monitor has let go.",
-            "event",
-            &[("seen", agents.seen), ("trimmed", agents.trimmed)],
-        );
-        let (loads, failed) = (status.policy.loads, status.policy.failed_loads);
-        page.family(
-            "leafgate_policy_loads_total",
-            "Loads of the policy.",
-            "result",
-            &[("done", loads), ("refused", failed)],
-        );
-        page.head("leafgate_plugin_quarantined", "gauge", "1 while a plugin is in quarantine.");
+        let classes = [
+            ("2xx", answers.succeeded),
+            ("3xx", answers.redirected),
+            ("4xx", answers.client_errors),
+            ("5xx", answers.server_errors),
+            ("none", answers.none),
+        ];
+        let help = "Answers of the upstream by the class of their status.";
+        page.family("answers_total", help, "class", &classes);
+        page.counter("rule_faults_total", "Rules that could not run to their end.", counts.faults);
+        let help = "Packed files in requests whose text was read.";
+        page.counter("read_files_total", help, counts.files_read);
+        let help = "Files in requests that could not be looked into, refused or let through.";
+        page.counter("unread_files_total", help, counts.unread);
+        page.gauge("in_flight", "Requests that are not answered to their end.", status.in_flight);
+        page.gauge("pending", "Requests that wait for a person.", status.pending);
+        page.gauge("pending_bytes", "Memory that these take.", status.pending_memory.used);
+        let help = "Requests of agents that others started, and those that the monitor has let go.";
+        page.family("subagents_total", help, "event", each!(agents; seen, trimmed));
+        let loads = [("done", status.policy.loads), ("refused", status.policy.failed_loads)];
+        page.family("policy_loads_total", "Loads of the policy.", "result", &loads);
+        page.head("plugin_quarantined", "gauge", "1 while a plugin is in quarantine.");
         for plugin in &status.policy.plugins {
             let held = u64::from(plugin.quarantine.is_some());
-            page.sample("leafgate_plugin_quarantined", &[("plugin", &plugin.name)], held);
+            page.sample("plugin_quarantined", &[("plugin", &plugin.name)], held);
         }
-        page.head(
-            "leafgate_plugin_faults",
-            "gauge",
-            "Different texts on which a plugin failed lately; many of them end in quarantine.",
-        );
+        let help = "Different texts on which a plugin failed lately; many of them end in quarantine.";
+        page.head("plugin_faults", "gauge", help);
         for plugin in &status.policy.plugins {
-            page.sample("leafgate_plugin_faults", &[("plugin", &plugin.name)], plugin.faults as u64);
+            page.sample("plugin_faults", &[("plugin", &plugin.name)], plugin.faults as u64);
         }
-        page.head("leafgate_plugin_seconds_total", "counter", "Time that calls of a plugin took.");
+        page.head("plugin_seconds_total", "counter", "Time that calls of a plugin took.");
         for (plugin, micros) in &*self.plugin_micros.lock() {
-            page.number("leafgate_plugin_seconds_total", &[("plugin", plugin)], &seconds(*micros));
+            page.number("plugin_seconds_total", &[("plugin", plugin)], &seconds(*micros));
         }
-        page.family(
-            "leafgate_memo_total",
-            "Texts about which the memory of this generation was asked, by whether it knew them.",
-            "outcome",
-            &[("known", memo.known), ("new", memo.asked - memo.known)],
-        );
-        page.one(
-            "leafgate_memo_entries",
-            "gauge",
-            "Answers of detectors that are remembered.",
-            memo.entries as u64,
-        );
-        page.one("leafgate_memo_bytes", "gauge", "Bytes that these take.", memo.bytes as u64);
-        page.head(
-            "leafgate_saved_edits_total",
-            "counter",
-            "Saved edits by their scope and what became of them: captured, cleared, or how they fitted requests.",
-        );
+        let help = "Texts about which the memory of this generation was asked, by whether it knew them.";
+        let known = [("known", memo.known), ("new", memo.asked - memo.known)];
+        page.family("memo_total", help, "outcome", &known);
+        page.gauge("memo_entries", "Answers of detectors that are remembered.", memo.entries);
+        page.gauge("memo_bytes", "Bytes that these take.", memo.bytes);
+        let help = "Saved edits by their scope and what became of them: captured, cleared, or how they fitted requests.";
+        page.head("saved_edits_total", "counter", help);
         for ((scope, event), count) in saved {
-            page.sample("leafgate_saved_edits_total", &[("scope", scope.name()), ("event", event)], *count);
+            page.sample("saved_edits_total", &[("scope", scope.name()), ("event", event)], *count);
         }
-        page.one(
-            "leafgate_saved_preview_limit",
-            "gauge",
-            "Sections that a capture shows first.",
-            *preview_limit as u64,
-        );
-        page.family(
-            "leafgate_redaction_tokens_total",
-            "Tokens for redacted values in answers, by what became of them.",
-            "outcome",
-            &[("restored", tokens.restored), ("kept", tokens.kept), ("altered", tokens.altered)],
-        );
-        self.judging.write(
-            &mut page,
-            "leafgate_judging_seconds",
-            "Time that the gate takes to judge a request.",
-        );
-        self.upstream.write(
-            &mut page,
-            "leafgate_upstream_seconds",
-            "Time until the upstream begins to answer.",
-        );
-        self.rule_hits.write(
-            &mut page,
-            "leafgate_rule_hits_total",
-            "Requests, and answers to them, in which a rule matched.",
-            "rule",
-        );
-        self.rule_errors.write(&mut page, "leafgate_rule_errors_total", "Errors of rules.", "rule");
-        self.findings.write(
-            &mut page,
-            "leafgate_findings_total",
-            "Findings, redacted or only counted.",
-            "detector",
-        );
-        self.calls.write(
-            &mut page,
-            "leafgate_admin_calls_total",
-            "Calls of the admin API that were answered.",
-            "call",
-        );
+        page.gauge("saved_preview_limit", "Sections that a capture shows first.", *preview_limit);
+        let help = "Tokens for redacted values in answers, by what became of them.";
+        page.family("redaction_tokens_total", help, "outcome", each!(tokens; restored, kept, altered));
+        self.judging.write(&mut page, "judging_seconds", "Time that the gate takes to judge a request.");
+        self.upstream.write(&mut page, "upstream_seconds", "Time until the upstream begins to answer.");
+        let help = "Requests, and answers to them, in which a rule matched.";
+        self.rule_hits.write(&mut page, "rule_hits_total", help, "rule");
+        self.rule_errors.write(&mut page, "rule_errors_total", "Errors of rules.", "rule");
+        self.findings.write(&mut page, "findings_total", "Findings, redacted or only counted.", "detector");
+        let help = "Calls of the admin API that were answered.";
+        self.calls.write(&mut page, "admin_calls_total", help, "call");
         if let Some(store) = &status.store {
-            let failing = u64::from(store.failing.is_some());
-            page.one("leafgate_store_written_total", "counter", "Requests that were logged.", store.written);
-            page.one(
-                "leafgate_store_missed_total",
-                "counter",
-                "Requests and parts of answers that were not.",
-                store.missed,
-            );
-            page.one(
-                "leafgate_store_mismatches_total",
-                "counter",
-                "Requests sent otherwise than shown.",
-                store.mismatches,
-            );
-            page.one("leafgate_store_bytes", "gauge", "Bytes of the log on disk.", store.bytes);
-            page.one("leafgate_store_failing", "gauge", "1 while the log cannot be written.", failing);
-            page.family(
-                "leafgate_tokens_total",
-                "Tokens of models, as answers say them.",
-                "kind",
-                &[
-                    ("input", store.tokens.input),
-                    ("cached", store.tokens.cached),
-                    ("output", store.tokens.output),
-                ],
-            );
+            page.counter("store_written_total", "Requests that were logged.", store.written);
+            page.counter("store_missed_total", "Requests and parts of answers that were not.", store.missed);
+            let help = "Requests sent otherwise than shown.";
+            page.counter("store_mismatches_total", help, store.mismatches);
+            page.head("store_bytes", "gauge", "Bytes of the log on disk.");
+            page.sample("store_bytes", &[], store.bytes);
+            page.gauge("store_failing", "1 while the log cannot be written.", store.failing.is_some().into());
+            let help = "Tokens of models, as answers say them.";
+            page.family("tokens_total", help, "kind", each!(store.tokens; input, cached, output));
         }
         page.0
     }
@@ -347,7 +250,7 @@ impl Histogram {
             let end = end.map_or("+Inf".to_owned(), seconds);
             page.sample(&bucket, &[("le", &end)], sum);
         }
-        let _ = writeln!(page.0, "{name}_sum {}", seconds(self.micros.load(Relaxed)));
+        page.number(&format!("{name}_sum"), &[], &seconds(self.micros.load(Relaxed)));
         page.sample(&format!("{name}_count"), &[], sum);
     }
 }
@@ -358,6 +261,9 @@ fn seconds(micros: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// What every name begins with.
+const PREFIX: &str = "leafgate_";
+
 /// What is written.
 #[derive(Default)]
 struct Page(String);
@@ -365,8 +271,8 @@ struct Page(String);
 impl Page {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         // Prometheus refuses a whole page that has a family twice.
-        debug_assert!(!self.0.contains(&format!("# TYPE {name} ")), "{name} is there twice");
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        debug_assert!(!self.0.contains(&format!("# TYPE {PREFIX}{name} ")), "{name} is there twice");
+        let _ = writeln!(self.0, "# HELP {PREFIX}{name} {help}\n# TYPE {PREFIX}{name} {kind}");
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
@@ -377,17 +283,24 @@ impl Page {
         let labels: Vec<_> =
             labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{name}{labels} {value}");
+        let _ = writeln!(self.0, "{PREFIX}{name}{labels} {value}");
     }
 
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
-        self.head(name, kind, help);
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        self.head(name, "counter", help);
         self.sample(name, &[], value);
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: usize) {
+        self.head(name, "gauge", help);
+        self.sample(name, &[], value as u64);
     }
 
     fn family(&mut self, name: &str, help: &str, label: &str, samples: &[(&str, u64)]) {
         self.head(name, "counter", help);
-        samples.iter().for_each(|(value, count)| self.sample(name, &[(label, value)], *count));
+        samples
+            .iter()
+            .for_each(|(value, count)| self.sample(name, &[(label, &value.replace('_', "-"))], *count));
     }
 }
 
@@ -410,13 +323,13 @@ mod tests {
         let mut page = Page::default();
         histogram.write(&mut page, "x", "X.");
         for line in [
-            "x_bucket{le=\"0.0001\"} 1",
-            "x_bucket{le=\"0.00025\"} 2",
-            "x_bucket{le=\"0.001\"} 2",
-            "x_bucket{le=\"0.0025\"} 3",
-            "x_bucket{le=\"300\"} 3",
-            "x_bucket{le=\"+Inf\"} 4",
-            "x_count 4",
+            "leafgate_x_bucket{le=\"0.0001\"} 1",
+            "leafgate_x_bucket{le=\"0.00025\"} 2",
+            "leafgate_x_bucket{le=\"0.001\"} 2",
+            "leafgate_x_bucket{le=\"0.0025\"} 3",
+            "leafgate_x_bucket{le=\"300\"} 3",
+            "leafgate_x_bucket{le=\"+Inf\"} 4",
+            "leafgate_x_count 4",
         ] {
             assert!(page.0.lines().any(|written| written == line), "{line} in {}", page.0);
         }
@@ -456,7 +369,7 @@ mod tests {
         family.add([("a\"\\\n", 2)].into_iter());
         let mut page = Page::default();
         family.write(&mut page, "x", "X.", "rule");
-        assert!(page.0.contains(&format!("x{{rule=\"{OTHERS}\"}} 7")), "others");
+        assert!(page.0.contains(&format!("leafgate_x{{rule=\"{OTHERS}\"}} 7")), "others");
         assert_eq!(escaped("a\"\\\n"), "a\\\"\\\\\\n");
     }
 }

@@ -13,10 +13,3 @@ pub(crate) fn event(stream: &mut String, name: Option<&str>, data: &Value) {
     }
     let _ = write!(stream, "data: {data}\n\n");
 }
-
-/// Returns an event that bears its type twice: as its name, and in its data.
-pub(crate) fn typed_event(data: &Value) -> String {
-    let mut out = String::new();
-    event(&mut out, data["type"].as_str(), data);
-    out
-}

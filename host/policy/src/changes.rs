@@ -56,32 +56,36 @@ impl fmt::Display for RuleChange {
     }
 }
 
-/// Compares rules by id: first what is lost or is another, then what is gained.
-pub(crate) fn between(before: &Policy, after: &Policy) -> Vec<RuleChange> {
-    let (before_rules, after_rules) = (told(before), told(after));
-    let by_id = |rules: &[RuleExplanation]| -> BTreeMap<String, RuleExplanation> {
-        rules.iter().map(|rule| (rule.id.clone(), rule.clone())).collect()
-    };
-    let (old, new) = (by_id(&before_rules), by_id(&after_rules));
-    let change = |rule: &str, change| RuleChange { rule: rule.into(), change };
-    let lost = before_rules.iter().filter_map(|rule| {
-        let Some(now) = new.get(&rule.id) else { return Some(change(&rule.id, Change::Removed)) };
-        match (rule.mode, now.mode) {
-            (Mode::Enforce, Mode::Warn | Mode::Monitor) => Some(change(&rule.id, Change::OnlyCounts)),
-            (Mode::Warn | Mode::Monitor, Mode::Enforce) => Some(change(&rule.id, Change::Acts)),
-            _ => (rule != now).then(|| change(&rule.id, Change::Changed)),
+impl Policy {
+    /// Returns what another policy does no longer or does anew, compared with this one, in the
+    /// order of the rules.
+    #[must_use]
+    pub fn changes_to(&self, next: &Policy) -> Vec<RuleChange> {
+        let (before_rules, after_rules) = (told(self), told(next));
+        let by_id = |rules: &[RuleExplanation]| -> BTreeMap<String, RuleExplanation> {
+            rules.iter().map(|rule| (rule.id.clone(), rule.clone())).collect()
+        };
+        let (old, new) = (by_id(&before_rules), by_id(&after_rules));
+        let change = |rule: &str, change| RuleChange { rule: rule.into(), change };
+        let lost = before_rules.iter().filter_map(|rule| {
+            let Some(now) = new.get(&rule.id) else { return Some(change(&rule.id, Change::Removed)) };
+            match (rule.mode, now.mode) {
+                (Mode::Enforce, Mode::Warn | Mode::Monitor) => Some(change(&rule.id, Change::OnlyCounts)),
+                (Mode::Warn | Mode::Monitor, Mode::Enforce) => Some(change(&rule.id, Change::Acts)),
+                _ => (rule != now).then(|| change(&rule.id, Change::Changed)),
+            }
+        });
+        let gained = after_rules.iter().filter(|rule| !old.contains_key(&rule.id));
+        let mut changes: Vec<RuleChange> =
+            lost.chain(gained.map(|rule| change(&rule.id, Change::Added))).collect();
+        if exceptions(self) != exceptions(next) {
+            changes.push(change(EXCEPTIONS, Change::Changed));
         }
-    });
-    let gained = after_rules.iter().filter(|rule| !old.contains_key(&rule.id));
-    let mut changes: Vec<RuleChange> =
-        lost.chain(gained.map(|rule| change(&rule.id, Change::Added))).collect();
-    if exceptions(before) != exceptions(after) {
-        changes.push(change(EXCEPTIONS, Change::Changed));
+        if changes.is_empty() && self.digest() != next.digest() {
+            changes.push(change(FILES, Change::Changed));
+        }
+        changes
     }
-    if changes.is_empty() && before.digest() != after.digest() {
-        changes.push(change(FILES, Change::Changed));
-    }
-    changes
 }
 
 /// What all rules say, wherever they stand, in file order.

@@ -9,11 +9,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use leafgate_detect::Label;
 use leafgate_vault::TokenKeys;
 use regex::Regex;
+use time::{Date, Month, OffsetDateTime};
 
 use crate::diagnostic::starred;
 use crate::index::RuleIndex;
@@ -166,58 +167,41 @@ impl Allowed {
 #[must_use]
 pub fn has_ended(until: &str, now: SystemTime) -> Option<bool> {
     let date = until.parse::<toml::value::Datetime>().ok()?.date?;
-    Some(Day::of_date(date.year, date.month, date.day) < Day::of(now))
+    Some(Day::of_date(date)? < Day::of(now))
 }
 
-/// A day of the calendar in UTC: days since 1970-01-01.
+/// A day of the calendar in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Day(i64);
-
-const SECONDS: u64 = 24 * 60 * 60;
+pub(crate) struct Day(Date);
 
 impl Day {
-    /// The day of a date of the proleptic Gregorian calendar (RFC 3339).
-    pub(crate) fn of_date(year: u16, month: u8, day: u8) -> Day {
-        // Years begin in March here, so that the leap day is the last one.
-        let (year, month) = match month {
-            1 | 2 => (i64::from(year) - 1, i64::from(month) + 9),
-            _ => (i64::from(year), i64::from(month) - 3),
-        };
-        let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-        let of_year = (153 * month + 2) / 5 + i64::from(day) - 1;
-        Day(year * 365 + leaps + of_year - 719_468)
+    /// The day of a date; `None` where no calendar has it.
+    pub(crate) fn of_date(date: toml::value::Date) -> Option<Day> {
+        let month = Month::try_from(date.month).ok()?;
+        Date::from_calendar_date(date.year.into(), month, date.day).ok().map(Day)
     }
 
-    /// The day of a moment. One before 1970 counts as 1970.
+    /// The day of a moment.
     pub(crate) fn of(moment: SystemTime) -> Day {
-        let seconds = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        Day(i64::try_from(seconds / SECONDS).unwrap_or(i64::MAX))
+        Day(OffsetDateTime::from(moment).date())
     }
 
     /// The day that is so many days later.
     pub(crate) fn later(self, days: u64) -> Day {
-        Day(self.0.saturating_add_unsigned(days))
+        let days = time::Duration::days(i64::try_from(days).unwrap_or(i64::MAX));
+        Day(self.0.saturating_add(days))
     }
 
     /// The first moment after it.
     pub(crate) fn end(self) -> SystemTime {
-        let next = u64::try_from(self.0 + 1).unwrap_or(0);
-        SystemTime::UNIX_EPOCH + Duration::from_secs(next.saturating_mul(SECONDS))
+        self.0.next_day().unwrap_or(Date::MAX).midnight().assume_utc().into()
     }
 }
 
 impl fmt::Display for Day {
     /// Writes the date, as RFC 3339 does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let days = self.0 + 719_468;
-        let era = days.div_euclid(146_097);
-        let of_era = days.rem_euclid(146_097);
-        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * from_march + 2) / 5 + 1;
-        let (month, carry) = if from_march < 10 { (from_march + 3, 0) } else { (from_march - 9, 1) };
-        write!(f, "{:04}-{month:02}-{day:02}", year_of_era + era * 400 + carry)
+        self.0.fmt(f)
     }
 }
 
@@ -229,6 +213,8 @@ impl fmt::Display for Exception {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -255,20 +241,18 @@ mod tests {
     }
 
     #[test]
-    fn days_are_those_of_the_calendar() {
-        for (date, seconds) in [
-            ((1970, 1, 1), 0),
-            ((2000, 2, 29), 951_782_400),
-            ((2000, 3, 1), 951_868_800),
-            ((2026, 12, 31), 1_798_675_200),
-            ((2100, 3, 1), 4_107_542_400),
-        ] {
-            let day = Day::of_date(date.0, date.1, date.2);
-            let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-            assert_eq!(Day::of(moment), day, "{date:?}");
-            assert_eq!(Day::of(moment + Duration::from_secs(SECONDS - 1)), day, "{date:?}");
-            assert_eq!(day.to_string(), format!("{:04}-{:02}-{:02}", date.0, date.1, date.2));
-            assert_eq!(day.end(), moment + Duration::from_secs(SECONDS), "{date:?}");
-        }
+    fn a_day_ends_where_the_next_one_begins() {
+        let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(951_782_400);
+        let day = Day::of(moment);
+        assert_eq!(
+            Day::of_date("2000-02-29".parse::<toml::value::Datetime>().unwrap().date.unwrap()),
+            Some(day)
+        );
+        assert_eq!(
+            (day.to_string(), day.later(1).to_string()),
+            ("2000-02-29".to_owned(), "2000-03-01".to_owned())
+        );
+        let end = moment + Duration::from_secs(24 * 60 * 60);
+        assert_eq!((day.end(), Day::of(end - Duration::from_secs(1))), (end, day));
     }
 }

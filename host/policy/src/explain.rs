@@ -131,17 +131,21 @@ pub struct PluginExplanation {
     pub used_by: Vec<String>,
 }
 
-pub(crate) fn explain(policy: &Policy) -> Explanation {
-    let phase = |&(phase, summary): &(Phase, &'static str)| {
-        let rules = policy.rules.iter().filter(|rule| rule.action.phase() == phase);
-        PhaseExplanation { phase, summary, rules: rules.map(|rule| explain_rule(policy, rule)).collect() }
-    };
-    Explanation {
-        generation: policy.generation_name(),
-        profiles: policy.assemblies.iter().map(|assembly| AssemblyExplanation::of(assembly)).collect(),
-        phases: PHASES.iter().map(phase).collect(),
-        exceptions: policy.exceptions.iter().map(|exception| explain_exception(policy, exception)).collect(),
-        plugins: (0..policy.declared).map(|at| explain_plugin(policy, PluginIndex::new(at))).collect(),
+impl Policy {
+    /// Returns what each phase does, rule by rule, with all defaults filled in.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        let phase = |&(phase, summary): &(Phase, &'static str)| {
+            let rules = self.rules.iter().filter(|rule| rule.action.phase() == phase);
+            PhaseExplanation { phase, summary, rules: rules.map(|rule| explain_rule(self, rule)).collect() }
+        };
+        Explanation {
+            generation: self.generation_name(),
+            profiles: self.assemblies.iter().map(|assembly| AssemblyExplanation::of(assembly)).collect(),
+            phases: PHASES.iter().map(phase).collect(),
+            exceptions: self.exceptions.iter().map(|exception| explain_exception(self, exception)).collect(),
+            plugins: (0..self.declared).map(|at| explain_plugin(self, PluginIndex::new(at))).collect(),
+        }
     }
 }
 

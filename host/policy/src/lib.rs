@@ -71,8 +71,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use leafgate_detect::{Engine, Input, KnownValues};
-use leafgate_tree::{Document, Draft, NodeId};
-use leafgate_vault::{Flow, Vault};
+use leafgate_vault::Flow;
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
@@ -222,86 +221,6 @@ impl Policy {
         self.exceptions.first_end()
     }
 
-    /// Returns the model that a rule chooses for a request; `None` where none does.
-    ///
-    /// Where the body names the model, [`Policy::evaluate`] edits it. Where the path does
-    /// ([`Context::model`]), whoever sends the request has to write this one there.
-    #[must_use]
-    pub fn model_for(&self, document: &Document, context: &Context<'_>) -> Option<&str> {
-        evaluate::model_for(self, document, context)
-    }
-
-    /// Evaluates one request: edits it, and says what becomes of it.
-    ///
-    /// The same document, context and vault keys give the same bytes. The vault learns the values
-    /// of the tokens written.
-    #[must_use]
-    pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
-        evaluate::evaluate(self, document, context, vault)
-    }
-
-    /// Evaluates one request as [`Policy::evaluate`] does, with a phase of edits that people saved:
-    /// after redaction and pins, before rules rewrite. `make` makes them on the draft, and gives
-    /// what a person must decide because of them. What they write is redacted like any other text.
-    #[must_use]
-    pub fn evaluate_with_saved(
-        &self,
-        document: Arc<Document>,
-        context: &Context<'_>,
-        vault: &Vault,
-        make: impl FnOnce(&mut Draft) -> Vec<Hold>,
-    ) -> Evaluation {
-        evaluate::evaluate_with_saved(self, document, context, vault, make)
-    }
-
-    /// Evaluates one request with recorded edits in the place of its rewriting rules: redactions
-    /// are made anew, and what the edits write is redacted like any other text. `step` makes the
-    /// next edit and gives whether there was one.
-    pub fn replay(
-        &self,
-        document: Arc<Document>,
-        context: &Context<'_>,
-        vault: &Vault,
-        step: impl FnMut(&mut Draft) -> bool,
-    ) -> Evaluation {
-        evaluate::replay(self, document, context, vault, step)
-    }
-
-    /// Searches what a request without a body says: its path, query and headers. Only redact rules
-    /// act, and none of those that name a model or a format.
-    #[must_use]
-    pub fn evaluate_outside(&self, context: &Context<'_>, vault: &Vault) -> Evaluation {
-        evaluate::evaluate_outside(self, context, vault)
-    }
-
-    /// Returns true if and only if no rule that applies to this request holds it because of its
-    /// path, query or headers.
-    #[must_use]
-    pub fn is_clean_outside(&self, document: &Arc<Document>, context: &Context<'_>, vault: &Vault) -> bool {
-        evaluate::is_clean_outside(self, document, context, vault)
-    }
-
-    /// Returns the spelling of a path and its query for logs and people: whatever any detector of
-    /// the policy finds in it, encoded or not, is shown as its label.
-    #[must_use]
-    pub fn masked_target(&self, target: &str, vault: &Vault) -> String {
-        evaluate::masked_target(self, target, vault)
-    }
-
-    /// Masks whatever any redact rule of the policy finds in a text, encoded or not, in whatever
-    /// mode the rule is; `None` where a detector failed.
-    #[must_use]
-    pub fn masked_text(&self, text: &str, vault: &Vault) -> Option<String> {
-        evaluate::masked_text(self, text, vault)
-    }
-
-    /// Returns a request as people see it while it is held: the values that hold it because they cannot be redacted are
-    /// masked, as they came and as they would leave. `None` where none does, and all of the draft may be seen.
-    #[must_use]
-    pub fn veiled(&self, draft: &Draft, recall: &Recall, vault: &Vault) -> Option<Draft> {
-        evaluate::veiled(self, draft, recall, vault)
-    }
-
     /// Returns whether it finds what built-in detectors do not: by detectors of its own, by
     /// plugins, or by values that are known.
     #[must_use]
@@ -313,25 +232,6 @@ impl Policy {
     #[must_use]
     pub fn is_known(&self, text: &str) -> bool {
         self.known.as_ref().is_some_and(|known| !known.scan(&Input::new(text)).is_empty())
-    }
-
-    /// Looks again at a request that a person has changed: redacts what is written in it, then asks
-    /// the pause and block rules anew.
-    ///
-    /// `recall` is that of the request's evaluation by this same policy. The redactions amend the
-    /// versions that they find, so that no undo leads back behind them.
-    ///
-    /// # Errors
-    /// A value that must be redacted and cannot be where it was written, or a rule that could not
-    /// look. The draft is unchanged then, and the change that led here must not be kept.
-    pub fn review(
-        &self,
-        draft: &mut Draft,
-        context: &Context<'_>,
-        vault: &Vault,
-        recall: &Recall,
-    ) -> Result<Verdict, Hold> {
-        evaluate::review(self, draft, context, vault, recall)
     }
 
     /// Returns how its memory of earlier requests has fared.
@@ -392,13 +292,6 @@ impl Policy {
         self.alone.then_some("the built-in rules do not run (`extends = \"none\"`): nothing is redacted but by this policy's own rules")
     }
 
-    /// Returns what another policy does no longer or does anew, compared with this one, in the
-    /// order of the rules.
-    #[must_use]
-    pub fn changes_to(&self, next: &Policy) -> Vec<RuleChange> {
-        changes::between(self, next)
-    }
-
     /// Returns whether it looks at nothing: it has no rule, no profile and no plugin.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -443,25 +336,5 @@ impl Policy {
     #[must_use]
     pub fn has_plugins(&self) -> bool {
         self.declared > 0
-    }
-
-    /// Evaluates one request as [`Policy::evaluate`] does, and says of every rule whether it applied,
-    /// where, what it did, and otherwise what did not fit; and of each rule and each of these leaves the
-    /// same. It takes longer: every rule is asked about every leaf.
-    #[must_use]
-    pub fn explain_request(
-        &self,
-        document: Arc<Document>,
-        context: &Context<'_>,
-        vault: &Vault,
-        leaves: &[NodeId],
-    ) -> (Evaluation, RequestExplanation) {
-        evaluate::explain(self, &document, context, vault, leaves)
-    }
-
-    /// Returns what each phase does, rule by rule, with all defaults filled in.
-    #[must_use]
-    pub fn explain(&self) -> Explanation {
-        explain::explain(self)
     }
 }

@@ -14,14 +14,14 @@
 //!   old one, and what nobody has asked for since is gone.
 //! - **Silent.** Ranges and labels are kept, no text.
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::fmt;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use highway::{HighwayHash, HighwayHasher, Key};
 use leafgate_detect::Finding;
+use rustc_hash::FxHashMap;
 
 use crate::index::{EngineIndex, PluginIndex};
 use crate::plugin::DetectLeaf;
@@ -307,7 +307,8 @@ struct Shard {
     bytes: usize,
 }
 
-type Table = HashMap<u128, Entry, BuildHasherDefault<Spread>>;
+/// Its keys are keyed hashes already.
+type Table = FxHashMap<u128, Entry>;
 
 impl Shard {
     fn recall(&mut self, question: u128) -> Option<Entry> {
@@ -331,27 +332,6 @@ impl Shard {
             self.young.clear();
         }
         self.young.insert(question, answer);
-    }
-}
-
-/// The hash of a keyed hash is a part of it.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn write(&mut self, bytes: &[u8]) {
-        // Not used: the key of the tables is a `u128`.
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u128(&mut self, key: u128) {
-        self.0 = (key >> 64) as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 

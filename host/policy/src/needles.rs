@@ -14,8 +14,7 @@
 //! How long it takes depends on the text and hardly on the number of literals. An automaton of the
 //! same literals looks at every byte.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap;
 
 use crate::literal::Literal;
 
@@ -214,35 +213,7 @@ fn hash(piece: u32) -> usize {
 
 /// A table whose keys are numbers that nothing but rule files choose: whoever sends texts cannot
 /// make its entries collide.
-pub(crate) type Numbered<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
-
-/// The hasher of such a table.
-#[derive(Default)]
-pub(crate) struct Spread(u64);
-
-impl Hasher for Spread {
-    fn write(&mut self, bytes: &[u8]) {
-        // Not used: the keys of the tables are numbers.
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn write_u32(&mut self, key: u32) {
-        self.write_u64(u64::from(key));
-    }
-
-    fn write_usize(&mut self, key: usize) {
-        self.write_u64(key as u64);
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        let product = (self.0 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = product ^ product >> 32;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
+pub(crate) type Numbered<K, V> = FxHashMap<K, V>;
 
 /// Counts the bytes that are looked at, for tests.
 #[cfg(test)]

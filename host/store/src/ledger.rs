@@ -6,11 +6,10 @@
 //! leaf that differs ends what they have in common. Marks that say where a cache should end are no
 //! part of the prompt, and wander.
 
-use std::fmt;
-
+use bytes::Bytes;
 use leafgate_tokenize::estimate;
+use leafgate_tree::{Document, Format, Limits, Segment};
 use serde::Serialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::log::{Filter, Log, LogError, RequestView};
 
@@ -27,9 +26,6 @@ const PROMPT: [&str; 10] = [
     "input",
     "contents",
 ];
-
-/// A member that is no part of the prompt.
-const MARK: &str = "cache_control";
 
 /// A turn, beside the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -156,115 +152,24 @@ struct Leaf {
     text: String,
 }
 
-/// Returns the leaves of a body's prompt, in the order of the prompt.
+/// Returns the leaves of a body's prompt, in the order of the prompt, without marks for caches.
 fn prompt(body: &[u8]) -> Vec<Leaf> {
-    let mut members: Vec<(usize, Vec<Leaf>)> = Vec::new();
-    let mut from = serde_json::Deserializer::from_slice(body);
+    let body = Bytes::copy_from_slice(body);
     // What is no JSON has no prompt that could be told apart.
-    let _ = from.deserialize_map(Members(&mut members));
+    let Ok(document) = Document::parse(body, Format::Generic, &Limits::default()) else { return Vec::new() };
+    let place = |member| match document.segment(member)? {
+        Segment::Key(key) => PROMPT.iter().position(|known| *known == key),
+        Segment::Index(_) => None,
+    };
+    let members = document.children(document.root());
+    let mut members: Vec<_> = members.filter_map(|member| Some((place(member)?, member))).collect();
     members.sort_by_key(|(place, _)| *place);
-    members.into_iter().flat_map(|(_, leaves)| leaves).collect()
-}
-
-/// Reads the outermost object.
-struct Members<'m>(&'m mut Vec<(usize, Vec<Leaf>)>);
-
-impl<'de> Visitor<'de> for Members<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            match PROMPT.iter().position(|member| *member == key) {
-                Some(place) => {
-                    let mut leaves = Vec::new();
-                    map.next_value_seed(Leaves { path: key, out: &mut leaves })?;
-                    self.0.push((place, leaves));
-                }
-                None => drop(map.next_value::<serde::de::IgnoredAny>()?),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads a value into its leaves, in the order in which they stand there.
-struct Leaves<'o> {
-    path: String,
-    out: &'o mut Vec<Leaf>,
-}
-
-impl Leaves<'_> {
-    fn leaf<E>(self, text: String) -> Result<(), E> {
-        self.out.push(Leaf { path: self.path, text });
-        Ok(())
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Leaves<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Leaves<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.leaf(text.to_owned())
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        self.leaf(value.to_string())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
-        self.leaf(value.to_string())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
-        self.leaf(value.to_string())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
-        self.leaf(value.to_string())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        self.leaf("null".to_owned())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let mut at = 0_usize;
-        while list
-            .next_element_seed(Leaves { path: format!("{}[{at}]", self.path), out: &mut *self.out })?
-            .is_some()
-        {
-            at += 1;
-        }
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            if key == MARK {
-                map.next_value::<serde::de::IgnoredAny>()?;
-                continue;
-            }
-            let path = format!("{}.{key}", self.path);
-            map.next_value_seed(Leaves { path, out: &mut *self.out })?;
-        }
-        Ok(())
-    }
+    let leaves = members.into_iter().flat_map(|(_, member)| document.lasting_leaves(member));
+    let leaf = |leaf: leafgate_tree::Leaf<'_>| Leaf {
+        path: document.display_path(leaf.id()),
+        text: leaf.text().into_cow().into_owned(),
+    };
+    leaves.map(leaf).collect()
 }
 
 #[cfg(test)]

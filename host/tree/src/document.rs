@@ -145,13 +145,13 @@ impl Document {
     /// The leaf that names the model.
     #[must_use]
     pub fn model_leaf(&self) -> Option<NodeId> {
-        self.format.spec().model(&self.index)
+        (self.format.spec().model)(&self.index)
     }
 
     /// Whether the body asks for a stream of events.
     #[must_use]
     pub fn streams(&self) -> bool {
-        self.format.spec().streams(&self.index)
+        (self.format.spec().streams)(&self.index)
     }
 
     /// Messages, content parts, tool calls and options, in body order; parents before children.

@@ -121,7 +121,7 @@ pub(crate) fn place(
     role: Role,
 ) -> Result<(NodeId, Spelling), &'static str> {
     let section = document.section(before);
-    let spelling = document.format().spec().message(role)?;
+    let spelling = (document.format().spec().message)(role)?;
     let in_list = document.is_element(section.node);
     if section.node_type != NodeType::Message || section.message.is_none() || !in_list {
         return Err("only directly before a message of the list");
@@ -196,7 +196,7 @@ impl Document {
         if self.is_raw() {
             return vec![self.subtree(self.root())];
         }
-        let keys = self.format().spec().prompt_keys();
+        let keys = self.format().spec().prompt_keys;
         let prompts =
             self.children(self.root()).filter(|&member| keys.iter().any(|key| self.has_key(member, key)));
         prompts.map(|member| self.subtree(member)).collect()

@@ -52,7 +52,7 @@ impl Draft {
         // Not before it is needed: most texts that are edited are long, and none of these rules is about them.
         let text = || self.text(leaf).into_cow();
         let own = |key| parent == section.node && document.has_key(leaf, key);
-        let rules = document.format().spec().rules();
+        let rules = &document.format().spec().rules;
         let is_part = section.node_type == NodeType::ContentPart;
         if own("role") && !rules.roles.is_empty() && !rules.roles.contains(&&*text()) {
             return Err(self.invalid(leaf, "a message's role must be one that the API knows"));
@@ -124,7 +124,7 @@ impl Draft {
             let calls = with_calls.contains(&section.exchange);
             section.kind == SectionKind::ToolResult && section.role == Role::Tool && !calls
         };
-        let continued = document.format().spec().continues_stored(document);
+        let continued = (document.format().spec().continues_stored)(document);
         match exchange::messages(document)
             .find(|section| continued && self.is_left_out(section) && stored_call(section))
         {
@@ -149,7 +149,7 @@ impl Draft {
             return Err(self.invalid(first.node, rule));
         };
         let last_kept = kept.last().unwrap_or(first_kept);
-        let rules = document.format().spec().rules();
+        let rules = &document.format().spec().rules;
         if rules.user_first && first.role == Role::User && first_kept.role != Role::User {
             return Err(self.invalid(first_kept.node, "the first message must have the role `user`"));
         }
@@ -178,7 +178,7 @@ impl Draft {
         }
         let list_gone = document.tool_list().filter(|&list| self.is_deleted(document.section(list).node));
         if let Some(list) = list_gone
-            && document.format().spec().rules().calls_need_tools
+            && document.format().spec().rules.calls_need_tools
             && document
                 .sections()
                 .iter()
@@ -189,7 +189,7 @@ impl Draft {
                 "earlier messages call tools, so a list of tools must be sent with them",
             ));
         }
-        for choice in document.format().spec().chosen_tools(document) {
+        for choice in (document.format().spec().chosen_tools)(document) {
             if self.is_deleted(choice) {
                 continue;
             }
@@ -211,7 +211,7 @@ const LONGEST_BLANK: usize = 4096;
 
 /// The leaf of a call or a result by which the two know each other.
 fn pairing(document: &Document, section: &Section) -> Option<NodeId> {
-    document.format().spec().pairing(document, section)
+    (document.format().spec().pairing)(document, section)
 }
 
 fn is_call(section: &Section) -> bool {

@@ -247,47 +247,67 @@ impl Drop for Restorer {
     }
 }
 
-/// Restores a whole text. Borrows it if no token of this session is in it.
-pub(crate) fn restore<'t>(vault: &Vault, text: &'t str, channel: Channel) -> Cow<'t, str> {
-    if vault.is_empty() || next_token(vault, text, None).is_none() {
-        return Cow::Borrowed(text);
-    }
-    let mut restorer = Restorer::new(vault.clone(), channel);
-    let mut out = restorer.push(text);
-    out.push_str(&restorer.finish());
-    Cow::Owned(out)
-}
-
-/// Restores a text that a tool writes into files.
-pub(crate) fn restore_into(vault: &Vault, text: &str, tool: &str, files: &[FileName]) -> Returned {
-    let mut out = Zeroizing::new(String::with_capacity(text.len()));
-    let (mut restored, mut kept, mut from) = (0, 0, 0);
-    while let Some(found) = next_token(vault, &text[from..], previous(text, from)) {
-        out.push_str(&text[from..from + found.start]);
-        if found.whence.flow.allows(&found.whence.seen, tool, files) {
-            out.push_str(&found.value);
-            restored += 1;
-        } else {
-            out.push_str(&text[from + found.start..from + found.end]);
-            kept += 1;
+impl Vault {
+    /// Puts values back in a whole text.
+    pub fn restore<'t>(&self, text: &'t str, channel: Channel) -> Cow<'t, str> {
+        if self.is_empty() || next_token(self, text, None).is_none() {
+            return Cow::Borrowed(text);
         }
-        from += found.end;
+        let mut restorer = Restorer::new(self.clone(), channel);
+        let mut out = restorer.push(text);
+        out.push_str(&restorer.finish());
+        Cow::Owned(out)
     }
-    out.push_str(&text[from..]);
-    Returned { text: out, restored, kept }
-}
 
-pub(crate) fn tokens_in(vault: &Vault, text: &str) -> usize {
-    let (mut count, mut from) = (0, 0);
-    while let Some(found) = next_token(vault, &text[from..], previous(text, from)) {
-        from += found.end;
-        count += 1;
+    /// Puts values back into a text that a tool writes into these files, where their rules let them.
+    #[must_use]
+    pub fn restore_into(&self, text: &str, tool: &str, files: &[FileName]) -> Returned {
+        let mut out = Zeroizing::new(String::with_capacity(text.len()));
+        let (mut restored, mut kept, mut from) = (0, 0, 0);
+        while let Some(found) = next_token(self, &text[from..], previous(text, from)) {
+            out.push_str(&text[from..from + found.start]);
+            if found.whence.flow.allows(&found.whence.seen, tool, files) {
+                out.push_str(&found.value);
+                restored += 1;
+            } else {
+                out.push_str(&text[from + found.start..from + found.end]);
+                kept += 1;
+            }
+            from += found.end;
+        }
+        out.push_str(&text[from..]);
+        Returned { text: out, restored, kept }
     }
-    count
-}
 
-pub(crate) fn altered_in(vault: &Vault, text: &str) -> usize {
-    altered(vault, text, 0, false) + altered(vault, text, text.len(), true)
+    /// Returns how many tokens of this session a text has.
+    #[must_use]
+    pub fn tokens_in(&self, text: &str) -> usize {
+        let (mut count, mut from) = (0, 0);
+        while let Some(found) = next_token(self, &text[from..], previous(text, from)) {
+            from += found.end;
+            count += 1;
+        }
+        count
+    }
+
+    /// Returns how many words of a text look like tokens of this session and have a wrong check.
+    #[must_use]
+    pub fn altered_in(&self, text: &str) -> usize {
+        altered(self, text, 0, false) + altered(self, text, text.len(), true)
+    }
+
+    /// Returns where in a text, from a place on, a token of this session begins, or may begin at the
+    /// text's end; `None` where no token does.
+    #[must_use]
+    pub fn first_token(&self, text: &str, from: usize) -> Option<usize> {
+        if self.is_empty() {
+            return None;
+        }
+        let (rest, previous) = (&text[from..], previous(text, from));
+        let whole = next_token(self, rest, previous).map(|found| found.start);
+        let begun = Some(held_from(self, rest, previous)).filter(|&at| at < rest.len());
+        whole.into_iter().chain(begun).min().map(|at| from + at)
+    }
 }
 
 /// Counts the words that have the shape of this session's tokens and a wrong check. Such a word ends
@@ -309,16 +329,6 @@ fn altered(vault: &Vault, text: &str, read: usize, ended: bool) -> usize {
             && vault.is_altered(&bytes[from..underscore], previous(text, from), &tail)
     });
     found.count()
-}
-
-pub(crate) fn first_token(vault: &Vault, text: &str, from: usize) -> Option<usize> {
-    if vault.is_empty() {
-        return None;
-    }
-    let (rest, previous) = (&text[from..], previous(text, from));
-    let whole = next_token(vault, rest, previous).map(|found| found.start);
-    let begun = Some(held_from(vault, rest, previous)).filter(|&at| at < rest.len());
-    whole.into_iter().chain(begun).min().map(|at| from + at)
 }
 
 fn previous(text: &str, from: usize) -> Option<u8> {

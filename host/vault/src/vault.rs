@@ -1,7 +1,6 @@
 //! One session's vault: makes tokens, remembers their values, hands out restorers.
 
 use std::{
-    borrow::Cow,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -10,12 +9,11 @@ use zeroize::Zeroizing;
 
 use crate::{
     bound::MemoryBound,
-    file::FileName,
     first::FirstTexts,
     flow::{Flow, Seen},
     keys::TokenKeys,
     memory::{Memory, Recalled, Use, Whence},
-    restore::{Channel, Restorer, Returned},
+    restore::{Channel, Restorer},
     word::{self, Tail, Token},
 };
 
@@ -111,18 +109,6 @@ impl Vault {
         found.filter(|found| found.label == label.len()).map(|found| found.value)
     }
 
-    /// Puts values back into a text that a tool writes into these files, where their rules let them.
-    #[must_use]
-    pub fn restore_into(&self, text: &str, tool: &str, files: &[FileName]) -> Returned {
-        crate::restore::restore_into(self, text, tool, files)
-    }
-
-    /// Returns how many tokens of this session a text has.
-    #[must_use]
-    pub fn tokens_in(&self, text: &str) -> usize {
-        crate::restore::tokens_in(self, text)
-    }
-
     /// Counts tokens of an answer: those that gave way to their values, those that stayed, and those
     /// with a wrong check.
     pub fn count(&self, restored: usize, kept: usize, altered: usize) {
@@ -131,22 +117,9 @@ impl Vault {
         }
     }
 
-    /// Returns how many words of a text look like tokens of this session and have a wrong check.
-    #[must_use]
-    pub fn altered_in(&self, text: &str) -> usize {
-        crate::restore::altered_in(self, text)
-    }
-
     /// Returns whether a label of this session and a tail are no token that its keys made.
     pub(crate) fn is_altered(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> bool {
         self.memory().label_before(before, previous).is_some_and(|label| !self.keys().made(label, tail))
-    }
-
-    /// Returns where in a text, from a place on, a token of this session begins, or may begin at the
-    /// text's end; `None` where no token does.
-    #[must_use]
-    pub fn first_token(&self, text: &str, from: usize) -> Option<usize> {
-        crate::restore::first_token(self, text, from)
     }
 
     /// Returns whether there is nothing to restore.
@@ -159,11 +132,6 @@ impl Vault {
     pub fn first_seen(&self, place: [u8; 32], text: &str) -> Option<Arc<str>> {
         // As with the memory of values: every change is finished.
         self.0.first.lock().unwrap_or_else(PoisonError::into_inner).first(place, text)
-    }
-
-    /// Puts values back in a whole text.
-    pub fn restore<'t>(&self, text: &'t str, channel: Channel) -> Cow<'t, str> {
-        crate::restore::restore(self, text, channel)
     }
 
     /// Returns a restorer for one channel of one response stream.

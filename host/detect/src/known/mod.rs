@@ -15,11 +15,11 @@ mod spelled;
 mod tests;
 mod wording;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use siphasher::sip::SipHasher13;
 
 use crate::work::spend;
@@ -98,7 +98,7 @@ impl KnownKey {
             LEAST_KNOWN..=MOST_KNOWN => {}
             _ => return Err(NotKnown::TooLong),
         }
-        if bytes.iter().collect::<HashSet<_>>().len() < 4 {
+        if bytes.iter().collect::<BTreeSet<_>>().len() < 4 {
             return Err(NotKnown::TooPlain);
         }
         let telling = piece::telling(value);
@@ -148,11 +148,11 @@ pub struct KnownValues {
     key: KnownKey,
     /// How many there are.
     count: usize,
-    pieces: HashSet<Print, BuildHasherDefault<AsIs>>,
+    pieces: FxHashSet<Print>,
     /// The values that a piece announces.
-    anchored: HashMap<Print, Vec<Anchored>, BuildHasherDefault<AsIs>>,
+    anchored: FxHashMap<Print, Vec<Anchored>>,
     /// By length, values and spellings that are shorter than a piece.
-    short: BTreeMap<usize, HashMap<Print, Edges, BuildHasherDefault<AsIs>>>,
+    short: BTreeMap<usize, FxHashMap<Print, Edges>>,
     /// Which prints may be those of a piece: most are of none, and one look says so.
     may_be: Vec<u64>,
     /// Whether some value is noticed by a piece with blanks, so that words alone will not do.
@@ -184,24 +184,6 @@ impl Edges {
     }
 }
 
-/// A print is a hash already.
-#[derive(Default)]
-struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, &byte| hash.rotate_left(8) ^ u64::from(byte));
-    }
-
-    fn write_u64(&mut self, print: u64) {
-        self.0 = print;
-    }
-}
-
 impl KnownValues {
     /// Puts values together that one key has made.
     #[must_use]
@@ -209,8 +191,8 @@ impl KnownValues {
         let mut all = KnownValues {
             key,
             count: 0,
-            pieces: HashSet::default(),
-            anchored: HashMap::default(),
+            pieces: FxHashSet::default(),
+            anchored: FxHashMap::default(),
             short: BTreeMap::new(),
             may_be: Vec::new(),
             blanks: false,

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::{LONGEST_JUDGED, Scan};
 use crate::beside;
-use crate::checks::Check;
 use crate::documented::{self, Named};
 use crate::keyed::{self, Assignment, Join};
 use crate::names::{NameRule, opens_nothing};
@@ -33,7 +32,7 @@ impl Scan<'_> {
         // `--password=word` was typed for a shell.
         let option = found.join == Join::Operator && name.starts_with("--");
         let sure = literal || environment || option || found.join == Join::Tag;
-        let asks_password = self.engine.rows[index].checks.contains(&Check::Password);
+        let asks_password = self.engine.rows[index].has_check("password");
         let sure = sure || (asks_password && settings::is_set(self.bytes(), found));
         let mut value = found.value.clone();
         let judged = value.len().min(LONGEST_JUDGED);
@@ -54,7 +53,7 @@ impl Scan<'_> {
     fn any_word(&self, index: usize, name: &str, found: &Assignment) -> bool {
         /// A token without a sign between it and its name is long; shorter words are words.
         const LEAST_BESIDE_NAME: usize = 17;
-        let password = self.engine.rows[index].checks.contains(&Check::Password);
+        let password = self.engine.rows[index].has_check("password");
         let string = found.quoted && self.bytes()[found.value.start - 1] != b'`';
         // Of `parser.pass("…")` the method alone says what it takes.
         let method = name.rsplit('.').next().unwrap_or(name);

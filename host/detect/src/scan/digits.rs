@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::Scan;
 use crate::beside;
-use crate::checks::Check;
 use crate::cues::Cue;
 use crate::numbers::{self, Accounts, Mark, Numbers};
+use crate::pack::Shape;
 use crate::phone;
 use crate::work::spend;
 
@@ -22,10 +22,10 @@ impl Scan<'_> {
                 scan.numbers(&walkers.number, &range, digits);
                 scan.phone(range, digits);
             }
-            if !walkers.account.is_empty()
+            if walkers.ask(&[Shape::Account])
                 && let Some(start) = accounts.around(bytes, &run)
             {
-                walkers.account.iter().for_each(|&index| scan.account(index, start));
+                walkers.of(Shape::Account).iter().for_each(|&index| scan.account(index, start));
             }
         });
     }
@@ -38,7 +38,7 @@ impl Scan<'_> {
             let row = &*self.engine.rows[index];
             // A number without signs is one match or none.
             let fits = range.len() > digits || row.lengths().allow(digits);
-            let is_card = row.checks.contains(&Check::Card);
+            let is_card = row.has_check("card");
             if digits < least || !fits || (is_card && beside::is_of_table(self.bytes(), range)) {
                 continue;
             }
@@ -83,25 +83,29 @@ impl Scan<'_> {
 
     fn word(&mut self, start: usize) {
         let engine = self.engine;
-        if !engine.walkers.word.is_empty()
+        if engine.walkers.ask(&[Shape::Word])
             && let Some(range) = numbers::word(self.bytes(), start)
         {
-            engine.walkers.word.iter().for_each(|&index| self.search_all(index, range.clone()));
+            engine.walkers.of(Shape::Word).iter().for_each(|&index| self.search_all(index, range.clone()));
         }
     }
 
     pub(super) fn device(&mut self, start: usize) {
         let engine = self.engine;
-        if !engine.walkers.device.is_empty()
+        if engine.walkers.ask(&[Shape::Device])
             && let Some(range) = numbers::device(self.bytes(), start)
         {
             let length = range.len();
-            engine.walkers.device.iter().for_each(|&index| self.accept(index, range.clone(), length, true));
+            engine
+                .walkers
+                .of(Shape::Device)
+                .iter()
+                .for_each(|&index| self.accept(index, range.clone(), length, true));
         }
     }
 
     fn phone(&mut self, number: Range<usize>, digits: usize) {
-        if self.engine.walkers.phone.is_empty() || !phone::DIGITS.contains(&digits) {
+        if !self.engine.walkers.ask(&[Shape::Phone]) || !phone::DIGITS.contains(&digits) {
             return;
         }
         let Some(phone) = phone::read(self.bytes(), &number) else { return };
@@ -109,7 +113,7 @@ impl Scan<'_> {
             return;
         }
         let engine = self.engine;
-        for &index in &engine.walkers.phone {
+        for &index in engine.walkers.of(Shape::Phone) {
             self.accept(index, phone.range.clone(), phone.range.len(), true);
         }
     }

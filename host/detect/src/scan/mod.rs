@@ -125,10 +125,7 @@ impl<'a> Scan<'a> {
         let engine = self.engine;
         self.each_call(key.as_bytes(), |scan, index, _| {
             let row = &engine.rows[index];
-            if let Shape::Assigned { names } = &row.shape
-                && names.takes(key)
-                && !opens_nothing(key)
-            {
+            if row.shape == Shape::Assigned && row.names.takes(key) && !opens_nothing(key) {
                 scan.value(index, ("", key), range.clone(), range.len().min(LONGEST_JUDGED), true);
             }
         });
@@ -144,13 +141,13 @@ impl<'a> Scan<'a> {
             if scan.prefix_only && !row.prefix {
                 return;
             }
-            match &row.shape {
+            match row.shape {
                 Shape::Token => scan.token(index, hit),
-                Shape::Near { before } => scan.near(index, hit, *before),
+                Shape::Near => scan.near(index, hit, row.before),
                 Shape::Block if hit.start >= block_end => {
                     block_end = scan.block(index, hit).unwrap_or(block_end);
                 }
-                Shape::Assigned { names } => {
+                Shape::Assigned => {
                     // Several rows share a keyword: the text is parsed once for all of them.
                     if parsed.as_ref().is_none_or(|(end, _)| *end != hit.end) {
                         let end = hit.end;
@@ -159,7 +156,7 @@ impl<'a> Scan<'a> {
                         parsed = Some((end, assignment));
                     }
                     if let Some((_, Some(assignment))) = &parsed {
-                        scan.assigned(index, names, assignment);
+                        scan.assigned(index, &row.names, assignment);
                     }
                 }
                 _ => {}
@@ -265,7 +262,7 @@ impl<'a> Scan<'a> {
             width *= 4;
         };
         let whole = found.as_ref().map(|found| start + found.whole.start..start + found.whole.end);
-        if matches!(row.shape, Shape::Near { .. }) {
+        if row.shape == Shape::Near {
             self.reads.windows(index).add(start..end, whole.clone());
         }
         let (found, whole) = (found?, whole?);
@@ -309,29 +306,32 @@ impl<'a> Scan<'a> {
     fn walk(&mut self) {
         let (engine, bytes) = (self.engine, self.bytes());
         let walkers = &engine.walkers;
-        if walkers.ask_digits() {
+        if walkers.ask(&[Shape::Number, Shape::Groups, Shape::Account, Shape::Phone]) {
             self.walk_digits();
         }
-        if walkers.ask_marks() {
+        if walkers.ask(&[Shape::Groups, Shape::Phone, Shape::Device, Shape::Word]) {
             self.walk_marks();
         }
-        if !walkers.address.is_empty() || !walkers.device.is_empty() {
+        if walkers.ask(&[Shape::Address, Shape::Device]) {
             numbers::each_address(bytes, |range| {
                 if !beside::is_network(bytes, range.start) {
-                    walkers.address.iter().for_each(|&index| self.search_all(index, range.clone()));
+                    walkers
+                        .of(Shape::Address)
+                        .iter()
+                        .for_each(|&index| self.search_all(index, range.clone()));
                 }
                 self.device(range.start);
             });
         }
-        if !walkers.dots.is_empty() {
+        if walkers.ask(&[Shape::Dots]) {
             numbers::each_dotted(bytes, |range| {
-                walkers.dots.iter().for_each(|&index| self.search_all(index, range.clone()));
+                walkers.of(Shape::Dots).iter().for_each(|&index| self.search_all(index, range.clone()));
             });
         }
-        if !walkers.at.is_empty() {
+        if walkers.ask(&[Shape::At]) {
             numbers::each_at(bytes, |range| {
                 if !beside::is_userinfo(bytes, &range) {
-                    walkers.at.iter().for_each(|&index| self.search_all(index, range.clone()));
+                    walkers.of(Shape::At).iter().for_each(|&index| self.search_all(index, range.clone()));
                 }
             });
         }
@@ -411,7 +411,7 @@ impl<'a> Scan<'a> {
     /// Masks values that were known by their place wherever else they stand.
     fn recur(&mut self) {
         let (engine, text) = (self.engine, self.text);
-        let by_place = |hit: &&Match| matches!(engine.rows[hit.row].shape, Shape::Assigned { .. });
+        let by_place = |hit: &&Match| engine.rows[hit.row].shape == Shape::Assigned;
         let live = self.hits.iter().filter(by_place).filter(|hit| !hit.published);
         // What stood between a name and its value may not stand elsewhere.
         let own = |value: &'a str| value.strip_prefix(['-', '_']).unwrap_or(value);

@@ -81,7 +81,10 @@ impl Values {
 /// Calls `f` with each value that stands under a secret's name.
 fn each_named(engine: &Engine, text: &str, mut f: impl FnMut(std::ops::Range<usize>, &str)) {
     engine.prefilter.each(text.as_bytes(), |row, hit| {
-        let Shape::Assigned { names } = &engine.rows[row].shape else { return };
+        if engine.rows[row].shape != Shape::Assigned {
+            return;
+        }
+        let names = &engine.rows[row].names;
         let Some(found) = keyed::assignment(text, hit) else { return };
         let value = &text[found.value.clone()];
         let is_value =

@@ -180,15 +180,8 @@ fn put_in_leaf(path: &str, kind: LeafKind, text: LeafText<'_>) -> LeafView {
 
 /// A member that was put into the body.
 fn option_view(at: usize, option: &PutOption) -> SectionView {
-    put_in_view(PutIn {
-        key: format!("option-{at}"),
-        author: option.author(),
-        kind: SectionKind::RequestOption,
-        node_type: NodeType::RequestOption,
-        role: Role::Other,
-        path: option.key().to_owned(),
-        leaf: put_in_leaf(option.key(), LeafKind::RequestOption, option.json()),
-    })
+    let leaf = put_in_leaf(option.key(), LeafKind::RequestOption, option.json());
+    put_in_view(format!("option-{at}"), option.author(), option.key().to_owned(), leaf)
 }
 
 /// A message that was put in.
@@ -199,37 +192,23 @@ fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
     });
     let leaf =
         LeafView { redacted: redacted.collect(), ..put_in_leaf("content", LeafKind::Text, inserted.text()) };
-    put_in_view(PutIn {
-        key: format!("inserted-{at}"),
-        author: inserted.author(),
+    let path = format!("before {}", draft.display_path_now(inserted.before()));
+    SectionView {
         kind: SectionKind::Context,
         node_type: NodeType::Message,
         role: inserted.role(),
-        path: format!("before {}", draft.display_path_now(inserted.before())),
-        leaf,
-    })
+        ..put_in_view(format!("inserted-{at}"), inserted.author(), path, leaf)
+    }
 }
 
-/// What tells apart the sections that were put in.
-struct PutIn<'d> {
-    key: String,
-    author: &'d Author,
-    kind: SectionKind,
-    node_type: NodeType,
-    role: Role,
-    path: String,
-    leaf: LeafView,
-}
-
-/// A section that was put in: it has no place in the received body.
-fn put_in_view(put_in: PutIn<'_>) -> SectionView {
-    let PutIn { key, author, kind, node_type, role, path, leaf } = put_in;
+/// An option that was put in: it has no place in the received body.
+fn put_in_view(key: String, author: &Author, path: String, leaf: LeafView) -> SectionView {
     SectionView {
         key,
         label: format!("Put in by {author}"),
-        kind,
-        node_type,
-        role,
+        kind: SectionKind::RequestOption,
+        node_type: NodeType::RequestOption,
+        role: Role::Other,
         parent: None,
         path,
         pointer: String::new(),

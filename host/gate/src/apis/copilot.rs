@@ -15,15 +15,10 @@ use leafgate_tree::{Document, Format, NodeId};
 use super::beside::is_below;
 use super::{Endpoint, Wants, openai};
 use crate::config::UpstreamKind;
-use crate::dialect::Dialect;
-use crate::echo::{Echo, Echoed};
 use crate::refusal::{Code, Refusal};
 
 /// The paths of requests in which no conversation stands.
-const BESIDE: [&str; 5] = ["/auto", "/models/session", "/models/session/intent", "/search", "/skills"];
-
-/// Where those about agents in the cloud begin.
-const AGENTS: &str = "/agents";
+const PATHS: [&str; 5] = ["/auto", "/models/session", "/models/session/intent", "/search", "/skills"];
 
 /// Where its list of models stands.
 const MODELS: &str = "/models";
@@ -31,56 +26,22 @@ const MODELS: &str = "/models";
 /// How that list says of a model that it answers over a WebSocket, which the gate does not speak.
 const SOCKET: &str = "ws:/responses";
 
-/// What its clients ask beside its models.
-pub(crate) enum Copilot {
-    /// Which model to ask, and what to search.
-    Beside,
-    /// Agents in the cloud. What such a request looks like, its shape must tell.
-    Agents,
-}
+/// Which of its models to ask, and what to search.
+pub(super) static BESIDE: Endpoint = Endpoint {
+    serves: |_, path, _| PATHS.contains(&path),
+    format: Some(Format::Generic),
+    wants: |_| Wants::Data,
+    ..Endpoint::other("copilot", &openai::OPENAI)
+};
 
-impl Endpoint for Copilot {
-    fn name(&self) -> &'static str {
-        match self {
-            Copilot::Beside => "copilot",
-            Copilot::Agents => "copilot-agents",
-        }
-    }
-
-    fn serves(&self, path: &str, _: Option<&str>) -> bool {
-        match self {
-            Copilot::Beside => BESIDE.contains(&path),
-            Copilot::Agents => is_below(path, AGENTS),
-        }
-    }
-
-    fn format(&self) -> Option<Format> {
-        match self {
-            Copilot::Beside => Some(Format::Generic),
-            Copilot::Agents => None,
-        }
-    }
-
-    fn wants(&self, _: &str) -> Wants {
-        Wants::Data
-    }
-
-    /// An agent that is talked to gets a conversation.
-    fn follows_shape(&self, _: &str) -> bool {
-        match self {
-            Copilot::Beside => false,
-            Copilot::Agents => true,
-        }
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &openai::Openai
-    }
-
-    fn echo(&self, _: &Echo<'_>) -> Option<Echoed> {
-        None
-    }
-}
+/// Agents in the cloud. What such a request looks like, its shape must tell: an agent that is talked to
+/// gets a conversation.
+pub(super) static AGENTS: Endpoint = Endpoint {
+    serves: |_, path, _| is_below(path, "/agents"),
+    wants: |_| Wants::Data,
+    is_talked_to: true,
+    ..Endpoint::other("copilot-agents", &openai::OPENAI)
+};
 
 /// Refuses what is asked of a server of tools. Copilot's clients ask theirs at the base URL that they have for models.
 pub(crate) fn refuse_mcp(path: &str) -> Result<(), Refusal> {

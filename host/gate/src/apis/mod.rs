@@ -3,7 +3,7 @@
 //! One folder an API: its paths, what a body is read as, the words of its errors, where an answer
 //! holds text for people, what names a conversation, and how the built-in upstream answers. The
 //! drivers ([`crate::restore`], [`crate::echo`], [`crate::dialect`], [`crate::session`],
-//! [`crate::route`]) ask the traits of this file and know no API by name. To add one, write its
+//! [`crate::route`]) ask the rows of this file and know no API by name. To add one, write its
 //! folder and name it in [`ENDPOINTS`], and in [`DIALECTS`] where its errors have a form of their
 //! own.
 //!
@@ -31,91 +31,115 @@ use leafgate_assemble::Counted;
 use leafgate_policy::endpoint;
 use leafgate_tree::{Document, Format, NodeId, ValueType};
 
-use self::gemini::Gemini;
 use crate::config::UpstreamKind;
 use crate::dialect::Dialect;
 use crate::echo::{Echo, Echoed};
 use crate::session::BodyHints;
 
 /// Every endpoint whose bodies have a shape that the gate knows.
-const ENDPOINTS: [&dyn Endpoint; 16] = [
-    &chat::Chat,
-    &responses::Responses,
-    &responses::InputTokens,
-    &responses::Compact,
-    &messages::Messages,
-    &messages::CountTokens,
-    &embeddings::Embeddings,
-    &completions::Completions,
-    &Gemini::WHOLE,
-    &Gemini::EVENTS,
-    &Gemini::ARRAY,
-    &Gemini::COUNT,
-    &Gemini::WHOLE.wrapped(),
-    &Gemini::EVENTS.wrapped(),
-    &Gemini::ARRAY.wrapped(),
-    &Gemini::COUNT.wrapped(),
+static ENDPOINTS: [&Endpoint; 16] = [
+    &chat::CHAT,
+    &responses::RESPONSES,
+    &responses::INPUT_TOKENS,
+    &responses::COMPACT,
+    &messages::MESSAGES,
+    &messages::COUNT_TOKENS,
+    &embeddings::EMBEDDINGS,
+    &completions::COMPLETIONS,
+    &gemini::ENDPOINTS[0],
+    &gemini::ENDPOINTS[1],
+    &gemini::ENDPOINTS[2],
+    &gemini::ENDPOINTS[3],
+    &gemini::ENDPOINTS[4],
+    &gemini::ENDPOINTS[5],
+    &gemini::ENDPOINTS[6],
+    &gemini::ENDPOINTS[7],
 ];
 
 /// Those that only an upstream of Copilot's has.
-const OF_COPILOT: [&dyn Endpoint; 2] = [&copilot::Copilot::Beside, &copilot::Copilot::Agents];
+static OF_COPILOT: [&Endpoint; 2] = [&copilot::BESIDE, &copilot::AGENTS];
 
 /// Whose errors an API's errors look like. The first that claims a request answers it; the last
 /// claims all.
-const DIALECTS: [&dyn Dialect; 4] =
-    [&messages::Anthropic, &gemini::CODE_ASSIST, &gemini::GEMINI, &openai::Openai];
+static DIALECTS: [&Dialect; 4] =
+    [&messages::ANTHROPIC, &gemini::CODE_ASSIST, &gemini::GEMINI, &openai::OPENAI];
 
 /// An API, or a part of one that has bodies of its own.
-pub(crate) trait Endpoint: Sync {
+pub(crate) struct Endpoint {
     /// Its name in our own words.
-    fn name(&self) -> &'static str;
-
+    name: &'static str,
     /// Whether a POST to this path and query asks it.
-    fn serves(&self, path: &str, query: Option<&str>) -> bool;
-
+    serves: fn(&Endpoint, &str, Option<&str>) -> bool,
     /// What a body is read as; `None` where its shape must tell.
-    fn format(&self) -> Option<Format>;
-
+    format: Option<Format>,
     /// The model that a path names, decoded; `None` where bodies name it.
-    fn model(&self, _path: &str) -> Option<String> {
-        None
-    }
-
+    model: fn(&str) -> Option<String>,
     /// Whether an answer comes bit by bit, where the path says it; `None` where bodies do.
-    fn streams_by_path(&self) -> Option<bool> {
-        None
-    }
-
+    streams_by_path: Option<bool>,
     /// A path that asks another model; `None` where no path names it.
-    fn with_model(&self, _path: &str, _model: &str) -> Option<String> {
-        None
-    }
-
+    with_model: fn(&str, &str) -> Option<String>,
     /// The model that a path names and a body may repeat: then the body's word is what rules know.
-    fn deployment(&self, _path: &str) -> Option<String> {
-        None
+    deployment: fn(&str) -> Option<String>,
+    /// What a request to this path wants to have.
+    wants: fn(&str) -> Wants,
+    /// Whether a body that looks like a conversation is one, whatever else is asked for here.
+    is_talked_to: bool,
+    /// The words of its errors.
+    pub(crate) dialect: &'static Dialect,
+    /// What its answers and bodies say where they belong to a conversation; `None` for others.
+    conversation: Option<&'static Conversation>,
+    /// What the built-in upstream answers; `None` for the body itself.
+    pub(crate) echo: fn(&Echo<'_>) -> Option<Echoed>,
+}
+
+impl Endpoint {
+    /// Requests that no endpoint serves, under a dialect's roots or anywhere; what differs from these is
+    /// what a row says.
+    const fn other(name: &'static str, dialect: &'static Dialect) -> Endpoint {
+        Endpoint {
+            name,
+            serves: |_, _, _| false,
+            format: None,
+            model: |_| None,
+            streams_by_path: None,
+            with_model: |_, _| None,
+            deployment: |_| None,
+            wants: beside::wants,
+            is_talked_to: false,
+            dialect,
+            conversation: None,
+            echo: |_| None,
+        }
     }
 
-    /// What a request to this path wants to have.
-    fn wants(&self, _path: &str) -> Wants {
-        if self.conversation().is_some() { Wants::Turn } else { Wants::Other }
+    /// See [`Endpoint::name`].
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// See [`Endpoint::format`].
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// See [`Endpoint::streams_by_path`].
+    pub(crate) fn streams_by_path(&self) -> Option<bool> {
+        self.streams_by_path
+    }
+
+    /// See [`Endpoint::conversation`].
+    pub(crate) fn conversation(&self) -> Option<&'static Conversation> {
+        self.conversation
+    }
+
+    fn serves(&self, path: &str, query: Option<&str>) -> bool {
+        (self.serves)(self, path, query)
     }
 
     /// Whether a body that looks like a conversation is one: its path does not say what it is.
     fn follows_shape(&self, path: &str) -> bool {
-        self.format().is_none() && self.wants(path) == Wants::Other
+        self.format.is_none() && (self.is_talked_to || (self.wants)(path) == Wants::Other)
     }
-
-    /// The words of its errors.
-    fn dialect(&self) -> &'static dyn Dialect;
-
-    /// What its answers and bodies say where they belong to a conversation; `None` for others.
-    fn conversation(&self) -> Option<&'static dyn Conversation> {
-        None
-    }
-
-    /// What the built-in upstream answers; `None` for the body itself.
-    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed>;
 }
 
 /// What a request wants to have, which is what its answer holds.
@@ -137,28 +161,33 @@ pub(crate) enum Wants {
 
 /// What an API says about a conversation. Its answers are the model's turn: tokens are restored in
 /// them, and they may come as streams.
-pub(crate) trait Conversation: Sync {
+pub(crate) struct Conversation {
     /// Whether a request asks for a stream of events.
-    fn streams(&self, request: &Document) -> bool {
-        request.streams()
-    }
-
+    streams: fn(&Document) -> bool,
     /// Whether the reasoning of an answer to a request comes with an encrypted copy.
-    fn seals(&self, _request: &Document) -> bool {
-        false
+    seals: fn(&Document) -> bool,
+    /// Whose form its answers have.
+    answers: AnswerApi,
+    /// What a body says about the conversation it belongs to.
+    pub(crate) hints: fn(&Document) -> BodyHints,
+}
+
+impl Conversation {
+    /// See [`Conversation::answers`].
+    pub(crate) fn answers(&self) -> AnswerApi {
+        self.answers
     }
 
-    /// Whose form its answers have.
-    fn answers(&self) -> AnswerApi;
-
-    /// What a body says about the conversation it belongs to.
-    fn hints(&self, request: &Document) -> BodyHints;
+    /// See [`Conversation::seals`].
+    pub(crate) fn seals(&self, request: &Document) -> bool {
+        (self.seals)(request)
+    }
 }
 
 /// The API that a request asks.
 #[derive(Clone, Copy)]
 pub(crate) struct Api {
-    endpoint: &'static dyn Endpoint,
+    endpoint: &'static Endpoint,
     /// Whether the shape of the body told it, and no path.
     by_shape: bool,
 }
@@ -171,17 +200,17 @@ impl Api {
         let own = endpoints_of(kind).iter().find(|endpoint| endpoint.serves(&path, query));
         let asked =
             || ENDPOINTS.iter().find(|endpoint| method == Method::POST && endpoint.serves(&path, query));
-        own.or_else(asked).map_or_else(|| Api::nobodys(&path, headers), |endpoint| Api::at(*endpoint))
+        own.or_else(asked).map_or_else(|| Api::nobodys(&path, headers), |endpoint| Api::at(endpoint))
     }
 
-    fn at(endpoint: &'static dyn Endpoint) -> Api {
+    fn at(endpoint: &'static Endpoint) -> Api {
         Api { endpoint, by_shape: false }
     }
 
     fn nobodys(path: &str, headers: &HeaderMap) -> Api {
-        let by_path = DIALECTS.iter().find(|dialect| dialect.has_path(path));
-        let claims = by_path.or_else(|| DIALECTS.iter().find(|dialect| dialect.has_headers(headers)));
-        Api::at(claims.unwrap_or(&DIALECTS[DIALECTS.len() - 1]).other())
+        let by_path = DIALECTS.iter().find(|dialect| (dialect.has_path)(path));
+        let claims = by_path.or_else(|| DIALECTS.iter().find(|dialect| (dialect.has_headers)(headers)));
+        Api::at(claims.unwrap_or(&DIALECTS[DIALECTS.len() - 1]).other)
     }
 
     /// The API that a request asks whose body has been read: where its path is nobody's, the one
@@ -190,8 +219,8 @@ impl Api {
         if !self.endpoint.follows_shape(&endpoint(path)) {
             return self;
         }
-        let same = |api: &&&dyn Endpoint| api.format() == Some(format) && api.conversation().is_some();
-        ENDPOINTS.iter().find(same).map_or(self, |endpoint| Api { endpoint: *endpoint, by_shape: true })
+        let same = |api: &&&Endpoint| api.format == Some(format) && api.conversation.is_some();
+        ENDPOINTS.iter().find(same).map_or(self, |endpoint| Api { endpoint, by_shape: true })
     }
 
     /// Whether the shape of the body told it, and no path: its answer may be another one's then.
@@ -201,32 +230,32 @@ impl Api {
 
     /// What a request to this path wants to have.
     pub(crate) fn wants(self, path: &str) -> Wants {
-        self.endpoint.wants(&endpoint(path))
+        (self.endpoint.wants)(&endpoint(path))
     }
 
     /// The model that a path names, decoded; `None` where bodies name it.
     pub(crate) fn model(self, path: &str) -> Option<String> {
-        self.endpoint.model(&endpoint(path))
+        (self.endpoint.model)(&endpoint(path))
     }
 
     /// The model that a path names and a body may repeat.
     pub(crate) fn deployment(self, path: &str) -> Option<String> {
-        self.endpoint.deployment(&endpoint(path))
+        (self.endpoint.deployment)(&endpoint(path))
     }
 
     /// A path that asks another model; `None` where no path names it.
     pub(crate) fn with_model(self, path: &str, model: &str) -> Option<String> {
-        self.endpoint.with_model(&endpoint(path), model)
+        (self.endpoint.with_model)(&endpoint(path), model)
     }
 
     /// The API whose answers it gets, where those are the model's turns.
     pub(crate) fn answers(self) -> Option<AnswerApi> {
-        self.conversation().map(|conversation| conversation.answers())
+        self.conversation.map(|conversation| conversation.answers)
     }
 
     /// Every API, and last what paths of nobody are taken for.
     pub(crate) fn every() -> impl Iterator<Item = Api> {
-        let others = DIALECTS.into_iter().map(Dialect::other);
+        let others = DIALECTS.into_iter().map(|dialect| dialect.other);
         ENDPOINTS.into_iter().chain(OF_COPILOT).chain(others).map(Api::at)
     }
 
@@ -236,23 +265,23 @@ impl Api {
     }
 
     /// What requests of a format say about their conversations, whatever path they came by.
-    pub(crate) fn conversation_in(format: Format) -> Option<&'static dyn Conversation> {
-        ENDPOINTS.iter().filter(|endpoint| endpoint.format() == Some(format)).find_map(|e| e.conversation())
+    pub(crate) fn conversation_in(format: Format) -> Option<&'static Conversation> {
+        ENDPOINTS.iter().filter(|endpoint| endpoint.format == Some(format)).find_map(|e| e.conversation)
     }
 
     /// Whether the answer is the model's turn in a conversation.
     pub(crate) fn converses(self) -> bool {
-        self.conversation().is_some()
+        self.conversation.is_some()
     }
 
     /// Whether a request's answer comes as a stream of events.
     pub(crate) fn streams(self, request: &Document) -> bool {
-        self.conversation().is_some_and(|conversation| conversation.streams(request))
+        self.conversation.is_some_and(|conversation| (conversation.streams)(request))
     }
 }
 
 impl Deref for Api {
-    type Target = dyn Endpoint;
+    type Target = Endpoint;
 
     fn deref(&self) -> &Self::Target {
         self.endpoint
@@ -271,40 +300,8 @@ impl PartialEq for Api {
     }
 }
 
-/// Requests that no endpoint serves, under a dialect's roots or anywhere.
-pub(crate) struct Other {
-    pub(crate) name: &'static str,
-    pub(crate) dialect: &'static dyn Dialect,
-}
-
-impl Endpoint for Other {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn serves(&self, _: &str, _: Option<&str>) -> bool {
-        false
-    }
-
-    fn format(&self) -> Option<Format> {
-        None
-    }
-
-    fn wants(&self, path: &str) -> Wants {
-        beside::wants(path)
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        self.dialect
-    }
-
-    fn echo(&self, _: &Echo<'_>) -> Option<Echoed> {
-        None
-    }
-}
-
 /// What an upstream has beside [`ENDPOINTS`], whatever the method.
-fn endpoints_of(kind: UpstreamKind) -> &'static [&'static dyn Endpoint] {
+fn endpoints_of(kind: UpstreamKind) -> &'static [&'static Endpoint] {
     match kind {
         UpstreamKind::Models => &[],
         UpstreamKind::Copilot => &OF_COPILOT,
@@ -314,7 +311,7 @@ fn endpoints_of(kind: UpstreamKind) -> &'static [&'static dyn Endpoint] {
 /// Whether a path of an upstream is one that requests with a body may go to.
 pub(crate) fn is_served(kind: UpstreamKind, path: &str) -> bool {
     let path = endpoint(path);
-    DIALECTS.iter().any(|dialect| dialect.is_rooted(&path))
+    DIALECTS.iter().any(|dialect| (dialect.is_rooted)(&path))
         || endpoints_of(kind).iter().any(|endpoint| endpoint.serves(&path, None))
 }
 

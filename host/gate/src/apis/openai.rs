@@ -1,13 +1,11 @@
 //! What OpenAI's APIs share: where they begin, their errors, and what is wider than a conversation.
 
-use http::HeaderMap;
 use leafgate_tree::Document;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::beside::is_below;
-use super::{Endpoint, Other, segment};
+use super::{Endpoint, segment};
 use crate::dialect::Dialect;
-use crate::refusal::Refusal;
 use crate::sse;
 
 /// Where APIs begin: OpenAI's, and those that took its paths over; Azure's versioned API; Azure's
@@ -26,50 +24,29 @@ const WIDE: [&str; 3] = ["prompt_cache_key", "user", "safety_identifier"];
 
 /// OpenAI's errors: an `error` with four members. In a stream, any event with an `error` makes its
 /// clients raise.
-pub(super) struct Openai;
-
-static OTHER: Other = Other { name: "openai", dialect: &Openai };
-
-impl Dialect for Openai {
-    fn is_rooted(&self, path: &str) -> bool {
-        endpoint(path).is_some()
-    }
-
-    fn has_path(&self, path: &str) -> bool {
+pub(super) static OPENAI: Dialect = Dialect {
+    is_rooted: |path| endpoint(path).is_some(),
+    has_path: |path| {
         let first = endpoint(path).and_then(|endpoint| endpoint.split('/').next());
         matches!(first, Some("chat" | "responses" | "embeddings" | "completions"))
-    }
-
-    fn has_headers(&self, _: &HeaderMap) -> bool {
-        true
-    }
-
-    fn other(&self) -> &'static dyn Endpoint {
-        &OTHER
-    }
-
-    fn provider(&self) -> &'static str {
-        "openai"
-    }
-
-    fn error(&self, refusal: &Refusal) -> Value {
+    },
+    has_headers: |_| true,
+    other: &OTHER,
+    provider: "openai",
+    error: |refusal| {
         json!({ "error": {
             "message": refusal.message(),
             "type": if refusal.status().is_server_error() { "server_error" } else { "invalid_request_error" },
             "param": null,
             "code": refusal.code().as_str(),
         }})
-    }
+    },
+    end_stream: |error, _, stream| sse::event(stream, None, &json!({ "error": error["error"] })),
+    // A comment, which clients skip by the grammar of event streams (WHATWG HTML, 9.2.5).
+    keepalive: b": keepalive\n\n",
+};
 
-    fn end_stream(&self, error: &Value, _again: bool, stream: &mut String) {
-        sse::event(stream, None, &json!({ "error": error["error"] }));
-    }
-
-    /// A comment, which clients skip by the grammar of event streams (WHATWG HTML, 9.2.5).
-    fn keepalive(&self) -> &'static [u8] {
-        b": keepalive\n\n"
-    }
-}
+static OTHER: Endpoint = Endpoint::other("openai", &OPENAI);
 
 /// A path without what stands before the API's own names.
 pub(super) fn endpoint(path: &str) -> Option<&str> {

@@ -86,7 +86,7 @@ impl Name {
         if let Some(Hint::Given(name)) = hint {
             return Name::Given(name.clone());
         }
-        let BodyHints { name, wide } = conversation.hints(document);
+        let BodyHints { name, wide } = (conversation.hints)(document);
         if let Some(name) = name {
             return name;
         }

@@ -96,38 +96,34 @@ pub struct Evaluation {
 }
 
 pub(crate) use decide::section_of;
-pub(crate) use outside::{evaluate_outside, is_clean_outside, masked_target, masked_text};
 pub use recall::{Recall, Unredactable};
-pub(crate) use replay::replay;
 pub(crate) use request::facts as request_facts;
-pub(crate) use review::review;
-pub(crate) use saved::evaluate_with_saved;
-pub(crate) use trace::{explain, is_about_any};
-pub(crate) use veil::veiled;
+pub(crate) use trace::is_about_any;
 
-/// Evaluates one request.
-pub(crate) fn evaluate(
-    policy: &Policy,
-    document: Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-) -> Evaluation {
-    all_phases(policy, &document, context, vault, |_| {})
-}
-
-/// Returns the model that a rule chooses for a request.
-pub(crate) fn model_for<'p>(
-    policy: &'p Policy,
-    document: &Document,
-    context: &Context<'_>,
-) -> Option<&'p str> {
-    if !policy.rules.iter().any(|rule| matches!(rule.action, Action::Edit(Edit::Model(_)))) {
-        return None;
+impl Policy {
+    /// Evaluates one request: edits it, and says what becomes of it.
+    ///
+    /// The same document, context and vault keys give the same bytes. The vault learns the values
+    /// of the tokens written.
+    #[must_use]
+    pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
+        all_phases(self, &document, context, vault, |_| {})
     }
-    let request = request::facts(policy.lookup.asked(), document, context);
-    let which = Which::All(context.on);
-    let chosen = options::chosen_model(policy, document, &request, which, context.model.is_some());
-    chosen.map(|(_, model)| model)
+
+    /// Returns the model that a rule chooses for a request; `None` where none does.
+    ///
+    /// Where the body names the model, [`Policy::evaluate`] edits it. Where the path does
+    /// ([`Context::model`]), whoever sends the request has to write this one there.
+    #[must_use]
+    pub fn model_for(&self, document: &Document, context: &Context<'_>) -> Option<&str> {
+        if !self.rules.iter().any(|rule| matches!(rule.action, Action::Edit(Edit::Model(_)))) {
+            return None;
+        }
+        let request = request::facts(self.lookup.asked(), document, context);
+        let which = Which::All(context.on);
+        let chosen = options::chosen_model(self, document, &request, which, context.model.is_some());
+        chosen.map(|(_, model)| model)
+    }
 }
 
 /// Evaluates one request by some of the rules of a policy.

@@ -37,20 +37,21 @@ impl<'p> Search<'_, 'p> {
     }
 }
 
-/// Searches what a request without a body says.
-pub(crate) fn evaluate_outside(policy: &Policy, context: &Context<'_>, vault: &Vault) -> Evaluation {
-    let document = Arc::new(Document::raw(bytes::Bytes::new()));
-    search_outside(policy, &document, context, vault)
-}
+impl Policy {
+    /// Searches what a request without a body says: its path, query and headers. Only redact rules
+    /// act, and none of those that name a model or a format.
+    #[must_use]
+    pub fn evaluate_outside(&self, context: &Context<'_>, vault: &Vault) -> Evaluation {
+        let document = Arc::new(Document::raw(bytes::Bytes::new()));
+        search_outside(self, &document, context, vault)
+    }
 
-/// Returns true if and only if nothing holds a request because of what it says outside its body.
-pub(crate) fn is_clean_outside(
-    policy: &Policy,
-    document: &Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-) -> bool {
-    matches!(search_outside(policy, document, context, vault).verdict, Verdict::Forward)
+    /// Returns true if and only if no rule that applies to this request holds it because of its
+    /// path, query or headers.
+    #[must_use]
+    pub fn is_clean_outside(&self, document: &Arc<Document>, context: &Context<'_>, vault: &Vault) -> bool {
+        matches!(search_outside(self, document, context, vault).verdict, Verdict::Forward)
+    }
 }
 
 fn search_outside(
@@ -64,29 +65,35 @@ fn search_outside(
     run.finish()
 }
 
-/// Returns the spelling of a path and its query with masks for what is found in it.
-pub(crate) fn masked_target(policy: &Policy, target: &str, vault: &Vault) -> String {
-    let document = Arc::new(Document::raw(bytes::Bytes::new()));
-    let run = Run::new(policy, &document, &Context::default(), vault);
-    let Some(whole) = run.masked(target) else { return WITHHELD.to_owned() };
-    let (path, query) = match whole.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (&*whole, None),
-    };
-    let Some(path) = masked_part(&run, path) else { return WITHHELD.to_owned() };
-    let Some(query) = query else { return path };
-    let pairs = query.split('&').map(|pair| {
-        let parts =
-            pair.split('=').map(|part| masked_part(&run, part).unwrap_or_else(|| WITHHELD.to_owned()));
-        parts.collect::<Vec<_>>().join("=")
-    });
-    format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
-}
+impl Policy {
+    /// Returns the spelling of a path and its query for logs and people: whatever any detector of
+    /// the policy finds in it, encoded or not, is shown as its label.
+    #[must_use]
+    pub fn masked_target(&self, target: &str, vault: &Vault) -> String {
+        let document = Arc::new(Document::raw(bytes::Bytes::new()));
+        let run = Run::new(self, &document, &Context::default(), vault);
+        let Some(whole) = run.masked(target) else { return WITHHELD.to_owned() };
+        let (path, query) = match whole.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (&*whole, None),
+        };
+        let Some(path) = masked_part(&run, path) else { return WITHHELD.to_owned() };
+        let Some(query) = query else { return path };
+        let pairs = query.split('&').map(|pair| {
+            let parts =
+                pair.split('=').map(|part| masked_part(&run, part).unwrap_or_else(|| WITHHELD.to_owned()));
+            parts.collect::<Vec<_>>().join("=")
+        });
+        format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
+    }
 
-/// Returns a text with masks for what any redact rule finds in it.
-pub(crate) fn masked_text(policy: &Policy, text: &str, vault: &Vault) -> Option<String> {
-    let document = Arc::new(Document::raw(bytes::Bytes::new()));
-    Run::new(policy, &document, &Context::default(), vault).masked(text)
+    /// Masks whatever any redact rule of the policy finds in a text, encoded or not, in whatever
+    /// mode the rule is; `None` where a detector failed.
+    #[must_use]
+    pub fn masked_text(&self, text: &str, vault: &Vault) -> Option<String> {
+        let document = Arc::new(Document::raw(bytes::Bytes::new()));
+        Run::new(self, &document, &Context::default(), vault).masked(text)
+    }
 }
 
 /// A part of a target: as it is where nothing is found in it once its percent escapes are undone,

@@ -10,32 +10,37 @@ use super::{Evaluation, Run, Which};
 use crate::rule::Phase;
 use crate::{Context, Policy};
 
-pub(crate) fn replay(
-    policy: &Policy,
-    document: Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-    mut step: impl FnMut(&mut Draft) -> bool,
-) -> Evaluation {
-    let Classified { document, begun } =
-        classified(Which::All(context.on), policy, &document, context, vault, false);
-    let mut run = Run::new(policy, &document, context, vault).go_on(begun);
-    run.phase(Phase::Redact, Run::redact_received);
-    run.phase(Phase::Pin, Run::pin);
-    run.phase(Phase::Rewrite, |run| {
-        loop {
-            let (edits, inserted) = (run.draft.edits().count(), run.draft.inserted().count());
-            if run.holds.blocks() || !step(&mut run.draft) {
-                break;
+impl Policy {
+    /// Evaluates one request with recorded edits in the place of its rewriting rules: redactions
+    /// are made anew, and what the edits write is redacted like any other text. `step` makes the
+    /// next edit and gives whether there was one.
+    pub fn replay(
+        &self,
+        document: Arc<Document>,
+        context: &Context<'_>,
+        vault: &Vault,
+        mut step: impl FnMut(&mut Draft) -> bool,
+    ) -> Evaluation {
+        let Classified { document, begun } =
+            classified(Which::All(context.on), self, &document, context, vault, false);
+        let mut run = Run::new(self, &document, context, vault).go_on(begun);
+        run.phase(Phase::Redact, Run::redact_received);
+        run.phase(Phase::Pin, Run::pin);
+        run.phase(Phase::Rewrite, |run| {
+            loop {
+                let (edits, inserted) = (run.draft.edits().count(), run.draft.inserted().count());
+                if run.holds.blocks() || !step(&mut run.draft) {
+                    break;
+                }
+                // A recorded edit may be one of a person, who may set a JSON text as a whole.
+                run.candidates = None;
+                let written: Vec<_> = run.draft.edits().skip(edits).filter_map(written).collect();
+                run.redact_written(&written, inserted);
             }
-            // A recorded edit may be one of a person, who may set a JSON text as a whole.
-            run.candidates = None;
-            let written: Vec<_> = run.draft.edits().skip(edits).filter_map(written).collect();
-            run.redact_written(&written, inserted);
-        }
-    });
-    run.decide_last();
-    run.finish()
+        });
+        run.decide_last();
+        run.finish()
+    }
 }
 
 /// The value that an edit wrote to.

@@ -15,30 +15,41 @@ use crate::rule::Phase;
 use crate::verdict::{Cause, Hold, Verdict};
 use crate::{Context, Policy};
 
-pub(crate) fn review(
-    policy: &Policy,
-    draft: &mut Draft,
-    context: &Context<'_>,
-    vault: &Vault,
-    recall: &Recall,
-) -> Result<Verdict, Hold> {
-    let document = Arc::clone(draft.document());
-    let mut run = Run::new(policy, &document, context, vault);
-    run.draft = draft.clone();
-    run.findings = recall.findings.clone();
-    run.forget_replaced_findings();
-    let written = run.draft.written();
-    run.redact_again(&written);
-    if run.holds.blocks() {
-        return Err(run.refused());
+impl Policy {
+    /// Looks again at a request that a person has changed: redacts what is written in it, then asks
+    /// the pause and block rules anew.
+    ///
+    /// `recall` is that of the request's evaluation by this same policy. The redactions amend the
+    /// versions that they find, so that no undo leads back behind them.
+    ///
+    /// # Errors
+    /// A value that must be redacted and cannot be where it was written, or a rule that could not
+    /// look. The draft is unchanged then, and the change that led here must not be kept.
+    pub fn review(
+        &self,
+        draft: &mut Draft,
+        context: &Context<'_>,
+        vault: &Vault,
+        recall: &Recall,
+    ) -> Result<Verdict, Hold> {
+        let document = Arc::clone(draft.document());
+        let mut run = Run::new(self, &document, context, vault);
+        run.draft = draft.clone();
+        run.findings = recall.findings.clone();
+        run.forget_replaced_findings();
+        let written = run.draft.written();
+        run.redact_again(&written);
+        if run.holds.blocks() {
+            return Err(run.refused());
+        }
+        run.refuse_kept_values(recall)?;
+        run.hold_what_stands(recall, &written);
+        run.phase(Phase::Decide, Run::decide);
+        run.judge_outgoing(context)?;
+        let evaluation = run.finish();
+        *draft = evaluation.draft;
+        Ok(evaluation.verdict)
     }
-    run.refuse_kept_values(recall)?;
-    run.hold_what_stands(recall, &written);
-    run.phase(Phase::Decide, Run::decide);
-    run.judge_outgoing(context)?;
-    let evaluation = run.finish();
-    *draft = evaluation.draft;
-    Ok(evaluation.verdict)
 }
 
 impl Run<'_> {

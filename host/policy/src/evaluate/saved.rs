@@ -13,16 +13,22 @@ use crate::rule::Phase;
 use crate::verdict::Hold;
 use crate::{Context, Policy};
 
-pub(crate) fn evaluate_with_saved(
-    policy: &Policy,
-    document: Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-    make: impl FnOnce(&mut Draft) -> Vec<Hold>,
-) -> Evaluation {
-    all_phases(policy, &document, context, vault, |run| {
-        run.phase(Phase::Saved, |run| run.make_saved(make));
-    })
+impl Policy {
+    /// Evaluates one request as [`Policy::evaluate`] does, with a phase of edits that people saved:
+    /// after redaction and pins, before rules rewrite. `make` makes them on the draft, and gives
+    /// what a person must decide because of them. What they write is redacted like any other text.
+    #[must_use]
+    pub fn evaluate_with_saved(
+        &self,
+        document: Arc<Document>,
+        context: &Context<'_>,
+        vault: &Vault,
+        make: impl FnOnce(&mut Draft) -> Vec<Hold>,
+    ) -> Evaluation {
+        all_phases(self, &document, context, vault, |run| {
+            run.phase(Phase::Saved, |run| run.make_saved(make));
+        })
+    }
 }
 
 impl Run<'_> {

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use leafgate_assemble::{SERVERS, ToolServer};
+use leafgate_assemble::{SERVERS, ToolServer, require_all};
 use leafgate_glob::Glob;
 use leafgate_tree::{
     Access, Document, EditError, LeafKind, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
     Segment, ValueType,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Run, author};
 use crate::index::RuleIndex;
@@ -248,12 +248,6 @@ fn exchanges_with_tools(document: &Document) -> Vec<Vec<SectionId>> {
 
 /// Members of a tool, or of its function, that hold the schema of its parameters.
 const SCHEMAS: [&str; 4] = ["parameters", "input_schema", "parametersJsonSchema", "inputSchema"];
-/// Members of a schema that hold schemas by name.
-const BY_NAME: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
-/// Members of a schema that hold a schema, or a list of them.
-const SCHEMAS_IN: [&str; 9] =
-    ["items", "prefixItems", "anyOf", "oneOf", "allOf", "not", "additionalProperties", "then", "else"];
-
 /// Normalises a list of tools, and returns whether that changed anything.
 fn normalise(tools: &mut Value) -> bool {
     let mut changed = false;
@@ -274,41 +268,6 @@ fn normalise_tool(tool: &mut Value) -> bool {
     }
     changed |= tool.get_mut("function").is_some_and(normalise_tool);
     changed
-}
-
-/// Marks every property of a schema as required, at every depth.
-fn require_all(schema: &mut Value) -> bool {
-    match schema {
-        Value::Array(schemas) => {
-            let mut changed = false;
-            schemas.iter_mut().for_each(|schema| changed |= require_all(schema));
-            changed
-        }
-        Value::Object(members) => {
-            let mut changed = require_own(members);
-            for (key, member) in members {
-                if BY_NAME.contains(&key.as_str()) {
-                    let named = member.as_object_mut().into_iter().flat_map(Map::values_mut);
-                    named.for_each(|schema| changed |= require_all(schema));
-                } else if SCHEMAS_IN.contains(&key.as_str()) {
-                    changed |= require_all(member);
-                }
-            }
-            changed
-        }
-        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => false,
-    }
-}
-
-fn require_own(schema: &mut Map<String, Value>) -> bool {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
-    let names: Vec<Value> = properties.keys().map(|name| name.as_str().into()).collect();
-    let held = schema.get("required").and_then(Value::as_array);
-    if names.is_empty() || held.is_some_and(|held| names.iter().all(|name| held.contains(name))) {
-        return false;
-    }
-    schema.insert("required".to_owned(), names.into());
-    true
 }
 
 /// The server of tools that an element of the list of tools stands for.

@@ -98,86 +98,92 @@ enum Miss {
     Failed(String),
 }
 
-/// Evaluates one request, and gives an account of it.
-pub(crate) fn explain(
-    policy: &Policy,
-    document: &Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-    leaves: &[NodeId],
-) -> (Evaluation, RequestExplanation) {
-    let Classified { document, begun } =
-        classified(Which::All(context.on), policy, document, context, vault, true);
-    let document = &document;
-    let mut run = Run::new(policy, document, context, vault).go_on(begun);
-    run.trace.get_or_insert_with(|| Trace::of(policy));
-    run.run_phases(|_| {});
-    let trace = run.trace.take().unwrap_or_default();
-    let (request, active) = (run.request.clone(), run.active.iter().map(Option::is_some).collect::<Vec<_>>());
-    let nearest: Vec<Option<Near>> =
-        (0..policy.rules.len()).map(|at| run.near(at, trace.answers(at).unwrap_or_default())).collect();
-    let told: Vec<Vec<Told>> = leaves.iter().map(|&node| run.told(&trace, node)).collect();
-    let pointers: Vec<String> = leaves.iter().map(|&node| run.pointer(node)).collect();
-    let evaluation = run.finish();
+impl Policy {
+    /// Evaluates one request as [`Policy::evaluate`] does, and says of every rule whether it applied,
+    /// where, what it did, and otherwise what did not fit; and of each rule and each of these leaves the
+    /// same. It takes longer: every rule is asked about every leaf.
+    #[must_use]
+    pub fn explain_request(
+        &self,
+        document: Arc<Document>,
+        context: &Context<'_>,
+        vault: &Vault,
+        leaves: &[NodeId],
+    ) -> (Evaluation, RequestExplanation) {
+        let Classified { document, begun } =
+            classified(Which::All(context.on), self, &document, context, vault, true);
+        let document = &document;
+        let mut run = Run::new(self, document, context, vault).go_on(begun);
+        run.trace.get_or_insert_with(|| Trace::of(self));
+        run.run_phases(|_| {});
+        let trace = run.trace.take().unwrap_or_default();
+        let (request, active) =
+            (run.request.clone(), run.active.iter().map(Option::is_some).collect::<Vec<_>>());
+        let nearest: Vec<Option<Near>> =
+            (0..self.rules.len()).map(|at| run.near(at, trace.answers(at).unwrap_or_default())).collect();
+        let told: Vec<Vec<Told>> = leaves.iter().map(|&node| run.told(&trace, node)).collect();
+        let pointers: Vec<String> = leaves.iter().map(|&node| run.pointer(node)).collect();
+        let evaluation = run.finish();
 
-    let rules = policy.rules.iter().enumerate().map(|(at, rule)| {
-        let answers = trace.answers(at);
-        let matched = answers.unwrap_or_default().iter().filter(|answer| answer.miss.is_none()).count();
-        let report = &evaluation.report.rules[at];
-        RuleAccount {
-            rule: rule.id.to_string(),
-            origin: rule.origin.clone(),
-            action: rule.action.name(),
-            mode: rule.mode,
-            phase: rule.action.phase(),
-            applies: active[at],
-            why_not: match (active[at], answers) {
-                (false, _) => Some(why_not(rule, document, &request)),
-                (true, None) => Some(NOT_ASKED.to_owned()),
-                (true, Some(_)) => None,
-            },
-            selected: matched,
-            nearest: nearest[at].clone().filter(|_| matched == 0),
-            did: did(report, &evaluation, rule),
-            micros: report.micros,
-        }
-    });
-    let rules: Vec<RuleAccount> = rules.collect();
-    let leaves = leaves.iter().zip(told).zip(pointers).filter_map(|((&node, told), pointer)| {
-        let leaf = document.settable(node)?;
-        let of_rule = |(at, Told { why_not, stood }): (usize, Told)| {
-            let index = RuleIndex::new(at);
-            let rule = &policy.rules[index];
-            let mut did = did_at(&evaluation, (index, rule), node, &pointer);
-            did.extend(stood);
-            LeafRule {
+        let rules = self.rules.iter().enumerate().map(|(at, rule)| {
+            let answers = trace.answers(at);
+            let matched = answers.unwrap_or_default().iter().filter(|answer| answer.miss.is_none()).count();
+            let report = &evaluation.report.rules[at];
+            RuleAccount {
                 rule: rule.id.to_string(),
+                origin: rule.origin.clone(),
                 action: rule.action.name(),
                 mode: rule.mode,
-                matched: why_not.is_none(),
-                why_not,
-                did,
+                phase: rule.action.phase(),
+                applies: active[at],
+                why_not: match (active[at], answers) {
+                    (false, _) => Some(why_not(rule, document, &request)),
+                    (true, None) => Some(NOT_ASKED.to_owned()),
+                    (true, Some(_)) => None,
+                },
+                selected: matched,
+                nearest: nearest[at].clone().filter(|_| matched == 0),
+                did: did(report, &evaluation, rule),
+                micros: report.micros,
             }
+        });
+        let rules: Vec<RuleAccount> = rules.collect();
+        let leaves = leaves.iter().zip(told).zip(pointers).filter_map(|((&node, told), pointer)| {
+            let leaf = document.settable(node)?;
+            let of_rule = |(at, Told { why_not, stood }): (usize, Told)| {
+                let index = RuleIndex::new(at);
+                let rule = &self.rules[index];
+                let mut did = did_at(&evaluation, (index, rule), node, &pointer);
+                did.extend(stood);
+                LeafRule {
+                    rule: rule.id.to_string(),
+                    action: rule.action.name(),
+                    mode: rule.mode,
+                    matched: why_not.is_none(),
+                    why_not,
+                    did,
+                }
+            };
+            let section = leaf.section().map(|section| document.section(section));
+            Some(LeafAccount {
+                kind: leaf.kind().name(),
+                role: leaf.role().name(),
+                section: section.map_or("other", |section: &Section| section.kind.name()),
+                tool: leaf.tool().map(str::to_owned),
+                length: leaf.text().expose().len(),
+                rules: told.into_iter().enumerate().map(of_rule).collect(),
+                pointer,
+            })
+        });
+        let leaves = leaves.collect();
+        let explanation = RequestExplanation {
+            generation: self.generation_name(),
+            format: document.format().name(),
+            rules,
+            leaves,
         };
-        let section = leaf.section().map(|section| document.section(section));
-        Some(LeafAccount {
-            kind: leaf.kind().name(),
-            role: leaf.role().name(),
-            section: section.map_or("other", |section: &Section| section.kind.name()),
-            tool: leaf.tool().map(str::to_owned),
-            length: leaf.text().expose().len(),
-            rules: told.into_iter().enumerate().map(of_rule).collect(),
-            pointer,
-        })
-    });
-    let leaves = leaves.collect();
-    let explanation = RequestExplanation {
-        generation: policy.generation_name(),
-        format: document.format().name(),
-        rules,
-        leaves,
-    };
-    (evaluation, explanation)
+        (evaluation, explanation)
+    }
 }
 
 /// Evaluates one request by some rules, and says whether one of them is about any of some leaves.

@@ -16,34 +16,38 @@ const UNKNOWN: &str = "WITHHELD";
 
 type Stretches = Vec<(Range<usize>, Arc<str>)>;
 
-/// Returns a copy of a request in which the values that hold it are masked, encoded or not; `None` where none does.
-pub(crate) fn veiled(policy: &Policy, draft: &Draft, recall: &Recall, vault: &Vault) -> Option<Draft> {
-    let held = recall.unredactable().filter(|place| !place.in_key).map(|place| place.node);
-    let held: BTreeSet<NodeId> = held.collect();
-    if held.is_empty() {
-        return None;
+impl Policy {
+    /// Returns a request as people see it while it is held: the values that hold it because they cannot be redacted are
+    /// masked, as they came and as they would leave. `None` where none does, and all of the draft may be seen.
+    #[must_use]
+    pub fn veiled(&self, draft: &Draft, recall: &Recall, vault: &Vault) -> Option<Draft> {
+        let held = recall.unredactable().filter(|place| !place.in_key).map(|place| place.node);
+        let held: BTreeSet<NodeId> = held.collect();
+        if held.is_empty() {
+            return None;
+        }
+        let nothing = Arc::new(Document::raw(bytes::Bytes::new()));
+        let run = Run::new(self, &nothing, &Context::default(), vault);
+        let mut veiled = draft.clone();
+        for node in held {
+            let Some(leaf) = draft.document().settable(node) else { continue };
+            let (came, now) = (leaf.text(), draft.text(node).into_cow().into_owned());
+            let found = stretches(&run, came.expose());
+            let is_known = !found.is_empty();
+            // By its key, its place or its neighbours a rule may see more in a text than the text alone tells.
+            let of = |found: Stretches, text: &str| match found.is_empty() && !is_known {
+                true => vec![(0..text.len(), UNKNOWN.into())],
+                false => found,
+            };
+            let received = of(found.clone(), came.expose());
+            let now = match draft.is_as_received(node) {
+                true => received.clone(),
+                false => of(stretches(&run, &now), &now),
+            };
+            veiled.veil(node, &now, &received);
+        }
+        Some(veiled)
     }
-    let nothing = Arc::new(Document::raw(bytes::Bytes::new()));
-    let run = Run::new(policy, &nothing, &Context::default(), vault);
-    let mut veiled = draft.clone();
-    for node in held {
-        let Some(leaf) = draft.document().settable(node) else { continue };
-        let (came, now) = (leaf.text(), draft.text(node).into_cow().into_owned());
-        let found = stretches(&run, came.expose());
-        let is_known = !found.is_empty();
-        // By its key, its place or its neighbours a rule may see more in a text than the text alone tells.
-        let of = |found: Stretches, text: &str| match found.is_empty() && !is_known {
-            true => vec![(0..text.len(), UNKNOWN.into())],
-            false => found,
-        };
-        let received = of(found.clone(), came.expose());
-        let now = match draft.is_as_received(node) {
-            true => received.clone(),
-            false => of(stretches(&run, &now), &now),
-        };
-        veiled.veil(node, &now, &received);
-    }
-    Some(veiled)
 }
 
 /// What any redact rule finds in a text, encoded or not; all of it where that cannot be told.

@@ -9,6 +9,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use toml::Spanned;
 
 use super::compile::Compiler;
+use super::keys::Table;
 use super::raw::RawRule;
 use crate::rule::{
     Action, Decide, Edit, On, OnError, OnOdd, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
@@ -110,12 +111,8 @@ impl Compiler<'_, '_> {
 
     /// Keys that belong to rules about responses.
     fn means_nothing(&mut self, on: On, raw: &RawRule) {
-        let keys = [
-            ("stream", raw.stream.as_ref().map(Spanned::span)),
-            ("look_behind", raw.look_behind.as_ref().map(Spanned::span)),
-        ];
-        for (key, span) in keys {
-            let Some(span) = span else { continue };
+        for key in ["stream", "look_behind"] {
+            let Some(span) = raw.place(key) else { continue };
             let hint = "it belongs to rules with `on = \"response\"`";
             self.complaints.error(span, format!("`{key}` means nothing with `on = \"{on}\"`"), hint);
         }
@@ -124,14 +121,8 @@ impl Compiler<'_, '_> {
     /// An answer is read in one form, and has no headers and options of a request.
     fn of_the_answer(&mut self, rule: &Rule, raw: &RawRule) {
         let Some(matches) = raw.matches.as_ref().map(Spanned::get_ref) else { return };
-        let of_requests = [
-            ("latest", matches.latest.as_ref().map(Spanned::span)),
-            ("format", matches.format.as_ref().map(Spanned::span)),
-            ("header", matches.header.as_ref().map(Spanned::span)),
-            ("option", matches.option.as_ref().map(Spanned::span)),
-        ];
-        for (field, span) in of_requests {
-            let Some(span) = span else { continue };
+        for field in ["latest", "format", "header", "option"] {
+            let Some(span) = matches.place(field) else { continue };
             let message = format!("`{field}` chooses requests, and the rule is `on = \"{}\"`", rule.on);
             let hint = "choose by kind, section, tool, path, model, agent, session, upstream, endpoint, stream or subagent";
             self.complaints.error(span, message, hint);

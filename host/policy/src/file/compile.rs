@@ -12,10 +12,11 @@ use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::detectors::Engines;
+use super::keys::Table;
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::RawRule;
-use super::{Complaints, answers, belongs, idle, is_kebab_case, matches, replacement};
+use super::{Complaints, answers, belongs, idle, matches, replacement};
 use crate::condition::Condition;
 use crate::diagnostic::{bad_regex, hint_for};
 use crate::plugin::World;
@@ -59,22 +60,12 @@ pub(super) const PROTECTED_FROM: &[&str] = &["edit", "delete"];
 /// Instead of a text to pin to: the one that a leaf had first.
 const FIRST_SEEN: &str = "first-seen";
 
-type Change = (&'static str, fn(&RawRule) -> bool);
-
-/// What a `rewrite` rule may do, and whether a rule says so.
-const CHANGES: &[Change] = &[
-    ("set", |raw| raw.set.is_some()),
-    ("replace", |raw| raw.replace.is_some()),
-    ("prepend", |raw| raw.prepend.is_some()),
-    ("append", |raw| raw.append.is_some()),
-    ("max_lines", |raw| raw.max_lines.is_some()),
-    ("max_chars", |raw| raw.max_chars.is_some()),
-    ("options", |raw| raw.options.is_some()),
-    ("model", |raw| raw.model.is_some()),
-];
+/// What a `rewrite` rule may do.
+const CHANGES: [&str; 8] =
+    ["set", "replace", "prepend", "append", "max_lines", "max_chars", "options", "model"];
 
 fn one_of_changes() -> String {
-    CHANGES.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    CHANGES.map(|name| format!("`{name}`")).join(", ")
 }
 
 /// Everything that compiling one rule may look at.
@@ -161,30 +152,17 @@ impl Compiler<'_, '_> {
 
     fn id(&mut self, raw: &RawRule, header: Range<usize>) -> Option<String> {
         let Some(id) = &raw.id else {
-            if raw.broken.contains("id") {
-                return None;
-            }
-            self.complaints.error(
-                header,
-                "a rule without `id`",
-                "reports and holds name it: `id = \"my-rule\"`",
-            );
+            let hint = "reports and holds name it: `id = \"my-rule\"`";
+            self.complaints.missing((raw, "id"), header, "a rule without `id`", hint);
             return None;
         };
-        if !is_kebab_case(id.get_ref()) {
-            let message = format!("`{}` is not kebab-case", id.get_ref());
-            self.complaints.error(id.span(), message, "write it like `no-production-data`");
-            return None;
-        }
-        Some(id.get_ref().clone())
+        self.complaints.kebab(id, "no-production-data")
     }
 
     fn selector(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Selector> {
         let Some(table) = &raw.matches else {
-            if raw.broken.contains("match") {
-                return None;
-            }
-            self.complaints.error(header, "a rule without `match`", "`match = {}` matches everything");
+            let hint = "`match = {}` matches everything";
+            self.complaints.missing((raw, "match"), header, "a rule without `match`", hint);
             return None;
         };
         Some(matches::compile(table.get_ref(), &mut self.complaints))
@@ -192,11 +170,8 @@ impl Compiler<'_, '_> {
 
     fn action_name(&mut self, raw: &RawRule, header: Range<usize>) -> Option<&'static str> {
         let Some(action) = &raw.action else {
-            if raw.broken.contains("action") {
-                return None;
-            }
             let hint = format!("one of: {}", ACTIONS.join(", "));
-            self.complaints.error(header, "a rule without `action`", hint);
+            self.complaints.missing((raw, "action"), header, "a rule without `action`", hint);
             return None;
         };
         let find = |word: &str| ACTIONS.iter().copied().find(|action| *action == word);
@@ -243,18 +218,12 @@ impl Compiler<'_, '_> {
         let restore = self.restore(raw, with);
         let on_unredactable = self.on_unredactable(raw);
         let published = self.published(raw);
-        if raw.detect.is_none() && raw.broken.contains("detect") {
-            return None;
-        }
         let words =
             raw.detect.as_ref().map(|detect| detect.get_ref().words(detect.span())).unwrap_or_default();
         let Some(detect) = raw.detect.as_ref().filter(|_| !words.is_empty()) else {
             let span = raw.detect.as_ref().map_or(header, Spanned::span);
-            self.complaints.error(
-                span,
-                "`redact` needs `detect`",
-                "for example `detect = [\"secrets\", \"pii/email\"]`",
-            );
+            let hint = "for example `detect = [\"secrets\", \"pii/email\"]`";
+            self.complaints.missing((raw, "detect"), span, "`redact` needs `detect`", hint);
             return None;
         };
         let built_in =
@@ -332,10 +301,8 @@ impl Compiler<'_, '_> {
         let words: Vec<&str> =
             SectionKind::ALL.iter().filter(|kind| kind.is_of_words()).map(|kind| kind.name()).collect();
         let Some(kind) = &raw.kind else {
-            if !raw.broken.contains("as") {
-                let hint = format!("say what it is: `as = \"context\"`; one of {}", words.join(", "));
-                self.complaints.error(header, "`classify` needs `as`", hint);
-            }
+            let hint = format!("say what it is: `as = \"context\"`; one of {}", words.join(", "));
+            self.complaints.missing((raw, "as"), header, "`classify` needs `as`", hint);
             return None;
         };
         let read = |word: &str| SectionKind::from_name(word).filter(|kind| kind.is_of_words());
@@ -368,11 +335,10 @@ impl Compiler<'_, '_> {
     }
 
     fn rewrite(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Edit> {
-        let given: Vec<&str> =
-            CHANGES.iter().filter(|(_, is_given)| is_given(raw)).map(|(name, _)| *name).collect();
+        let given: Vec<&str> = CHANGES.into_iter().filter(|name| raw.place(name).is_some()).collect();
         let limits = given.iter().all(|name| matches!(*name, "max_lines" | "max_chars"));
         match given.as_slice() {
-            [] if CHANGES.iter().any(|(name, _)| raw.broken.contains(*name)) => None,
+            [] if CHANGES.iter().any(|name| raw.broken.contains(*name)) => None,
             [] => {
                 let hint = format!("give exactly one of {}", one_of_changes());
                 self.complaints.error(header, "`rewrite` needs to know what to write", hint);
@@ -457,12 +423,10 @@ impl Compiler<'_, '_> {
 
     fn insert(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Insert> {
         let path = self.inserted_path(raw);
-        if raw.broken.contains("text") {
-            return None;
-        }
         let Some(text) = raw.text.as_ref().filter(|text| !text.get_ref().is_empty()) else {
             let span = raw.text.as_ref().map_or(header, Spanned::span);
-            self.complaints.error(span, "`insert` needs `text`", "what the message says: `text = \"…\"`");
+            let hint = "what the message says: `text = \"…\"`";
+            self.complaints.missing((raw, "text"), span, "`insert` needs `text`", hint);
             return None;
         };
         let text = text.get_ref();
@@ -487,10 +451,8 @@ impl Compiler<'_, '_> {
         let sees = self.sees(raw).unwrap_or(Sees::Redacted);
         let on_unredactable = self.on_unredactable(raw).unwrap_or(OnUnredactable::Block);
         let Some(plugin) = &raw.plugin else {
-            if raw.broken.contains("plugin") {
-                return None;
-            }
-            self.complaints.error(header, "`transform` needs `plugin`", "name one of `[plugins.…]`");
+            let hint = "name one of `[plugins.…]`";
+            self.complaints.missing((raw, "plugin"), header, "`transform` needs `plugin`", hint);
             return None;
         };
         Some(Transform {
@@ -521,10 +483,8 @@ impl Compiler<'_, '_> {
     /// `route`: whether there is such an upstream is known to a gate alone.
     fn route(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Arc<str>> {
         let Some(to) = &raw.to else {
-            if !raw.broken.contains("to") {
-                let hint = "name an upstream of the configuration: `to = \"local\"`";
-                self.complaints.error(header, "`route` needs `to`", hint);
-            }
+            let hint = "name an upstream of the configuration: `to = \"local\"`";
+            self.complaints.missing((raw, "to"), header, "`route` needs `to`", hint);
             return None;
         };
         let name = to.get_ref();

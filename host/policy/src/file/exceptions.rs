@@ -205,7 +205,7 @@ impl Compiler<'_, '_> {
         match until.get_ref() {
             toml::Value::String(word) if word == NEVER => Some(None),
             toml::Value::Datetime(when) if when.time.is_none() && when.offset.is_none() => {
-                when.date.map(|date| Some(Day::of_date(date.year, date.month, date.day)))
+                when.date.and_then(Day::of_date).map(Some)
             }
             other => {
                 let word = other.as_str().unwrap_or_default();

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use super::belongs::FIELDS;
-use super::fields::fields_of;
+use super::keys::{Table as _, names};
 use super::raw::{RawDetector, RawException, RawRule};
 use crate::plugin::NoPlugins;
 use crate::{Policy, PolicySource};
@@ -81,9 +80,9 @@ fn both_wrong<'k>(first: &'k str, second: &'k str) -> Vec<[(&'k str, &'static st
 
 #[test]
 fn no_wrong_key_of_a_rule_hides_another() {
-    let keys = fields_of::<RawRule>();
+    let keys = names(RawRule::KEYS);
     let actions = |key: &str| {
-        let of = FIELDS.iter().find(|(field, ..)| *field == key).map(|(_, actions, _)| &actions[..1]);
+        let of = RawRule::KEYS.iter().find(|row| row.name == key).and_then(|row| row.actions.get(..1));
         of.unwrap_or(&["redact", "block"])
     };
     let (mut missing, mut pairs) = (Vec::new(), 0);
@@ -117,8 +116,8 @@ fn no_wrong_key_of_a_rule_hides_another() {
 #[test]
 fn no_wrong_key_of_an_exception_or_a_detector_hides_another() {
     let tables = [
-        ("exception", fields_of::<RawException>(), &["rule", "value", "pattern", "finding"][..]),
-        ("detector", fields_of::<RawDetector>(), &["id", "confidence", "regex", "words", "keys", "checks"]),
+        ("exception", names(RawException::KEYS), &["rule", "value", "pattern", "finding"][..]),
+        ("detector", names(RawDetector::KEYS), &["id", "confidence", "regex", "words", "keys", "checks"]),
     ];
     for (kind, keys, closed) in tables {
         let mut wrong = Vec::new();

@@ -12,11 +12,11 @@ mod belongs;
 pub(crate) mod compile;
 pub(crate) mod detectors;
 pub(crate) mod exceptions;
-pub(crate) mod fields;
 pub(crate) mod flow;
 #[cfg(test)]
 mod hiding_tests;
 mod idle;
+pub(crate) mod keys;
 pub(crate) mod matches;
 mod names;
 pub(crate) mod never;
@@ -38,6 +38,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 
+use self::keys::Table;
 use crate::diagnostic::{Diagnostics, hint_for};
 
 /// Diagnostics of one file.
@@ -58,6 +59,29 @@ impl Complaints<'_> {
         hint: impl Into<String>,
     ) {
         self.diagnostics.warning(self.file, span, message, Some(hint.into()));
+    }
+
+    /// Reports a key that a table lacks; what could not be read has been reported.
+    pub(crate) fn missing<T: Table>(
+        &mut self,
+        (table, key): (&T, &str),
+        header: Range<usize>,
+        message: &str,
+        hint: impl Into<String>,
+    ) {
+        if !table.is_broken(key) {
+            self.error(header, message, hint);
+        }
+    }
+
+    /// A name in kebab-case; reports any other. `like` is one.
+    pub(crate) fn kebab(&mut self, name: &Spanned<String>, like: &str) -> Option<String> {
+        let fits = is_kebab_case(name.get_ref());
+        if !fits {
+            let message = format!("`{}` is not kebab-case", name.get_ref());
+            self.error(name.span(), message, format!("write it like `{like}`"));
+        }
+        fits.then(|| name.get_ref().clone())
     }
 
     /// Records a warning at a range of a string's content.

@@ -12,7 +12,7 @@ use leafgate_detect::{Confidence, DetectorId, Label};
 use toml::Spanned;
 
 use super::raw::{OneOrMany, RawDetector};
-use super::{Complaints, is_kebab_case, matches, names, useless};
+use super::{Complaints, matches, names, useless};
 use crate::bounded::Pattern;
 use crate::diagnostic::{bad_regex, hint_for};
 use crate::own::{OwnDetector, PACK, found_in};
@@ -138,24 +138,16 @@ fn id(
     complaints: &mut Complaints<'_>,
 ) -> Option<(DetectorId, String)> {
     let Some(id) = &raw.id else {
-        if !raw.broken.contains("id") {
-            let hint = "rules name it: with `id = \"ticket\"` they say `detect = [\"own/ticket\"]`";
-            complaints.error(header, "a detector without `id`", hint);
-        }
+        let hint = "rules name it: with `id = \"ticket\"` they say `detect = [\"own/ticket\"]`";
+        complaints.missing((raw, "id"), header, "a detector without `id`", hint);
         return None;
     };
-    let name = format!("{PACK}/{}", id.get_ref());
-    match DetectorId::new(&name) {
-        Ok(detector) if is_kebab_case(id.get_ref()) => Some((detector, name)),
-        _ => {
-            complaints.error(
-                id.span(),
-                format!("`{}` is not kebab-case", id.get_ref()),
-                "write it like `case-number`",
-            );
-            None
-        }
+    let name = format!("{PACK}/{}", complaints.kebab(id, "case-number")?);
+    let detector = DetectorId::new(&name);
+    if let Err(error) = &detector {
+        complaints.error(id.span(), error.to_string(), "write it like `case-number`");
     }
+    Some((detector.ok()?, name))
 }
 
 /// The label of names: surrogates tell people apart by it.

@@ -124,7 +124,7 @@ impl Plugins {
         };
         let sha256 = digest(raw.sha256.as_ref(), complaints);
         let config = config(raw.config.as_ref(), complaints);
-        let limits = limits(raw.limits.as_ref(), complaints);
+        let limits = limits(raw.limits.as_ref().map(Spanned::get_ref), complaints);
         let path = file(named_file, folder, complaints);
         let (name, signers) = (name.get_ref().clone(), self.signers.clone());
         let (sha256, config, limits) = (sha256?, config?, limits?);

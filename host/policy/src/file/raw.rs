@@ -4,21 +4,26 @@
 //! out; the others are still read, so that one load shows as many errors as it can. Only
 //! [`super::compile`] reads these types.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use serde::Deserialize;
 use serde::de::{SeqAccess, Visitor};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::assemble::raw::{
-    RawApprove, RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools,
-};
-use super::fields::fields_of;
-use super::tables::{Tables, nested_mut};
+use super::assemble::raw::RawAssemble;
+use super::compile::{ACTIONS, PROTECTED_FROM};
+use super::keys::Type::{Named, Number, Text, Until, Word, WordOf, Words};
+use super::keys::{Table, names, table};
+use super::tables::Tables;
 use crate::diagnostic::{Diagnostics, hint_for};
+use crate::rule::{
+    Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents,
+    Urgency, With,
+};
 
 /// One file: its top-level words, its rules and the plugins that it declares.
 #[derive(Debug, Default)]
@@ -39,172 +44,169 @@ pub(crate) struct RawFile {
     pub(crate) broken_plugins: Vec<String>,
 }
 
-pub(super) const TOP_LEVEL: &[&str] =
+pub(crate) const TOP_LEVEL: &[&str] =
     &["extends", "mode", "requires", "restore", "plugins", "rule", "exception", "detector", "assemble"];
 
 /// The one key of `plugins` that is no plugin.
 pub(super) const REQUIRE_SIGNED: &str = "require_signed";
 
-/// A row of `restore`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawFlow {
-    pub(crate) from: Option<Spanned<OneOrMany>>,
-    pub(crate) to: Option<Spanned<OneOrMany>>,
+table! {
+    /// A row of `restore`.
+    RawFlow {
+        from: OneOrMany,
+        to: OneOrMany,
+    }
 }
 
-/// `[[rule]]`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawRule {
-    pub(crate) id: Option<Spanned<String>>,
-    #[serde(rename = "match")]
-    pub(crate) matches: Option<Spanned<RawMatch>>,
-    pub(crate) when: Option<Spanned<String>>,
-    pub(crate) action: Option<Spanned<String>>,
-    pub(crate) on: Option<Spanned<String>>,
-    pub(crate) stream: Option<Spanned<String>>,
-    pub(crate) look_behind: Option<Spanned<i64>>,
-    pub(crate) on_odd: Option<Spanned<String>>,
-    pub(crate) mode: Option<Spanned<String>>,
-    pub(crate) reason: Option<Spanned<String>>,
-    pub(crate) severity: Option<Spanned<String>>,
-    pub(crate) tags: Option<Spanned<OneOrMany>>,
-    pub(crate) owner: Option<Spanned<String>>,
-    pub(crate) docs: Option<Spanned<String>>,
-    pub(crate) on_error: Option<Spanned<String>>,
-    pub(crate) detect: Option<Spanned<OneOrMany>>,
-    pub(crate) with: Option<Spanned<String>>,
-    pub(crate) restore: Option<Spanned<String>>,
-    pub(crate) on_unredactable: Option<Spanned<String>>,
-    pub(crate) published: Option<Spanned<String>>,
-    pub(crate) releasable: Option<Spanned<bool>>,
-    pub(crate) to: Option<Spanned<String>>,
-    pub(crate) on_drift: Option<Spanned<String>>,
-    #[serde(rename = "as")]
-    pub(crate) kind: Option<Spanned<String>>,
-    pub(crate) from: Option<Spanned<OneOrMany>>,
-    pub(crate) set: Option<Spanned<String>>,
-    pub(crate) replace: Option<Spanned<RawReplace>>,
-    pub(crate) prepend: Option<Spanned<String>>,
-    pub(crate) append: Option<Spanned<String>>,
-    pub(crate) max_lines: Option<Spanned<i64>>,
-    pub(crate) max_chars: Option<Spanned<i64>>,
-    pub(crate) options: Option<Spanned<BTreeMap<String, Spanned<toml::Value>>>>,
-    pub(crate) model: Option<Spanned<String>>,
-    pub(crate) keep: Option<Spanned<OneOrMany>>,
-    pub(crate) drop: Option<Spanned<OneOrMany>>,
-    pub(crate) text: Option<Spanned<String>>,
-    pub(crate) path: Option<Spanned<String>>,
-    pub(crate) history: Option<Spanned<bool>>,
-    pub(crate) plugin: Option<Spanned<String>>,
-    pub(crate) sees: Option<Spanned<String>>,
-    pub(crate) timeout: Option<Spanned<String>>,
-    pub(crate) on_timeout: Option<Spanned<String>>,
-    pub(crate) subagents: Option<Spanned<String>>,
-    pub(crate) examples: Option<Spanned<OneOrMany>>,
-    pub(crate) counter_examples: Option<Spanned<OneOrMany>>,
-    /// Keys whose values could not be read. That has been reported, so they must not be reported as
-    /// missing too.
-    #[serde(skip)]
-    pub(crate) broken: BTreeSet<String>,
+table! {
+    /// `[[rule]]`.
+    RawRule {
+        id: String,
+        matches as "match": RawMatch,
+        when: String,
+        action: String = Word(ACTIONS),
+        on: String = Word(On::WORDS),
+        stream: String = Word(&["buffer"]),
+        look_behind: i64,
+        on_odd: String = Word(OnOdd::WORDS),
+        mode: String = Word(Mode::WORDS),
+        reason: String,
+        severity: String = Word(Urgency::WORDS),
+        tags: OneOrMany,
+        owner: String,
+        docs: String,
+        on_error: String = Word(OnError::WORDS),
+        detect: OneOrMany => ["redact"],
+        with: String = Word(With::WORDS) => ["redact"],
+        restore: String = Word(Restore::WORDS) => ["redact"],
+        on_unredactable: String = Word(OnUnredactable::WORDS) => ["redact", "transform"],
+        published: String = Word(Published::WORDS) => ["redact"],
+        releasable: bool => ["redact"],
+        to: String => ["pin", "route"],
+        on_drift: String = Word(OnDrift::WORDS) => ["pin"],
+        kind as "as": String = WordOf(|| words_of(SectionKind::ALL.iter().filter(|kind| kind.is_of_words()), |kind| kind.name()))
+            => ["classify"],
+        from: OneOrMany = Words(|| PROTECTED_FROM.to_vec()) => ["protect"],
+        set: String => ["rewrite"],
+        replace: RawReplace => ["rewrite"],
+        prepend: String => ["rewrite"],
+        append: String => ["rewrite"],
+        max_lines: i64 => ["rewrite"],
+        max_chars: i64 => ["rewrite"],
+        options: BTreeMap<String, Spanned<toml::Value>> => ["rewrite"],
+        model: String => ["rewrite"],
+        keep: OneOrMany => ["filter-tools"],
+        drop: OneOrMany => ["filter-tools"],
+        text: String => ["insert"],
+        path: String => ["insert"],
+        history: bool => ["delete"],
+        plugin: String => ["transform"],
+        sees: String = Word(Sees::WORDS) => ["transform"],
+        timeout: String => ["pause"],
+        on_timeout: String = Word(OnTimeout::WORDS) => ["pause"],
+        subagents: String = Word(Subagents::WORDS) => ["pause"],
+        examples: OneOrMany,
+        counter_examples: OneOrMany,
+    }
 }
 
-/// `match = { … }`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawMatch {
-    pub(crate) kind: Option<Spanned<OneOrMany>>,
-    pub(crate) role: Option<Spanned<OneOrMany>>,
-    pub(crate) section: Option<Spanned<OneOrMany>>,
-    pub(crate) tool: Option<Spanned<OneOrMany>>,
-    pub(crate) path: Option<Spanned<OneOrMany>>,
-    pub(crate) model: Option<Spanned<OneOrMany>>,
-    pub(crate) format: Option<Spanned<OneOrMany>>,
-    pub(crate) agent: Option<Spanned<OneOrMany>>,
-    pub(crate) session: Option<Spanned<OneOrMany>>,
-    pub(crate) upstream: Option<Spanned<OneOrMany>>,
-    pub(crate) endpoint: Option<Spanned<OneOrMany>>,
-    pub(crate) project: Option<Spanned<OneOrMany>>,
-    pub(crate) stream: Option<Spanned<bool>>,
-    pub(crate) subagent: Option<Spanned<bool>>,
-    pub(crate) latest: Option<Spanned<bool>>,
-    pub(crate) header: Option<Spanned<RawNamed>>,
-    pub(crate) option: Option<Spanned<RawNamed>>,
+table! {
+    /// `match = { … }`.
+    #[derive(Default)]
+    RawMatch {
+        kind: OneOrMany = Words(|| words_of(LeafKind::ALL, |kind| kind.name())),
+        role: OneOrMany = Words(|| words_of(Role::ALL, |role| role.name())),
+        section: OneOrMany = Words(|| words_of(SectionKind::ALL, |section| section.name())),
+        tool: OneOrMany,
+        path: OneOrMany,
+        model: OneOrMany,
+        format: OneOrMany = Words(|| words_of(Format::ALL, |format| format.name())),
+        agent: OneOrMany,
+        session: OneOrMany,
+        upstream: OneOrMany,
+        endpoint: OneOrMany,
+        project: OneOrMany,
+        stream: bool,
+        subagent: bool,
+        latest: bool,
+        header: RawNamed = Named,
+        option: RawNamed = Named,
+    }
 }
 
 /// `header = { x-team = "…" }`: any names, with a word or words for each.
 pub(crate) type RawNamed = BTreeMap<String, Spanned<OneOrMany>>;
 
-/// `replace = { pattern = "…", with = "…" }`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawReplace {
-    pub(crate) pattern: Spanned<String>,
-    pub(crate) with: Spanned<String>,
+table! {
+    /// `replace = { pattern = "…", with = "…" }`.
+    RawReplace {
+        [needed] pattern: String,
+        [needed] with: String,
+    }
 }
 
-/// `[[exception]]`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawException {
-    pub(crate) rule: Option<Spanned<OneOrMany>>,
-    #[serde(rename = "match")]
-    pub(crate) matches: Option<Spanned<RawMatch>>,
-    pub(crate) value: Option<Spanned<OneOrMany>>,
-    pub(crate) pattern: Option<Spanned<String>>,
-    pub(crate) finding: Option<Spanned<OneOrMany>>,
-    pub(crate) reason: Option<Spanned<String>>,
-    pub(crate) by: Option<Spanned<String>>,
-    pub(crate) until: Option<Spanned<toml::Value>>,
-    /// Keys whose values could not be read.
-    #[serde(skip)]
-    pub(crate) broken: BTreeSet<String>,
+table! {
+    /// `[[exception]]`.
+    RawException {
+        rule: OneOrMany,
+        matches as "match": RawMatch,
+        value: OneOrMany,
+        pattern: String,
+        finding: OneOrMany,
+        reason: String,
+        by: String,
+        until: toml::Value = Until,
+    }
 }
 
-/// `[[detector]]`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawDetector {
-    pub(crate) id: Option<Spanned<String>>,
-    pub(crate) label: Option<Spanned<String>>,
-    pub(crate) confidence: Option<Spanned<String>>,
-    pub(crate) regex: Option<Spanned<String>>,
-    pub(crate) keywords: Option<Spanned<OneOrMany>>,
-    pub(crate) words: Option<Spanned<OneOrMany>>,
-    pub(crate) words_file: Option<Spanned<String>>,
-    pub(crate) names: Option<Spanned<OneOrMany>>,
-    pub(crate) case_sensitive: Option<Spanned<bool>>,
-    pub(crate) keys: Option<Spanned<OneOrMany>>,
-    pub(crate) checks: Option<Spanned<OneOrMany>>,
-    pub(crate) examples: Option<Spanned<OneOrMany>>,
-    pub(crate) counter_examples: Option<Spanned<OneOrMany>>,
-    /// Keys whose values could not be read.
-    #[serde(skip)]
-    pub(crate) broken: BTreeSet<String>,
+table! {
+    /// `[[detector]]`.
+    RawDetector {
+        id: String,
+        label: String,
+        confidence: String = Word(&["low", "medium", "high"]),
+        regex: String,
+        keywords: OneOrMany,
+        words: OneOrMany,
+        words_file: String,
+        names: OneOrMany,
+        case_sensitive: bool,
+        keys: OneOrMany,
+        checks: OneOrMany,
+        examples: OneOrMany,
+        counter_examples: OneOrMany,
+    }
 }
 
-/// `[plugins.<name>]`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawPlugin {
-    pub(crate) file: Option<Spanned<String>>,
-    pub(crate) sha256: Option<Spanned<String>>,
-    pub(crate) config: Option<Spanned<toml::Table>>,
-    pub(crate) limits: Option<RawPluginLimits>,
+table! {
+    /// `[plugins.<name>]`.
+    RawPlugin {
+        [main] file: String,
+        sha256: String,
+        config: toml::Table,
+        limits: RawPluginLimits,
+    }
 }
 
-/// `[plugins.<name>.limits]`. Values of other types are told like any that is no limit.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawPluginLimits {
-    pub(crate) start_deadline: Option<Spanned<toml::Value>>,
-    pub(crate) call_deadline: Option<Spanned<toml::Value>>,
-    pub(crate) request_time: Option<Spanned<toml::Value>>,
-    pub(crate) memory_bytes: Option<Spanned<toml::Value>>,
-    pub(crate) answer_bytes: Option<Spanned<toml::Value>>,
-    pub(crate) findings: Option<Spanned<toml::Value>>,
-    pub(crate) edits: Option<Spanned<toml::Value>>,
+table! {
+    /// `[plugins.<name>.limits]`. Values of other types are told like any that is no limit.
+    RawPluginLimits {
+        start_deadline: toml::Value = Text,
+        call_deadline: toml::Value = Text,
+        request_time: toml::Value = Text,
+        memory_bytes: toml::Value = Number,
+        answer_bytes: toml::Value = Number,
+        findings: toml::Value = Number,
+        edits: toml::Value = Number,
+    }
+}
+
+/// Returns the words of an enumeration.
+fn words_of<'t, T: Copy + 't>(
+    all: impl IntoIterator<Item = &'t T>,
+    name: impl Fn(T) -> &'static str,
+) -> Vec<&'static str> {
+    all.into_iter().map(|&value| name(value)).collect()
 }
 
 /// A string, or a list of strings of which any may match.
@@ -258,231 +260,73 @@ impl<'de> Deserialize<'de> for OneOrMany {
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
     let text = diagnostics.file(file).text.clone();
-    let mut tables = Tables { file, diagnostics };
-    let Some(table) = tables.parse(&text) else { return RawFile::default() };
-    let mut reader = Reader { tables, out: RawFile::default() };
-    for (key, value) in table {
-        reader.top_level(key, value);
+    let mut tables = Tables { file, diagnostics, elsewhere: belongs_elsewhere };
+    let mut out = RawFile::default();
+    for (key, value) in tables.parse(&text).unwrap_or_default() {
+        match key.get_ref().as_ref() {
+            "extends" => out.extends = tables.take(value),
+            "mode" => out.mode = tables.take(value),
+            "requires" => out.requires = tables.take(value),
+            "restore" => out.restore = flows(value, &mut tables),
+            "rule" => out.rules = tables.list(value, "rule", "rule"),
+            "exception" => out.exceptions = tables.list(value, "exception", "exception"),
+            "detector" => out.detectors = tables.list(value, "detector", "detector"),
+            "assemble" => out.assemblies = tables.list(value, "assemble", "profile"),
+            "plugins" => plugins(value, &mut tables, &mut out),
+            other => {
+                let message = format!("unknown key `{other}`");
+                tables.error(key.span(), message, hint_for(other, TOP_LEVEL));
+            }
+        }
     }
-    let mut out = reader.out;
     // The parser's map is sorted by name; plugins load and digest in the order in which they were
     // written.
     out.plugins.sort_by_key(|(name, _)| name.span().start);
     out
 }
 
-struct Reader<'d> {
-    tables: Tables<'d>,
-    out: RawFile,
+fn flows(value: Spanned<DeValue<'_>>, tables: &mut Tables<'_>) -> Option<Vec<Spanned<RawFlow>>> {
+    let span = value.span();
+    let DeValue::Array(items) = value.into_inner() else {
+        let hint = "`restore = [{ from = \"Read(.env*)\", to = [\"Edit(.env*)\"] }]`; `restore = \"off\"` belongs \
+                    into a `[[rule]]`";
+        tables.error(span, "`restore` must be a list", hint);
+        return None;
+    };
+    // What is left of a broken row would be told as a row without the broken key.
+    let rows = items.into_iter().filter_map(|item| tables.table::<RawFlow>(item));
+    Some(rows.filter(|row| row.get_ref().broken.is_empty()).collect())
 }
 
-impl Reader<'_> {
-    fn top_level(&mut self, key: Spanned<std::borrow::Cow<'_, str>>, value: Spanned<DeValue<'_>>) {
-        match key.get_ref().as_ref() {
-            "extends" => self.out.extends = self.tables.take(value),
-            "mode" => self.out.mode = self.tables.take(value),
-            "requires" => self.out.requires = self.tables.take(value),
-            "restore" => self.restore(value),
-            "rule" => self.rules(value),
-            "exception" => self.exceptions(value),
-            "detector" => self.detectors(value),
-            "assemble" => self.assemblies(value),
-            "plugins" => self.plugins(value),
-            other => {
-                let message = format!("unknown key `{other}`");
-                self.tables.error(key.span(), message, hint_for(other, TOP_LEVEL));
-            }
+fn plugins(value: Spanned<DeValue<'_>>, tables: &mut Tables<'_>, out: &mut RawFile) {
+    let span = value.span();
+    let DeValue::Table(items) = value.into_inner() else {
+        return tables.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
+    };
+    for (name, item) in items {
+        // No plugin has this name: names are kebab-case.
+        if name.get_ref() == REQUIRE_SIGNED {
+            out.require_signed = tables.take(item);
+            continue;
         }
-    }
-
-    fn restore(&mut self, value: Spanned<DeValue<'_>>) {
-        let span = value.span();
-        let DeValue::Array(items) = value.into_inner() else {
-            let hint = "`restore = [{ from = \"Read(.env*)\", to = [\"Edit(.env*)\"] }]`; `restore = \"off\"` belongs \
-                        into a `[[rule]]`";
-            return self.tables.error(span, "`restore` must be a list", hint);
-        };
-        let rows = self.out.restore.get_or_insert_default();
-        for mut item in items {
-            let mut broken = self.tables.drop_unknown(&mut item, fields_of::<RawFlow>(), belongs_elsewhere);
-            broken.extend(self.tables.drop_broken::<RawFlow>(&mut item));
-            // What is left of a broken row would be told as a row without the broken key.
-            if broken.is_empty() {
-                rows.extend(self.tables.take::<Spanned<RawFlow>>(item));
-            }
-        }
-    }
-
-    fn rules(&mut self, value: Spanned<DeValue<'_>>) {
-        let span = value.span();
-        let DeValue::Array(items) = value.into_inner() else {
-            return self.tables.error(
-                span,
-                "`rule` must be a list of tables",
-                "write `[[rule]]` above each rule",
-            );
-        };
-        for mut item in items {
-            let mut broken = self.tables.drop_unknown(&mut item, fields_of::<RawRule>(), belongs_elsewhere);
-            if let Some(table) = nested_mut(&mut item, "match") {
-                self.tables.drop_unknown(table, fields_of::<RawMatch>(), belongs_elsewhere);
-                self.tables.drop_broken::<RawMatch>(table);
-            }
-            broken.extend(self.drop_misspelt(
-                &mut item,
-                "replace",
-                fields_of::<RawReplace>(),
-                &["pattern", "with"],
-            ));
-            broken.extend(self.tables.drop_broken::<RawRule>(&mut item));
-            if let Some(rule) = self.tables.take::<Spanned<RawRule>>(item) {
-                let span = rule.span();
-                self.out.rules.push(Spanned::new(span, RawRule { broken, ..rule.into_inner() }));
-            }
-        }
-    }
-
-    /// Reports the unknown keys of a table inside a table. Where one was meant that must be there, what is
-    /// left says nothing, and the table is taken out whole; its name is returned.
-    fn drop_misspelt(
-        &mut self,
-        item: &mut Spanned<DeValue<'_>>,
-        name: &str,
-        known: &[&str],
-        required: &[&str],
-    ) -> Option<String> {
-        let inner = nested_mut(item, name)?;
-        let misspelt = self.tables.drop_unknown(inner, known, belongs_elsewhere);
-        if !required.iter().any(|key| misspelt.contains(*key)) {
-            return None;
-        }
-        let DeValue::Table(table) = item.get_mut() else { return None };
-        table.remove(name);
-        Some(name.to_owned())
-    }
-
-    fn exceptions(&mut self, value: Spanned<DeValue<'_>>) {
-        let span = value.span();
-        let DeValue::Array(items) = value.into_inner() else {
-            let hint = "write `[[exception]]` above each exception";
-            return self.tables.error(span, "`exception` must be a list of tables", hint);
-        };
-        for mut item in items {
-            let misspelt =
-                self.tables.drop_unknown(&mut item, fields_of::<RawException>(), belongs_elsewhere);
-            let before = self.tables.diagnostics.errors();
-            if let Some(table) = nested_mut(&mut item, "match") {
-                self.tables.drop_unknown(table, fields_of::<RawMatch>(), belongs_elsewhere);
-                self.tables.drop_broken::<RawMatch>(table);
-            }
-            let is_place_broken = self.tables.diagnostics.errors() > before;
-            let mut broken = self.tables.drop_broken::<RawException>(&mut item);
-            broken.extend(misspelt);
-            broken.extend(is_place_broken.then(|| "match".to_owned()));
-            if let Some(exception) = self.tables.take::<Spanned<RawException>>(item) {
-                let span = exception.span();
-                let exception = RawException { broken, ..exception.into_inner() };
-                self.out.exceptions.push(Spanned::new(span, exception));
-            }
-        }
-    }
-
-    fn detectors(&mut self, value: Spanned<DeValue<'_>>) {
-        let span = value.span();
-        let DeValue::Array(items) = value.into_inner() else {
-            let hint = "write `[[detector]]` above each detector";
-            return self.tables.error(span, "`detector` must be a list of tables", hint);
-        };
-        for mut item in items {
-            let mut broken =
-                self.tables.drop_unknown(&mut item, fields_of::<RawDetector>(), belongs_elsewhere);
-            broken.extend(self.tables.drop_broken::<RawDetector>(&mut item));
-            if let Some(detector) = self.tables.take::<Spanned<RawDetector>>(item) {
-                let span = detector.span();
-                let detector = RawDetector { broken, ..detector.into_inner() };
-                self.out.detectors.push(Spanned::new(span, detector));
-            }
-        }
-    }
-
-    fn assemblies(&mut self, value: Spanned<DeValue<'_>>) {
-        let span = value.span();
-        let DeValue::Array(items) = value.into_inner() else {
-            let hint = "write `[[assemble]]` above each profile";
-            return self.tables.error(span, "`assemble` must be a list of tables", hint);
-        };
-        let nested = [
-            ("match", fields_of::<RawMatch>()),
-            ("map", fields_of::<RawMap>()),
-            ("tools", fields_of::<RawTools>()),
-            ("downgrade", fields_of::<RawDowngrade>()),
-        ];
-        for mut item in items {
-            let mut broken =
-                self.tables.drop_unknown(&mut item, fields_of::<RawAssemble>(), belongs_elsewhere);
-            broken.extend(self.drop_misspelt(&mut item, "prompt", fields_of::<RawPrompt>(), &["type"]));
-            for (name, known) in nested {
-                if let Some(table) = nested_mut(&mut item, name) {
-                    self.tables.drop_unknown(table, known, belongs_elsewhere);
-                }
-            }
-            if let Some(approve) =
-                nested_mut(&mut item, "tools").and_then(|tools| nested_mut(tools, "approve"))
-            {
-                self.tables.drop_unknown(approve, fields_of::<RawApprove>(), belongs_elsewhere);
-            }
-            if let Some(DeValue::Array(plugins)) = nested_mut(&mut item, "plugins").map(Spanned::get_mut) {
-                for plugin in plugins.iter_mut() {
-                    self.tables.drop_unknown(plugin, fields_of::<RawRequestPlugin>(), belongs_elsewhere);
-                }
-            }
-            broken.extend(self.tables.drop_broken::<RawAssemble>(&mut item));
-            if let Some(assembly) = self.tables.take::<Spanned<RawAssemble>>(item) {
-                let span = assembly.span();
-                let assembly = RawAssemble { broken, ..assembly.into_inner() };
-                self.out.assemblies.push(Spanned::new(span, assembly));
-            }
-        }
-    }
-
-    fn plugins(&mut self, value: Spanned<DeValue<'_>>) {
-        let span = value.span();
-        let DeValue::Table(tables) = value.into_inner() else {
-            return self.tables.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
-        };
-        for (name, mut table) in tables {
-            // No plugin has this name: names are kebab-case.
-            if name.get_ref() == REQUIRE_SIGNED {
-                self.out.require_signed = self.tables.take(table);
-                continue;
-            }
-            let misspelt = self.tables.drop_unknown(&mut table, fields_of::<RawPlugin>(), belongs_elsewhere);
-            if let Some(limits) = nested_mut(&mut table, "limits") {
-                self.tables.drop_unknown(limits, fields_of::<RawPluginLimits>(), belongs_elsewhere);
-            }
-            let broken = self.tables.drop_broken::<RawPlugin>(&mut table);
-            let is_whole = broken.is_empty() && !misspelt.contains("file");
-            let name = Spanned::new(name.span(), name.into_inner().into_owned());
-            match self.tables.take(table).filter(|_| is_whole) {
-                Some(plugin) => self.out.plugins.push((name, plugin)),
-                None => self.out.broken_plugins.push(name.into_inner()),
-            }
+        let name = Spanned::new(name.span(), name.into_inner().into_owned());
+        match tables.table::<RawPlugin>(item).filter(|plugin| plugin.get_ref().broken.is_empty()) {
+            Some(plugin) => out.plugins.push((name, plugin.into_inner())),
+            None => out.broken_plugins.push(name.into_inner()),
         }
     }
 }
 
 /// Returns a hint for a key that belongs into a table of another kind.
 fn belongs_elsewhere(key: &str) -> Option<String> {
-    if fields_of::<RawMatch>().contains(&key) {
-        return Some(format!("`{key}` belongs into `match`: `match = {{ {key} = \"…\" }}`"));
-    }
-    if fields_of::<RawReplace>().contains(&key) {
-        return Some(format!(
-            "`{key}` belongs into `replace`: `replace = {{ pattern = \"…\", with = \"…\" }}`"
-        ));
-    }
-    if fields_of::<RawPlugin>().contains(&key) {
-        return Some(format!("`{key}` belongs into a table `[plugins.<name>]`"));
-    }
-    fields_of::<RawRule>().contains(&key).then(|| format!("`{key}` belongs into a `[[rule]]`"))
+    let of = |keys| names(keys).contains(&key);
+    Some(match () {
+        () if of(RawMatch::KEYS) => format!("`{key}` belongs into `match`: `match = {{ {key} = \"…\" }}`"),
+        () if of(RawReplace::KEYS) => {
+            format!("`{key}` belongs into `replace`: `replace = {{ pattern = \"…\", with = \"…\" }}`")
+        }
+        () if of(RawPlugin::KEYS) => format!("`{key}` belongs into a table `[plugins.<name>]`"),
+        () if of(RawRule::KEYS) => format!("`{key}` belongs into a `[[rule]]`"),
+        () => return None,
+    })
 }

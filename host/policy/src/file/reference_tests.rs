@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::assemble::raw::{
     RawApprove, RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools,
 };
-use super::fields::fields_of;
+use super::keys::{Table as _, names as keys};
 use super::raw::{
     RawDetector, RawException, RawMatch, RawPlugin, RawPluginLimits, RawReplace, RawRule, TOP_LEVEL,
 };
@@ -22,22 +22,22 @@ const RULES: &str = include_str!("../../../../docs/rules.md");
 #[test]
 fn every_key_stands_in_the_reference() {
     let tables = [
-        TOP_LEVEL,
-        fields_of::<RawRule>(),
-        fields_of::<RawMatch>(),
-        fields_of::<RawReplace>(),
-        fields_of::<RawException>(),
-        fields_of::<RawDetector>(),
-        fields_of::<RawPlugin>(),
-        fields_of::<RawPluginLimits>(),
+        TOP_LEVEL.to_vec(),
+        keys(RawRule::KEYS),
+        keys(RawMatch::KEYS),
+        keys(RawReplace::KEYS),
+        keys(RawException::KEYS),
+        keys(RawDetector::KEYS),
+        keys(RawPlugin::KEYS),
+        keys(RawPluginLimits::KEYS),
         reference_keys(),
-        fields_of::<RawAssemble>(),
-        fields_of::<RawPrompt>(),
-        fields_of::<RawMap>(),
-        fields_of::<RawRequestPlugin>(),
-        fields_of::<RawTools>(),
-        fields_of::<RawApprove>(),
-        fields_of::<RawDowngrade>(),
+        keys(RawAssemble::KEYS),
+        keys(RawPrompt::KEYS),
+        keys(RawMap::KEYS),
+        keys(RawRequestPlugin::KEYS),
+        keys(RawTools::KEYS),
+        keys(RawApprove::KEYS),
+        keys(RawDowngrade::KEYS),
     ];
     for key in tables.concat() {
         let said = [format!("`{key}`"), format!("{{ {key} = "), format!(", {key} = ")];

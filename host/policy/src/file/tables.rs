@@ -11,12 +11,16 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
+use super::keys::{Key, Table, Type, names};
+use super::raw::RawMatch;
 use crate::diagnostic::{Diagnostics, did_you_mean, hint_for};
 
 /// One file, and where what is wrong with it goes.
 pub(crate) struct Tables<'d> {
     pub(crate) file: usize,
     pub(crate) diagnostics: &'d mut Diagnostics,
+    /// Returns a hint for a key that belongs into a table of another kind.
+    pub(crate) elsewhere: fn(&str) -> Option<String>,
 }
 
 impl Tables<'_> {
@@ -35,28 +39,86 @@ impl Tables<'_> {
         errors.is_empty().then(|| table.into_inner())
     }
 
-    /// Reports every key that nothing here knows, and removes it so that the rest can be read. Returns
-    /// the keys that were meant and are not there: nobody needs to be told that they are missing.
-    pub(crate) fn drop_unknown(
+    /// Reads a list of tables, each under `[[name]]`.
+    pub(crate) fn list<T: Table>(
         &mut self,
-        value: &mut Spanned<DeValue<'_>>,
-        known: &[&str],
-        elsewhere: fn(&str) -> Option<String>,
-    ) -> BTreeSet<String> {
+        value: Spanned<DeValue<'_>>,
+        name: &str,
+        what: &str,
+    ) -> Vec<Spanned<T>> {
+        self.items(value, name, what).into_iter().filter_map(|item| self.table(item)).collect()
+    }
+
+    /// Returns the tables of such a list, unread.
+    pub(crate) fn items<'i>(&mut self, value: Spanned<DeValue<'i>>, name: &str, what: &str) -> DeArray<'i> {
+        let span = value.span();
+        let DeValue::Array(items) = value.into_inner() else {
+            let hint = format!("write `[[{name}]]` above each {what}");
+            self.error(span, format!("`{name}` must be a list of tables"), hint);
+            return DeArray::new();
+        };
+        items
+    }
+
+    /// Reads a table; `None` where nothing of it can be read, which is reported.
+    pub(crate) fn table<T: Table>(&mut self, mut item: Spanned<DeValue<'_>>) -> Option<Spanned<T>> {
+        let before = self.diagnostics.errors();
+        let mut broken = BTreeSet::new();
+        // A place is read key by key: what is left of it still says where.
+        if let Some(place) = nested_mut(&mut item, "match") {
+            self.drop_unknown(place, RawMatch::KEYS);
+            self.drop_broken::<RawMatch>(place);
+            broken.extend((self.diagnostics.errors() > before).then(|| "match".to_owned()));
+        }
+        broken.extend(self.drop_unknown(&mut item, T::KEYS));
+        broken.extend(self.drop_broken::<T>(&mut item));
+        let mut read = self.take::<Spanned<T>>(item)?;
+        *read.get_mut().broken_mut() = broken;
+        Some(read)
+    }
+
+    /// Reports every key that nothing here knows, here and in the tables inside, and removes it so that
+    /// the rest can be read. A table inside that says nothing any more is taken out whole. Returns the
+    /// keys that were meant and are not there: nobody needs to be told that they are missing.
+    fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[Key]) -> BTreeSet<String> {
         let mut misspelt = BTreeSet::new();
         let DeValue::Table(table) = value.get_mut() else { return misspelt };
+        let names = names(known);
         let unknown: Vec<_> =
-            table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())).cloned().collect();
+            table.keys().filter(|key| !names.contains(&key.get_ref().as_ref())).cloned().collect();
         for key in unknown {
             let name = key.get_ref();
-            let meant = did_you_mean(name, known.iter().copied());
+            let meant = did_you_mean(name, names.iter().copied());
             let hint = meant
                 .map(|meant| format!("did you mean `{meant}`?"))
-                .or_else(|| elsewhere(name))
-                .unwrap_or_else(|| hint_for(name, known));
+                .or_else(|| (self.elsewhere)(name))
+                .unwrap_or_else(|| hint_for(name, &names));
             self.error(key.span(), format!("unknown key `{name}`"), hint);
             table.remove(&key);
             misspelt.extend(meant.filter(|meant| !table.contains_key(*meant)).map(str::to_owned));
+        }
+        for key in known {
+            let mut says = |inner: &mut Spanned<DeValue<'_>>, known: &[Key]| {
+                let missing = self.drop_unknown(inner, known);
+                !known.iter().any(|key| key.is_needed && missing.contains(key.name))
+            };
+            let Some(inner) = table.iter_mut().find(|(name, _)| name.get_ref() == key.name) else { continue };
+            let is_whole = match (&key.takes, inner.1.get_mut()) {
+                (Type::Of(known), DeValue::Table(_)) => {
+                    says(inner.1, known) || {
+                        table.remove(key.name);
+                        false
+                    }
+                }
+                (Type::ListOf(known), DeValue::Array(items)) => {
+                    let written = items.len();
+                    let sound = std::mem::replace(items, DeArray::new()).into_iter();
+                    *items = sound.filter_map(|mut item| says(&mut item, known).then_some(item)).collect();
+                    items.len() == written
+                }
+                _ => true,
+            };
+            misspelt.extend((!is_whole).then(|| key.name.to_owned()));
         }
         misspelt
     }
@@ -64,10 +126,7 @@ impl Tables<'_> {
     /// Reports every key whose value is of a wrong type, and removes it, so that one mistake hides
     /// no other; of a list, its wrong items alone. Each value is read as if it stood alone: all fields
     /// of `T` are optional. Returns the keys that were reported.
-    pub(crate) fn drop_broken<T: DeserializeOwned>(
-        &mut self,
-        value: &mut Spanned<DeValue<'_>>,
-    ) -> BTreeSet<String> {
+    fn drop_broken<T: DeserializeOwned>(&mut self, value: &mut Spanned<DeValue<'_>>) -> BTreeSet<String> {
         let mut broken = BTreeSet::new();
         let span = value.span();
         let DeValue::Table(table) = value.get_mut() else { return broken };
@@ -200,7 +259,7 @@ fn mends(message: &str) -> &'static str {
 }
 
 /// The value under a key of a table.
-pub(crate) fn nested_mut<'t, 'i>(
+fn nested_mut<'t, 'i>(
     item: &'t mut Spanned<DeValue<'i>>,
     name: &str,
 ) -> Option<&'t mut Spanned<DeValue<'i>>> {

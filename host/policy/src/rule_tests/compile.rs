@@ -16,6 +16,7 @@ use super::{Bytes, Change, Does, Expected, Fate, Matter, RuleTest, Said};
 use crate::Policy;
 use crate::agents::AGENTS;
 use crate::diagnostic::hint_for;
+use crate::file::keys::Table;
 use crate::file::raw::OneOrMany;
 use crate::file::{Complaints, options};
 
@@ -68,26 +69,17 @@ impl Compiler<'_, '_> {
 
     fn test_name(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<(String, Range<usize>)> {
         let Some(name) = raw.name.as_ref().filter(|name| !name.get_ref().trim().is_empty()) else {
-            if !raw.broken.contains("name") {
-                let hint = "say what it shows: `name = \"an address is replaced\"`";
-                self.complaints.error(header.clone(), "a test without `name`", hint);
-            }
+            let hint = "say what it shows: `name = \"an address is replaced\"`";
+            self.complaints.missing((raw, "name"), header.clone(), "a test without `name`", hint);
             return None;
         };
         Some((name.get_ref().clone(), name.span()))
     }
 
     fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<Matter> {
-        let given = [
-            raw.text.as_ref().map(Spanned::span),
-            raw.request.as_ref().map(Spanned::span),
-            raw.file.as_ref().map(Spanned::span),
-            raw.answer.as_ref().map(Spanned::span),
-            raw.answer_file.as_ref().map(Spanned::span),
-        ];
-        let spans: Vec<Range<usize>> = given.into_iter().flatten().collect();
+        let keys = ["text", "request", "file", "answer", "answer_file"];
+        let spans: Vec<Range<usize>> = keys.iter().filter_map(|key| raw.place(key)).collect();
         let [span] = spans.as_slice() else {
-            let keys = ["text", "request", "file", "answer", "answer_file"];
             if keys.iter().all(|key| !raw.broken.contains(*key)) {
                 let hint = "give one of `text` (what the user says), `request` (the body) and `file`, or for rules \
                             about answers `answer` or `answer_file`";
@@ -275,7 +267,7 @@ impl Compiler<'_, '_> {
     fn edits(&mut self, raw: &[Spanned<RawEdit>]) -> Vec<Change> {
         let mut edits = Vec::new();
         for edit in raw {
-            let RawEdit { at, by, text, inserted, deleted } = edit.get_ref();
+            let RawEdit { at, by, text, inserted, deleted, .. } = edit.get_ref();
             let does = match (text, inserted, deleted.as_ref().map(|deleted| *deleted.get_ref())) {
                 (Some(text), None, None) => Does::Text(text.get_ref().clone()),
                 (None, Some(text), None) => Does::Inserted(text.get_ref().clone()),

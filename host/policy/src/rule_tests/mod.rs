@@ -280,10 +280,9 @@ impl RuleTest {
 
 /// The keys of a test and of its edits, for the test of the reference.
 #[cfg(test)]
-pub(crate) fn reference_keys() -> &'static [&'static str] {
-    use crate::file::fields::fields_of;
-    let keys = [fields_of::<raw::RawTest>(), fields_of::<raw::RawEdit>()];
-    Box::leak(keys.concat().into_boxed_slice())
+pub(crate) fn reference_keys() -> Vec<&'static str> {
+    use crate::file::keys::{Table, names};
+    [names(raw::RawTest::KEYS), names(raw::RawEdit::KEYS)].concat()
 }
 
 /// Returns the rules of a policy that some ids name.

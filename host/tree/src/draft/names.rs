@@ -174,7 +174,7 @@ impl Draft {
             return label;
         }
         let text = document
-            .first_text(section.node, document.format().spec().content_key())
+            .first_text(section.node, document.format().spec().content_key)
             .map(|text| self.text(text));
         match text.as_ref().and_then(|text| classify::context_path(text.expose())) {
             Some(path) => format!("{label} · {path}"),

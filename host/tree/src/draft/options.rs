@@ -86,7 +86,7 @@ impl Document {
     /// The list of tools; leaving it out takes along what means nothing without tools.
     #[must_use]
     pub fn tool_list(&self) -> Option<SectionId> {
-        let keys = self.format().spec().tool_options();
+        let keys = self.format().spec().tool_options;
         let list = keys.first()?;
         let is_list = |at: &usize| {
             let section = &self.sections()[*at];
@@ -99,7 +99,7 @@ impl Document {
 
     /// The members of the body that mean nothing without tools, the tools themselves included.
     pub(crate) fn tool_options(&self) -> Vec<NodeId> {
-        let keys = self.format().spec().tool_options();
+        let keys = self.format().spec().tool_options;
         let members = self.children(self.request());
         members.filter(|&member| keys.iter().any(|key| self.has_key(member, key))).collect()
     }
@@ -110,7 +110,7 @@ impl Document {
 
     /// The object that is the request: the body, or the member that holds all of it.
     fn request(&self) -> NodeId {
-        self.format().spec().wrapper(self).unwrap_or(self.root())
+        (self.format().spec().wrapper)(self).unwrap_or(self.root())
     }
 }
 
@@ -127,7 +127,7 @@ impl Draft {
         value: &Value,
         author: &Author,
     ) -> Result<Option<Version>, EditError> {
-        let wrapper = self.document.format().spec().wrapper(&self.document);
+        let wrapper = (self.document.format().spec().wrapper)(&self.document);
         let key = match wrapper.map(|wrapper| self.document.key_of(wrapper)) {
             Some(wrapper) => format!("{wrapper}.{key}"),
             None => key.to_owned(),

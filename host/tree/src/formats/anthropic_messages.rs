@@ -11,11 +11,10 @@ use super::{
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
-use crate::project::{Access, BODY, MESSAGE, Projector, Table, content_kind, option_section, table};
+use crate::project::{
+    Access, BODY, MESSAGE, Projector, Table, content_kind, message_kind, option_section, table,
+};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
-
-/// The format that this file describes.
-pub(super) struct AnthropicMessages;
 
 /// Members that the Messages API has and chat completions do not.
 const OWN: &[&str] =
@@ -39,91 +38,43 @@ const CHAT: &[&str] = &[
 /// Types of blocks that only the Messages API has.
 const BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"];
 
-static RULES: Rules = Rules {
-    roles: &["user", "assistant", "system"],
-    part_kind: Some(content_kind),
-    empty_text: false,
-    user_first: true,
-    calls_need_tools: true,
-    assistant_last: "the last message must not have the role `assistant`",
+/// The format that this file describes.
+pub(super) static FORMAT: Spec = Spec {
+    name: "anthropic-messages",
+    aliases: &["messages"],
+    likeness: |body| match shape::array(body, body.root(), "messages") {
+        Some(messages) if shape::speaks_in_numbers(body, messages) => Likeness::None,
+        Some(messages) if is_certain(body, body.root(), messages) => Likeness::Certain,
+        Some(_) => Likeness::Plausible,
+        None => Likeness::None,
+    },
+    reads: |root| root == Kind::Object,
+    project,
+    model: model_member,
+    streams: stream_member,
+    content_key: "content",
+    prompt_keys: &[],
+    rules: Rules {
+        roles: &["user", "assistant", "system"],
+        part_kind: Some(content_kind),
+        empty_text: false,
+        user_first: true,
+        calls_need_tools: true,
+        assistant_last: "the last message must not have the role `assistant`",
+    },
+    pairing: |body, section| id_member(body, section, &["tool_use_id", "id"]),
+    continues_stored: |_| false,
+    chosen_tools: |body| at_pointers(body, &["/tool_choice/name"]),
+    // A server of tools offers them by itself.
+    tool_options: &["tools", "tool_choice", "mcp_servers"],
+    wrapper: |_| None,
+    message: |role| match role {
+        Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
+        Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
+        Role::System => Err(SYSTEM_BESIDE),
+        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+    },
 };
-
-impl Spec for AnthropicMessages {
-    fn name(&self) -> &'static str {
-        "anthropic-messages"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["messages"]
-    }
-
-    fn likeness(&self, body: &Index) -> Likeness {
-        match shape::array(body, body.root(), "messages") {
-            Some(messages) if shape::speaks_in_numbers(body, messages) => Likeness::None,
-            Some(messages) if is_certain(body, body.root(), messages) => Likeness::Certain,
-            Some(_) => Likeness::Plausible,
-            None => Likeness::None,
-        }
-    }
-
-    fn reads(&self, root: Kind) -> bool {
-        root == Kind::Object
-    }
-
-    fn project(&self, projector: &mut Projector<'_>) {
-        project(projector);
-    }
-
-    fn model(&self, body: &Index) -> Option<NodeId> {
-        model_member(body)
-    }
-
-    fn streams(&self, body: &Index) -> bool {
-        stream_member(body)
-    }
-
-    fn content_key(&self) -> &'static str {
-        "content"
-    }
-
-    fn prompt_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn rules(&self) -> &'static Rules {
-        &RULES
-    }
-
-    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
-        id_member(body, section, &["tool_use_id", "id"])
-    }
-
-    fn continues_stored(&self, _: &Index) -> bool {
-        false
-    }
-
-    fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
-        at_pointers(body, &["/tool_choice/name"])
-    }
-
-    fn tool_options(&self) -> &'static [&'static str] {
-        // A server of tools offers them by itself.
-        &["tools", "tool_choice", "mcp_servers"]
-    }
-
-    fn wrapper(&self, _: &Index) -> Option<NodeId> {
-        None
-    }
-
-    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
-        match role {
-            Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-            Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
-            Role::System => Err(SYSTEM_BESIDE),
-            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-        }
-    }
-}
 
 fn is_certain(body: &Index, root: NodeId, messages: NodeId) -> bool {
     let tools = body.member(root, "tools");
@@ -243,12 +194,7 @@ fn message_section(
     message: Option<MessageIndex>,
 ) -> SectionId {
     projector.section(Section {
-        kind: match role {
-            Role::System => SectionKind::System,
-            Role::User => SectionKind::User,
-            Role::Assistant => SectionKind::Assistant,
-            Role::Tool | Role::Other => SectionKind::Other,
-        },
+        kind: message_kind(role),
         node_type: NodeType::Message,
         role,
         message,

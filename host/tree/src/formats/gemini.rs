@@ -14,32 +14,15 @@ use super::{Likeness, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, Spelling};
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
-use crate::project::{Access, Projector, Table, option_section, table};
+use crate::project::{Access, Projector, Table, message_kind, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
-pub(super) struct Gemini;
-
-static RULES: Rules = Rules {
-    roles: &["user", "model", "function"],
-    part_kind: None,
-    empty_text: false,
-    user_first: true,
-    calls_need_tools: false,
-    assistant_last: "the last turn must be the user's or a function's",
-};
-
-impl Spec for Gemini {
-    fn name(&self) -> &'static str {
-        "gemini"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["google"]
-    }
-
-    /// Turns that have parts, or a whole request to be counted.
-    fn likeness(&self, body: &Index) -> Likeness {
+pub(super) static FORMAT: Spec = Spec {
+    name: "gemini",
+    aliases: &["google"],
+    // Turns that have parts, or a whole request to be counted.
+    likeness: |body| {
         let has_turns = |object| {
             let contents = body.member(object, "contents");
             contents.is_some_and(|contents| {
@@ -52,57 +35,42 @@ impl Spec for Gemini {
             true => Likeness::Plausible,
             false => Likeness::None,
         }
-    }
-
-    fn reads(&self, root: Kind) -> bool {
-        root == Kind::Object
-    }
-
-    fn project(&self, projector: &mut Projector<'_>) {
+    },
+    reads: |root| root == Kind::Object,
+    project: |projector| {
         let root = projector.body.root();
         projector.mark(root, LeafKind::RequestOption, Access::Open);
         request(projector, root, None, &mut Turns::default());
         projector.classify_maps();
-    }
-
-    /// Most requests name the model in their path alone.
-    fn model(&self, body: &Index) -> Option<NodeId> {
+    },
+    // Most requests name the model in their path alone.
+    model: |body| {
         let requests = [Some(body.root()), wrapped(body)];
         let model = requests.into_iter().flatten().find_map(|request| body.member(request, "model"));
         model.filter(|&model| body.scalar(model).is_some())
-    }
-
-    /// The path says it, never the body.
-    fn streams(&self, _: &Index) -> bool {
-        false
-    }
-
-    fn content_key(&self) -> &'static str {
-        "parts"
-    }
-
-    fn prompt_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn rules(&self) -> &'static Rules {
-        &RULES
-    }
-
-    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
+    },
+    // The path says it, never the body.
+    streams: |_| false,
+    content_key: "parts",
+    prompt_keys: &[],
+    rules: Rules {
+        roles: &["user", "model", "function"],
+        part_kind: None,
+        empty_text: false,
+        user_first: true,
+        calls_need_tools: false,
+        assistant_last: "the last turn must be the user's or a function's",
+    },
+    pairing: |body, section| {
         let said = body
             .children(section.node)
             .find(|&member| matches!(holds(&body.key_of(member)), Some(Holds::Call | Holds::Result)))?;
         let text =
             |key| body.member(said, key).filter(|&member| body.scalar(member) == Some(ValueType::Text));
         text("id").or_else(|| text("name"))
-    }
-
-    fn continues_stored(&self, _: &Index) -> bool {
-        false
-    }
-
-    fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
+    },
+    continues_stored: |_| false,
+    chosen_tools: |body| {
         let requests = [Some(body.root()), wrapped(body)].into_iter().flatten();
         let allowed = requests.filter_map(|request| {
             let config = either(body, request, ["toolConfig", "tool_config"])?;
@@ -110,25 +78,16 @@ impl Spec for Gemini {
             either(body, calling, ["allowedFunctionNames", "allowed_function_names"])
         });
         allowed.flat_map(|names| body.children(names)).filter(|&name| body.scalar(name).is_some()).collect()
-    }
-
-    fn tool_options(&self) -> &'static [&'static str] {
-        &["tools", "toolConfig", "tool_config"]
-    }
-
-    fn wrapper(&self, body: &Index) -> Option<NodeId> {
-        wrapped(body)
-    }
-
-    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
-        match role {
-            Role::User => Ok(Spelling::new(r#"{"role":"user","parts":[{"text":""#, r#""}]}"#)),
-            Role::Assistant => Ok(Spelling::new(r#"{"role":"model","parts":[{"text":""#, r#""}]}"#)),
-            Role::System => Err(SYSTEM_BESIDE),
-            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-        }
-    }
-}
+    },
+    tool_options: &["tools", "toolConfig", "tool_config"],
+    wrapper: wrapped,
+    message: |role| match role {
+        Role::User => Ok(Spelling::new(r#"{"role":"user","parts":[{"text":""#, r#""}]}"#)),
+        Role::Assistant => Ok(Spelling::new(r#"{"role":"model","parts":[{"text":""#, r#""}]}"#)),
+        Role::System => Err(SYSTEM_BESIDE),
+        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+    },
+};
 
 /// What `countTokens` and Code Assist hold a whole request under.
 const WRAPPED: [&str; 3] = ["generateContentRequest", "generate_content_request", "request"];
@@ -284,13 +243,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut Turns) {
         Some(_) => Role::Other,
     };
     let id = projector.section(Section {
-        kind: match role {
-            Role::System => SectionKind::System,
-            Role::User => SectionKind::User,
-            Role::Assistant => SectionKind::Assistant,
-            Role::Tool => SectionKind::ToolResult,
-            Role::Other => SectionKind::Other,
-        },
+        kind: message_kind(role),
         node_type: NodeType::Message,
         role,
         message: Some(MessageIndex::from_index(turns.count)),

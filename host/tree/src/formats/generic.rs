@@ -3,90 +3,37 @@
 //! Request bodies of other model APIs pass here too, so what all of them call an id, a role, a type or a signature keeps its
 //! protection. What a tool was called with, and documents inside strings, are data: there no key means anything.
 
-use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, Spelling, model_member, stream_member};
-use crate::index::Index;
-use crate::kinds::{LeafKind, Role, SectionKind};
+use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, stream_member};
+use crate::kinds::{LeafKind, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};
-use crate::section::Section;
 
 /// The format that this file describes.
-pub(super) struct Generic;
-
-static RULES: Rules = Rules {
-    roles: &[],
-    part_kind: None,
-    empty_text: true,
-    user_first: false,
-    calls_need_tools: false,
-    assistant_last: ANSWERS_ITSELF,
+pub(super) static FORMAT: Spec = Spec {
+    name: "generic",
+    aliases: &["json"],
+    likeness: |_| Likeness::Fallback,
+    reads: |_| true,
+    project,
+    model: model_member,
+    streams: stream_member,
+    content_key: "content",
+    prompt_keys: &["prompt", "suffix", "input", "inputs", "query"],
+    rules: Rules {
+        roles: &[],
+        part_kind: None,
+        empty_text: true,
+        user_first: false,
+        calls_need_tools: false,
+        assistant_last: ANSWERS_ITSELF,
+    },
+    pairing: |_, _| None,
+    continues_stored: |_| false,
+    chosen_tools: |_| Vec::new(),
+    tool_options: &["tools", "tool_choice"],
+    wrapper: |_| None,
+    message: |_| Err(NO_MESSAGES),
 };
-
-impl Spec for Generic {
-    fn name(&self) -> &'static str {
-        "generic"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["json"]
-    }
-
-    fn likeness(&self, _: &Index) -> Likeness {
-        Likeness::Fallback
-    }
-
-    fn reads(&self, _: Kind) -> bool {
-        true
-    }
-
-    fn project(&self, projector: &mut Projector<'_>) {
-        project(projector);
-    }
-
-    fn model(&self, body: &Index) -> Option<NodeId> {
-        model_member(body)
-    }
-
-    fn streams(&self, body: &Index) -> bool {
-        stream_member(body)
-    }
-
-    fn content_key(&self) -> &'static str {
-        "content"
-    }
-
-    fn prompt_keys(&self) -> &'static [&'static str] {
-        &["prompt", "suffix", "input", "inputs", "query"]
-    }
-
-    fn rules(&self) -> &'static Rules {
-        &RULES
-    }
-
-    fn pairing(&self, _: &Index, _: &Section) -> Option<NodeId> {
-        None
-    }
-
-    fn continues_stored(&self, _: &Index) -> bool {
-        false
-    }
-
-    fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
-        Vec::new()
-    }
-
-    fn tool_options(&self) -> &'static [&'static str] {
-        &["tools", "tool_choice"]
-    }
-
-    fn wrapper(&self, _: &Index) -> Option<NodeId> {
-        None
-    }
-
-    fn message(&self, _: Role) -> Result<Spelling, &'static str> {
-        Err(NO_MESSAGES)
-    }
-}
 
 /// Any object of a body that no other projection maps.
 static OBJECT: Table = table! {

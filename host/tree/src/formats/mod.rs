@@ -1,7 +1,7 @@
-//! The wire formats: one file each, all behind one trait.
+//! The wire formats: one file each, each a row of the same facts.
 //!
 //! A format says which parts of a body are sections, what each leaf is and who may change it, how a body is told from others, what its
-//! API demands of an edited request, and how a message is put in. Whatever the rest of the crate needs to know of a format is a method
+//! API demands of an edited request, and how a message is put in. Whatever the rest of the crate needs to know of a format is a field
 //! of [`Spec`], without a default, so that the compiler asks a new format for every answer. No other file names one.
 //!
 //! Two formats may read one body alike, as a chat of plain texts: then they need not be told apart.
@@ -37,8 +37,8 @@ macro_rules! formats {
             pub const ALL: &'static [Format] = &[$(Format::$variant,)+];
 
             /// What the format's file says.
-            pub(crate) fn spec(self) -> &'static dyn Spec {
-                match self { $(Format::$variant => &$module::$variant,)+ }
+            pub(crate) fn spec(self) -> &'static Spec {
+                match self { $(Format::$variant => &$module::FORMAT,)+ }
             }
         }
     };
@@ -61,55 +61,40 @@ formats! {
     Generic = generic,
 }
 
-/// What one format knows. Every method is asked of every format: there are no defaults.
-pub(crate) trait Spec: Sync {
-    /// Returns the word for the format in rule files, CEL and the plugin contract.
-    fn name(&self) -> &'static str;
-
-    /// Returns other words that people use for it.
-    fn aliases(&self) -> &'static [&'static str];
-
-    /// Tells how much a body looks like one of this format.
-    fn likeness(&self, body: &Index) -> Likeness;
-
-    /// Returns true if and only if bodies of the format have an outermost value of this kind. All others are named as generic JSON.
-    fn reads(&self, root: Kind) -> bool;
-
+/// What one format knows.
+pub(crate) struct Spec {
+    /// The word for the format in rule files, CEL and the plugin contract.
+    pub(crate) name: &'static str,
+    /// Other words that people use for it.
+    pub(crate) aliases: &'static [&'static str],
+    /// How much a body looks like one of this format.
+    pub(crate) likeness: fn(&Index) -> Likeness,
+    /// Whether bodies of the format have an outermost value of this kind. All others are named as generic JSON.
+    pub(crate) reads: fn(Kind) -> bool,
     /// Names the sections of a body, and says what each leaf is and who may change it.
-    fn project(&self, projector: &mut Projector<'_>);
-
+    pub(crate) project: fn(&mut Projector<'_>),
     /// Finds the name of the model asked for.
-    fn model(&self, body: &Index) -> Option<NodeId>;
-
-    /// Returns true if and only if the body asks for a stream of events.
-    fn streams(&self, body: &Index) -> bool;
-
-    /// Returns the key of what a message says.
-    fn content_key(&self) -> &'static str;
-
-    /// Returns the keys of the body under which the user speaks where there are no messages.
-    fn prompt_keys(&self) -> &'static [&'static str];
-
-    /// Returns what the API demands of an edited request.
-    fn rules(&self) -> &'static Rules;
-
+    pub(crate) model: fn(&Index) -> Option<NodeId>,
+    /// Whether the body asks for a stream of events.
+    pub(crate) streams: fn(&Index) -> bool,
+    /// The key of what a message says.
+    pub(crate) content_key: &'static str,
+    /// The keys of the body under which the user speaks where there are no messages.
+    pub(crate) prompt_keys: &'static [&'static str],
+    /// What the API demands of an edited request.
+    pub(crate) rules: Rules,
     /// Finds the leaf by which a call and its result know each other.
-    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId>;
-
-    /// Returns true if and only if the request goes on from an answer that the server keeps, whose calls wait for their results.
-    fn continues_stored(&self, body: &Index) -> bool;
-
+    pub(crate) pairing: fn(&Index, &Section) -> Option<NodeId>,
+    /// Whether the request goes on from an answer that the server keeps, whose calls wait for their results.
+    pub(crate) continues_stored: fn(&Index) -> bool,
     /// Finds the leaves that name a tool which the model must call.
-    fn chosen_tools(&self, body: &Index) -> Vec<NodeId>;
-
-    /// Returns the keys of the body that mean nothing without tools: first that of the list of tools. Empty where nothing is sent.
-    fn tool_options(&self) -> &'static [&'static str];
-
-    /// Returns the member that holds the whole request; `None` where that is the body itself.
-    fn wrapper(&self, body: &Index) -> Option<NodeId>;
-
-    /// Returns how a message of text is spelled that is put in, or why none can be.
-    fn message(&self, role: Role) -> Result<Spelling, &'static str>;
+    pub(crate) chosen_tools: fn(&Index) -> Vec<NodeId>,
+    /// The keys of the body that mean nothing without tools: first that of the list of tools. Empty where nothing is sent.
+    pub(crate) tool_options: &'static [&'static str],
+    /// Finds the member that holds the whole request; `None` where that is the body itself.
+    pub(crate) wrapper: fn(&Index) -> Option<NodeId>,
+    /// Says how a message of text is spelled that is put in, or why none can be.
+    pub(crate) message: fn(Role) -> Result<Spelling, &'static str>,
 }
 
 /// How much a body looks like one of a format.
@@ -167,13 +152,13 @@ impl Format {
     /// The word for it in rule files, CEL and the plugin contract.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.spec().name()
+        self.spec().name
     }
 
     /// Other words for it, which [`Format::from_name`] takes as well.
     #[must_use]
     pub fn aliases(self) -> &'static [&'static str] {
-        self.spec().aliases()
+        self.spec().aliases
     }
 
     /// The format that a word means.
@@ -185,7 +170,7 @@ impl Format {
 
     /// The format whose shape a body has; of several the first.
     pub(crate) fn of_shape(body: &Index) -> Format {
-        let all = Format::ALL.iter().copied().map(|format| (format.spec().likeness(body), format));
+        let all = Format::ALL.iter().copied().map(|format| ((format.spec().likeness)(body), format));
         all.reduce(|best, next| if next.0 > best.0 { next } else { best })
             .map_or(Format::Generic, |(_, format)| format)
     }
@@ -193,9 +178,9 @@ impl Format {
     /// What the format says about every value of a body.
     pub(crate) fn projection(self, body: &Index) -> Projection {
         let spec =
-            if self.spec().reads(body.kind(body.root())) { self.spec() } else { Format::Generic.spec() };
-        let mut projector = Projector::new(body, spec.content_key());
-        spec.project(&mut projector);
+            if (self.spec().reads)(body.kind(body.root())) { self.spec() } else { Format::Generic.spec() };
+        let mut projector = Projector::new(body, spec.content_key);
+        (spec.project)(&mut projector);
         projector.finish()
     }
 }
@@ -262,7 +247,7 @@ mod tests {
         for (format, role) in
             Format::ALL.iter().flat_map(|format| Role::ALL.iter().map(move |role| (format, role)))
         {
-            match format.spec().message(*role) {
+            match (format.spec().message)(*role) {
                 Ok(spelling) => {
                     let message = format!("{}x{}", spelling.before, spelling.after);
                     assert!(

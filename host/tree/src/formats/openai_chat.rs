@@ -5,101 +5,50 @@ use super::{
     ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
     shape, stream_member,
 };
-use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{Kind, NodeId};
 use crate::project::{
-    Access, BODY, MESSAGE, PART, Projector, TOOL_CALL, Table, content_kind, option_section, table,
+    Access, BODY, MESSAGE, PART, Projector, TOOL_CALL, Table, content_kind, message_kind, option_section,
+    table,
 };
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
-pub(super) struct OpenaiChat;
-
-static RULES: Rules = Rules {
-    roles: &["system", "developer", "user", "assistant", "tool", "function"],
-    part_kind: Some(content_kind),
-    empty_text: true,
-    user_first: false,
-    calls_need_tools: false,
-    assistant_last: ANSWERS_ITSELF,
+pub(super) static FORMAT: Spec = Spec {
+    name: "openai-chat",
+    aliases: &["chat-completions"],
+    // A list of messages. What other APIs with such a list alone offer makes a body certainly theirs.
+    likeness: |body| match shape::array(body, body.root(), "messages") {
+        Some(_) => Likeness::Plausible,
+        None => Likeness::None,
+    },
+    reads: |root| root == Kind::Object,
+    project,
+    model: model_member,
+    streams: stream_member,
+    content_key: "content",
+    prompt_keys: &[],
+    rules: Rules {
+        roles: &["system", "developer", "user", "assistant", "tool", "function"],
+        part_kind: Some(content_kind),
+        empty_text: true,
+        user_first: false,
+        calls_need_tools: false,
+        assistant_last: ANSWERS_ITSELF,
+    },
+    pairing: |body, section| id_member(body, section, &["tool_call_id", "id"]),
+    continues_stored: |_| false,
+    chosen_tools: |body| at_pointers(body, &["/tool_choice/function/name", "/tool_choice/custom/name"]),
+    // The two last ones are what tools were called before.
+    tool_options: &["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
+    wrapper: |_| None,
+    message: |role| match role {
+        Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
+        Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
+        Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
+        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+    },
 };
-
-impl Spec for OpenaiChat {
-    fn name(&self) -> &'static str {
-        "openai-chat"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["chat-completions"]
-    }
-
-    /// A list of messages. What other APIs with such a list alone offer makes a body certainly theirs.
-    fn likeness(&self, body: &Index) -> Likeness {
-        match shape::array(body, body.root(), "messages") {
-            Some(_) => Likeness::Plausible,
-            None => Likeness::None,
-        }
-    }
-
-    fn reads(&self, root: Kind) -> bool {
-        root == Kind::Object
-    }
-
-    fn project(&self, projector: &mut Projector<'_>) {
-        project(projector);
-    }
-
-    fn model(&self, body: &Index) -> Option<NodeId> {
-        model_member(body)
-    }
-
-    fn streams(&self, body: &Index) -> bool {
-        stream_member(body)
-    }
-
-    fn content_key(&self) -> &'static str {
-        "content"
-    }
-
-    fn prompt_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn rules(&self) -> &'static Rules {
-        &RULES
-    }
-
-    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
-        id_member(body, section, &["tool_call_id", "id"])
-    }
-
-    fn continues_stored(&self, _: &Index) -> bool {
-        false
-    }
-
-    fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
-        at_pointers(body, &["/tool_choice/function/name", "/tool_choice/custom/name"])
-    }
-
-    fn tool_options(&self) -> &'static [&'static str] {
-        // The two last ones are what tools were called before.
-        &["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"]
-    }
-
-    fn wrapper(&self, _: &Index) -> Option<NodeId> {
-        None
-    }
-
-    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
-        match role {
-            Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
-            Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-            Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
-            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-        }
-    }
-}
 
 /// `image_url`, `input_audio`, `file` of a content part.
 static MEDIA: Table = table! {
@@ -171,16 +120,6 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     let name = projector.text_member(node, "name");
     projector.classify_user(id, name.as_deref());
     id
-}
-
-fn message_kind(role: Role) -> SectionKind {
-    match role {
-        Role::System => SectionKind::System,
-        Role::User => SectionKind::User,
-        Role::Assistant => SectionKind::Assistant,
-        Role::Tool => SectionKind::ToolResult,
-        Role::Other => SectionKind::Other,
-    }
 }
 
 /// A message's content: a string, or an array of parts.

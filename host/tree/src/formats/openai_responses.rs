@@ -17,9 +17,6 @@ use crate::node::{Kind, NodeId};
 use crate::project::{Access, BODY, Projector, TOOL_DEFINITION, Table, content_kind, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
-/// The format that this file describes.
-pub(super) struct OpenaiResponses;
-
 /// Members beside a textual `input` that make it a Responses request, whatever the model is called.
 const OWN: &[&str] = &[
     "instructions",
@@ -36,15 +33,6 @@ const OWN: &[&str] = &[
     "temperature",
 ];
 
-static RULES: Rules = Rules {
-    roles: &["system", "developer", "user", "assistant"],
-    part_kind: Some(content_kind),
-    empty_text: true,
-    user_first: false,
-    calls_need_tools: false,
-    assistant_last: ANSWERS_ITSELF,
-};
-
 /// Bytes of the name of a model that are looked at.
 const MODEL_BYTES: usize = 200;
 
@@ -55,16 +43,11 @@ fn is_of_embeddings(body: &Index) -> bool {
         || model.is_some_and(|model| ["embed", "moderation"].iter().any(|word| model.contains(word)))
 }
 
-impl Spec for OpenaiResponses {
-    fn name(&self) -> &'static str {
-        "openai-responses"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["responses"]
-    }
-
-    fn likeness(&self, body: &Index) -> Likeness {
+/// The format that this file describes.
+pub(super) static FORMAT: Spec = Spec {
+    name: "openai-responses",
+    aliases: &["responses"],
+    likeness: |body| {
         let root = body.root();
         let input = body.member(root, "input").filter(|_| body.kind(root) == Kind::Object);
         let Some(input) = input else { return Likeness::None };
@@ -75,65 +58,33 @@ impl Spec for OpenaiResponses {
             true => Likeness::Plausible,
             false => Likeness::None,
         }
-    }
-
-    fn reads(&self, root: Kind) -> bool {
-        root == Kind::Object
-    }
-
-    fn project(&self, projector: &mut Projector<'_>) {
-        project(projector);
-    }
-
-    fn model(&self, body: &Index) -> Option<NodeId> {
-        model_member(body)
-    }
-
-    fn streams(&self, body: &Index) -> bool {
-        stream_member(body)
-    }
-
-    fn content_key(&self) -> &'static str {
-        "content"
-    }
-
-    fn prompt_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn rules(&self) -> &'static Rules {
-        &RULES
-    }
-
-    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
-        id_member(body, section, &["call_id", "id"])
-    }
-
-    fn continues_stored(&self, body: &Index) -> bool {
-        body.member(body.root(), "previous_response_id").is_some()
-    }
-
-    fn chosen_tools(&self, body: &Index) -> Vec<NodeId> {
-        at_pointers(body, &["/tool_choice/name"])
-    }
-
-    fn tool_options(&self) -> &'static [&'static str] {
-        &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"]
-    }
-
-    fn wrapper(&self, _: &Index) -> Option<NodeId> {
-        None
-    }
-
-    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
-        match role {
-            Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
-            Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-            Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
-            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-        }
-    }
-}
+    },
+    reads: |root| root == Kind::Object,
+    project,
+    model: model_member,
+    streams: stream_member,
+    content_key: "content",
+    prompt_keys: &[],
+    rules: Rules {
+        roles: &["system", "developer", "user", "assistant"],
+        part_kind: Some(content_kind),
+        empty_text: true,
+        user_first: false,
+        calls_need_tools: false,
+        assistant_last: ANSWERS_ITSELF,
+    },
+    pairing: |body, section| id_member(body, section, &["call_id", "id"]),
+    continues_stored: |body| body.member(body.root(), "previous_response_id").is_some(),
+    chosen_tools: |body| at_pointers(body, &["/tool_choice/name"]),
+    tool_options: &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"],
+    wrapper: |_| None,
+    message: |role| match role {
+        Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
+        Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
+        Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
+        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
+    },
+};
 
 /// An element of the Responses API's `input`.
 static ITEM: Table = table! {

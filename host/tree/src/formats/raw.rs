@@ -6,35 +6,17 @@ use super::{
     ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, id_member, model_member, shape,
     stream_member,
 };
-use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
-use crate::project::{Access, Projector, Table, option_section, table};
+use crate::project::{Access, Projector, Table, message_kind, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
-pub(super) struct Raw;
-
-static RULES: Rules = Rules {
-    roles: &["0", "1", "2", "3"],
-    part_kind: Some(content_kind),
-    empty_text: true,
-    user_first: false,
-    calls_need_tools: false,
-    assistant_last: ANSWERS_ITSELF,
-};
-
-impl Spec for Raw {
-    fn name(&self) -> &'static str {
-        "raw"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["prompt-tsx"]
-    }
-
-    /// Roles, or for content alone types, are numbers.
-    fn likeness(&self, body: &Index) -> Likeness {
+pub(super) static FORMAT: Spec = Spec {
+    name: "raw",
+    aliases: &["prompt-tsx"],
+    // Roles, or for content alone types, are numbers.
+    likeness: |body| {
         let root = body.root();
         let messages = match body.kind(root) {
             Kind::Array => Some(root),
@@ -44,57 +26,27 @@ impl Spec for Raw {
             true => Likeness::Certain,
             false => Likeness::None,
         }
-    }
-
-    fn reads(&self, root: Kind) -> bool {
-        matches!(root, Kind::Object | Kind::Array)
-    }
-
-    fn project(&self, projector: &mut Projector<'_>) {
-        project(projector);
-    }
-
-    fn model(&self, body: &Index) -> Option<NodeId> {
-        model_member(body)
-    }
-
-    fn streams(&self, body: &Index) -> bool {
-        stream_member(body)
-    }
-
-    fn content_key(&self) -> &'static str {
-        "content"
-    }
-
-    fn prompt_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn rules(&self) -> &'static Rules {
-        &RULES
-    }
-
-    fn pairing(&self, body: &Index, section: &Section) -> Option<NodeId> {
-        id_member(body, section, &["toolCallId", "id"])
-    }
-
-    fn continues_stored(&self, _: &Index) -> bool {
-        false
-    }
-
-    fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
-        Vec::new()
-    }
-
-    fn tool_options(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn wrapper(&self, _: &Index) -> Option<NodeId> {
-        None
-    }
-
-    fn message(&self, role: Role) -> Result<Spelling, &'static str> {
+    },
+    reads: |root| matches!(root, Kind::Object | Kind::Array),
+    project,
+    model: model_member,
+    streams: stream_member,
+    content_key: "content",
+    prompt_keys: &[],
+    rules: Rules {
+        roles: &["0", "1", "2", "3"],
+        part_kind: Some(content_kind),
+        empty_text: true,
+        user_first: false,
+        calls_need_tools: false,
+        assistant_last: ANSWERS_ITSELF,
+    },
+    pairing: |body, section| id_member(body, section, &["toolCallId", "id"]),
+    continues_stored: |_| false,
+    chosen_tools: |_| Vec::new(),
+    tool_options: &[],
+    wrapper: |_| None,
+    message: |role| {
         const AFTER: &str = r#""}]}"#;
         match role {
             Role::System => Ok(Spelling::new(r#"{"role":0,"content":[{"type":1,"text":""#, AFTER)),
@@ -102,8 +54,8 @@ impl Spec for Raw {
             Role::Assistant => Ok(Spelling::new(r#"{"role":2,"content":[{"type":1,"text":""#, AFTER)),
             Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
         }
-    }
-}
+    },
+};
 
 /// An element of `Raw.ChatMessage[]`.
 static MESSAGE: Table = table! {
@@ -164,7 +116,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     let call_id = projector.string_member(node, "toolCallId");
     let tool = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
     let id = projector.section(Section {
-        kind: kind(role),
+        kind: message_kind(role),
         node_type: NodeType::Message,
         role,
         message: Some(MessageIndex::from_index(index)),
@@ -191,16 +143,6 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
         _ => {}
     });
     id
-}
-
-fn kind(role: Role) -> SectionKind {
-    match role {
-        Role::System => SectionKind::System,
-        Role::User => SectionKind::User,
-        Role::Assistant => SectionKind::Assistant,
-        Role::Tool => SectionKind::ToolResult,
-        Role::Other => SectionKind::Other,
-    }
 }
 
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {

@@ -3,95 +3,41 @@
 //! Nothing of it is sent, so nothing is paired and nothing deleted; every text is a leaf, in each of the places where an export
 //! repeats it. Markdown parts have no `kind` there.
 
-use super::{
-    ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, Spelling, model_member, shape, stream_member,
-};
-use crate::index::Index;
+use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, shape, stream_member};
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{Kind, NodeId};
 use crate::project::{Access, Projector, Table, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
-pub(super) struct VscodeChat;
-
-static RULES: Rules = Rules {
-    roles: &[],
-    part_kind: None,
-    empty_text: true,
-    user_first: false,
-    calls_need_tools: false,
-    assistant_last: ANSWERS_ITSELF,
+pub(super) static FORMAT: Spec = Spec {
+    name: "vscode-chat",
+    aliases: &["vscode"],
+    likeness: |body| match shape::array(body, body.root(), "requests") {
+        Some(_) => Likeness::Plausible,
+        None => Likeness::None,
+    },
+    reads: |root| root == Kind::Object,
+    project,
+    model: model_member,
+    streams: stream_member,
+    content_key: "content",
+    prompt_keys: &[],
+    rules: Rules {
+        roles: &[],
+        part_kind: None,
+        empty_text: true,
+        user_first: false,
+        calls_need_tools: false,
+        assistant_last: ANSWERS_ITSELF,
+    },
+    pairing: |_, _| None,
+    continues_stored: |_| false,
+    chosen_tools: |_| Vec::new(),
+    tool_options: &[],
+    wrapper: |_| None,
+    message: |_| Err(NO_MESSAGES),
 };
-
-impl Spec for VscodeChat {
-    fn name(&self) -> &'static str {
-        "vscode-chat"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["vscode"]
-    }
-
-    fn likeness(&self, body: &Index) -> Likeness {
-        match shape::array(body, body.root(), "requests") {
-            Some(_) => Likeness::Plausible,
-            None => Likeness::None,
-        }
-    }
-
-    fn reads(&self, root: Kind) -> bool {
-        root == Kind::Object
-    }
-
-    fn project(&self, projector: &mut Projector<'_>) {
-        project(projector);
-    }
-
-    fn model(&self, body: &Index) -> Option<NodeId> {
-        model_member(body)
-    }
-
-    fn streams(&self, body: &Index) -> bool {
-        stream_member(body)
-    }
-
-    fn content_key(&self) -> &'static str {
-        "content"
-    }
-
-    fn prompt_keys(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn rules(&self) -> &'static Rules {
-        &RULES
-    }
-
-    fn pairing(&self, _: &Index, _: &Section) -> Option<NodeId> {
-        None
-    }
-
-    fn continues_stored(&self, _: &Index) -> bool {
-        false
-    }
-
-    fn chosen_tools(&self, _: &Index) -> Vec<NodeId> {
-        Vec::new()
-    }
-
-    fn tool_options(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn wrapper(&self, _: &Index) -> Option<NodeId> {
-        None
-    }
-
-    fn message(&self, _: Role) -> Result<Spelling, &'static str> {
-        Err(NO_MESSAGES)
-    }
-}
 
 /// Any object of a VS Code chat export.
 static OBJECT: Table = table! {

@@ -6,41 +6,16 @@ mod echo;
 use leafgate_tree::Format;
 
 use super::{Endpoint, Wants, openai};
-use crate::dialect::Dialect;
-use crate::echo::{Echo, Echoed};
+use crate::echo::Echoed;
 
-pub(crate) struct Completions;
-
-impl Endpoint for Completions {
-    fn name(&self) -> &'static str {
-        "completions"
-    }
-
-    fn serves(&self, path: &str, _: Option<&str>) -> bool {
-        openai::endpoint(path) == Some("completions")
-    }
-
-    fn format(&self) -> Option<Format> {
-        Some(Format::Generic)
-    }
-
-    fn with_model(&self, path: &str, model: &str) -> Option<String> {
-        openai::with_model(path, model)
-    }
-
-    fn deployment(&self, path: &str) -> Option<String> {
-        openai::model(path)
-    }
-
-    fn wants(&self, _: &str) -> Wants {
-        Wants::Text
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &openai::Openai
-    }
-
-    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
+pub(super) static COMPLETIONS: Endpoint = Endpoint {
+    serves: |_, path, _| openai::endpoint(path) == Some("completions"),
+    format: Some(Format::Generic),
+    with_model: openai::with_model,
+    deployment: openai::model,
+    wants: |_| Wants::Text,
+    echo: |echo| {
         Some(if echo.streams { Echoed::Events(echo::events(echo)) } else { Echoed::Json(echo::whole(echo)) })
-    }
-}
+    },
+    ..Endpoint::other("completions", &openai::OPENAI)
+};

@@ -1,53 +1,24 @@
 //! Google's errors ([google.rpc.Status](https://cloud.google.com/apis/design/errors)), of whole
 //! answers and in streams alike, whether it serves Gemini or Code Assist.
 
-use http::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
+use http::StatusCode;
+use serde_json::json;
 
 use super::{is_googles, is_internal, resource};
-use crate::apis::{Endpoint, Other};
+use crate::apis::Endpoint;
 use crate::dialect::Dialect;
-use crate::refusal::Refusal;
 use crate::sse;
 
 /// What Google's clients send with every request.
 const HEADERS: [&str; 2] = ["x-goog-api-key", "x-goog-api-client"];
 
-pub(in crate::apis) struct Google {
-    /// What serves a path of no endpoint.
-    other: &'static Other,
-    /// Whether answers are those of Code Assist.
-    wraps: bool,
-}
-
-pub(in crate::apis) static GEMINI: Google = Google { other: &OTHER, wraps: false };
-static OTHER: Other = Other { name: "google", dialect: &GEMINI };
-
-pub(in crate::apis) static CODE_ASSIST: Google = Google { other: &OF_CODE_ASSIST, wraps: true };
-static OF_CODE_ASSIST: Other = Other { name: "code-assist-other", dialect: &CODE_ASSIST };
-
-impl Dialect for Google {
-    fn is_rooted(&self, path: &str) -> bool {
-        if self.wraps { is_internal(path) } else { resource(path).is_some() }
-    }
-
-    fn has_path(&self, path: &str) -> bool {
-        if self.wraps { is_internal(path) } else { is_googles(path) }
-    }
-
-    fn has_headers(&self, headers: &HeaderMap) -> bool {
-        !self.wraps && HEADERS.iter().any(|name| headers.contains_key(*name))
-    }
-
-    fn other(&self) -> &'static dyn Endpoint {
-        self.other
-    }
-
-    fn provider(&self) -> &'static str {
-        "gcp.gemini"
-    }
-
-    fn error(&self, refusal: &Refusal) -> Value {
+pub(in crate::apis) static GEMINI: Dialect = Dialect {
+    is_rooted: |path| resource(path).is_some(),
+    has_path: is_googles,
+    has_headers: |headers| HEADERS.iter().any(|name| headers.contains_key(*name)),
+    other: &OTHER,
+    provider: "gcp.gemini",
+    error: |refusal| {
         json!({ "error": {
             "code": refusal.status().as_u16(),
             "message": refusal.message(),
@@ -58,20 +29,24 @@ impl Dialect for Google {
                 "domain": "leafgate",
             }],
         }})
-    }
+    },
+    end_stream: |error, _, stream| sse::event(stream, None, &json!({ "error": error["error"] })),
+    // An answer of no candidates: Google's clients take a comment for a piece of JSON.
+    keepalive: b"data: {\"candidates\": []}\n\n",
+};
 
-    fn end_stream(&self, error: &Value, _again: bool, stream: &mut String) {
-        sse::event(stream, None, &json!({ "error": error["error"] }));
-    }
+static OTHER: Endpoint = Endpoint::other("google", &GEMINI);
 
-    /// An answer of no candidates: Google's clients take a comment for a piece of JSON.
-    fn keepalive(&self) -> &'static [u8] {
-        match self.wraps {
-            true => b"data: {\"response\": {\"candidates\": []}}\n\n",
-            false => b"data: {\"candidates\": []}\n\n",
-        }
-    }
-}
+pub(in crate::apis) static CODE_ASSIST: Dialect = Dialect {
+    is_rooted: is_internal,
+    has_path: is_internal,
+    has_headers: |_| false,
+    other: &OF_CODE_ASSIST,
+    keepalive: b"data: {\"response\": {\"candidates\": []}}\n\n",
+    ..GEMINI
+};
+
+static OF_CODE_ASSIST: Endpoint = Endpoint::other("code-assist-other", &CODE_ASSIST);
 
 /// The [code](https://cloud.google.com/apis/design/errors#handling_errors) that goes with a status.
 fn status_word(status: StatusCode) -> &'static str {

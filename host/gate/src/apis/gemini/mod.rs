@@ -10,13 +10,13 @@
 //! `response`; a count is answered as elsewhere. Its other methods are about the user and not about
 //! a conversation.
 
-mod echo;
 mod error;
 
-use leafgate_answer::Api as AnswerApi;
+use leafgate_answer::Api;
 use leafgate_assemble::Counted;
 use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Format};
+use serde_json::json;
 
 use super::{Conversation, Endpoint, Wants, openai, segment};
 use crate::dialect::Dialect;
@@ -52,52 +52,136 @@ const METHODS: [&str; 9] = [
 /// others.
 const WIDE: [&str; 2] = ["cachedContent", "cached_content"];
 
-/// A method of a model, as far as the gate knows what its bodies say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gemini {
-    method: Method,
-    /// Whether bodies and answers are those of Code Assist.
-    wraps: bool,
+/// What the built-in upstream calls its answers.
+const ECHO: &str = "echo";
+
+/// The methods of a model, as far as the gate knows what their bodies say: `generateContent`,
+/// `streamGenerateContent` with `alt=sse` and without, and `countTokens`; and the same of Code Assist.
+pub(super) static ENDPOINTS: [Endpoint; 8] = [
+    row("gemini", &WHOLE, &GEMINI, |echo| Some(by_path(echo).spoken(Api::Gemini, ECHO))),
+    Endpoint {
+        streams_by_path: Some(true),
+        ..row("gemini-stream", &EVENTS, &GEMINI, |echo| Some(events(&by_path(echo), Api::Gemini)))
+    },
+    Endpoint {
+        streams_by_path: Some(true),
+        ..row("gemini-array", &WHOLE, &GEMINI, |echo| Some(array(&by_path(echo), Api::Gemini)))
+    },
+    Endpoint {
+        conversation: None,
+        // Vertex AI counts a request as it is answered. The Gemini API refuses a prompt beside the turns,
+        // but in a member that holds all of the request.
+        wants: |path| match path.contains("/projects/") {
+            true => Wants::Count(Counted::Flat),
+            false => Wants::Count(Counted::Wrapped { model: model(path).unwrap_or_default() }),
+        },
+        ..row("gemini-count", &WHOLE, &GEMINI, |echo| Some(count(echo)))
+    },
+    row("code-assist", &WRAPPED, &CODE_ASSIST, |echo| Some(by_body(echo).spoken(Api::CodeAssist, ECHO))),
+    Endpoint {
+        streams_by_path: Some(true),
+        ..row("code-assist-stream", &WRAPPED_EVENTS, &CODE_ASSIST, |echo| {
+            Some(events(&by_body(echo), Api::CodeAssist))
+        })
+    },
+    Endpoint {
+        streams_by_path: Some(true),
+        ..row("code-assist-array", &WRAPPED, &CODE_ASSIST, |echo| {
+            Some(array(&by_body(echo), Api::CodeAssist))
+        })
+    },
+    Endpoint {
+        conversation: None,
+        wants: |_| Wants::Count(Counted::Flat),
+        ..row("code-assist-count", &WRAPPED, &CODE_ASSIST, |echo| Some(count(echo)))
+    },
+];
+
+const fn row(
+    name: &'static str,
+    conversation: &'static Conversation,
+    dialect: &'static Dialect,
+    echo: fn(&Echo<'_>) -> Option<Echoed>,
+) -> Endpoint {
+    Endpoint {
+        serves: |this, path, query| asked(path, query).is_some_and(|at| ENDPOINTS[at].name == this.name),
+        format: Some(Format::Gemini),
+        model,
+        // The path says it.
+        streams_by_path: Some(false),
+        with_model,
+        wants: |_| Wants::Turn,
+        conversation: Some(conversation),
+        echo,
+        ..Endpoint::other(name, dialect)
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Method {
-    /// `generateContent`.
-    Whole,
-    /// `streamGenerateContent` with `alt=sse`.
-    Events,
-    /// `streamGenerateContent` without it.
-    Array,
-    /// `countTokens`.
-    Count,
+static WHOLE: Conversation = Conversation {
+    // An array is no stream of events: nothing can be added to it while a request waits.
+    streams: |_| false,
+    seals: |_| false,
+    answers: Api::Gemini,
+    hints,
+};
+static EVENTS: Conversation = Conversation { streams: |_| true, ..WHOLE };
+static WRAPPED: Conversation = Conversation { answers: Api::CodeAssist, ..WHOLE };
+static WRAPPED_EVENTS: Conversation = Conversation { streams: |_| true, ..WRAPPED };
+
+/// Gemini CLI names its session in the request that Code Assist is asked.
+fn hints(request: &Document) -> BodyHints {
+    let (root, wrapped) = (request.root(), request.member(request.root(), "request"));
+    let session = wrapped.and_then(|wrapped| request.member(wrapped, "session_id"));
+    let session = session.and_then(|session| super::text(request, session));
+    BodyHints {
+        name: session.map(|session| Name::given(GEMINI_CLI, &session)),
+        wide: super::texts(request, wrapped.unwrap_or(root), &WIDE),
+    }
 }
 
-impl Gemini {
-    pub(super) const WHOLE: Gemini = Gemini { method: Method::Whole, wraps: false };
-    pub(super) const EVENTS: Gemini = Gemini { method: Method::Events, wraps: false };
-    pub(super) const ARRAY: Gemini = Gemini { method: Method::Array, wraps: false };
-    pub(super) const COUNT: Gemini = Gemini { method: Method::Count, wraps: false };
+/// The place in [`ENDPOINTS`] of the method that a path and its query ask for.
+fn asked(path: &str, query: Option<&str>) -> Option<usize> {
+    let internal = internal_method(path);
+    let method = internal.or_else(|| model_and_method(path).map(|(_, method)| method))?;
+    let sse = query.is_some_and(|query| query.split('&').any(|pair| pair == "alt=sse" || pair == "$alt=sse"));
+    let at = match method {
+        "generateContent" => 0,
+        "streamGenerateContent" if sse => 1,
+        "streamGenerateContent" => 2,
+        "countTokens" => 3,
+        _ => return None,
+    };
+    Some(if internal.is_some() { at + 4 } else { at })
+}
 
-    /// The same of Code Assist.
-    pub(super) const fn wrapped(self) -> Gemini {
-        Gemini { wraps: true, ..self }
-    }
+/// A request as the built-in upstream reads it: the path names the model, and says whether it streams.
+fn by_path<'e>(echo: &Echo<'e>) -> Echo<'e> {
+    let model = model_and_method(echo.path).map(|(model, _)| model.to_owned());
+    Echo { model: model.unwrap_or_else(|| echo.model.clone()), streams: false, ..*echo }
+}
 
-    /// The method that a path and its query ask for.
-    fn asked(path: &str, query: Option<&str>) -> Option<Gemini> {
-        let internal = internal_method(path);
-        let method = internal.or_else(|| model_and_method(path).map(|(_, method)| method))?;
-        let sse =
-            query.is_some_and(|query| query.split('&').any(|pair| pair == "alt=sse" || pair == "$alt=sse"));
-        let method = match method {
-            "generateContent" => Method::Whole,
-            "streamGenerateContent" if sse => Method::Events,
-            "streamGenerateContent" => Method::Array,
-            "countTokens" => Method::Count,
-            _ => return None,
-        };
-        Some(Gemini { method, wraps: internal.is_some() })
-    }
+/// The same of Code Assist, whose bodies name the model.
+fn by_body<'e>(echo: &Echo<'e>) -> Echo<'e> {
+    Echo { model: echo.model.clone(), streams: false, ..*echo }
+}
+
+fn events(echo: &Echo<'_>, api: Api) -> Echoed {
+    Echoed::Events(echo.pieces(api, ECHO).iter().map(|piece| format!("data: {piece}\n\n")).collect())
+}
+
+/// A stream without `alt=sse`.
+fn array(echo: &Echo<'_>, api: Api) -> Echoed {
+    Echoed::Json(echo.pieces(api, ECHO).into())
+}
+
+fn count(echo: &Echo<'_>) -> Echoed {
+    Echoed::Json(json!({ "totalTokens": echo.tokens() }))
+}
+
+/// The model that a path names, decoded.
+fn model(path: &str) -> Option<String> {
+    let (model, _) = model_and_method(path)?;
+    Some(String::from_utf8_lossy(&percent_decoded(model)).into_owned())
 }
 
 /// The last two names of a path: of a model, and of its method.
@@ -147,100 +231,4 @@ fn internal_method(path: &str) -> Option<&str> {
 /// Whether a path is one of Code Assist.
 fn is_internal(path: &str) -> bool {
     path.strip_prefix(INTERNAL).is_some_and(|rest| rest.starts_with([':', '/']))
-}
-
-impl Endpoint for Gemini {
-    fn name(&self) -> &'static str {
-        match (self.method, self.wraps) {
-            (Method::Whole, false) => "gemini",
-            (Method::Events, false) => "gemini-stream",
-            (Method::Array, false) => "gemini-array",
-            (Method::Count, false) => "gemini-count",
-            (Method::Whole, true) => "code-assist",
-            (Method::Events, true) => "code-assist-stream",
-            (Method::Array, true) => "code-assist-array",
-            (Method::Count, true) => "code-assist-count",
-        }
-    }
-
-    fn serves(&self, path: &str, query: Option<&str>) -> bool {
-        Gemini::asked(path, query) == Some(*self)
-    }
-
-    fn format(&self) -> Option<Format> {
-        Some(Format::Gemini)
-    }
-
-    fn model(&self, path: &str) -> Option<String> {
-        let (model, _) = model_and_method(path)?;
-        Some(String::from_utf8_lossy(&percent_decoded(model)).into_owned())
-    }
-
-    /// An array grows as well.
-    fn streams_by_path(&self) -> Option<bool> {
-        Some(matches!(self.method, Method::Events | Method::Array))
-    }
-
-    fn with_model(&self, path: &str, model: &str) -> Option<String> {
-        with_model(path, model)
-    }
-
-    /// Vertex AI and Code Assist count a request as it is answered. The Gemini API refuses a prompt
-    /// beside the turns, but in a member that holds all of the request.
-    fn wants(&self, path: &str) -> Wants {
-        match self.method {
-            Method::Count if self.wraps || path.contains("/projects/") => Wants::Count(Counted::Flat),
-            Method::Count => Wants::Count(Counted::Wrapped { model: self.model(path).unwrap_or_default() }),
-            Method::Whole | Method::Events | Method::Array => Wants::Turn,
-        }
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        if self.wraps { &CODE_ASSIST } else { &GEMINI }
-    }
-
-    fn conversation(&self) -> Option<&'static dyn Conversation> {
-        const TURNS: [&Gemini; 6] = [
-            &Gemini::WHOLE,
-            &Gemini::EVENTS,
-            &Gemini::ARRAY,
-            &Gemini::WHOLE.wrapped(),
-            &Gemini::EVENTS.wrapped(),
-            &Gemini::ARRAY.wrapped(),
-        ];
-        let turn = TURNS.into_iter().find(|turn| *turn == self)?;
-        Some(turn)
-    }
-
-    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
-        let echo = echo::Spoken { echo, wraps: self.wraps };
-        Some(match self.method {
-            Method::Whole => Echoed::Json(echo.whole()),
-            Method::Events => Echoed::Events(echo.events()),
-            Method::Array => Echoed::Json(echo.array()),
-            Method::Count => Echoed::Json(echo.count()),
-        })
-    }
-}
-
-impl Conversation for Gemini {
-    /// An array is no stream of events: nothing can be added to it while a request waits.
-    fn streams(&self, _: &Document) -> bool {
-        self.method == Method::Events
-    }
-
-    fn answers(&self) -> AnswerApi {
-        if self.wraps { AnswerApi::CodeAssist } else { AnswerApi::Gemini }
-    }
-
-    /// Gemini CLI names its session in the request that Code Assist is asked.
-    fn hints(&self, request: &Document) -> BodyHints {
-        let (root, wrapped) = (request.root(), request.member(request.root(), "request"));
-        let session = wrapped.and_then(|wrapped| request.member(wrapped, "session_id"));
-        let session = session.and_then(|session| super::text(request, session));
-        BodyHints {
-            name: session.map(|session| Name::given(GEMINI_CLI, &session)),
-            wide: super::texts(request, wrapped.unwrap_or(root), &WIDE),
-        }
-    }
 }

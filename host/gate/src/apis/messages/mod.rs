@@ -1,101 +1,60 @@
 //! Anthropic's Messages, and what a request to them would cost.
 
-pub(super) mod echo;
 mod error;
 
-use leafgate_answer::Api as AnswerApi;
+use leafgate_answer::Api;
 use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, ValueType};
+use serde_json::json;
 
 use super::{Conversation, Endpoint, Wants, gemini, openai};
-use crate::dialect::Dialect;
-use crate::echo::{Echo, Echoed};
+use crate::echo::Echoed;
 use crate::session::{BodyHints, CLAUDE_CODE, Name};
 
-pub(super) use error::Anthropic;
+pub(super) use error::ANTHROPIC;
 
 /// Characters of a UUID.
 const UUID: usize = 36;
 
-pub(crate) struct Messages;
-
-/// What a request to Messages would cost. It holds the same texts, and is answered with a number.
-pub(crate) struct CountTokens;
-
-impl Endpoint for Messages {
-    fn name(&self) -> &'static str {
-        "messages"
-    }
-
-    fn serves(&self, path: &str, _: Option<&str>) -> bool {
+pub(super) static MESSAGES: Endpoint = Endpoint {
+    serves: |_, path, _| {
         openai::endpoint(path) == Some("messages")
             || vertex_model(path).is_some_and(|model| model != VERTEX_COUNT)
-    }
-
-    fn model(&self, path: &str) -> Option<String> {
-        vertex_model(path).map(str::to_owned)
-    }
-
-    fn with_model(&self, path: &str, model: &str) -> Option<String> {
+    },
+    format: Some(Format::AnthropicMessages),
+    model: |path| vertex_model(path).map(str::to_owned),
+    with_model: |path, model| {
         vertex_model(path)?;
         gemini::with_model(path, model)
-    }
+    },
+    wants: |_| Wants::Turn,
+    conversation: Some(&CONVERSATION),
+    echo: |echo| Some(echo.spoken(Api::Messages, "msg_echo")),
+    ..Endpoint::other("messages", &ANTHROPIC)
+};
 
-    fn format(&self) -> Option<Format> {
-        Some(Format::AnthropicMessages)
-    }
+/// What a request to Messages would cost. It holds the same texts, and is answered with a number.
+pub(super) static COUNT_TOKENS: Endpoint = Endpoint {
+    serves: |_, path, _| {
+        openai::endpoint(path) == Some("messages/count_tokens") || vertex_model(path) == Some(VERTEX_COUNT)
+    },
+    format: Some(Format::AnthropicMessages),
+    wants: |_| Wants::Count(Counted::Flat),
+    echo: |echo| Some(Echoed::Json(json!({ "input_tokens": echo.tokens() }))),
+    ..Endpoint::other("count-tokens", &ANTHROPIC)
+};
 
-    fn dialect(&self) -> &'static dyn Dialect {
-        &Anthropic
-    }
-
-    fn conversation(&self) -> Option<&'static dyn Conversation> {
-        Some(&Messages)
-    }
-
-    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
-        Some(if echo.streams { Echoed::Events(echo::events(echo)) } else { Echoed::Json(echo::whole(echo)) })
-    }
-}
-
-impl Conversation for Messages {
-    fn answers(&self) -> AnswerApi {
-        AnswerApi::Messages
-    }
-
-    fn hints(&self, request: &Document) -> BodyHints {
+static CONVERSATION: Conversation = Conversation {
+    streams: Document::streams,
+    seals: |_| false,
+    answers: Api::Messages,
+    hints: |request| {
         let user = user_id(request);
         let session = user.as_deref().and_then(claude_code_session);
         let name = session.map(|id| Name::given(CLAUDE_CODE, id));
         BodyHints { name, wide: user.into_iter().collect() }
-    }
-}
-
-impl Endpoint for CountTokens {
-    fn name(&self) -> &'static str {
-        "count-tokens"
-    }
-
-    fn serves(&self, path: &str, _: Option<&str>) -> bool {
-        openai::endpoint(path) == Some("messages/count_tokens") || vertex_model(path) == Some(VERTEX_COUNT)
-    }
-
-    fn wants(&self, _: &str) -> Wants {
-        Wants::Count(Counted::Flat)
-    }
-
-    fn format(&self) -> Option<Format> {
-        Some(Format::AnthropicMessages)
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &Anthropic
-    }
-
-    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
-        Some(Echoed::Json(echo::count(echo)))
-    }
-}
+    },
+};
 
 /// What Vertex AI calls the model that counts.
 const VERTEX_COUNT: &str = "count-tokens";

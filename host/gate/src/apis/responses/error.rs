@@ -6,51 +6,22 @@
 //! event for a broken one, which it asks for again; `response.failed` tells it what happened, and
 //! the code `invalid_prompt` that asking again is of no use.
 
-use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::openai::Openai;
-use crate::apis::Endpoint;
+use super::openai;
 use crate::dialect::Dialect;
-use crate::refusal::Refusal;
 use crate::sse;
 
-pub(super) struct ResponsesErrors;
-
-impl Dialect for ResponsesErrors {
-    fn is_rooted(&self, path: &str) -> bool {
-        Openai.is_rooted(path)
-    }
-
-    fn has_path(&self, _: &str) -> bool {
-        false
-    }
-
-    fn has_headers(&self, _: &HeaderMap) -> bool {
-        false
-    }
-
-    fn other(&self) -> &'static dyn Endpoint {
-        Openai.other()
-    }
-
-    fn provider(&self) -> &'static str {
-        Openai.provider()
-    }
-
-    fn error(&self, refusal: &Refusal) -> Value {
-        Openai.error(refusal)
-    }
-
-    fn end_stream(&self, error: &Value, again: bool, stream: &mut String) {
+/// They claim nobody's requests: OpenAI's do.
+pub(super) static RESPONSES: Dialect = Dialect {
+    has_path: |_| false,
+    has_headers: |_| false,
+    end_stream: |error, again, stream| {
         sse::event(stream, Some("error"), &event(&error["error"]));
         sse::event(stream, Some("response.failed"), &failed(&error["error"], again));
-    }
-
-    fn keepalive(&self) -> &'static [u8] {
-        Openai.keepalive()
-    }
-}
+    },
+    ..openai::OPENAI
+};
 
 fn event(error: &Value) -> Value {
     json!({

@@ -1,126 +1,72 @@
 //! OpenAI's Responses.
 
-mod echo;
 mod error;
 
-use leafgate_answer::Api as AnswerApi;
+use leafgate_answer::Api;
 use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, Leaf};
+use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use super::{Conversation, Endpoint, Wants, openai, text};
-use crate::dialect::Dialect;
-use crate::echo::{Echo, Echoed};
+use crate::echo::Echoed;
 use crate::session::{BodyHints, Name};
 
-pub(crate) struct Responses;
+/// Bytes of the request's digest in the id of an echo: clients go on from a response by its id, so each
+/// needs its own.
+const ECHO_ID: usize = 12;
+
+pub(super) static RESPONSES: Endpoint = Endpoint {
+    serves: |_, path, _| openai::endpoint(path) == Some("responses"),
+    format: Some(Format::OpenaiResponses),
+    wants: |_| Wants::Turn,
+    conversation: Some(&CONVERSATION),
+    echo: |echo| {
+        let digest = base16ct::lower::encode_string(&Sha256::digest(echo.text)[..ECHO_ID]);
+        Some(echo.spoken(Api::Responses, &format!("resp_{digest}")))
+    },
+    ..Endpoint::other("responses", &error::RESPONSES)
+};
 
 /// What a request to Responses would cost. It holds the same texts, and is answered with a number.
-pub(crate) struct InputTokens;
+pub(super) static INPUT_TOKENS: Endpoint = Endpoint {
+    serves: |_, path, _| openai::endpoint(path) == Some("responses/input_tokens"),
+    format: Some(Format::OpenaiResponses),
+    wants: |_| Wants::Count(Counted::Flat),
+    echo: |echo| {
+        let count = json!({ "object": "response.input_tokens", "input_tokens": echo.tokens() });
+        Some(Echoed::Json(count))
+    },
+    ..Endpoint::other("input-tokens", &error::RESPONSES)
+};
 
 /// The shorter form of a history, sealed, which comes back with the next turn.
-pub(crate) struct Compact;
+pub(super) static COMPACT: Endpoint = Endpoint {
+    serves: |_, path, _| openai::endpoint(path) == Some("responses/compact"),
+    format: Some(Format::OpenaiResponses),
+    wants: |_| Wants::Data,
+    ..Endpoint::other("compact", &error::RESPONSES)
+};
 
-impl Endpoint for Responses {
-    fn name(&self) -> &'static str {
-        "responses"
-    }
+static CONVERSATION: Conversation =
+    Conversation { streams: Document::streams, seals, answers: Api::Responses, hints };
 
-    fn serves(&self, path: &str, _: Option<&str>) -> bool {
-        openai::endpoint(path) == Some("responses")
-    }
-
-    fn format(&self) -> Option<Format> {
-        Some(Format::OpenaiResponses)
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &error::ResponsesErrors
-    }
-
-    fn conversation(&self) -> Option<&'static dyn Conversation> {
-        Some(&Responses)
-    }
-
-    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
-        Some(if echo.streams { Echoed::Events(echo::events(echo)) } else { Echoed::Json(echo::whole(echo)) })
-    }
+/// A stream may show the copy only after the text.
+fn seals(request: &Document) -> bool {
+    let included = request.member(request.root(), "include");
+    let mut included = included.into_iter().flat_map(|list| request.children(list));
+    let asks = |leaf: Leaf<'_>| leaf.text().expose() == "reasoning.encrypted_content";
+    included.any(|node| request.leaf(node).is_some_and(asks))
 }
 
-impl Endpoint for InputTokens {
-    fn name(&self) -> &'static str {
-        "input-tokens"
-    }
-
-    fn serves(&self, path: &str, _: Option<&str>) -> bool {
-        openai::endpoint(path) == Some("responses/input_tokens")
-    }
-
-    fn format(&self) -> Option<Format> {
-        Some(Format::OpenaiResponses)
-    }
-
-    fn wants(&self, _: &str) -> Wants {
-        Wants::Count(Counted::Flat)
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &error::ResponsesErrors
-    }
-
-    fn echo(&self, echo: &Echo<'_>) -> Option<Echoed> {
-        Some(Echoed::Json(echo::count(echo)))
-    }
-}
-
-impl Endpoint for Compact {
-    fn name(&self) -> &'static str {
-        "compact"
-    }
-
-    fn serves(&self, path: &str, _: Option<&str>) -> bool {
-        openai::endpoint(path) == Some("responses/compact")
-    }
-
-    fn format(&self) -> Option<Format> {
-        Some(Format::OpenaiResponses)
-    }
-
-    fn wants(&self, _: &str) -> Wants {
-        Wants::Data
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &error::ResponsesErrors
-    }
-
-    fn echo(&self, _: &Echo<'_>) -> Option<Echoed> {
-        None
-    }
-}
-
-impl Conversation for Responses {
-    /// A stream may show the copy only after the text.
-    fn seals(&self, request: &Document) -> bool {
-        let included = request.member(request.root(), "include");
-        let mut included = included.into_iter().flat_map(|list| request.children(list));
-        let asks = |leaf: Leaf<'_>| leaf.text().expose() == "reasoning.encrypted_content";
-        included.any(|node| request.leaf(node).is_some_and(asks))
-    }
-
-    fn answers(&self) -> AnswerApi {
-        AnswerApi::Responses
-    }
-
-    /// The conversation that OpenAI keeps has an id. A request that only names the response it goes
-    /// on from begins nowhere; it belongs to the conversation of that response.
-    fn hints(&self, request: &Document) -> BodyHints {
-        let previous =
-            || request.member(request.root(), "previous_response_id").and_then(|id| text(request, id));
-        let name = conversation(request)
-            .map(|id| Name::given("conversation", &id))
-            .or_else(|| previous().map(|id| Name::follows(&id)));
-        BodyHints { name, wide: openai::wide(request) }
-    }
+/// The conversation that OpenAI keeps has an id. A request that only names the response it goes
+/// on from begins nowhere; it belongs to the conversation of that response.
+fn hints(request: &Document) -> BodyHints {
+    let previous = || request.member(request.root(), "previous_response_id").and_then(|id| text(request, id));
+    let name = conversation(request)
+        .map(|id| Name::given("conversation", &id))
+        .or_else(|| previous().map(|id| Name::follows(&id)));
+    BodyHints { name, wide: openai::wide(request) }
 }
 
 /// The conversation that OpenAI keeps: its id, or an object that has it.

@@ -10,10 +10,10 @@ use leafgate_assemble::{AgentMode, Continuation, Profile, check_path};
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-pub(in crate::file) use self::nested::PROMPTS;
 use self::raw::RawAssemble;
+use super::keys::Table;
 use super::raw::{OneOrMany, RawMatch};
-use super::{Complaints, is_kebab_case, matches};
+use super::{Complaints, matches};
 use crate::assembly::Assembly;
 use crate::request::OfRequest;
 
@@ -80,33 +80,18 @@ pub(crate) fn compile(
 
 fn id(raw: &RawAssemble, header: Range<usize>, complaints: &mut Complaints<'_>) -> Option<String> {
     let Some(id) = &raw.id else {
-        if !raw.broken.contains("id") {
-            let hint = "base URLs and reports name it: `id = \"vault\"`";
-            complaints.error(header, "a profile without `id`", hint);
-        }
+        let hint = "base URLs and reports name it: `id = \"vault\"`";
+        complaints.missing((raw, "id"), header, "a profile without `id`", hint);
         return None;
     };
-    if !is_kebab_case(id.get_ref()) {
-        let message = format!("`{}` is not kebab-case", id.get_ref());
-        complaints.error(id.span(), message, "write it like `my-vault`");
-        return None;
-    }
-    Some(id.get_ref().clone())
+    complaints.kebab(id, "my-vault")
 }
 
 /// Which requests it is for. A profile makes a whole request, so nothing in it can choose.
 fn request(table: &Spanned<RawMatch>, complaints: &mut Complaints<'_>) -> OfRequest {
     let raw = table.get_ref();
-    let span = |field: &Option<Spanned<OneOrMany>>| field.as_ref().map(Spanned::span);
-    let of_leaves = [
-        ("kind", span(&raw.kind)),
-        ("role", span(&raw.role)),
-        ("section", span(&raw.section)),
-        ("tool", span(&raw.tool)),
-        ("path", span(&raw.path)),
-        ("latest", raw.latest.as_ref().map(Spanned::span)),
-    ];
-    for (field, span) in of_leaves.into_iter().filter_map(|(field, span)| Some((field, span?))) {
+    for field in ["kind", "role", "section", "tool", "path", "latest"] {
+        let Some(span) = raw.place(field) else { continue };
         let message = format!("`{field}` chooses leaves, and a profile is for whole requests");
         let hint =
             "choose by model, format, agent, session, upstream, endpoint, stream, subagent, header or option";

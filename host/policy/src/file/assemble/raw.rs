@@ -1,94 +1,88 @@
 //! `[[assemble]]` tables, word for word.
 
-use std::collections::BTreeSet;
-
-use serde::Deserialize;
 use toml::Spanned;
 
+use super::super::keys::Type::{FlagOr, Word};
+use super::super::keys::table;
 use super::super::raw::{OneOrMany, RawMatch};
+use super::nested::PROMPTS;
 
-/// `[[assemble]]`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawAssemble {
-    pub(crate) id: Option<Spanned<String>>,
-    #[serde(rename = "match")]
-    pub(crate) matches: Option<Spanned<RawMatch>>,
-    pub(crate) root: Option<Spanned<String>>,
-    pub(crate) model: Option<Spanned<String>>,
-    pub(crate) agent_mode: Option<Spanned<toml::Value>>,
-    pub(crate) prompt: Option<Spanned<RawPrompt>>,
-    pub(crate) fallback_prompt: Option<Spanned<String>>,
-    pub(crate) agent_prompt: Option<Spanned<String>>,
-    pub(crate) tools_hint: Option<Spanned<String>>,
-    pub(crate) context: Option<Spanned<OneOrMany>>,
-    pub(crate) map: Option<Spanned<RawMap>>,
-    pub(crate) plugins: Option<Spanned<Vec<Spanned<RawRequestPlugin>>>>,
-    pub(crate) options: Option<Spanned<toml::Table>>,
-    pub(crate) drop: Option<Spanned<OneOrMany>>,
-    pub(crate) tools: Option<Spanned<RawTools>>,
-    pub(crate) continuation: Option<Spanned<String>>,
-    pub(crate) downgrade: Option<Spanned<RawDowngrade>>,
-    pub(crate) replay_stream: Option<Spanned<bool>>,
-    pub(crate) max_context: Option<Spanned<i64>>,
-    pub(crate) max_files: Option<Spanned<i64>>,
-    pub(crate) max_file: Option<Spanned<i64>>,
-    /// Keys whose values could not be read.
-    #[serde(skip)]
-    pub(crate) broken: BTreeSet<String>,
+table! {
+    /// `[[assemble]]`.
+    RawAssemble {
+        id: String,
+        matches as "match": RawMatch,
+        root: String,
+        model: String,
+        agent_mode: toml::Value = FlagOr("client"),
+        prompt: RawPrompt,
+        fallback_prompt: String,
+        agent_prompt: String,
+        tools_hint: String,
+        context: OneOrMany,
+        map: RawMap,
+        plugins: Vec<Spanned<RawRequestPlugin>>,
+        options: toml::Table,
+        drop: OneOrMany,
+        tools: RawTools,
+        continuation: String = Word(&["skip-context", "keep"]),
+        downgrade: RawDowngrade,
+        replay_stream: bool,
+        max_context: i64,
+        max_files: i64,
+        max_file: i64,
+    }
 }
 
-/// `prompt = { type = "file", path = "…" }`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawPrompt {
-    #[serde(rename = "type")]
-    pub(crate) kind: Option<Spanned<String>>,
-    pub(crate) path: Option<Spanned<String>>,
-    pub(crate) text: Option<Spanned<String>>,
+table! {
+    /// `prompt = { type = "file", path = "…" }`.
+    RawPrompt {
+        [main] kind as "type": String = Word(PROMPTS),
+        path: String,
+        text: String,
+    }
 }
 
-/// `map = { root = "notes", depth = 3, entries = 500 }`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawMap {
-    pub(crate) root: Option<Spanned<String>>,
-    pub(crate) depth: Option<Spanned<i64>>,
-    pub(crate) entries: Option<Spanned<i64>>,
+table! {
+    /// `map = { root = "notes", depth = 3, entries = 500 }`.
+    RawMap {
+        root: String,
+        depth: i64,
+        entries: i64,
+    }
 }
 
-/// One of `plugins = [{ id = "web-search", max_results = 5 }]`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawRequestPlugin {
-    pub(crate) id: Option<Spanned<String>>,
-    pub(crate) max_results: Option<Spanned<i64>>,
+table! {
+    /// One of `plugins = [{ id = "web-search", max_results = 5 }]`.
+    RawRequestPlugin {
+        id: String,
+        max_results: i64,
+    }
 }
 
-/// `approve = { auto = ["read_*"], rest = "ask" }`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawApprove {
-    pub(crate) auto: Option<Spanned<OneOrMany>>,
-    pub(crate) rest: Option<Spanned<String>>,
+table! {
+    /// `approve = { auto = ["read_*"], rest = "ask" }`.
+    RawApprove {
+        auto: OneOrMany,
+        rest: String = Word(&["ask", "block"]),
+    }
 }
 
-/// `tools = { normalise = true, allow = ["read_*"] }`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawTools {
-    pub(crate) approve: Option<Spanned<RawApprove>>,
-    pub(crate) normalise: Option<Spanned<bool>>,
-    pub(crate) allow: Option<Spanned<OneOrMany>>,
+table! {
+    /// `tools = { normalise = true, allow = ["read_*"] }`.
+    RawTools {
+        approve: RawApprove,
+        normalise: bool,
+        allow: OneOrMany,
+    }
 }
 
-/// `downgrade = { on = ["images", "tools"], models = ["gpt-4.1-mini"] }`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawDowngrade {
-    pub(crate) on: Option<Spanned<OneOrMany>>,
-    pub(crate) footnote: Option<Spanned<bool>>,
-    pub(crate) models: Option<Spanned<OneOrMany>>,
-    #[serde(rename = "else")]
-    pub(crate) otherwise: Option<Spanned<String>>,
+table! {
+    /// `downgrade = { on = ["images", "tools"], models = ["gpt-4.1-mini"] }`.
+    RawDowngrade {
+        on: OneOrMany,
+        footnote: bool,
+        models: OneOrMany,
+        otherwise as "else": String = Word(&["pass", "pause"]),
+    }
 }

@@ -1,0 +1,165 @@
+//! The keys of the tables of a rule file, each declared once: [`table!`] makes the struct that is read
+//! and the rows from which everything else follows, that is what an unknown key may have meant, what
+//! belongs to which action, the schema for editors, and the test of the reference.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+
+use super::raw::OneOrMany;
+
+/// A key of a table.
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) takes: Type,
+    /// To which actions of a rule it belongs; to all where none is named.
+    pub(crate) actions: &'static [&'static str],
+    /// Whether the table says nothing without it.
+    pub(crate) is_needed: bool,
+}
+
+/// What a key takes.
+pub(crate) enum Type {
+    Text,
+    /// A text or a list of texts.
+    Texts,
+    Number,
+    Flag,
+    Word(&'static [&'static str]),
+    /// The same, of words that are put together.
+    WordOf(fn() -> Vec<&'static str>),
+    /// A word or a list of words.
+    Words(fn() -> Vec<&'static str>),
+    /// Any names, each with a text or texts.
+    Named,
+    /// Any table.
+    Table,
+    /// A day, or `never`.
+    Until,
+    /// `true`, `false` or a word.
+    FlagOr(&'static str),
+    Of(&'static [Key]),
+    /// A list of tables.
+    ListOf(&'static [Key]),
+}
+
+/// A table whose keys are known.
+pub(crate) trait Table: DeserializeOwned {
+    /// Its keys, in the order in which they are declared.
+    const KEYS: &'static [Key];
+
+    /// Keys whose values could not be read, or that were meant by one that nobody knows. That has been
+    /// reported, so they must not be reported as missing too.
+    fn broken_mut(&mut self) -> &mut BTreeSet<String>;
+
+    /// Returns true if and only if a key is among these.
+    fn is_broken(&self, key: &str) -> bool;
+
+    /// Returns where the value of a key stands.
+    fn place(&self, key: &str) -> Option<Range<usize>>;
+}
+
+/// Returns the names of keys.
+pub(crate) fn names(keys: &[Key]) -> Vec<&'static str> {
+    keys.iter().map(|key| key.name).collect()
+}
+
+/// A type of values, and what a key of this type takes where its row says no more.
+pub(crate) trait Takes {
+    const TYPE: Type;
+}
+
+macro_rules! takes {
+    ($($type:ty: $takes:ident;)*) => {
+        $(impl Takes for $type { const TYPE: Type = Type::$takes; })*
+    };
+}
+
+takes! {
+    String: Text;
+    OneOrMany: Texts;
+    i64: Number;
+    bool: Flag;
+    toml::Value: Table;
+    toml::Table: Table;
+}
+
+impl<V> Takes for BTreeMap<String, V> {
+    const TYPE: Type = Type::Table;
+}
+
+impl<T: Table> Takes for Vec<Spanned<T>> {
+    const TYPE: Type = Type::ListOf(T::KEYS);
+}
+
+/// Returns where a value stands.
+pub(crate) fn place_of<'v, T: 'v>(value: impl Into<Option<&'v Spanned<T>>>) -> Option<Range<usize>> {
+    value.into().map(Spanned::span)
+}
+
+/// Declares a table. A row is the field, its key where that is another word, its type, what it takes where
+/// the type does not say it, and the actions that it belongs to:
+/// `kind as "as": String = Word(KINDS) => ["classify"],`. Every value may be absent, but for those of keys
+/// that are `[needed]`; without one of these, or of `[main]`, what is left of a misspelt table says nothing.
+macro_rules! table {
+    ($(#[$about:meta])* $table:ident {
+        $($(#[$doc:meta])* $([$needed:ident])? $field:ident $(as $key:literal)?:
+            $type:ty $(= $takes:expr)? $(=> $actions:expr)?,)*
+    } $(and { $($(#[$own_doc:meta])* $own:ident: $own_type:ty,)* })?) => {
+        $(#[$about])*
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct $table {
+            $(
+                $(#[$doc])* $(#[serde(rename = $key)])?
+                pub(crate) $field: crate::file::keys::table!(@field $type $(, $needed)?),
+            )*
+            #[serde(skip)]
+            pub(crate) broken: std::collections::BTreeSet<String>,
+            $($($(#[$own_doc])* #[serde(skip)] pub(crate) $own: $own_type,)*)?
+        }
+
+        impl crate::file::keys::Table for $table {
+            const KEYS: &'static [crate::file::keys::Key] = &[$(crate::file::keys::Key {
+                name: crate::file::keys::table!(@name $field $(, $key)?),
+                takes: crate::file::keys::table!(@takes $type $(, $takes)?),
+                actions: crate::file::keys::table!(@actions $($actions)?),
+                is_needed: crate::file::keys::table!(@needed $($needed)?),
+            },)*];
+
+            fn broken_mut(&mut self) -> &mut std::collections::BTreeSet<String> {
+                &mut self.broken
+            }
+
+            fn is_broken(&self, key: &str) -> bool {
+                self.broken.contains(key)
+            }
+
+            fn place(&self, key: &str) -> Option<std::ops::Range<usize>> {
+                $(if key == crate::file::keys::table!(@name $field $(, $key)?) {
+                    return crate::file::keys::place_of(&self.$field);
+                })*
+                None
+            }
+        }
+
+        impl crate::file::keys::Takes for $table {
+            const TYPE: crate::file::keys::Type =
+                crate::file::keys::Type::Of(<Self as crate::file::keys::Table>::KEYS);
+        }
+    };
+    (@field $type:ty) => { Option<toml::Spanned<$type>> };
+    (@field $type:ty, needed) => { toml::Spanned<$type> };
+    (@field $type:ty, main) => { Option<toml::Spanned<$type>> };
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident, $key:literal) => { $key };
+    (@takes $type:ty) => { <$type as crate::file::keys::Takes>::TYPE };
+    (@takes $type:ty, $takes:expr) => { $takes };
+    (@actions) => { &[] };
+    (@actions $actions:expr) => { &$actions };
+    (@needed) => { false };
+    (@needed $mark:ident) => { true };
+}
+pub(crate) use table;
