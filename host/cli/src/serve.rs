@@ -37,7 +37,7 @@ use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
 use crate::team::TeamFile;
-use crate::{home, mode, notify, policy, review, settings, standing};
+use crate::{home, managed, mode, notify, policy, review, settings, standing};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.review {
@@ -99,6 +99,8 @@ pub(crate) struct GateSetup {
     pub(crate) listen: SocketAddr,
     /// `None` serves no admin API.
     pub(crate) admin_listen: Option<SocketAddr>,
+    /// Where metrics are served beside it.
+    pub(crate) metrics_listen: Option<SocketAddr>,
     pub(crate) policy: PolicySource,
     /// Whether a policy that fails its own tests is refused.
     pub(crate) requires_tests: bool,
@@ -112,6 +114,7 @@ pub(crate) struct GateSetup {
     pub(crate) agents: Option<PathBuf>,
     pub(crate) log: LogTo,
     pub(crate) log_level: String,
+    pub(crate) log_in_json: bool,
     /// The log of requests that it writes, if any.
     pub(crate) keep: Option<StoreConfig>,
     /// Where traces are sent; `None` for none.
@@ -131,6 +134,7 @@ pub(crate) struct OpenGate {
     listener: Listener,
     address: SocketAddr,
     admin: Option<AdminListener>,
+    metrics: Option<Listener>,
     store: Option<Arc<Store>>,
     tracer: Option<Arc<Tracer>>,
     _watches: Vec<PolicyWatch>,
@@ -139,7 +143,10 @@ pub(crate) struct OpenGate {
 impl OpenGate {
     /// Loads the policy and listens.
     pub(crate) async fn open(mut setup: GateSetup) -> anyhow::Result<OpenGate> {
-        log::start(setup.log, &setup.log_level)?;
+        if let Some(managed) = managed::find()? {
+            managed.check_upstreams(&setup.config)?;
+        }
+        log::start(setup.log, &setup.log_level, setup.log_in_json)?;
         let known = KnownNow::open(setup.known.clone())?;
         let mut reload = Reload::new(setup.policy.clone()).knowing(&known);
         if setup.requires_tests {
@@ -169,13 +176,19 @@ impl OpenGate {
         let tracer = tracer.context("traces cannot be sent")?.map(Arc::new);
         record(&gate, store.as_ref(), tracer.as_ref());
         let listener = Listener::bind(setup.listen).await?;
+        let metrics = match setup.metrics_listen {
+            Some(address) => {
+                Some(Listener::bind(address).await.context("`metrics.listen` cannot be served")?)
+            }
+            None => None,
+        };
         let admin = AdminListener::open(&setup, &listener).await?;
         let mut _watches: Vec<_> = watch(reload, &gate)?.into_iter().collect();
         for (name, reload) in own {
             _watches.extend(watch_own(name, reload, &gate)?);
         }
         let address = listener.address();
-        Ok(OpenGate { gate, policy, mode, listener, address, admin, store, tracer, _watches })
+        Ok(OpenGate { gate, policy, mode, listener, address, admin, metrics, store, tracer, _watches })
     }
 
     /// Returns how the gate is, with the address where it will serve.
@@ -197,13 +210,18 @@ impl OpenGate {
 
     /// Serves until the stop is requested.
     pub(crate) async fn serve(self, stop: &Stop) {
-        let OpenGate { gate, listener, admin, store, tracer, _watches, .. } = self;
+        let OpenGate { gate, listener, admin, metrics, store, tracer, _watches, .. } = self;
         let serving_admin = async {
             if let Some(admin) = admin {
                 admin.serve(&gate, stop.requested()).await;
             }
         };
-        tokio::join!(gate.serve(listener, stop.requested()), serving_admin);
+        let serving_metrics = async {
+            if let Some(metrics) = metrics {
+                gate.serve_metrics(metrics, stop.requested()).await;
+            }
+        };
+        tokio::join!(gate.serve(listener, stop.requested()), serving_admin, serving_metrics);
         if let Some(store) = store {
             store.close();
         }

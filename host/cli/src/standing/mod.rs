@@ -40,7 +40,7 @@ use crate::print::Printer;
 use crate::runtime::{self, GateName};
 use crate::serve::{GateSetup, LogTo, Stop};
 use crate::vscode::{self, Names};
-use crate::{client, home, private, settings};
+use crate::{client, home, managed, private, settings};
 
 const LOCK: &str = "standing.lock";
 
@@ -108,11 +108,19 @@ pub(crate) fn last_url() -> anyhow::Result<Option<String>> {
 pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
     let kept = Kept::read(&home::data_folder()?)?;
     let upstream = |url: &str| settings::upstream_at(settings, url);
+    let managed = managed::find()?;
     let mut usual = client::usual_upstreams();
+    usual.retain(|(_, url)| {
+        let target = url.parse();
+        target.is_ok_and(|target| managed.as_ref().is_none_or(|managed| managed.allows(&target)))
+    });
     let mut setup = match settings.text("upstream") {
         Some(_) => settings::setup(settings)?,
         None => {
-            let (name, url) = usual.remove(0);
+            let (name, url) = match settings.upstreams().next() {
+                Some(named) if usual.is_empty() => (named.name(), ""),
+                _ => usual.remove(0),
+            };
             let first = match settings.upstream(name) {
                 Some(_) => FirstUpstream::Named(name.parse()?),
                 None => FirstUpstream::Own(Box::new(upstream(url)?)),
