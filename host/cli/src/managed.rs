@@ -85,6 +85,11 @@ impl Managed {
         let signers = settings.texts("signed-by").iter().map(|key| key.parse::<Signer>());
         let signers: Vec<Signer> =
             signers.collect::<Result<_, _>>().context("the setting `signed-by` is wrong")?;
+        ensure!(
+            is_there || signers.is_empty(),
+            "`signed-by` asks for a policy, and {} is not there",
+            policy.display()
+        );
         if is_there {
             let digest = digest(&policy, Some(owner))?;
             if !signers.is_empty() {
@@ -149,9 +154,13 @@ fn must_be_signed(policy: &Path, digest: &[u8; 32], signers: &[Signer]) -> anyho
     if verified.signed.iter().any(|signer| signers.contains(signer)) {
         return Ok(());
     }
-    let why = if verified.stale.is_empty() { "nobody has signed" } else { "no signature is for" };
+    let why = match (&*verified.signed, &*verified.stale) {
+        ([], []) => "nobody has signed",
+        ([], _) => "no signature is for",
+        _ => "no key that counts has signed",
+    };
     bail!(
-        "{why} {policy} as it is ({}), and `signed-by` asks for it: sign it with one of these keys (`leafgate plugin sign {policy} --key KEY`), or bring back what was signed",
+        "{why} {policy} as it is ({}), and `signed-by` asks for it: have it signed by one of these keys (`leafgate plugin sign {policy} --key KEY`), or bring back what was signed",
         beside.display()
     )
 }
@@ -324,16 +333,14 @@ mod tests {
             fs::write(Signatures::beside(&policy), signatures.to_text()).unwrap();
         };
         sign(&key(3));
-        assert!(
-            error(folder.path()).contains("nobody has signed")
-                || error(folder.path()).contains("no signature")
-        );
+        assert!(error(folder.path()).contains("no key that counts"));
         sign(&key(2));
         assert!(own(folder.path()).is_ok());
         for (file, text) in [("rules.toml", "# changed\n"), ("more.toml", RULE), ("tests/b.toml", "")] {
             let path = policy.join(file);
             let before = fs::read(&path).ok();
             fs::write(&path, text).unwrap();
+            allow(&path, 0o644);
             assert!(error(folder.path()).contains("no signature is for"), "{file}");
             match before {
                 Some(before) => fs::write(&path, before).unwrap(),
@@ -341,6 +348,8 @@ mod tests {
             }
             assert!(own(folder.path()).is_ok(), "{file}");
         }
+        fs::rename(&policy, folder.path().join("away")).unwrap();
+        assert!(error(folder.path()).contains("is not there"));
     }
 
     #[test]

@@ -133,6 +133,7 @@ pub(crate) struct OpenGate {
     mode: TurnMode,
     listener: Listener,
     address: SocketAddr,
+    log_in_json: bool,
     admin: Option<AdminListener>,
     metrics: Option<Listener>,
     store: Option<Arc<Store>>,
@@ -187,8 +188,20 @@ impl OpenGate {
         for (name, reload) in own {
             _watches.extend(watch_own(name, reload, &gate)?);
         }
-        let address = listener.address();
-        Ok(OpenGate { gate, policy, mode, listener, address, admin, metrics, store, tracer, _watches })
+        let (address, log_in_json) = (listener.address(), setup.log_in_json);
+        Ok(OpenGate {
+            gate,
+            policy,
+            mode,
+            listener,
+            address,
+            log_in_json,
+            admin,
+            metrics,
+            store,
+            tracer,
+            _watches,
+        })
     }
 
     /// Returns how the gate is, with the address where it will serve.
@@ -204,7 +217,16 @@ impl OpenGate {
     /// Tells a person which turns will wait from the start on.
     pub(crate) fn tell_mode(&self, printer: &mut Printer) {
         if let Some(told) = mode::at_start(self.mode, self.admin.is_some()) {
-            printer.error_line(&told);
+            self.tell(&told, printer);
+        }
+    }
+
+    /// Tells a person, or what reads the log where each of its lines is an object.
+    fn tell(&self, line: &str, printer: &mut Printer) {
+        if self.log_in_json {
+            tracing::warn!(target: "leafgate::start", "{line}");
+        } else {
+            printer.error_line(line);
         }
     }
 
@@ -235,17 +257,18 @@ impl OpenGate {
     fn announce(&self, printer: &mut Printer) -> anyhow::Result<()> {
         printer.line(&format!("http://{}", self.address))?;
         printer.flush()?;
-        printer.error_line(&format!(
+        let begun = format!(
             "leafgate {}: {} before {}; Ctrl-C stops it",
             env!("CARGO_PKG_VERSION"),
             policy::summary(&self.policy),
             shown_url(&self.gate.status().upstream),
-        ));
+        );
+        self.tell(&begun, printer);
         if let Some(unprotected) = self.policy.unprotected() {
-            printer.error_line(&format!("warning: {unprotected}"));
+            self.tell(&format!("warning: {unprotected}"), printer);
         }
         for warning in self.policy.warnings() {
-            printer.error_line(&warning.to_string());
+            self.tell(&warning.to_string(), printer);
         }
         Ok(())
     }

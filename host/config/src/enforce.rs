@@ -28,7 +28,7 @@ fn protecting() -> [(&'static str, Value); 4] {
 impl Layer {
     /// Has settings of the operator that are enforced say what protects.
     pub fn protect(&mut self) {
-        let source = self.values.get("enforce").map_or(Source::Default, |(_, source)| source.clone());
+        let source = self.source("enforce");
         for (key, value) in protecting() {
             self.values.entry(key.to_owned()).or_insert((value, source.clone()));
         }
@@ -47,9 +47,13 @@ impl Layer {
             let enforced = enforced?;
             let theirs =
                 enforced.fixed(key).filter(|(fixed, _)| fixed != value).map(|(_, source)| source.to_string());
-            let is_policy = of_upstream(key).map_or(key.as_str(), |(_, last)| last) == "policy";
-            let lets_pass = is_policy && *value == Value::Text(NO_POLICY.to_owned());
-            let theirs = theirs.or_else(|| lets_pass.then(|| enforced.source("enforce").to_string()))?;
+            let weakens = match of_upstream(key).map_or(key.as_str(), |(_, last)| last) {
+                "policy" => *value == Value::Text(NO_POLICY.to_owned()),
+                // The operator's newer rules would wait for requests.
+                "reload.shadow" => !enforced.values.contains_key(key),
+                _ => false,
+            };
+            let theirs = theirs.or_else(|| weakens.then(|| enforced.source("enforce").to_string()))?;
             Some(format!(
                 "`{key}` ({source}) is not yours to set otherwise than the operator of this machine did ({theirs}): take it out, or ask the operator, who decides about it"
             ))
@@ -103,6 +107,7 @@ mod tests {
             ("on-unread = 'pass'", "on-unread"),
             ("raw = ['*']", "raw"),
             ("policy = 'none'", "policy"),
+            ("[reload]\nshadow = 1000", "reload.shadow"),
             ("[limits]\nbody = '64 MiB'", "limits.body"),
             ("[upstreams.a]\nurl = 'https://b.example'", "upstreams.a.url"),
             ("[upstreams.b]\nurl = 'https://b.example'\nrestore = true", "upstreams.b.restore"),

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Bench, EMAIL, Ran, request};
 
-const RULES: &str = "[[rule]]\nid = \"house\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\nwith = \"mask\"\n";
+const RULES: &str =
+    "[[rule]]\nid = \"house\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\nwith = \"mask\"\n";
 
 const ENFORCED: &str = "enforce = true\n[upstreams.house]\nurl = \"https://models.house.example\"\n";
 
@@ -64,8 +65,15 @@ impl Machine {
 fn the_operators_rules_stand_beneath_a_users_own() {
     let Some(machine) = Machine::new("log = 'warn'\n") else { return };
     let applied = machine.run(&["apply"], &request());
-    assert!(applied.code == 0 && applied.out.contains("[EMAIL]") && !applied.out.contains(EMAIL), "{}", applied.shown());
-    machine.0.file("mine/rules.toml", "[[exception]]\nvalue = \"x\"\nreason = \"r\"\nby = \"b\"\nuntil = \"never\"\n");
+    assert!(
+        applied.code == 0 && applied.out.contains("[EMAIL]") && !applied.out.contains(EMAIL),
+        "{}",
+        applied.shown()
+    );
+    machine.0.file(
+        "mine/rules.toml",
+        "[[exception]]\nvalue = \"x\"\nreason = \"r\"\nby = \"b\"\nuntil = \"never\"\n",
+    );
     std::fs::remove_file(machine.0.path().join("mine/alone.toml")).unwrap();
     let checked = machine.run(&["check", "--policy", "mine"], "");
     assert!(checked.code == 0 && checked.out.contains("2 rules"), "{}", checked.shown());
@@ -90,7 +98,8 @@ fn what_is_enforced_is_passed_by_nothing_that_a_user_says() {
     ] {
         machine.refuses(args, decides);
     }
-    machine.refuses(&["run", "--upstream", "echo:", "--set", "enforce=false"], "the machine's operator alone");
+    machine
+        .refuses(&["run", "--upstream", "echo:", "--set", "enforce=false"], "the machine's operator alone");
     machine.0.file("home/.config/leafgate/policy/rules.toml", RULES);
     machine.refuses(&["exec", "--own", "--upstream", "echo:", "--", "true"], decides);
     std::fs::remove_dir_all(machine.0.path().join("home/.config")).unwrap();
@@ -102,7 +111,12 @@ fn what_is_enforced_is_passed_by_nothing_that_a_user_says() {
 #[test]
 fn nothing_starts_with_an_operators_folder_that_others_may_write_to() {
     let Some(machine) = Machine::new("") else { return };
-    for args in [&["run", "--upstream", "echo:"][..], &["exec", "--own", "--", "true"], &["check"], &["config", "show"]] {
+    for args in [
+        &["run", "--upstream", "echo:"][..],
+        &["exec", "--own", "--", "true"],
+        &["check"],
+        &["config", "show"],
+    ] {
         let call = machine.within("o+w", &machine.0.command(args));
         let ran = machine.0.run_command(call, "");
         assert!(ran.code == 2 && ran.err.contains("chmod go-w"), "{args:?}\n{}", ran.shown());
