@@ -42,7 +42,9 @@
 //! | `POST /v1/plugins/{id}/release` | [`Release`] | [`Released`] |
 //! | `POST /v1/reveal` | [`Reveal`] | [`Revealed`] |
 //! | `GET /v1/events` | | server-sent events, each an [`Event`] |
-//! | `GET /health` | | 204 and no content, without a token |
+//! | `GET /healthz` | | `ok`, without a token |
+//! | `GET /readyz` | | `ok`, or 503 and why no request should come, without a token |
+//! | `GET /metrics` | | metrics of Prometheus, without a token |
 //!
 //! [`schema`] says the same as a JSON Schema, with a version.
 //!

@@ -23,6 +23,7 @@ mod inspect;
 mod kept;
 mod known;
 mod log;
+mod managed;
 mod masking;
 mod mode;
 mod notify;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, bail};
 use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::rule_tests::RuleTests;
-use leafgate_policy::{Diagnostic, Policy, PolicySource};
+use leafgate_policy::{Diagnostic, ManagedPolicy, Policy, PolicySource};
 use leafgate_wasm::{CodeCache, CompileTime, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::args::{PolicyArgs, own_policy};
 use crate::client::confine::this_program;
 use crate::exit::Exit;
 use crate::print::Printer;
-use crate::{home, known, masking, private, runtime};
+use crate::{home, known, managed, masking, private, runtime};
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
@@ -28,7 +28,15 @@ pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::Loa
     if let Some(known) = &known {
         masking::know(known);
     }
-    Policy::load_knowing(source, &LazyLoader::default(), SystemTime::now(), known)
+    Policy::load_knowing(source, managed()?.as_ref(), &LazyLoader::default(), SystemTime::now(), known)
+}
+
+/// Returns the policy of the machine's operator, as it is now.
+pub(crate) fn managed() -> Result<Option<ManagedPolicy>, leafgate_policy::LoadError> {
+    managed::policy().map_err(|error| {
+        let hint = "only who keeps that folder can mend it";
+        leafgate_policy::LoadError::because("the operator's policy", format!("{error:#}"), hint)
+    })
 }
 
 /// Starts the WebAssembly engine with the first plugin. Most policies have none, and the start

@@ -13,7 +13,7 @@
 //! meanwhile does not wait for a bad plugin.
 
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -22,12 +22,12 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, bail};
 use leafgate_policy::plugin::{LoadError as PluginLoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::rule_tests::RuleTests;
-use leafgate_policy::{LoadError, Policy, PolicySource};
+use leafgate_policy::{LoadError, ManagedPolicy, Policy, PolicySource};
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
 use crate::args::{has_rules, policy_place};
 use crate::known::{KnownNow, KnownWatch};
-use crate::policy::LazyLoader;
+use crate::policy::{self, LazyLoader};
 
 /// The source of a gate's policy, now and later.
 pub(crate) struct Reload {
@@ -43,14 +43,18 @@ pub(crate) struct Reload {
     begun: Cell<bool>,
     /// The values that are looked for besides.
     known: Option<Arc<KnownNow>>,
+    /// The folder of the operator's policy before the first load, where there is one.
+    beneath: Option<(PathBuf, Snapshot)>,
+    /// What the operator decided, asked for each load.
+    managed: Box<dyn Fn() -> Result<Option<ManagedPolicy>, LoadError> + Send>,
     /// The policy has no clock: what time it is comes from here.
     clock: Box<dyn Fn() -> SystemTime + Send>,
 }
 
 /// Both threads. Dropping it ends them, a running load included.
 pub(crate) struct PolicyWatch {
-    /// `None` for a policy without a folder, and while this is being dropped.
-    folder: Option<FolderWatch>,
+    /// Those of the policy and of the operator's; none while this is being dropped.
+    folders: Vec<FolderWatch>,
     /// `None` where nothing can be known, and while this is being dropped.
     known: Option<KnownWatch>,
     loading: Busy,
@@ -97,7 +101,11 @@ impl Reload {
         let clock = Box::new(SystemTime::now);
         let loader = LazyLoader::of_gate();
         let (begun, ends_at) = (Cell::new(false), Cell::new(None));
-        Reload { source, loader, requires_tests: false, loaded, ends_at, begun, known: None, clock }
+        let beneath = crate::managed::policy_folder().filter(|_| source != PolicySource::None);
+        let beneath = beneath.map(|folder| (folder.clone(), Snapshot::take(&folder)));
+        let managed = Box::new(policy::managed);
+        let (requires_tests, known) = (false, None);
+        Reload { source, loader, requires_tests, loaded, ends_at, begun, known, beneath, managed, clock }
     }
 
     /// Has the values that are known now looked for too, and others once they change.
@@ -147,7 +155,8 @@ impl Reload {
         let now = (self.clock)();
         let attempt = Attempt { loader: &self.loader, abandoned };
         let known = self.known.as_ref().and_then(|known| known.values());
-        let loaded = Policy::load_knowing(&self.source(), &attempt, now, known)?;
+        let managed = (self.managed)()?;
+        let loaded = Policy::load_knowing(&self.source(), managed.as_ref(), &attempt, now, known)?;
         if let (true, Some(folder)) = (self.requires_tests, self.source.folder()) {
             RuleTests::read(&leafgate_folder::tests_of(folder), &loaded)?.require(&loaded)?;
         }
@@ -173,9 +182,10 @@ impl Reload {
         publish: impl FnMut(Result<Policy, LoadError>) + Send + 'static,
     ) -> anyhow::Result<Option<PolicyWatch>> {
         let loaded = self.loaded.take();
-        let folder = self.source.folder().map(Path::to_owned).zip(loaded);
+        let own = self.source.folder().map(Path::to_owned).zip(loaded);
+        let folders: Vec<_> = own.into_iter().chain(self.beneath.take()).collect();
         let known = self.known.clone().filter(|_| self.source != PolicySource::None);
-        if folder.is_none() && known.is_none() {
+        if folders.is_empty() && known.is_none() {
             return Ok(None);
         }
         let (wanted, loading) = (Arc::new(Wanted::default()), Busy::default());
@@ -199,9 +209,12 @@ impl Reload {
             let _ = changed.send(());
         };
         let known = known.map(|known| known.watch(timing.rescan, ask.clone())).transpose()?;
-        let folder =
-            folder.map(|(folder, loaded)| FolderWatch::start(folder, timing, loaded, move |_| ask()));
-        Ok(Some(PolicyWatch { folder, known, loading, wanted, ended }))
+        let watch = |(folder, loaded)| {
+            let ask = ask.clone();
+            FolderWatch::start(folder, timing, loaded, move |_| ask())
+        };
+        let folders = folders.into_iter().map(watch).collect();
+        Ok(Some(PolicyWatch { folders, known, loading, wanted, ended }))
     }
 }
 
@@ -244,15 +257,15 @@ impl LoadThread {
 impl PolicyWatch {
     /// Returns an error if the system reports no changes, so that only the rescan finds them.
     pub(crate) fn events(&self) -> Result<(), WatchError> {
-        self.folder.as_ref().map_or(Ok(()), FolderWatch::events)
+        self.folders.iter().try_for_each(FolderWatch::events)
     }
 
     /// Returns a function for how long the present look at the folder, or the present load, has
     /// been running.
     pub(crate) fn running(&self) -> impl Fn() -> Option<Duration> + Send + Sync + use<> {
-        let looking = self.folder.as_ref().map(FolderWatch::looking).unwrap_or_default();
-        let loading = self.loading.clone();
-        move || looking.running_for().max(loading.running_for())
+        let running: Vec<Busy> =
+            self.folders.iter().map(FolderWatch::looking).chain([self.loading.clone()]).collect();
+        move || running.iter().filter_map(Busy::running_for).max()
     }
 }
 
@@ -261,7 +274,7 @@ impl Drop for PolicyWatch {
         self.wanted.another();
         // The sender of changes is dropped with the watch, so the other thread has nothing to wait
         // for.
-        self.folder = None;
+        self.folders.clear();
         self.known = None;
         let _ = self.ended.recv_timeout(LAST_WAIT);
     }
@@ -351,6 +364,23 @@ mod tests {
         assert!(watched.next().unwrap_err().contains("cannot be read"), "the last one serves on");
         fs::rename(parent.path().join("gone"), &folder).unwrap();
         assert_eq!(watched.next().unwrap(), ["own", "default-secrets"]);
+    }
+
+    #[test]
+    fn a_change_of_the_operators_policy_is_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let (own, operators) = (parent.path().join("own"), parent.path().join("operators"));
+        write(&own, &rule("own"));
+        write(&operators, &rule("theirs"));
+        let mut reload = Reload::new(PolicySource::Folder(own));
+        reload.beneath = Some((operators.clone(), Snapshot::take(&operators)));
+        let managed = ManagedPolicy { folder: Some(operators.clone()), is_enforced: true };
+        reload.managed = Box::new(move || Ok(Some(managed.clone())));
+        let first: Vec<_> = reload.load().unwrap().rules().map(ToString::to_string).collect();
+        assert_eq!(first, ["theirs", "default-secrets", "own"]);
+        let watched = Watched::start(reload);
+        write(&operators, &rule("theirs-now"));
+        assert_eq!(watched.next().unwrap(), ["theirs-now", "default-secrets", "own"]);
     }
 
     #[test]

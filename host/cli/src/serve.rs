@@ -37,7 +37,7 @@ use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
 use crate::team::TeamFile;
-use crate::{home, mode, notify, policy, review, settings, standing};
+use crate::{home, managed, mode, notify, policy, review, settings, standing};
 
 pub(crate) fn run(args: &RunArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.review {
@@ -99,6 +99,8 @@ pub(crate) struct GateSetup {
     pub(crate) listen: SocketAddr,
     /// `None` serves no admin API.
     pub(crate) admin_listen: Option<SocketAddr>,
+    /// Where metrics are served beside it.
+    pub(crate) metrics_listen: Option<SocketAddr>,
     pub(crate) policy: PolicySource,
     /// Whether a policy that fails its own tests is refused.
     pub(crate) requires_tests: bool,
@@ -112,6 +114,7 @@ pub(crate) struct GateSetup {
     pub(crate) agents: Option<PathBuf>,
     pub(crate) log: LogTo,
     pub(crate) log_level: String,
+    pub(crate) log_in_json: bool,
     /// The log of requests that it writes, if any.
     pub(crate) keep: Option<StoreConfig>,
     /// Where traces are sent; `None` for none.
@@ -130,7 +133,9 @@ pub(crate) struct OpenGate {
     mode: TurnMode,
     listener: Listener,
     address: SocketAddr,
+    log_in_json: bool,
     admin: Option<AdminListener>,
+    metrics: Option<Listener>,
     store: Option<Arc<Store>>,
     tracer: Option<Arc<Tracer>>,
     _watches: Vec<PolicyWatch>,
@@ -139,7 +144,10 @@ pub(crate) struct OpenGate {
 impl OpenGate {
     /// Loads the policy and listens.
     pub(crate) async fn open(mut setup: GateSetup) -> anyhow::Result<OpenGate> {
-        log::start(setup.log, &setup.log_level)?;
+        if let Some(managed) = managed::find()? {
+            managed.check_upstreams(&setup.config)?;
+        }
+        log::start(setup.log, &setup.log_level, setup.log_in_json)?;
         let known = KnownNow::open(setup.known.clone())?;
         let mut reload = Reload::new(setup.policy.clone()).knowing(&known);
         if setup.requires_tests {
@@ -169,13 +177,31 @@ impl OpenGate {
         let tracer = tracer.context("traces cannot be sent")?.map(Arc::new);
         record(&gate, store.as_ref(), tracer.as_ref());
         let listener = Listener::bind(setup.listen).await?;
+        let metrics = match setup.metrics_listen {
+            Some(address) => {
+                Some(Listener::bind(address).await.context("`metrics.listen` cannot be served")?)
+            }
+            None => None,
+        };
         let admin = AdminListener::open(&setup, &listener).await?;
         let mut _watches: Vec<_> = watch(reload, &gate)?.into_iter().collect();
         for (name, reload) in own {
             _watches.extend(watch_own(name, reload, &gate)?);
         }
-        let address = listener.address();
-        Ok(OpenGate { gate, policy, mode, listener, address, admin, store, tracer, _watches })
+        let (address, log_in_json) = (listener.address(), setup.log_in_json);
+        Ok(OpenGate {
+            gate,
+            policy,
+            mode,
+            listener,
+            address,
+            log_in_json,
+            admin,
+            metrics,
+            store,
+            tracer,
+            _watches,
+        })
     }
 
     /// Returns how the gate is, with the address where it will serve.
@@ -191,19 +217,33 @@ impl OpenGate {
     /// Tells a person which turns will wait from the start on.
     pub(crate) fn tell_mode(&self, printer: &mut Printer) {
         if let Some(told) = mode::at_start(self.mode, self.admin.is_some()) {
-            printer.error_line(&told);
+            self.tell(&told, printer);
+        }
+    }
+
+    /// Tells a person, or what reads the log where each of its lines is an object.
+    fn tell(&self, line: &str, printer: &mut Printer) {
+        if self.log_in_json {
+            tracing::warn!(target: "leafgate::start", "{line}");
+        } else {
+            printer.error_line(line);
         }
     }
 
     /// Serves until the stop is requested.
     pub(crate) async fn serve(self, stop: &Stop) {
-        let OpenGate { gate, listener, admin, store, tracer, _watches, .. } = self;
+        let OpenGate { gate, listener, admin, metrics, store, tracer, _watches, .. } = self;
         let serving_admin = async {
             if let Some(admin) = admin {
                 admin.serve(&gate, stop.requested()).await;
             }
         };
-        tokio::join!(gate.serve(listener, stop.requested()), serving_admin);
+        let serving_metrics = async {
+            if let Some(metrics) = metrics {
+                gate.serve_metrics(metrics, stop.requested()).await;
+            }
+        };
+        tokio::join!(gate.serve(listener, stop.requested()), serving_admin, serving_metrics);
         if let Some(store) = store {
             store.close();
         }
@@ -217,17 +257,18 @@ impl OpenGate {
     fn announce(&self, printer: &mut Printer) -> anyhow::Result<()> {
         printer.line(&format!("http://{}", self.address))?;
         printer.flush()?;
-        printer.error_line(&format!(
+        let begun = format!(
             "leafgate {}: {} before {}; Ctrl-C stops it",
             env!("CARGO_PKG_VERSION"),
             policy::summary(&self.policy),
             shown_url(&self.gate.status().upstream),
-        ));
+        );
+        self.tell(&begun, printer);
         if let Some(unprotected) = self.policy.unprotected() {
-            printer.error_line(&format!("warning: {unprotected}"));
+            self.tell(&format!("warning: {unprotected}"), printer);
         }
         for warning in self.policy.warnings() {
-            printer.error_line(&warning.to_string());
+            self.tell(&warning.to_string(), printer);
         }
         Ok(())
     }

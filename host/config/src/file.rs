@@ -19,7 +19,7 @@ const PREFIX: &str = "LEAFGATE_";
 const SET: &str = "--set";
 
 /// Values of one source, by key. Those of upstreams have `upstreams.<name>.<key>`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Layer {
     pub(crate) values: BTreeMap<String, (Value, Source)>,
 }

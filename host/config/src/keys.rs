@@ -62,6 +62,9 @@ pub(crate) const ORDERED: [(&str, &str); 3] = [
 /// Levels of the log.
 const LEVELS: Kind = Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]);
 
+/// What a line of it is.
+const FORMATS: Kind = Kind::Word(&["text", "json"]);
+
 /// Whose endpoints an upstream has.
 const KINDS: Kind = Kind::Word(&["models", "copilot"]);
 
@@ -82,8 +85,19 @@ pub const KEYS: &[Key] = &[
     key("agents", Path, "The file of the team behind /agents/v1"),
     key("answer-cancelled", Switch, "Whether a cancel is answered as the model's words, and not as an error"),
     key("switch-off", Switch, "Whether `leafgate off` may let everything pass for a while"),
+    key(
+        "enforce",
+        Switch,
+        "In the operator's settings alone: whether users may add to what these say, and never weaken it",
+    ),
+    key(
+        "signed-by",
+        Texts,
+        "In the operator's settings alone: keys of which one must have signed the operator's policy",
+    ),
     key("standing.grace", TIME, "How long the gate that all programs share goes on after the last one"),
     key("log", LEVELS, "What is logged"),
+    key("log-format", FORMATS, "How a line of the log is written"),
     key(
         "intercept",
         Texts,
@@ -144,6 +158,11 @@ pub const KEYS: &[Key] = &[
     ),
     key("admin.enabled", Switch, "Whether there is an admin API"),
     key("admin.listen", Text, "The loopback address of the admin API"),
+    key(
+        "metrics.listen",
+        Text,
+        "A loopback address for /metrics, /healthz and /readyz alone, beside that of the admin API",
+    ),
     key("limits.body", DOCUMENT, "Bytes of a request body, as it comes and decoded"),
     key("limits.ratio", MANY, "Decoded bytes per received byte"),
     key("limits.bodies", BODY, "Bytes of all request bodies in flight"),
@@ -174,6 +193,9 @@ pub const KEYS: &[Key] = &[
     key("limits.depth", DEPTH, "Nested containers of a request body"),
     key("limits.embedded", EMBEDDED, "Documents in texts in documents"),
 ];
+
+/// Those that count in the settings of the machine's operator alone.
+pub(crate) const OF_OPERATOR: [&str; 2] = ["enforce", "signed-by"];
 
 /// Settings of a named upstream, `[upstreams.<name>]`. Those that are left out are as at the top.
 pub const UPSTREAM_KEYS: &[Key] = &[

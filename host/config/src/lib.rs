@@ -1,8 +1,10 @@
 //! Settings of a gate: what can be set, in which words, and where each value comes from.
 //!
 //! ```text
-//! built in < configuration file < file of --config < environment < flags
+//! built in < the operator's file < configuration file < file of --config < environment < flags
 //! ```
+//!
+//! Where the operator's file says `enforce = true`, what it says is not changed by the others.
 //!
 //! [`KEYS`] is the one table of settings. Files, variables of the environment, the schema and what
 //! people are shown are all read from it, so a setting cannot be known to one and not to another.
@@ -11,6 +13,7 @@
 //! This crate reads no file and no environment itself, and a message quotes no value: a proxy's
 //! address may hold a password.
 
+mod enforce;
 mod file;
 mod keys;
 mod resolve;

@@ -59,7 +59,7 @@ pub struct Shown {
 }
 
 /// What of a named upstream is its own alone.
-const OWN: [&str; 3] = ["kind", "policy", "url"];
+pub(crate) const OWN: [&str; 3] = ["kind", "policy", "url"];
 
 /// The settings of a named upstream.
 #[derive(Clone, Copy, Debug)]
@@ -200,7 +200,7 @@ impl Settings {
 }
 
 /// Splits `upstreams.<name>.<key>`.
-fn of_upstream(key: &str) -> Option<(&str, &str)> {
+pub(crate) fn of_upstream(key: &str) -> Option<(&str, &str)> {
     key.strip_prefix(UPSTREAMS)?.strip_prefix('.')?.rsplit_once('.')
 }
 

@@ -63,6 +63,11 @@ impl Hub {
         content::stream(StreamBody::new(events))
     }
 
+    /// Whether it was closed: the gate stops.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// Ends all listeners' streams, after what was told so far.
     pub(crate) fn close(&self) {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -284,6 +284,17 @@ impl Gate {
         )
         .await;
     }
+
+    /// Serves metrics and health alone, which need no token, until `shutdown` is ready.
+    pub async fn serve_metrics(&self, listener: Listener, shutdown: impl Future<Output = ()>) {
+        let (limit, timeouts) = (self.0.limits.admin_connections, self.0.timeouts());
+        let shared = Arc::clone(&self.0);
+        server::serve(listener, limit, timeouts, shutdown, move |request, local| {
+            let shared = Arc::clone(&shared);
+            async move { admin::open::respond(&shared, &request.into_parts().0, local) }
+        })
+        .await;
+    }
 }
 
 impl Shared {

@@ -310,7 +310,10 @@ fn escaped(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_admin::StoreStatus;
     use leafgate_saved::Scope;
+    use serde_json::Value;
+    use yaml_rust2::{Yaml, YamlLoader};
 
     use super::*;
 
@@ -358,6 +361,52 @@ mod tests {
             "leafgate_saved_edits_total{scope=\"workspace\",event=\"made\"} 4",
         ] {
             assert!(page.lines().any(|written| written == line), "{line} in {page}");
+        }
+    }
+
+    /// Returns all names that a text of the examples asks for.
+    fn names(text: &str) -> impl Iterator<Item = &str> {
+        let words = text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
+        words.filter(|word| word.starts_with("leafgate_"))
+    }
+
+    #[test]
+    fn the_dashboard_and_the_alerts_of_the_examples_ask_for_what_there_is() {
+        let status = Status { store: Some(StoreStatus::default()), ..Status::default() };
+        let page = Metrics::default().text(&Counted {
+            status: &status,
+            agents: &Subagents::default(),
+            tokens: TokenCounts::default(),
+            memo: MemoCounts::default(),
+            saved: SavedCounts::default(),
+            preview_limit: 0,
+        });
+        let dashboard: Value =
+            serde_json::from_str(include_str!("../../../examples/grafana/leafgate.json")).unwrap();
+        let panels = dashboard["panels"].as_array().unwrap().iter();
+        let targets = panels.flat_map(|panel| panel["targets"].as_array().unwrap());
+        let panels: Vec<&str> = targets.map(|target| target["expr"].as_str().unwrap()).collect();
+
+        let alerts =
+            YamlLoader::load_from_str(include_str!("../../../examples/grafana/alerts.yaml")).unwrap();
+        let rules: Vec<&Yaml> = alerts[0]["groups"]
+            .as_vec()
+            .unwrap()
+            .iter()
+            .flat_map(|group| group["rules"].as_vec().unwrap())
+            .collect();
+        for rule in &rules {
+            assert!(rule["alert"].as_str().is_some_and(|name| !name.contains(' ')), "{rule:?}");
+            assert!(rule["annotations"]["summary"].as_str().is_some(), "{rule:?}");
+        }
+        let alerts: Vec<&str> = rules.iter().map(|rule| rule["expr"].as_str().unwrap()).collect();
+        assert!(panels.len() > 8 && alerts.len() > 8);
+        for expression in panels.into_iter().chain(alerts) {
+            assert!(names(expression).next().is_some(), "{expression}");
+            for name in names(expression) {
+                let name = name.strip_suffix("_bucket").unwrap_or(name);
+                assert!(page.contains(&format!("# TYPE {name} ")), "{name}");
+            }
         }
     }
 

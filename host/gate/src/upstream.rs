@@ -68,6 +68,21 @@ pub enum UpstreamTargetError {
     Version,
 }
 
+impl UpstreamTarget {
+    /// Returns whether requests to it reach the host of another one, in the same way; those to the built-in
+    /// endpoint reach none.
+    #[must_use]
+    pub fn is_at_host_of(&self, other: &UpstreamTarget) -> bool {
+        match (self, other) {
+            (UpstreamTarget::Echo, _) => true,
+            (UpstreamTarget::Http(one), UpstreamTarget::Http(other)) => {
+                (&one.scheme, &one.authority) == (&other.scheme, &other.authority)
+            }
+            (UpstreamTarget::Http(_), UpstreamTarget::Echo) => false,
+        }
+    }
+}
+
 impl FromStr for UpstreamTarget {
     type Err = UpstreamTargetError;
 

@@ -94,7 +94,7 @@ pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleA
 pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
 pub use file_text::FileText;
-pub use load::PolicySource;
+pub use load::{ManagedPolicy, PolicySource};
 pub use memo::MemoCounts;
 pub use new_exception::{Allows, NewException, NoEnd, last_day};
 pub use offered::Offered;
@@ -129,6 +129,8 @@ pub struct Policy {
     memo: memo::Memo,
     warnings: Vec<Diagnostic>,
     alone: bool,
+    /// How many of its rules, the first ones, the others may only add to.
+    enforced: usize,
 }
 
 /// What is known about a request beside its body. The format is the document's own.
@@ -184,7 +186,7 @@ impl Policy {
     /// Everything that is wrong, as diagnostics with file, line, caret and hint. Nothing is loaded
     /// in part.
     pub fn load(source: &PolicySource, plugins: &dyn plugin::PluginLoader) -> Result<Policy, LoadError> {
-        load::load(source, plugins, None, None)
+        load::load(source, None, plugins, None, None)
     }
 
     /// Loads a policy at a moment, on which depends which of its exceptions are in force. Without a
@@ -197,21 +199,23 @@ impl Policy {
         plugins: &dyn plugin::PluginLoader,
         now: SystemTime,
     ) -> Result<Policy, LoadError> {
-        load::load(source, plugins, Some(now), None)
+        load::load(source, None, plugins, Some(now), None)
     }
 
-    /// Loads a policy as [`Policy::load_at`] does, with values that are looked for besides. Where
-    /// no rule names `secrets/known`, a rule of its own redacts them, in any policy that has rules.
+    /// Loads a policy as [`Policy::load_at`] does, with the operator's policy in the place of the built-in
+    /// one, and with values that are looked for besides. Where no rule names `secrets/known`, a rule of its
+    /// own redacts them, in any policy that has rules.
     ///
     /// # Errors
     /// As [`Policy::load`].
     pub fn load_knowing(
         source: &PolicySource,
+        managed: Option<&ManagedPolicy>,
         plugins: &dyn plugin::PluginLoader,
         now: SystemTime,
         known: Option<Arc<KnownValues>>,
     ) -> Result<Policy, LoadError> {
-        load::load(source, plugins, Some(now), known)
+        load::load(source, managed, plugins, Some(now), known)
     }
 
     /// Returns the moment at which an exception ends, and with it this generation: the same files

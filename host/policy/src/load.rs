@@ -30,6 +30,7 @@ use crate::file::raw::{self, RawFile};
 use crate::file::requires;
 use crate::file::twice::{self, Written};
 use crate::file::useless::Shadows;
+use crate::file::weaken;
 use crate::index::RuleIndex;
 use crate::lookup::Lookup;
 use crate::memo::Memo;
@@ -62,6 +63,17 @@ impl PolicySource {
     }
 }
 
+/// What the operator of a machine puts beneath every policy on it, in the place of the built-in one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManagedPolicy {
+    /// A folder of rule files. What is built in stands beneath them, unless they say `extends = "none"`;
+    /// `None` where it stands there alone.
+    pub folder: Option<PathBuf>,
+    /// Whether the rules above may only add to it. It comes first then: what its rules find is theirs, and
+    /// what would weaken them is an error.
+    pub is_enforced: bool,
+}
+
 /// The name under which the built-in text appears in diagnostics and explanations.
 const DEFAULT_NAME: &str = "built-in default policy";
 const DEFAULT_TEXT: &str = include_str!("default.toml");
@@ -84,16 +96,28 @@ const MAX_NAMED: usize = 20;
 /// Loads a policy; every error of every file is in the [`LoadError`].
 pub(crate) fn load(
     source: &PolicySource,
+    managed: Option<&ManagedPolicy>,
     plugins: &dyn PluginLoader,
     now: Option<SystemTime>,
     known: Option<Arc<KnownValues>>,
 ) -> Result<Policy, LoadError> {
     let mut loading = Loading { today: now.map(Day::of), known, ..Loading::default() };
-    match source {
-        PolicySource::None => {}
-        PolicySource::Default => loading.add_default(),
-        PolicySource::Folder(folder) => loading.add_folder(folder, false),
-        PolicySource::Own(folder) => loading.add_folder(folder, true),
+    let beneath = managed.and_then(|managed| managed.folder.as_deref());
+    match (source, source.folder()) {
+        (PolicySource::None, _) => {}
+        (_, None) => loading.add_beneath(beneath),
+        (_, Some(folder)) => {
+            let may_be_empty = matches!(source, PolicySource::Own(_));
+            if managed.is_some_and(|managed| managed.is_enforced) {
+                loading.add_beneath(beneath);
+                loading.enforced = loading.files.len();
+                loading.add_folder(folder, may_be_empty);
+                loading.refuse_weakening();
+            } else {
+                loading.add_folder(folder, may_be_empty);
+                loading.add_beneath_unless_alone(0, |loading| loading.add_beneath(beneath));
+            }
+        }
     }
     loading.apply_known();
     loading.compile(plugins)
@@ -108,6 +132,8 @@ struct Loading {
     known: Option<Arc<KnownValues>>,
     /// Whether a folder's rules have the default policy not beneath them.
     alone: bool,
+    /// How many of the files those after them may only add to.
+    enforced: usize,
 }
 
 /// One file after the first stage.
@@ -126,7 +152,7 @@ impl Loading {
     fn add_folder(&mut self, folder: &Path, may_be_empty: bool) {
         let listing = match leafgate_folder::list(folder) {
             Ok(listing) => listing,
-            Err(error) if may_be_empty && error.kind() == ErrorKind::NotFound => return self.add_default(),
+            Err(error) if may_be_empty && error.kind() == ErrorKind::NotFound => return,
             Err(error) => {
                 let hint = "name a folder of rule files, `default` or `none`";
                 let message = format!("the policy folder cannot be read: {error}");
@@ -149,7 +175,15 @@ impl Loading {
             }
         }
         self.name_passed_over(folder, &listing.passed_over);
-        self.apply_extends();
+    }
+
+    /// Adds the operator's policy with the built-in one beneath it, or the latter alone.
+    fn add_beneath(&mut self, managed: Option<&Path>) {
+        let first = self.files.len();
+        if let Some(folder) = managed {
+            self.add_folder(folder, false);
+        }
+        self.add_beneath_unless_alone(first, Loading::add_default);
     }
 
     fn of_folder(&mut self, folder: &Path, message: impl Into<String>, hint: &str) {
@@ -192,11 +226,11 @@ impl Loading {
         self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });
     }
 
-    /// Puts the default policy beneath the folder's own rules, so that of equals those name a finding,
-    /// unless a file says that it wants none. It acts whatever the `mode` of the files is.
-    fn apply_extends(&mut self) {
+    /// Puts a policy beneath the rules of a folder, whose files begin at `first`, so that of equals those
+    /// name a finding, unless a file says that it wants none. It acts whatever the `mode` of the files is.
+    fn add_beneath_unless_alone(&mut self, first: usize, add: impl FnOnce(&mut Loading)) {
         let mut asked: [Option<(usize, Range<usize>)>; 2] = [None, None];
-        for read in &self.files {
+        for read in &self.files[first..] {
             let Some(extends) = &read.raw.extends else { continue };
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
             let word = complaints
@@ -206,7 +240,7 @@ impl Loading {
             }
         }
         match asked {
-            [_, None] => self.add_default(),
+            [_, None] => add(self),
             [None, Some(_)] => self.alone = true,
             [Some(_), Some((file, place))] => {
                 let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
@@ -219,6 +253,14 @@ impl Loading {
         }
     }
 
+    /// Refuses what of the files above those that are enforced would weaken them.
+    fn refuse_weakening(&mut self) {
+        for read in &self.files[self.enforced..] {
+            let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
+            weaken::refuse(&read.raw, &mut complaints);
+        }
+    }
+
     /// Puts the rule for known values last, so that of equals the policy's own rules name a finding.
     /// A policy whose rules name the detector, or leave it out, has said what it wants.
     fn apply_known(&mut self) {
@@ -228,7 +270,8 @@ impl Loading {
             words.any(|(word, _)| word.trim_start_matches('!') == KNOWN)
         };
         let any = self.known.as_ref().is_some_and(|known| !known.is_empty());
-        if any && !self.files.is_empty() && !self.files.iter().any(says) {
+        let deciding = if self.enforced > 0 { &self.files[..self.enforced] } else { &self.files };
+        if any && !self.files.is_empty() && !deciding.iter().any(says) {
             self.add_file(KNOWN_NAME, KNOWN_TEXT.to_owned(), Path::new(""));
         }
     }
@@ -278,6 +321,7 @@ impl Loading {
             digest,
             memo: Memo::default(),
             alone: self.alone,
+            enforced: self.files[..self.enforced].iter().map(|read| read.raw.rules.len()).sum(),
             warnings: Vec::new(),
         };
         self.try_examples(&policy);
@@ -419,6 +463,9 @@ impl Loading {
             hash.update(bytes);
         };
         part(env!("CARGO_PKG_VERSION").as_bytes());
+        if self.enforced > 0 {
+            part(&self.enforced.to_le_bytes());
+        }
         for read in &self.files {
             let file = self.diagnostics.file(read.file);
             // The name without its folder: a policy that moved is the same policy.

@@ -10,7 +10,7 @@ use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
 use crate::runtime::{self, GateName};
-use crate::settings;
+use crate::{managed, settings};
 
 #[derive(Args)]
 pub(crate) struct JsonArgs {
@@ -95,11 +95,14 @@ pub(crate) fn policy_name(source: &PolicySource) -> String {
 }
 
 /// Returns where a policy comes from, as people are told: an own folder that is not begun is the built-in
-/// policy.
+/// policy, or what the operator of the machine has put in its place.
 pub(crate) fn policy_place(source: &PolicySource) -> String {
     match source {
         PolicySource::Own(folder) if has_rules(folder) => folder.display().to_string(),
-        PolicySource::Own(_) => policy_name(&PolicySource::Default),
+        PolicySource::Own(_) | PolicySource::Default => match managed::policy_folder() {
+            Some(operators) => operators.display().to_string(),
+            None => policy_name(&PolicySource::Default),
+        },
         named => policy_name(named),
     }
 }

@@ -59,6 +59,8 @@ fn setup(args: &ExecArgs, origins: &[Origin], settings: &Settings) -> anyhow::Re
     }
     setup.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     setup.admin_listen = setup.admin_listen.map(|_| setup.listen);
+    // The address is that of the gate that stands.
+    setup.metrics_listen = None;
     // The terminal is the client's.
     setup.log = LogTo::File;
     setup.client = args.command.first().map(|program| program.to_string_lossy().into_owned());

@@ -31,7 +31,7 @@ pub(crate) enum PluginCommand {
     Release(ReleaseArgs),
     /// Make a key that signs plugins, and print its public half
     Key(KeyArgs),
-    /// Sign a plugin file: the signature stands beside it in `….wasm.sig`
+    /// Sign a plugin file, or an operator's policy folder: the signature stands beside it in `….sig`
     Sign(SignArgs),
     /// Say who has signed a plugin file; exit code 1 where none of the keys has
     Verify(VerifySignatureArgs),
@@ -201,7 +201,7 @@ pub(crate) struct KeyArgs {
 
 #[derive(Args)]
 pub(crate) struct SignArgs {
-    /// The plugin
+    /// The plugin, or the policy folder of an operator
     pub(super) plugin: PathBuf,
     /// The file of the key, as `plugin key` made it
     #[arg(long, value_name = "FILE")]
@@ -210,7 +210,7 @@ pub(crate) struct SignArgs {
 
 #[derive(Args)]
 pub(crate) struct VerifySignatureArgs {
-    /// The plugin
+    /// The plugin, or the policy folder
     pub(super) plugin: PathBuf,
     /// A public key of which one must have signed it; without any, everybody's signature counts
     #[arg(long = "key", value_name = "KEY")]

@@ -1,5 +1,5 @@
-//! `plugin key`, `sign` and `verify`: signatures of plugin files, made and checked without a
-//! network.
+//! `plugin key`, `sign` and `verify`: signatures of plugin files, and of the policy folders of operators, made
+//! and checked without a network.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::args::{KeyArgs, SignArgs, VerifySignatureArgs};
 use crate::exit::Exit;
+use crate::managed;
 use crate::print::{Printer, Style};
 
 /// What stands before the key in its file.
@@ -104,6 +105,9 @@ pub(super) fn verify(args: &VerifySignatureArgs, printer: &mut Printer) -> anyho
 }
 
 fn digest(plugin: &Path) -> anyhow::Result<[u8; 32]> {
+    if plugin.is_dir() {
+        return managed::digest(plugin, None);
+    }
     let bytes = leafgate_folder::read(plugin, Limits::default().file_bytes)
         .with_context(|| format!("cannot read {}", plugin.display()))?;
     Ok(Sha256::digest(&bytes).into())

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 
 use anyhow::Context;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::{home, print};
 
@@ -24,13 +25,19 @@ pub(crate) enum LogTo {
 }
 
 /// Starts the log of this process.
-pub(super) fn start(to: LogTo, level: &str) -> anyhow::Result<()> {
+pub(super) fn start(to: LogTo, level: &str, in_json: bool) -> anyhow::Result<()> {
     let level: tracing::level_filters::LevelFilter =
         level.parse().ok().context("the level of the log is none of off, error, warn, info, debug, trace")?;
+    let (writer, may_colour) = match to {
+        LogTo::File => (BoxMakeWriter::new(Mutex::new(file()?)), false),
+        LogTo::Terminal => (BoxMakeWriter::new(io::stderr), print::may_colour(&io::stderr())),
+    };
     let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(format!("off,leafgate={level}")));
-    match to {
-        LogTo::File => log.with_writer(Mutex::new(file()?)).with_ansi(false).init(),
-        LogTo::Terminal => log.with_writer(io::stderr).with_ansi(print::may_colour(&io::stderr())).init(),
+    let log = log.with_writer(writer).with_ansi(may_colour);
+    if in_json {
+        log.json().flatten_event(true).init()
+    } else {
+        log.init()
     }
     Ok(())
 }

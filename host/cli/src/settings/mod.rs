@@ -29,6 +29,7 @@ pub(crate) use self::upstream::upstream_at;
 use crate::args::{ConfigArgs, OWN_POLICY, policy_source};
 use crate::home;
 use crate::known::KnownSource;
+use crate::managed;
 use crate::masking::masked;
 use crate::serve::{GateSetup, LogTo};
 use crate::standing;
@@ -43,8 +44,9 @@ const NO_FILE: &str = "none";
 const LISTEN: &str = "127.0.0.1:4141";
 const FREE_PORT: &str = "127.0.0.1:0";
 
-/// Reads all settings; `flags` are the strongest.
+/// Reads all settings; `flags` are the strongest, but for what the operator of the machine enforces.
 pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settings> {
+    let managed = managed::find()?;
     let mut layers = files(args.config.as_deref())?;
     let variables = variables(std::env::vars_os())?;
     let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -55,7 +57,11 @@ pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settin
         flags.set_flag("--set", key.trim(), value.trim()).map_err(anyhow::Error::msg)?;
     }
     layers.push(flags);
-    let mut settings = Settings::of(layers);
+    let enforced = managed.as_ref().filter(|managed| managed.policy.is_enforced);
+    let enforced = enforced.map(|managed| &managed.settings);
+    let beyond = layers.iter().flat_map(|layer| layer.beyond(enforced));
+    refuse(beyond.map(anyhow::Error::msg).collect())?;
+    let mut settings = Settings::of(managed.map(|managed| managed.settings).into_iter().chain(layers));
     add_defaults(&mut settings);
     Ok(settings)
 }
@@ -131,6 +137,7 @@ fn add_defaults(settings: &mut Settings) {
         ("policy", OWN_POLICY),
         ("workspace", "."),
         ("log", "info"),
+        ("log-format", "text"),
         ("proxy", upstream::ENVIRONMENT),
     ] {
         settings.default_to(key, value.into());
@@ -195,6 +202,7 @@ fn problems_before(settings: &Settings) -> Vec<anyhow::Error> {
     problems.extend([
         address(settings, "listen").err(),
         address(settings, "admin.listen").err(),
+        metrics_listen(settings).err(),
         intercept(settings).err(),
         metadata_fields(settings).err(),
         models(settings).err(),
@@ -227,6 +235,10 @@ fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<NamedUpstream> {
 
 fn address(settings: &Settings, key: &str) -> anyhow::Result<SocketAddr> {
     listen_address(settings.text(key).unwrap_or(FREE_PORT)).with_context(|| wrong(settings, key))
+}
+
+fn metrics_listen(settings: &Settings) -> anyhow::Result<Option<SocketAddr>> {
+    settings.text("metrics.listen").map(|_| address(settings, "metrics.listen")).transpose()
 }
 
 fn intercept(settings: &Settings) -> anyhow::Result<Vec<PathPattern>> {
@@ -274,6 +286,7 @@ fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSet
             limits,
         },
         listen: address(settings, "listen")?,
+        metrics_listen: metrics_listen(settings)?,
         admin_listen: admin.then(|| address(settings, "admin.listen")).transpose()?,
         policy: source(settings.text("policy").unwrap_or(OWN_POLICY))?,
         requires_tests: settings.switch("require-tests") == Some(true),
@@ -285,6 +298,7 @@ fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSet
         keep: crate::log::store_config(settings)?,
         traces: traces(settings)?,
         log_level: settings.text("log").unwrap_or("info").to_owned(),
+        log_in_json: settings.text("log-format") == Some("json"),
         client: None,
         standing: None,
     })

@@ -36,6 +36,7 @@ use self::kept::Kept;
 use crate::admin::AdminClient;
 use crate::args::{ConfigArgs, StopArgs};
 use crate::exit::Exit;
+use crate::managed::{self, Managed};
 use crate::print::Printer;
 use crate::runtime::{self, GateName};
 use crate::serve::{GateSetup, LogTo, Stop};
@@ -108,11 +109,18 @@ pub(crate) fn last_url() -> anyhow::Result<Option<String>> {
 pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
     let kept = Kept::read(&home::data_folder()?)?;
     let upstream = |url: &str| settings::upstream_at(settings, url);
+    let managed = managed::find()?;
     let mut usual = client::usual_upstreams();
+    // Where the operator names the hosts, the other ones are none.
+    usual.retain(|(name, url)| {
+        let allowed = |managed: &Managed| url.parse().is_ok_and(|target| managed.allows(&target));
+        settings.upstream(name).is_some() || managed.as_ref().is_none_or(allowed)
+    });
     let mut setup = match settings.text("upstream") {
         Some(_) => settings::setup(settings)?,
         None => {
-            let (name, url) = usual.remove(0);
+            let named = settings.upstreams().next().filter(|_| usual.is_empty());
+            let (name, url) = named.map_or_else(|| usual.remove(0), |named| (named.name(), ""));
             let first = match settings.upstream(name) {
                 Some(_) => FirstUpstream::Named(name.parse()?),
                 None => FirstUpstream::Own(Box::new(upstream(url)?)),

@@ -18,6 +18,7 @@ mod known;
 mod live;
 mod live_plugins;
 mod log;
+mod managed;
 mod mistakes;
 mod own;
 mod plan;

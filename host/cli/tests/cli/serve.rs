@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::support::{Bench, EMAIL, RULES, request, secret};
 
 #[test]
@@ -60,9 +62,54 @@ fn localhost_is_an_address_and_a_taken_port_is_told_once() {
 
 #[test]
 fn an_address_that_others_reach_is_refused() {
-    let ran = Bench::new().run(&["run", "--listen", "0.0.0.0:0", "--upstream", "echo:"], "");
-    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains("no client tokens"), "{}", ran.err);
+    for args in
+        [&["--listen", "0.0.0.0:0"][..], &["--set", "metrics.listen=0.0.0.0:9141", "--listen", "127.0.0.1:0"]]
+    {
+        let ran = Bench::new().run(&[&["run", "--upstream", "echo:"], args].concat(), "");
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(ran.err.contains("no client tokens"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn metrics_have_an_address_of_their_own_and_a_log_in_json_has_nothing_else() {
+    let bench = Bench::new();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let metrics = format!("metrics.listen={free}");
+    let args = ["run", "--listen", "127.0.0.1:0", "--no-admin", "--upstream", "echo:", "--set", &metrics];
+    let mut gate = bench
+        .command(&[&args[..], &["--set", "log-format=json"]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(gate.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let clients = line.trim_end().strip_prefix("http://").unwrap();
+    let ask = |address: &str, head: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(ask(clients, "GET /v1/models").starts_with("HTTP/1.1 200 "));
+    let metrics = free.to_string();
+    assert!(ask(&metrics, "GET /metrics").contains("leafgate_requests_total{verdict=\"forwarded\"} 1"));
+    assert!(ask(&metrics, "GET /readyz").ends_with("\r\n\r\nok\n"));
+    assert!(ask(&metrics, "GET /v1/status").starts_with("HTTP/1.1 404 "));
+    let pid = gate.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let output = gate.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let log = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
+    assert!(lines.iter().any(|line| line["target"] == "leafgate::start"), "{log}");
+    assert!(
+        lines.iter().any(|line| line["target"] == "leafgate::request" && line["path"] == "/v1/models"),
+        "{log}"
+    );
 }
 
 /// A process that does not outlive its test.

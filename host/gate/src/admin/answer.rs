@@ -111,7 +111,7 @@ pub(super) fn events(body: Content) -> Response<Content> {
 const NOTHING_LOADS: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// No cache keeps it, no browser takes it for anything else, and no page may read it: there are no CORS headers.
-fn kept_by_nobody(body: Content, kind: &'static str) -> Response<Content> {
+pub(super) fn kept_by_nobody(body: Content, kind: &'static str) -> Response<Content> {
     let mut response = Response::new(body);
     let headers: [(HeaderName, &str); 4] = [
         (CONTENT_TYPE, kind),

@@ -10,6 +10,7 @@ mod answer;
 mod auth;
 mod calls;
 mod except;
+pub(crate) mod open;
 mod outline;
 mod reveal;
 mod saved;
@@ -17,51 +18,28 @@ mod tokens;
 mod view;
 mod whole;
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Method, Request, Response, StatusCode, request};
+use std::net::SocketAddr;
+
+use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 
-use crate::content::{self, Content};
+use crate::body;
+use crate::content::Content;
 use crate::gate::Shared;
-use crate::metrics::Counted;
-use crate::{body, guard, metrics};
 
 pub use auth::{AdminToken, AdminTokenError};
-
-/// Where programs that keep others running ask whether the gate answers. It says nothing else, so it needs no token.
-const HEALTH: &str = "/health";
-
-/// Where Prometheus asks. It holds numbers and names of rules and detectors, and so needs no token
-/// either: a scraper would have to read a new one at every start.
-const METRICS: &str = "/metrics";
 
 /// Answers one call, whatever happens.
 pub(crate) async fn respond(
     gate: &Shared,
     token: &AdminToken,
     request: Request<Incoming>,
-    local: std::net::SocketAddr,
+    local: SocketAddr,
 ) -> Response<Content> {
     let (parts, mut body) = request.into_parts();
-    if reads(&parts, HEALTH) && guard::check(&parts, local).is_ok() {
-        let mut response = Response::new(content::full(Bytes::new()));
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        return response;
-    }
-    if reads(&parts, METRICS) && guard::check(&parts, local).is_ok() {
-        let page = gate.metrics.text(&Counted {
-            status: &gate.status(),
-            agents: &gate.turns.subagents(),
-            tokens: gate.sessions.tokens(),
-            memo: gate.policy.serving().load().memo_counts(),
-            saved: gate.turns.saved_counts(),
-            preview_limit: gate.turns.preview_limit(),
-        });
-        let mut response = Response::new(content::full(page.into()));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
-        return response;
+    if let Some(answer) = open::answer(gate, &parts, local) {
+        return answer;
     }
     let answered = match auth::check(&parts, token, local) {
         Ok(()) => calls::answer(gate, &parts, &mut body).await,
@@ -76,8 +54,4 @@ pub(crate) async fn respond(
             failure.into_response()
         }
     }
-}
-
-fn reads(parts: &request::Parts, path: &str) -> bool {
-    parts.uri.path() == path && matches!(parts.method, Method::GET | Method::HEAD)
 }

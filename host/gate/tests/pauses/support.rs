@@ -222,6 +222,15 @@ impl House {
         House { gate, upstream, address, admin, token: text, stop: Some(stop), serving }
     }
 
+    /// Opens a listener of metrics.
+    pub(crate) async fn serve_metrics(&self) -> SocketAddr {
+        let (gate, listener) =
+            (self.gate.clone(), Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap());
+        let address = listener.address();
+        tokio::spawn(async move { gate.serve_metrics(listener, std::future::pending()).await });
+        address
+    }
+
     /// Tells the gate to stop and waits until it has.
     pub(crate) async fn stop(&mut self) {
         self.stop.take().unwrap().send(()).unwrap();

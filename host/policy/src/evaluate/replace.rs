@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use leafgate_detect::Confidence;
 use leafgate_tree::{EditError, NodeId, Redaction, ReleaseTerms, ValueType};
 use leafgate_vault::{Collision, Seen, mask, surrogate};
 
@@ -64,7 +65,13 @@ impl Run<'_> {
 
     pub(super) fn united_of_acting(&self, mut hits: Vec<Hit>) -> Vec<Hit> {
         hits.retain(|hit| !self.policy.rules[hit.rule].monitors());
-        hits.iter_mut().for_each(|hit| hit.kept_by = Some(hit.rule).filter(|&rule| !self.lets_release(rule)));
+        for hit in &mut hits {
+            hit.kept_by = Some(hit.rule).filter(|&rule| !self.lets_release(rule));
+            // What a rule that is enforced found, no other one names: of equals the earlier does.
+            if hit.rule.get() < self.policy.enforced {
+                hit.confidence = Confidence::High;
+            }
+        }
         unite(hits)
     }
 

@@ -33,6 +33,7 @@ pub(crate) mod schema;
 pub(crate) mod tables;
 pub(crate) mod twice;
 pub(crate) mod useless;
+pub(crate) mod weaken;
 
 use std::ops::Range;
 

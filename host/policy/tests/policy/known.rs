@@ -28,7 +28,7 @@ fn known<S: AsRef<str>>(values: &[S]) -> Arc<KnownValues> {
 }
 
 fn load(source: &PolicySource, known: Arc<KnownValues>) -> Policy {
-    Policy::load_knowing(source, &NoPlugins, SystemTime::UNIX_EPOCH, Some(known)).unwrap()
+    Policy::load_knowing(source, None, &NoPlugins, SystemTime::UNIX_EPOCH, Some(known)).unwrap()
 }
 
 fn knowing(rules: &str) -> Policy {

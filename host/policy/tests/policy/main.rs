@@ -28,6 +28,7 @@ mod flow;
 mod forty;
 mod insert;
 mod known;
+mod managed;
 mod memo;
 mod mistakes;
 mod monitor;

@@ -1,0 +1,124 @@
+//! What the operator of a machine decides. `/etc/leafgate` is root's, and nothing leads the program elsewhere:
+//! a name space of its own has another `/etc`, where the system gives one.
+
+use std::process::{Command, Stdio};
+
+use crate::support::{Bench, EMAIL, Ran, request};
+
+const RULES: &str =
+    "[[rule]]\nid = \"house\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\nwith = \"mask\"\n";
+
+const ENFORCED: &str = "enforce = true\n[upstreams.house]\nurl = \"https://models.house.example\"\n";
+
+/// A machine whose operator has these settings and [`RULES`].
+struct Machine(Bench);
+
+impl Machine {
+    /// `None` where the system gives no such name space.
+    fn new(settings: &str) -> Option<Machine> {
+        let bench = Bench::new();
+        bench.file("operator/config.toml", settings);
+        bench.file("operator/policy/house.toml", RULES);
+        let machine = Machine(bench);
+        let mut can = machine.within("go-w", &Command::new("true"));
+        let can = can.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !can.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: this system gives no name space with an /etc of its own");
+            return None;
+        }
+        Some(machine)
+    }
+
+    /// Has a command see the operator's folder, whose mode is changed so.
+    fn within(&self, mode: &str, call: &Command) -> Command {
+        let script = "mount -t tmpfs tmpfs /etc && cp -r \"$OPERATOR\" /etc/leafgate && chmod -R go-w /etc/leafgate \
+                      && chmod \"$MODE\" /etc/leafgate/config.toml && exec \"$0\" \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "bash", "-c", script]);
+        command.arg(call.get_program()).args(call.get_args()).current_dir(self.0.path()).env_clear();
+        let path = |name: &str| self.0.path().join(name);
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        for (name, value) in [
+            ("OPERATOR", path("operator")),
+            ("MODE", mode.into()),
+            ("HOME", path("home")),
+            ("LEAFGATE_DATA_DIR", path("data")),
+            ("LEAFGATE_RUNTIME_DIR", path("run")),
+        ] {
+            command.env(name, value);
+        }
+        command
+    }
+
+    fn run(&self, args: &[&str], input: &str) -> Ran {
+        self.0.run_command(self.within("go-w", &self.0.command(args)), input)
+    }
+
+    #[track_caller]
+    fn refuses(&self, args: &[&str], words: &str) {
+        let ran = self.run(args, "");
+        assert!(ran.code == 2 && ran.err.contains(words), "{args:?}\n{}", ran.shown());
+    }
+}
+
+#[test]
+fn the_operators_rules_stand_beneath_a_users_own() {
+    let Some(machine) = Machine::new("log = 'warn'\n") else { return };
+    let applied = machine.run(&["apply"], &request());
+    assert!(
+        applied.code == 0 && applied.out.contains("[EMAIL]") && !applied.out.contains(EMAIL),
+        "{}",
+        applied.shown()
+    );
+    machine.0.file(
+        "mine/rules.toml",
+        "[[exception]]\nvalue = \"x\"\nreason = \"r\"\nby = \"b\"\nuntil = \"never\"\n",
+    );
+    std::fs::remove_file(machine.0.path().join("mine/alone.toml")).unwrap();
+    let checked = machine.run(&["check", "--policy", "mine"], "");
+    assert!(checked.code == 0 && checked.out.contains("2 rules"), "{}", checked.shown());
+    let shown = machine.run(&["config", "show"], "");
+    let log = shown.out.lines().find(|line| line.starts_with("log ")).unwrap();
+    assert!(log.contains("\"warn\"") && log.contains("/etc/leafgate/config.toml:1"), "{log}");
+}
+
+#[test]
+fn what_is_enforced_is_passed_by_nothing_that_a_user_says() {
+    let Some(machine) = Machine::new(ENFORCED) else { return };
+    let decides = "ask the operator";
+    for args in [
+        &["run", "--upstream", "echo:", "--policy", "none"][..],
+        &["run", "--upstream", "echo:", "--set", "enabled=false"],
+        &["run", "--upstream", "echo:", "--set", "switch-off=true"],
+        &["run", "--upstream", "https://elsewhere.example"],
+        &["exec", "--policy", "none", "--", "true"],
+        &["exec", "--own", "--upstream", "https://elsewhere.example", "--", "true"],
+        &["exec", "--own", "claude"],
+        &["except", "add", "--value", EMAIL, "--reason", "r", "--by", "b", "--until", "never"],
+    ] {
+        machine.refuses(args, decides);
+    }
+    machine
+        .refuses(&["run", "--upstream", "echo:", "--set", "enforce=false"], "the machine's operator alone");
+    machine.0.file("home/.config/leafgate/policy/rules.toml", RULES);
+    machine.refuses(&["exec", "--own", "--upstream", "echo:", "--", "true"], decides);
+    std::fs::remove_dir_all(machine.0.path().join("home/.config")).unwrap();
+    let program = env!("CARGO_BIN_EXE_leafgate");
+    let off = machine.run(&["exec", "--own", "--upstream", "echo:", "--", program, "off"], "");
+    assert!(off.code == 2 && off.err.contains("`switch-off = false`"), "{}", off.shown());
+}
+
+#[test]
+fn nothing_starts_with_an_operators_folder_that_others_may_write_to() {
+    let Some(machine) = Machine::new("") else { return };
+    for args in [
+        &["run", "--upstream", "echo:"][..],
+        &["exec", "--own", "--", "true"],
+        &["check"],
+        &["config", "show"],
+    ] {
+        let call = machine.within("o+w", &machine.0.command(args));
+        let ran = machine.0.run_command(call, "");
+        assert!(ran.code == 2 && ran.err.contains("chmod go-w"), "{args:?}\n{}", ran.shown());
+    }
+}
