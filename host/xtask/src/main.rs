@@ -16,6 +16,7 @@ mod javascript;
 mod kit;
 #[cfg(test)]
 mod map;
+mod package;
 mod paths;
 mod ran;
 mod requirements;
@@ -50,6 +51,9 @@ usage: cargo xtask <task>
   digests FILE [OLDER]
                   records what the gate makes of every recording: what left, answers, log, receipts; compares with an older record.
                   LEAFGATE_BIN names another build
+  package [--target NAME]... [--profile NAME] [--url URL] [--twice]
+                  builds what people install: deb, rpm, apk, Arch, npm, wheel, image, formula, sums, bill of materials (needs npm, buildah);
+                  --twice builds again elsewhere and compares
   fuzz [--seconds N] [TARGET...]
                   tries the promises of the tree on made-up requests, 60 s for each target (nightly compiler)";
 
@@ -135,6 +139,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["corpus", "--sources", folder] => sources(folder),
         ["invariants"] => invariants(),
         ["requirements"] => requirements::requirements(),
+        ["package", arguments @ ..] => package::package(arguments),
         ["digests", arguments @ ..] => digests(arguments),
         ["bench", parts @ ..] => bench::bench(parts),
         ["fuzz", arguments @ ..] => fuzz::fuzz(arguments),

@@ -1,0 +1,40 @@
+//! The wheel for pip (PyPA, binary distribution format): the program as a script, and nothing that is imported.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::program::Target;
+use super::{Package, fresh};
+use crate::run::{run, step};
+
+/// Writes it.
+pub(super) fn wheel(package: &Package, target: Target, stage: &Path) -> Result<()> {
+    step(&format!("writes the wheel for {}", target.python));
+    let version = &package.version;
+    let folder = stage.join("wheel");
+    let (scripts, info) = (
+        folder.join(format!("leafgate-{version}.data/scripts")),
+        folder.join(format!("leafgate-{version}.dist-info")),
+    );
+    fresh(&scripts)?;
+    fresh(&info)?;
+    let program = scripts.join("leafgate");
+    fs::copy(stage.join("leafgate"), &program)?;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    let metadata = format!(
+        "Metadata-Version: 2.1\nName: leafgate\nVersion: {version}\nSummary: Gate between programs and language models\n\
+         License: Apache-2.0\nRequires-Python: >=3.8\n"
+    );
+    fs::write(info.join("METADATA"), metadata)?;
+    let tag = format!(
+        "Wheel-Version: 1.0\nGenerator: leafgate\nRoot-Is-Purelib: false\nTag: py3-none-{}\n",
+        target.python
+    );
+    fs::write(info.join("WHEEL"), tag)?;
+    let mut pack = package.tools.python("python");
+    pack.args(["-m", "wheel", "pack", "--dest-dir"]).arg(&package.out).arg(&folder);
+    run(pack.env("SOURCE_DATE_EPOCH", &package.epoch))
+}
