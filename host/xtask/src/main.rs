@@ -51,9 +51,9 @@ usage: cargo xtask <task>
   digests FILE [OLDER]
                   records what the gate makes of every recording: what left, answers, log, receipts; compares with an older record.
                   LEAFGATE_BIN names another build
-  package [--target NAME]... [--profile NAME] [--url URL] [--twice]
-                  builds what people install: deb, rpm, apk, Arch, npm, wheel, image, formula, sums, bill of materials (needs npm, buildah);
-                  --twice builds again elsewhere and compares
+  package [--target NAME]... [--only KIND]... [--profile NAME] [--url URL] [--twice] [--check]
+                  builds what people install, into target/packages: deb, rpm, archlinux, apk, tar, npm, wheel, image, sbom, formula and sums
+                  (Linux; needs npm and buildah); --twice builds again elsewhere and compares; --check installs and uses each (needs root)
   fuzz [--seconds N] [TARGET...]
                   tries the promises of the tree on made-up requests, 60 s for each target (nightly compiler)";
 

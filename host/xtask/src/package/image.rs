@@ -17,7 +17,7 @@ const USER: &str = "65532:65532";
 
 /// Writes it as an archive that `podman load`, `docker load` and `skopeo` take.
 pub(super) fn image(package: &Package, target: Target, stage: &Path) -> Result<()> {
-    if !target.is_static() {
+    if !target.is_static() || !package.wants("image") {
         return Ok(());
     }
     step(&format!("writes the container image for {}", target.debian));
@@ -32,20 +32,18 @@ pub(super) fn image(package: &Package, target: Target, stage: &Path) -> Result<(
     super::fresh(&layer)?;
     laid_out(&layer, stage)?;
     run(buildah(&["copy", "--quiet", "--chown", USER, &container]).arg(&layer).arg("/"))?;
-    // The health check is Docker's own; the other form has none.
+    // The gate listens on the loopback interface, of the network that its client shares. The health check is Docker's: OCI has none.
     let settings = [
         ["--user", USER],
         ["--entrypoint", "[\"/usr/bin/leafgate\"]"],
         ["--cmd", "run"],
-        ["--port", "4141"],
         ["--workingdir", "/data"],
         ["--volume", "/data"],
         ["--env", "HOME=/data"],
-        ["--env", "XDG_DATA_HOME=/data"],
-        ["--env", "XDG_RUNTIME_DIR=/data/run"],
+        ["--env", "LEAFGATE_DATA_DIR=/data"],
+        ["--env", "LEAFGATE_RUNTIME_DIR=/data/run"],
         ["--env", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"],
-        ["--env", "LEAFGATE_LISTEN=0.0.0.0:4141"],
-        ["--healthcheck", "CMD [\"/usr/bin/leafgate\", \"status\"]"],
+        ["--healthcheck", "CMD /usr/bin/leafgate status"],
         ["--created-by", "cargo xtask package"],
     ];
     run(buildah(&["config"]).args(settings.concat()).arg(&container))?;

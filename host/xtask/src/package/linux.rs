@@ -12,25 +12,15 @@ use crate::run::{run, step};
 /// Writes them.
 pub(super) fn parcels(package: &Package, target: Target, stage: &Path) -> Result<()> {
     let formats: &[&str] = if target.is_static() { &["apk"] } else { &["deb", "rpm", "archlinux"] };
-    for format in formats {
+    for format in formats.iter().filter(|format| package.wants(format)) {
         step(&format!("writes the package for {format}, {}", target.debian));
-        let described = described(package, target, stage, format)?;
         let file = stage.join(format!("{format}.yaml"));
-        fs::write(&file, described)?;
-        let nfpm = package.command("nfpm");
-        let mut nfpm = with_tools(package, nfpm);
-        run(nfpm
-            .args(["package", "--packager", format, "--config"])
-            .arg(&file)
-            .arg("--target")
-            .arg(&package.out))?;
+        fs::write(&file, described(package, target, stage, format)?)?;
+        let mut nfpm = package.command("nfpm");
+        nfpm.args(["package", "--packager", format, "--config"]).arg(&file);
+        run(nfpm.arg("--target").arg(&package.out))?;
     }
-    archive(package, target, stage)
-}
-
-fn with_tools(package: &Package, mut command: std::process::Command) -> std::process::Command {
-    command.env("PATH", package.tools.path());
-    command
+    if package.wants("tar") { archive(package, target, stage) } else { Ok(()) }
 }
 
 /// Fills in the description.
@@ -43,32 +33,38 @@ fn described(package: &Package, target: Target, stage: &Path, format: &str) -> R
     // Debian's own folder is another one than that of all others.
     let zsh =
         if format == "deb" { "/usr/share/zsh/vendor-completions" } else { "/usr/share/zsh/site-functions" };
-    let (stage, parts) = (stage.to_string_lossy(), super::parts());
-    let parts = parts.to_string_lossy();
+    let (parts, documents) = (package.parts(), package.stage.join("documents"));
     let values = [
         ("${ARCH}", target.debian),
         ("${VERSION}", &package.version),
+        ("${TIME}", &time(package)?),
         ("${DEPENDS}", depends),
         ("${ZSH}", zsh),
-        ("${STAGE}", &*stage),
-        ("${PARTS}", &*parts),
+        ("${STAGE}", &stage.to_string_lossy()),
+        ("${PARTS}", &parts.to_string_lossy()),
+        ("${DOCUMENTS}", &documents.to_string_lossy()),
     ];
-    let mut text = fs::read_to_string(super::parts().join("nfpm.yaml"))?;
+    let mut text = fs::read_to_string(parts.join("nfpm.yaml"))?;
     for (name, value) in values {
         text = text.replace(name, value);
     }
     Ok(text)
 }
 
+/// The time of the commit as nfpm reads it (RFC 3339).
+fn time(package: &Package) -> Result<String> {
+    super::said(
+        package.command("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ", "-d"]).arg(format!("@{}", package.epoch)),
+    )
+}
+
 /// The program, its pages and completions, for Homebrew and whoever unpacks things by hand.
 fn archive(package: &Package, target: Target, stage: &Path) -> Result<()> {
-    let name = format!("leafgate-{}-{}.tar.gz", package.version, target.triple);
-    let tar = package.stage.join(format!("{}.tar", target.triple));
+    let tar = package.out.join(format!("leafgate-{}-{}.tar", package.version, target.triple));
     let mut command = package.command("tar");
     command.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX"]);
-    command.arg(format!("--mtime=@{}", package.epoch)).arg("-C").arg(stage).arg("-cf").arg(&tar);
-    run(command.args(["leafgate", "man", "completions", "copyright"]))?;
-    run(package.command("gzip").args(["-9", "--no-name", "--force"]).arg(&tar))?;
-    fs::copy(tar.with_extension("tar.gz"), package.out.join(name))?;
-    Ok(())
+    command.arg(format!("--mtime=@{}", package.epoch)).arg("-cf").arg(&tar);
+    command.arg("-C").arg(stage).arg("leafgate");
+    run(command.arg("-C").arg(package.stage.join("documents")).args(["man", "completions", "copyright"]))?;
+    run(package.command("gzip").args(["-9", "--no-name", "--force"]).arg(&tar))
 }

@@ -1,8 +1,10 @@
-//! `cargo xtask package`: what people install. One program per target goes into all parcels of that target.
+//! `cargo xtask package`: what people install. One program for each target goes into all parcels of that target.
 //!
-//! Tools come from PyPI and crates.io in versions that stand here, below `target/packages/tools`; `buildah` for the image comes from the system.
-//! Nothing in a parcel depends on the machine, the folder or the hour of the build: paths are spelled from the root, and times are the commit's.
+//! Tools come from PyPI and crates.io in versions that stand in `tools`; `npm` and `buildah` come from the system. Nothing in a parcel depends
+//! on the machine, the folder or the hour of the build: paths are spelled from the root, archives are sorted, owners are root, and times are
+//! the commit's.
 
+mod check;
 mod image;
 mod linux;
 mod node;
@@ -20,24 +22,36 @@ use anyhow::{Context as _, Result, bail, ensure};
 use self::program::Target;
 use self::tools::Tools;
 use crate::paths;
-use crate::run::step;
+use crate::run::{run, step};
+
+/// What parcels there are.
+const KINDS: [&str; 9] = ["deb", "rpm", "archlinux", "apk", "tar", "npm", "wheel", "image", "sbom"];
 
 /// What was asked for.
+#[derive(Clone)]
 struct Options {
     targets: Vec<Target>,
+    /// Of [`KINDS`]; all where none is named.
+    only: Vec<String>,
     /// Cargo's profile; `release`, but for tries of the parcels themselves.
     profile: String,
-    /// Where parcels will be fetched from, for what names an address (Homebrew).
-    url: String,
+    /// Where the archives will be fetched from, for the formula; else they lie beside it.
+    url: Option<String>,
     /// Built a second time in a clone, and compared.
     twice: bool,
+    /// Installed and tried.
+    check: bool,
 }
 
 /// What all parcels have in common.
 struct Package {
     tools: Tools,
     options: Options,
+    /// The checkout that is built, and where its builds go.
+    root: PathBuf,
+    target: PathBuf,
     version: String,
+    commit: String,
     /// The commit's time, in seconds since 1970.
     epoch: String,
     /// Where parcels go.
@@ -48,42 +62,45 @@ struct Package {
 
 /// Builds the parcels.
 pub(crate) fn package(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
-    let twice = options.twice.then(|| arguments.iter().copied().filter(|argument| *argument != "--twice"));
-    let package = Package::new(options)?;
-    for target in &package.options.targets {
-        let stage = program::stage(&package, *target)?;
-        linux::parcels(&package, *target, &stage)?;
-        wheel::wheel(&package, *target, &stage)?;
-        node::platform(&package, *target, &stage)?;
-        image::image(&package, *target, &stage)?;
+    all(options(arguments)?)
+}
+
+/// Builds the static parcels of this machine twice, and compares them: what `test --soak` asks.
+pub(crate) fn twice() -> Result<()> {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    package(&["--target", &target, "--profile", "dev", "--twice"])
+}
+
+fn all(options: Options) -> Result<()> {
+    let package = Package::new(options.clone(), paths::root(), paths::target())?;
+    let sums = package.parcels()?;
+    if options.twice {
+        again(&package, options.clone(), &sums)?;
     }
-    node::wrapper(&package)?;
-    sums::bill_of_materials(&package)?;
-    sums::formula(&package)?;
-    let sums = sums::sums(&package.out)?;
-    if let Some(arguments) = twice {
-        again(&package, &arguments.collect::<Vec<_>>(), &sums)?;
+    if options.check {
+        check::check(&package)?;
     }
-    println!("\nxtask: {} parcels in {}", sums.lines().count(), package.out.display());
+    println!("\nxtask: {} parcels of {} in {}", sums.lines().count(), package.commit, package.out.display());
     Ok(())
 }
 
 /// Builds once more in a clone, with a target folder of its own, and compares.
-fn again(package: &Package, arguments: &[&str], sums: &str) -> Result<()> {
-    let clone = package.stage.join("a clone in another place");
-    fresh(&clone)?;
+fn again(first: &Package, options: Options, sums: &str) -> Result<()> {
+    ensure!(!first.commit.contains('-'), "changes that are in no commit cannot be built twice: commit them");
     step("builds once more, in a clone with another path");
-    crate::run::run(
-        Command::new("git").args(["clone", "--quiet", "--no-hardlinks"]).arg(paths::root()).arg(&clone),
-    )?;
-    let target = package.stage.join("again");
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["xtask", "package"]).args(arguments).current_dir(&clone).env("CARGO_TARGET_DIR", &target);
-    crate::run::run(&mut build)?;
-    let others = fs::read_to_string(target.join("packages/SHA256SUMS"))?;
+    let clone = first.stage.join("a clone in another place");
+    fresh(&clone)?;
+    run(Command::new("git").args(["clone", "--quiet", "--no-hardlinks"]).arg(&first.root).arg(&clone))?;
+    let second = Package::new(options, clone, first.stage.join("again"))?;
+    let others = second.parcels()?;
     let differ: Vec<_> = sums.lines().filter(|line| !others.lines().any(|other| other == *line)).collect();
-    ensure!(differ.is_empty(), "two builds of one commit differ:\n{}", differ.join("\n"));
+    ensure!(
+        differ.is_empty() && sums.lines().count() == others.lines().count(),
+        "two builds of one commit differ ({} and {}):\n{}",
+        first.out.display(),
+        second.out.display(),
+        differ.join("\n")
+    );
     println!("xtask: two builds of one commit are byte-identical");
     Ok(())
 }
@@ -91,9 +108,11 @@ fn again(package: &Package, arguments: &[&str], sums: &str) -> Result<()> {
 fn options(arguments: &[&str]) -> Result<Options> {
     let mut options = Options {
         targets: Vec::new(),
+        only: Vec::new(),
         profile: "release".to_owned(),
-        url: format!("file://{}", paths::target().join("packages").display()),
+        url: None,
         twice: false,
+        check: false,
     };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
@@ -101,11 +120,19 @@ fn options(arguments: &[&str]) -> Result<Options> {
         match *argument {
             "--target" => options.targets.push(Target::named(value()?)?),
             "--profile" => options.profile = (*value()?).to_owned(),
-            "--url" => options.url = value()?.trim_end_matches('/').to_owned(),
+            "--only" => {
+                let kind = *value()?;
+                ensure!(
+                    KINDS.contains(&kind),
+                    "there is no parcel `{kind}`; there are: {}",
+                    KINDS.join(", ")
+                );
+                options.only.push(kind.to_owned());
+            }
+            "--url" => options.url = Some(value()?.trim_end_matches('/').to_owned()),
             "--twice" => options.twice = true,
-            other => bail!(
-                "unknown option `{other}` of package: --target NAME, --profile NAME, --url URL, --twice"
-            ),
+            "--check" => options.check = true,
+            other => bail!("unknown option `{other}` of package; `cargo xtask` shows them"),
         }
     }
     if options.targets.is_empty() {
@@ -115,30 +142,58 @@ fn options(arguments: &[&str]) -> Result<Options> {
 }
 
 impl Package {
-    fn new(options: Options) -> Result<Self> {
-        let out = paths::target().join("packages");
-        let stage = paths::target().join("packages-stage");
-        fs::create_dir_all(&stage)?;
-        fresh(&out)?;
-        let tools = Tools::install(&stage.join("tools"))?;
-        let epoch = said(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(paths::root()))?;
+    fn new(options: Options, root: PathBuf, target: PathBuf) -> Result<Self> {
+        let git = |arguments: &[&str]| said(Command::new("git").args(arguments).current_dir(&root));
+        let commit = git(&["rev-parse", "HEAD"])?;
+        let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { "-changed" };
         let version = said(crate::run::cargo().args(["pkgid", "--package", "leafgate"]))?;
-        let version = version.rsplit(['#', '@']).next().unwrap_or_default().to_owned();
-        Ok(Package { tools, options, version, epoch, out, stage })
+        Ok(Package {
+            tools: Tools::install(&paths::target().join("packages-stage/tools"))?,
+            options,
+            version: version.rsplit(['#', '@']).next().unwrap_or_default().to_owned(),
+            commit: commit + changed,
+            epoch: git(&["log", "-1", "--format=%ct"])?,
+            out: target.join("packages"),
+            stage: target.join("packages-stage"),
+            root,
+            target,
+        })
     }
 
-    /// Returns a command that knows the hour of the commit, and no other.
+    /// Writes all that was asked for, and returns the sums.
+    fn parcels(&self) -> Result<String> {
+        fresh(&self.out)?;
+        fs::create_dir_all(&self.stage)?;
+        program::documents(self)?;
+        for target in &self.options.targets {
+            let stage = program::stage(self, *target)?;
+            linux::parcels(self, *target, &stage)?;
+            wheel::wheel(self, *target, &stage)?;
+            node::platform(self, *target, &stage)?;
+            image::image(self, *target, &stage)?;
+        }
+        node::wrapper(self)?;
+        sums::bill_of_materials(self)?;
+        sums::formula(self)?;
+        sums::sums(&self.out)
+    }
+
+    fn wants(&self, kind: &str) -> bool {
+        self.options.only.is_empty() || self.options.only.iter().any(|only| only == kind)
+    }
+
+    /// Returns a command in the checkout that knows the hour of the commit, and no other.
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env("SOURCE_DATE_EPOCH", &self.epoch).env("TZ", "UTC").env("LC_ALL", "C");
-        command.current_dir(paths::root());
+        command.env("PATH", self.tools.path()).current_dir(&self.root);
         command
     }
-}
 
-/// Where the parts of parcels lie that are no program.
-fn parts() -> PathBuf {
-    paths::root().join("host/xtask/package")
+    /// Where the parts of parcels lie that are no program.
+    fn parts(&self) -> PathBuf {
+        self.root.join("host/xtask/package")
+    }
 }
 
 /// Makes a folder that is empty.

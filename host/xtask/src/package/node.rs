@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::program::Target;
-use super::{Package, fresh, parts};
+use super::{Package, fresh};
 use crate::run::{run, step};
 
 fn name(target: Target) -> String {
@@ -17,6 +17,9 @@ fn name(target: Target) -> String {
 
 /// Writes the package of a system.
 pub(super) fn platform(package: &Package, target: Target, stage: &Path) -> Result<()> {
+    if !package.wants("npm") {
+        return Ok(());
+    }
     let (name, version) = (name(target), &package.version);
     step(&format!("writes {name} for npm"));
     let folder = stage.join("npm");
@@ -35,11 +38,14 @@ pub(super) fn platform(package: &Package, target: Target, stage: &Path) -> Resul
 
 /// Writes the package that people name.
 pub(super) fn wrapper(package: &Package) -> Result<()> {
+    if !package.wants("npm") {
+        return Ok(());
+    }
     step("writes leafgate for npm");
     let folder = package.stage.join("npm");
     fresh(&folder.join("bin"))?;
-    fs::copy(parts().join("npm/leafgate.js"), folder.join("bin/leafgate.js"))?;
-    fs::copy(crate::paths::root().join("README.md"), folder.join("README.md"))?;
+    fs::copy(package.parts().join("npm/leafgate.js"), folder.join("bin/leafgate.js"))?;
+    fs::copy(package.root.join("README.md"), folder.join("README.md"))?;
     let version = &package.version;
     let all = Target::ALL.map(|target| format!("    \"{}\": \"{version}\"", name(target))).join(",\n");
     let described = format!(

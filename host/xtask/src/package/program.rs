@@ -1,13 +1,12 @@
-//! The program for each target, with its pages and completions.
+//! The program for each target, and what is said of it on all systems.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use super::{Package, fresh};
-use crate::paths;
 use crate::run::{run, step};
 
 /// What programs are built for.
@@ -71,73 +70,77 @@ impl Target {
     }
 }
 
-/// Builds the program and lays it where parcels are made from, with man pages, completions, licence and changes.
+/// Writes man page, completions, licence and changes, as a program that runs here says them: they are the same for all.
+pub(super) fn documents(package: &Package) -> Result<()> {
+    let is_here = |target: &&Target| target.triple.starts_with(std::env::consts::ARCH);
+    let here = package.options.targets.iter().find(is_here);
+    let here = here.context("parcels need the program for this machine too: name it with --target")?;
+    let program = build(package, *here)?;
+    let written = |arguments: &[&str]| -> Result<Vec<u8>> {
+        let output = Command::new(&program).args(arguments).env_clear().output()?;
+        ensure!(output.status.success(), "`leafgate {}` failed", arguments.join(" "));
+        Ok(output.stdout)
+    };
+    let folder = package.stage.join("documents");
+    fresh(&folder)?;
+    for part in ["man", "completions", "units"] {
+        fs::create_dir(folder.join(part))?;
+    }
+    zipped(package, &written(&["man"])?, &folder.join("man/leafgate.1.gz"))?;
+    for (shell, file) in [("bash", "leafgate.bash"), ("zsh", "_leafgate"), ("fish", "leafgate.fish")] {
+        fs::write(folder.join("completions").join(file), written(&["completions", shell])?)?;
+    }
+    let unit = fs::read_to_string(package.root.join("host/cli/src/service/user.service"))?;
+    let unit = unit.replace("@PROGRAM@", "/usr/bin/leafgate").replace("@ENVIRONMENT@", "");
+    fs::write(folder.join("units/user.service"), unit)?;
+    let licence = fs::read_to_string(package.root.join("LICENSE"))?;
+    let said = "Leafgate is licensed under the Apache License, version 2.0.";
+    fs::write(folder.join("copyright"), format!("{said}\n\n{licence}"))?;
+    zipped(package, &fs::read(package.root.join("CHANGELOG.md"))?, &folder.join("changelog.gz"))
+}
+
+/// Builds the program and returns the folder that has it alone.
 pub(super) fn stage(package: &Package, target: Target) -> Result<PathBuf> {
     let program = build(package, target)?;
     let stage = package.stage.join(target.triple);
     fresh(&stage)?;
     fs::copy(&program, stage.join("leafgate"))?;
-    let here = here(package)?;
-    let written = |arguments: &[&str]| -> Result<Vec<u8>> {
-        let output = Command::new(&here).args(arguments).env_clear().output()?;
-        anyhow::ensure!(output.status.success(), "`leafgate {}` failed", arguments.join(" "));
-        Ok(output.stdout)
-    };
-    fs::create_dir_all(stage.join("man"))?;
-    zipped(package, &written(&["man"])?, &stage.join("man/leafgate.1.gz"))?;
-    fs::create_dir_all(stage.join("completions"))?;
-    for (shell, file) in [("bash", "leafgate.bash"), ("zsh", "_leafgate"), ("fish", "leafgate.fish")] {
-        fs::write(stage.join("completions").join(file), written(&["shell-completions", shell])?)?;
-    }
-    let licence = fs::read_to_string(paths::root().join("LICENSE"))?;
-    fs::write(
-        stage.join("copyright"),
-        format!("Leafgate is licensed under the Apache License, version 2.0.\n\n{licence}"),
-    )?;
-    zipped(package, &fs::read(paths::root().join("CHANGELOG.md"))?, &stage.join("changelog.gz"))?;
     Ok(stage)
 }
 
 /// Builds it against an old C library, or none, with the list of its crates inside.
 fn build(package: &Package, target: Target) -> Result<PathBuf> {
+    let Package { root, target: folder, options, .. } = package;
     step(&format!("builds the program for {} (a release takes some 12 minutes on two cores)", target.triple));
-    run(Command::new("rustup").args(["target", "add", target.triple]))?;
+    run(Command::new("rustup").args(["target", "add", target.triple]).current_dir(root))?;
     let name =
         target.glibc.map_or_else(|| target.triple.to_owned(), |glibc| format!("{}.{glibc}", target.triple));
-    // Paths of this machine stand neither in panics nor in asserts of C.
-    let (root, home) = (paths::root(), cargo_home()?);
-    let (root, home) = (root.display(), home.display());
     let mut build = package.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build
         .args(["auditable", "zigbuild", "--locked", "--package", "leafgate", "--bin", "leafgate"])
-        .args(["--profile", &package.options.profile, "--target", &name])
-        .env("PATH", package.tools.path())
+        .args(["--profile", &options.profile, "--target", &name])
+        .env("LEAFGATE_COMMIT", &package.commit)
+        .env("CARGO_TARGET_DIR", folder)
         .env("CARGO_INCREMENTAL", "0")
-        .env("RUSTFLAGS", format!("--remap-path-prefix={root}=leafgate --remap-path-prefix={home}=cargo"))
-        .env("CFLAGS", format!("-ffile-prefix-map={root}=leafgate -ffile-prefix-map={home}=cargo"));
+        .env(format!("CARGO_PROFILE_{}_STRIP", options.profile.to_uppercase()), "symbols");
+    // Paths of this machine stand neither in panics nor in asserts of C; the last that fits counts.
+    let home = cargo_home()?;
+    let places = [(&**root, "leafgate"), (&*home, "cargo"), (&**folder, "target")];
+    let rust = places.map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()));
+    let c = places.map(|(path, name)| format!("'-ffile-prefix-map={}={name}'", path.display()));
+    build.env("CARGO_ENCODED_RUSTFLAGS", rust.join("\x1f"));
+    build.env("CFLAGS", c.join(" ")).env("CC_SHELL_ESCAPED_FLAGS", "1");
     run(&mut build)?;
-    let folder = match &*package.options.profile {
-        "dev" => "debug",
-        profile => profile,
-    };
-    Ok(paths::target().join(target.triple).join(folder).join("leafgate"))
-}
-
-/// The program that runs on this machine: what it says of itself is the same for all.
-fn here(package: &Package) -> Result<PathBuf> {
-    let target = Target::ALL.into_iter().find(|target| {
-        target.triple.starts_with(std::env::consts::ARCH) && package.options.targets.contains(target)
-    });
-    let target = target.context("parcels need the program for this machine too: name it with --target")?;
-    build(package, target)
+    let profile = if options.profile == "dev" { "debug" } else { &options.profile };
+    Ok(folder.join(target.triple).join(profile).join("leafgate"))
 }
 
 fn cargo_home() -> Result<PathBuf> {
-    match std::env::var_os("CARGO_HOME") {
-        Some(home) => Ok(home.into()),
-        None => Ok(PathBuf::from(std::env::var_os("HOME").context("neither CARGO_HOME nor HOME is set")?)
-            .join(".cargo")),
-    }
+    let home = || std::env::home_dir().map(|home| home.join(".cargo"));
+    std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(home)
+        .context("neither CARGO_HOME nor HOME is set")
 }
 
 /// Writes a text compressed, without name and time.

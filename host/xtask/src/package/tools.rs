@@ -27,10 +27,8 @@ impl Tools {
         if !tools.python.join("python").exists() {
             run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("python")))?;
         }
-        run(tools
-            .python("python")
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(PYTHON))?;
+        let mut pip = Command::new(tools.python.join("python"));
+        run(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PYTHON))?;
         for (name, version) in CRATES {
             let mut install = cargo();
             install
@@ -39,11 +37,6 @@ impl Tools {
             run(install.env_remove("CARGO_TARGET_DIR"))?;
         }
         Ok(tools)
-    }
-
-    /// Returns one of Python's.
-    pub(super) fn python(&self, name: &str) -> Command {
-        Command::new(self.python.join(name))
     }
 
     /// Returns where programs are looked for, these first.

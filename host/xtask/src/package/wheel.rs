@@ -12,6 +12,9 @@ use crate::run::{run, step};
 
 /// Writes it.
 pub(super) fn wheel(package: &Package, target: Target, stage: &Path) -> Result<()> {
+    if !package.wants("wheel") {
+        return Ok(());
+    }
     step(&format!("writes the wheel for {}", target.python));
     let version = &package.version;
     let folder = stage.join("wheel");
@@ -34,7 +37,7 @@ pub(super) fn wheel(package: &Package, target: Target, stage: &Path) -> Result<(
         target.python
     );
     fs::write(info.join("WHEEL"), tag)?;
-    let mut pack = package.tools.python("python");
+    let mut pack = package.command("python");
     pack.args(["-m", "wheel", "pack", "--dest-dir"]).arg(&package.out).arg(&folder);
-    run(pack.env("SOURCE_DATE_EPOCH", &package.epoch))
+    run(&mut pack)
 }
