@@ -7,8 +7,8 @@ mkdir -p /home/ann && chown 1000:1000 /home/ann
 
 dpkg --install leafgate_*_"$(dpkg --print-architecture)".deb
 id leafgate
-systemd-analyze verify leafgate.service
-systemd-analyze verify --user leafgate.service
+systemd-analyze verify --man=no leafgate.service
+XDG_RUNTIME_DIR=/run systemd-analyze verify --man=no --user leafgate.service
 ann leafgate --version
 ann python3 "$2/exchange.py" leafgate
 
@@ -29,7 +29,7 @@ echo "== removal"
 ann leafgate stop --force
 files="$(dpkg --listfiles leafgate)"
 dpkg --remove leafgate | tee /tmp/said
-grep -q '~/.local/share/leafgate' /tmp/said
+grep -q .local/share/leafgate /tmp/said
 [ -e /home/ann/.local/share/leafgate/key ]
 for file in $files; do
     [ -d "$file" ] || ! [ -e "$file" ] || { echo "$file is left" && exit 1; }

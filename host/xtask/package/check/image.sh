@@ -6,7 +6,7 @@ case "$(uname -m)" in x86_64) arch=amd64 ;; *) arch=arm64 ;; esac
 container="$(buildah from "docker-archive:$(echo "$1"/leafgate-*-image-"$arch".tar)")"
 home="$(mktemp -d)"
 gate=
-trap '[ -z "$gate" ] || kill "$gate"; rm -rf "$home"; buildah rm "$container" >/dev/null' EXIT
+trap '[ -z "$gate" ] || kill "$gate" || true; rm -rf "$home"; buildah rm "$container" >/dev/null' EXIT
 inside() { buildah run "$container" -- /usr/bin/leafgate "$@"; }
 
 user="$(buildah inspect --format '{{.Docker.Config.User}}' "$container")"

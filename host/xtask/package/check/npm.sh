@@ -12,11 +12,13 @@ program="$1/leafgate-linux-$arch-$version.tgz"
 mkdir "$home/with" "$home/without"
 cd "$home/without"
 user npm install --silent --omit=optional "$1/leafgate-$version.tgz"
-! user node_modules/.bin/leafgate --version 2>said
+if user node_modules/.bin/leafgate --version 2>said; then exit 1; fi
 grep -q "the package leafgate-linux-$arch is missing" said
 cd "$home/with"
 user npm install --silent "$program" "$1/leafgate-$version.tgz"
 user python3 "$2/exchange.py" node_modules/.bin/leafgate
 user node_modules/.bin/leafgate stop
-# What a signal ends ends as by that signal, and an exit code is passed on.
-user node_modules/.bin/leafgate nonsense 2>/dev/null || [ $? = 2 ]
+# An exit code is passed on.
+code=0
+user node_modules/.bin/leafgate nonsense 2>/dev/null || code=$?
+[ $code = 2 ]

@@ -13,7 +13,7 @@ use super::{Package, fresh};
 use crate::run::{run, step};
 
 /// What a Debian has that the package is installed into: no Rust.
-const DEBIAN: &str = "--include=python3-minimal,ca-certificates,systemd";
+const DEBIAN: &str = "--include=python3,ca-certificates,systemd";
 
 /// Looks at all that was built.
 pub(super) fn check(package: &Package) -> Result<()> {
@@ -23,7 +23,7 @@ pub(super) fn check(package: &Package) -> Result<()> {
         debian(package)?;
     }
     if builds(|target| !target.is_static()) && package.wants("rpm") {
-        linted(package, "rpmlint", &[], "rpm")?;
+        linted(package, "rpmlint", &["--config", "host/xtask/package/rpmlint.toml"], "rpm")?;
     }
     for kind in ["wheel", "npm"].into_iter().filter(|kind| package.wants(kind)) {
         script(package, kind)?;
@@ -78,5 +78,5 @@ fn linted(package: &Package, linter: &str, arguments: &[&str], ending: &str) -> 
     }
     files.retain(|file| file.extension().is_some_and(|found| found == ending));
     ensure!(!files.is_empty(), "there is no {ending} in {}", package.out.display());
-    run(Command::new(linter).args(arguments).args(files))
+    run(package.command(linter).args(arguments).args(files))
 }

@@ -37,9 +37,11 @@ fn described(package: &Package, target: Target, stage: &Path, format: &str) -> R
     let values = [
         ("${ARCH}", target.debian),
         ("${VERSION}", &package.version),
-        ("${TIME}", &time(package)?),
+        ("${TIME}", &package.time()?),
         ("${DEPENDS}", depends),
         ("${ZSH}", zsh),
+        ("${DOC}", if format == "rpm" { "type: doc, " } else { "" }),
+        ("${LICENCE}", if format == "rpm" { "type: license, " } else { "" }),
         ("${STAGE}", &stage.to_string_lossy()),
         ("${PARTS}", &parts.to_string_lossy()),
         ("${DOCUMENTS}", &documents.to_string_lossy()),
@@ -51,13 +53,6 @@ fn described(package: &Package, target: Target, stage: &Path, format: &str) -> R
     Ok(text)
 }
 
-/// The time of the commit as nfpm reads it (RFC 3339).
-fn time(package: &Package) -> Result<String> {
-    super::said(
-        package.command("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ", "-d"]).arg(format!("@{}", package.epoch)),
-    )
-}
-
 /// The program, its pages and completions, for Homebrew and whoever unpacks things by hand.
 fn archive(package: &Package, target: Target, stage: &Path) -> Result<()> {
     let tar = package.out.join(format!("leafgate-{}-{}.tar", package.version, target.triple));
@@ -65,6 +60,6 @@ fn archive(package: &Package, target: Target, stage: &Path) -> Result<()> {
     command.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX"]);
     command.arg(format!("--mtime=@{}", package.epoch)).arg("-cf").arg(&tar);
     command.arg("-C").arg(stage).arg("leafgate");
-    run(command.arg("-C").arg(package.stage.join("documents")).args(["man", "completions", "copyright"]))?;
+    run(command.arg("-C").arg(package.stage.join("documents")).args(["man", "completions", "LICENSE"]))?;
     run(package.command("gzip").args(["-9", "--no-name", "--force"]).arg(&tar))
 }

@@ -72,7 +72,10 @@ pub(crate) fn twice() -> Result<()> {
 }
 
 fn all(options: Options) -> Result<()> {
-    let package = Package::new(options.clone(), paths::root(), paths::target())?;
+    fs::create_dir_all(paths::target())?;
+    // nfpm and the remapping of paths take no `..`.
+    let [root, target] = [paths::root(), paths::target()].map(|path| path.canonicalize());
+    let package = Package::new(options.clone(), root?, target?)?;
     let sums = package.parcels()?;
     if options.twice {
         again(&package, options.clone(), &sums)?;
@@ -188,6 +191,11 @@ impl Package {
         command.env("SOURCE_DATE_EPOCH", &self.epoch).env("TZ", "UTC").env("LC_ALL", "C");
         command.env("PATH", self.tools.path()).current_dir(&self.root);
         command
+    }
+
+    /// Returns the time of the commit as RFC 3339 has it.
+    fn time(&self) -> Result<String> {
+        said(self.command("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ", "-d"]).arg(format!("@{}", self.epoch)))
     }
 
     /// Where the parts of parcels lie that are no program.

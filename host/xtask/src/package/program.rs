@@ -93,9 +93,15 @@ pub(super) fn documents(package: &Package) -> Result<()> {
     let unit = fs::read_to_string(package.root.join("host/cli/src/service/user.service"))?;
     let unit = unit.replace("@PROGRAM@", "/usr/bin/leafgate").replace("@ENVIRONMENT@", "");
     fs::write(folder.join("units/user.service"), unit)?;
-    let licence = fs::read_to_string(package.root.join("LICENSE"))?;
-    let said = "Leafgate is licensed under the Apache License, version 2.0.";
-    fs::write(folder.join("copyright"), format!("{said}\n\n{licence}"))?;
+    fs::copy(package.root.join("LICENSE"), folder.join("LICENSE"))?;
+    let who = "Leafgate maintainers <maintainers@leafgate.invalid>";
+    let changes = format!(
+        "- semver: {}\n  date: {}\n  packager: {who}\n  deb: {{urgency: medium, distributions: [unstable]}}\n  \
+         changes: [{{note: CHANGELOG.md has what changed}}]\n",
+        package.version,
+        package.time()?
+    );
+    fs::write(folder.join("changes.yaml"), changes)?;
     zipped(package, &fs::read(package.root.join("CHANGELOG.md"))?, &folder.join("changelog.gz"))
 }
 
