@@ -4,3 +4,6 @@ set -e
 if command -v systemd-sysusers >/dev/null 2>&1; then
     systemd-sysusers leafgate.conf
 fi
+if [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+fi

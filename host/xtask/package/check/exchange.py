@@ -60,9 +60,12 @@ def serve(until, program):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     here = [sys.executable, os.path.abspath(__file__), "client", until]
-    # A setting, and no option of `exec`: the gate is the one that all programs of the user share, and goes on after this one.
-    upstream = {"LEAFGATE_UPSTREAM": f"http://127.0.0.1:{server.server_port}"}
-    subprocess.run([*program, "exec", "--", *here], check=True, env=os.environ | upstream)
+    # In the settings, and no option of `exec`: the gate is the one of all programs, and goes on after this.
+    settings = os.path.join(os.environ["HOME"], ".config/leafgate")
+    os.makedirs(settings, exist_ok=True)
+    with open(os.path.join(settings, "config.toml"), "w") as file:
+        file.write(f'[upstreams.openai]\nurl = "http://127.0.0.1:{server.server_port}"\n')
+    subprocess.run([*program, "exec", "--", *here], check=True)
     assert left, "nothing reached the upstream"
     assert not any(SECRET in text for text in left), "the secret has left"
     print(f"{len(left)} requests, the secret masked in each: {left[0]}")
