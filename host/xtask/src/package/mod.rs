@@ -13,6 +13,7 @@ mod sums;
 mod tools;
 mod wheel;
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +21,6 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use self::program::Target;
-use self::tools::Tools;
 use crate::paths;
 use crate::run::{run, step};
 
@@ -45,7 +45,8 @@ struct Options {
 
 /// What all parcels have in common.
 struct Package {
-    tools: Tools,
+    /// Where programs are looked for.
+    path: OsString,
     options: Options,
     /// The checkout that is built, and where its builds go.
     root: PathBuf,
@@ -151,7 +152,7 @@ impl Package {
         let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { "-changed" };
         let version = said(crate::run::cargo().args(["pkgid", "--package", "leafgate"]))?;
         Ok(Package {
-            tools: Tools::install(&paths::target().join("packages-stage/tools"))?,
+            path: tools::installed_path()?,
             options,
             version: version.rsplit(['#', '@']).next().unwrap_or_default().to_owned(),
             commit: commit + changed,
@@ -186,10 +187,10 @@ impl Package {
     }
 
     /// Returns a command in the checkout that knows the hour of the commit, and no other.
-    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env("SOURCE_DATE_EPOCH", &self.epoch).env("TZ", "UTC").env("LC_ALL", "C");
-        command.env("PATH", self.tools.path()).current_dir(&self.root);
+        command.env("PATH", &self.path).current_dir(&self.root);
         command
     }
 
