@@ -1,6 +1,7 @@
 //! The container: the static program from scratch, for a user without rights, with a health check.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
@@ -8,9 +9,6 @@ use anyhow::{Context as _, Result};
 use super::program::Target;
 use super::{Package, said};
 use crate::run::{run, step};
-
-/// What TLS trusts, as the building system has it.
-const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 /// Nobody's number, as other images without a system have it.
 const USER: &str = "65532:65532";
@@ -28,10 +26,9 @@ pub(super) fn image(package: &Package, target: Target, stage: &Path) -> Result<(
     };
     let container = said(&mut buildah(&["from", "--arch", target.debian, "scratch"]))
         .context("the image needs buildah (Debian, Fedora: `buildah`)")?;
-    let layer = stage.join("image");
-    super::fresh(&layer)?;
-    laid_out(&layer, stage)?;
-    run(buildah(&["copy", "--quiet", "--chown", USER, &container]).arg(&layer).arg("/"))?;
+    let (system, own) = layers(package, stage)?;
+    run(buildah(&["copy", "--quiet", "--chown", "0:0", &container]).arg(system).arg("/"))?;
+    run(buildah(&["copy", "--quiet", "--chown", USER, &container]).arg(own).arg("/data"))?;
     // The gate listens on the loopback interface, of the network that its client shares. The health check is Docker's: OCI has none.
     let settings = [
         ["--user", USER],
@@ -42,7 +39,7 @@ pub(super) fn image(package: &Package, target: Target, stage: &Path) -> Result<(
         ["--env", "HOME=/data"],
         ["--env", "LEAFGATE_DATA_DIR=/data"],
         ["--env", "LEAFGATE_RUNTIME_DIR=/data/run"],
-        ["--env", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"],
+        ["--env", "SSL_CERT_FILE=/etc/ssl/cert.pem"],
         ["--healthcheck", "CMD /usr/bin/leafgate status"],
         ["--created-by", "cargo xtask package"],
     ];
@@ -63,18 +60,17 @@ pub(super) fn image(package: &Package, target: Target, stage: &Path) -> Result<(
     run(&mut buildah(&commit))
 }
 
-fn laid_out(layer: &Path, stage: &Path) -> Result<()> {
-    let copies = [
-        (stage.join("leafgate"), "usr/bin/leafgate"),
-        (AUTHORITIES.into(), "etc/ssl/certs/ca-certificates.crt"),
-    ];
-    for (from, to) in copies {
-        let to = layer.join(to);
-        std::fs::create_dir_all(to.parent().context("a path in the image has a folder")?)?;
-        std::fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+/// Lays out what is the system's, and what is its user's. What TLS trusts is that of Mozilla, from PyPI: another system has others.
+fn layers(package: &Package, stage: &Path) -> Result<(PathBuf, PathBuf)> {
+    let [system, own] = ["image", "image-data"].map(|name| stage.join(name));
+    for folder in [system.join("usr/bin"), system.join("etc/ssl"), system.join("tmp"), own.join("run")] {
+        super::fresh(&folder)?;
     }
-    for folder in ["data/run", "tmp"] {
-        std::fs::create_dir_all(layer.join(folder))?;
-    }
-    run(Command::new("chmod").args(["0700"]).arg(layer.join("data/run")))
+    let authorities = said(package.command("python").args(["-m", "certifi"]))?;
+    fs::copy(stage.join("leafgate"), system.join("usr/bin/leafgate"))?;
+    fs::copy(authorities, system.join("etc/ssl/cert.pem"))?;
+    super::readable(&system)?;
+    run(Command::new("chmod").arg("1777").arg(system.join("tmp")))?;
+    run(Command::new("chmod").args(["-R", "0700"]).arg(&own))?;
+    Ok((system, own))
 }

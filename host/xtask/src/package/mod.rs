@@ -213,6 +213,11 @@ fn fresh(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
+/// Has everybody read what lies in a folder, whatever this person's files are like.
+fn readable(folder: &Path) -> Result<()> {
+    run(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(folder))
+}
+
 /// Returns what a command writes, without blanks around it.
 fn said(command: &mut Command) -> Result<String> {
     let shown = crate::run::shown(command);

@@ -60,6 +60,7 @@ pub(super) fn wrapper(package: &Package) -> Result<()> {
 
 /// npm sets every time in the archive to one and the same.
 fn packed(package: &Package, folder: &Path) -> Result<()> {
+    super::readable(folder)?;
     let mut pack = package.command("npm");
     pack.args(["pack", "--silent", "--ignore-scripts", "--pack-destination"]).arg(&package.out);
     run(pack.current_dir(folder))

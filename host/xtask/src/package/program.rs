@@ -9,53 +9,29 @@ use anyhow::{Context as _, Result, ensure};
 use super::{Package, fresh};
 use crate::run::{run, step};
 
-/// What programs are built for.
+/// What programs are built for: a machine, and a C library.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Its name in Rust.
     pub(super) triple: &'static str,
-    /// The oldest C library that it runs on; `None` where it needs none.
-    glibc: Option<&'static str>,
     /// What Debian calls the machine; nfpm knows what others call it.
     pub(super) debian: &'static str,
     /// What Node calls it.
     pub(super) node: &'static str,
-    /// What Python calls it (PEP 600, PEP 656).
+    /// What Python calls machine and library (PEP 600, PEP 656).
     pub(super) python: &'static str,
 }
 
-const GLIBC: Option<&str> = Some("2.28");
+const fn target(triple: &'static str, names: [&'static str; 3]) -> Target {
+    let [debian, node, python] = names;
+    Target { triple, debian, node, python }
+}
 
 impl Target {
     pub(super) const ALL: [Target; 4] = [
-        Target {
-            triple: "x86_64-unknown-linux-gnu",
-            glibc: GLIBC,
-            debian: "amd64",
-            node: "x64",
-            python: "manylinux_2_28_x86_64",
-        },
-        Target {
-            triple: "aarch64-unknown-linux-gnu",
-            glibc: GLIBC,
-            debian: "arm64",
-            node: "arm64",
-            python: "manylinux_2_28_aarch64",
-        },
-        Target {
-            triple: "x86_64-unknown-linux-musl",
-            glibc: None,
-            debian: "amd64",
-            node: "x64",
-            python: "musllinux_1_2_x86_64",
-        },
-        Target {
-            triple: "aarch64-unknown-linux-musl",
-            glibc: None,
-            debian: "arm64",
-            node: "arm64",
-            python: "musllinux_1_2_aarch64",
-        },
+        target("x86_64-unknown-linux-gnu", ["amd64", "x64", "manylinux_2_28_x86_64"]),
+        target("aarch64-unknown-linux-gnu", ["arm64", "arm64", "manylinux_2_28_aarch64"]),
+        target("x86_64-unknown-linux-musl", ["amd64", "x64", "musllinux_1_2_x86_64"]),
+        target("aarch64-unknown-linux-musl", ["arm64", "arm64", "musllinux_1_2_aarch64"]),
     ];
 
     pub(super) fn named(triple: &str) -> Result<Target> {
@@ -66,7 +42,12 @@ impl Target {
 
     /// Whether it needs nothing of the system.
     pub(super) fn is_static(self) -> bool {
-        self.glibc.is_none()
+        self.triple.ends_with("musl")
+    }
+
+    /// What cargo-zigbuild calls it: with the oldest C library that it runs on.
+    fn zig(self) -> String {
+        if self.is_static() { self.triple.to_owned() } else { format!("{}.2.28", self.triple) }
     }
 }
 
@@ -119,12 +100,10 @@ fn build(package: &Package, target: Target) -> Result<PathBuf> {
     let Package { root, target: folder, options, .. } = package;
     step(&format!("builds the program for {} (a release takes some 12 minutes on two cores)", target.triple));
     run(Command::new("rustup").args(["target", "add", target.triple]).current_dir(root))?;
-    let name =
-        target.glibc.map_or_else(|| target.triple.to_owned(), |glibc| format!("{}.{glibc}", target.triple));
     let mut build = package.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build
         .args(["auditable", "zigbuild", "--locked", "--package", "leafgate", "--bin", "leafgate"])
-        .args(["--profile", &options.profile, "--target", &name])
+        .args(["--profile", &options.profile, "--target", &target.zig()])
         .env("LEAFGATE_COMMIT", &package.commit)
         .env("CARGO_TARGET_DIR", folder)
         .env("CARGO_INCREMENTAL", "0")

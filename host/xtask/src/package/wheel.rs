@@ -1,7 +1,6 @@
 //! The wheel for pip (PyPA, binary distribution format): the program as a script, and nothing that is imported.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -24,9 +23,7 @@ pub(super) fn wheel(package: &Package, target: Target, stage: &Path) -> Result<(
     );
     fresh(&scripts)?;
     fresh(&info)?;
-    let program = scripts.join("leafgate");
-    fs::copy(stage.join("leafgate"), &program)?;
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    fs::copy(stage.join("leafgate"), scripts.join("leafgate"))?;
     let metadata = format!(
         "Metadata-Version: 2.1\nName: leafgate\nVersion: {version}\nSummary: Gate between programs and language models\n\
          License: Apache-2.0\nRequires-Python: >=3.8\n"
@@ -37,6 +34,7 @@ pub(super) fn wheel(package: &Package, target: Target, stage: &Path) -> Result<(
         target.python
     );
     fs::write(info.join("WHEEL"), tag)?;
+    super::readable(&folder)?;
     let mut pack = package.command("python");
     pack.args(["-m", "wheel", "pack", "--dest-dir"]).arg(&package.out).arg(&folder);
     run(&mut pack)
