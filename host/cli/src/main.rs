@@ -28,6 +28,7 @@ mod masking;
 mod mode;
 mod notify;
 mod overview;
+mod parcel;
 mod pending;
 mod plan;
 mod plugin;
@@ -136,6 +137,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Redact(args) => redact::run(&args, printer),
         Command::Chat { command } => chat::run(&command, printer),
         Command::Config { command: ConfigCommand::Show(args) } => settings::run(&args, printer),
+        Command::Own { command } => parcel::run(&command, printer),
         Command::Schema { command: SchemaCommand::Admin } => inspect::admin_schema(printer),
         Command::Schema { command: SchemaCommand::Config } => settings::schema(printer),
         Command::Schema { command: SchemaCommand::Rules } => inspect::rules_schema(printer),

@@ -10,12 +10,14 @@ mod book;
 mod clients;
 mod counts;
 mod demo;
+mod deny;
 mod fuzz;
 mod invariants;
 mod javascript;
 mod kit;
 #[cfg(test)]
 mod map;
+mod package;
 mod paths;
 mod ran;
 mod requirements;
@@ -50,6 +52,10 @@ usage: cargo xtask <task>
   digests FILE [OLDER]
                   records what the gate makes of every recording: what left, answers, log, receipts; compares with an older record.
                   LEAFGATE_BIN names another build
+  deny            holds advisories, licences and sources of all dependencies against deny.toml (builds cargo-deny the first time)
+  package [--target NAME]... [--only KIND]... [--profile NAME] [--url URL] [--twice] [--check]
+                  builds what people install, into target/packages: deb, rpm, archlinux, apk, tar, npm, wheel, image, sbom, formula and sums
+                  (Linux; needs npm and buildah); --twice builds again elsewhere and compares; --check installs and uses each (needs root)
   fuzz [--seconds N] [TARGET...]
                   tries the promises of the tree on made-up requests, 60 s for each target (nightly compiler)";
 
@@ -134,7 +140,9 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["corpus", "--fit"] => fit(),
         ["corpus", "--sources", folder] => sources(folder),
         ["invariants"] => invariants(),
+        ["deny"] => deny::deny(),
         ["requirements"] => requirements::requirements(),
+        ["package", arguments @ ..] => package::package(arguments),
         ["digests", arguments @ ..] => digests(arguments),
         ["bench", parts @ ..] => bench::bench(parts),
         ["fuzz", arguments @ ..] => fuzz::fuzz(arguments),

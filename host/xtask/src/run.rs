@@ -1,5 +1,6 @@
 //! Running other programs from the root of the repository.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,6 +17,21 @@ pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(paths::root());
     command
+}
+
+/// Installs a program from crates.io where this version of it is not there, unoptimised: it has little to do. Returns its folder.
+pub(crate) fn installed(name: &str, version: &str, features: &[&str]) -> Result<PathBuf> {
+    let folder = paths::target().join("tools").join(format!("{name}-{version}"));
+    if !folder.join("bin").join(name).is_file() {
+        step(&format!("installing {name} (minutes on two cores)"));
+        let which = ["install", name, "--version", version, "--locked", "--debug", "--quiet"];
+        let mut install = cargo();
+        install.args(which).args(features).arg("--root").arg(&folder);
+        run(install.arg("--target-dir").arg(folder.join("build")))?;
+        // The program alone is used again.
+        std::fs::remove_dir_all(folder.join("build")).with_context(|| format!("the build of {name}"))?;
+    }
+    Ok(folder.join("bin"))
 }
 
 /// Runs a program to its end, with this one's output.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::counts::counted;
 use crate::ran::Ran;
 use crate::run::{cargo, run, step};
-use crate::{clients, invariants, kit, paths, requirements, sources};
+use crate::{clients, invariants, kit, package, paths, requirements, sources};
 
 /// Cases of each property when there is time.
 const SOAK_CASES: &str = "4096";
@@ -41,6 +41,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
     let clients = clients::test(long, &mut ran)?;
     if long {
         run(&mut kit::kit(&["soak"]))?;
+        package::twice()?;
     }
     requirements.all_ran(&ran)?;
     println!("\nxtask: {}", requirements.counted());

@@ -35,6 +35,7 @@ use crate::explain::ExplainArgs;
 use crate::known::KnownCommand;
 use crate::log::LogArgs;
 use crate::log::cache::CacheArgs;
+use crate::parcel::SelfCommand;
 use crate::plan::PlanArgs;
 use crate::plugin::PluginCommand;
 use crate::promote::PromoteArgs;
@@ -83,7 +84,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Authors and scripts", &["plugin", "agents", "pending", "sessions", "subagents", "saved", "trust"]),
     (
         "Operations",
-        &["start", "stop", "service", "run", "env", "config", "schema", "completions", "man", "help"],
+        &["start", "stop", "service", "run", "env", "config", "self", "schema", "completions", "man", "help"],
     ),
 ];
 
@@ -243,6 +244,12 @@ pub(crate) enum Command {
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
+    },
+    /// See whether a file of a release is whole, and who signed it
+    #[command(name = "self")]
+    Own {
+        #[command(subcommand)]
+        command: SelfCommand,
     },
     /// Write the schemas of what other programs read
     Schema {

@@ -98,43 +98,19 @@ fn domain() -> String {
     format!("gui/{}", rustix::process::getuid().as_raw())
 }
 
-/// A unit of systemd. Left out is what needs a namespace, which not every system lets a user have, and
-/// `MemoryDenyWriteExecute`: plugins are compiled to machine code.
+/// A unit of systemd; packages install it too (`cargo xtask package`). Left out is what needs a namespace, which not every system
+/// lets a user have, and `MemoryDenyWriteExecute`: plugins are compiled to machine code.
+const USER_UNIT: &str = include_str!("user.service");
+
 fn unit(program: &str, variables: &[(String, String)]) -> String {
     let mut environment = String::new();
     for (name, value) in variables {
         let _ = writeln!(environment, "Environment={}", quoted(&format!("{name}={value}")));
     }
-    let program = quoted(program).replace('$', "$$");
-    format!(
-        "# Written by `leafgate service install`; `leafgate service remove` removes it.
-[Unit]
-Description=Leafgate, the gate of this user before language models
-StartLimitIntervalSec=60
-StartLimitBurst=5
-
-[Service]
-Type=notify
-ExecStart={program} service run
-{environment}Restart=on-failure
-RestartSec=1
-# It waits for the end of another gate, and for answers at its own.
-TimeoutStartSec=infinity
-TimeoutStopSec=90
-UMask=0077
-NoNewPrivileges=yes
-LockPersonality=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-SystemCallErrorNumber=EPERM
-
-[Install]
-WantedBy=default.target
-"
-    )
+    // The variables last: what they hold is filled in nowhere.
+    let text = USER_UNIT.replace("@PROGRAM@", &quoted(program).replace('$', "$$"));
+    let text = text.replace("@ENVIRONMENT@", &environment);
+    format!("# Written by `leafgate service install`; `leafgate service remove` removes it.\n{text}")
 }
 
 /// Returns a word that systemd reads as this text.
