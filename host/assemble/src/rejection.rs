@@ -4,32 +4,24 @@
 //! all stand in an error, in any letter case. What an error quotes of a request may hold such words
 //! too: then a request is asked about once more than it had to be, and is judged again before.
 
+use leafgate_words::words;
 use serde_json::Value;
 
-/// What a provider does not take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Refused {
-    /// Images.
-    Images,
-    /// Tools.
-    Tools,
-    /// The model: it is not there, not any more, or not for this account.
-    Model,
-    /// An answer as a stream.
-    Stream,
-}
-
-impl Refused {
-    /// Its word.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Refused::Images => "images",
-            Refused::Tools => "tools",
-            Refused::Model => "model",
-            Refused::Stream => "stream",
-        }
+words! {
+    /// What a provider does not take.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Refused {
+        /// Images.
+        Images = "images",
+        /// Tools.
+        Tools = "tools",
+        /// The model: it is not there, not any more, or not for this account.
+        Model = "model",
+        /// An answer as a stream.
+        Stream = "stream",
     }
+    /// Its word.
+    pub fn name = 0;
 }
 
 /// Statuses with which providers refuse a request for what it is. 401, 403 and 429 are about the

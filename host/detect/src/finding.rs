@@ -4,33 +4,22 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How sure a detector is of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// Plausible shape only.
-    Low,
-    /// Shape and context.
-    Medium,
-    /// Prefix, checksum or structure.
-    High,
-}
+use leafgate_words::words;
 
-impl Confidence {
-    /// Returns the name used in packs and output: `low`, `medium` or `high`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
+words! {
+    /// How sure a detector is of a finding.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Confidence {
+        /// Plausible shape only.
+        Low = "low",
+        /// Shape and context.
+        Medium = "medium",
+        /// Prefix, checksum or structure.
+        High = "high",
     }
-}
-
-impl fmt::Display for Confidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+    /// Returns the name used in packs and output.
+    pub fn as_str = 0;
 }
 
 /// A label or a detector's id that does not have the form it must have.

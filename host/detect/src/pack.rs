@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
+use leafgate_words::words;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use serde::Deserialize;
@@ -19,26 +20,19 @@ use crate::finding::{Confidence, DetectorId, Label};
 use crate::lead::Lead;
 use crate::names::NameRule;
 
-/// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Context {
-    /// The text alone.
-    None,
-    /// The text and the nearest key above it.
-    Key,
-    /// The text, its key, and the leaves beside it. No built-in detector does.
-    Siblings,
-}
-
-impl Context {
-    /// Returns the name used in output: `none`, `key` or `siblings`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Key => "key",
-            Self::Siblings => "siblings",
-        }
+words! {
+    /// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Context {
+        /// The text alone.
+        None = "none",
+        /// The text and the nearest key above it.
+        Key = "key",
+        /// The text, its key, and the leaves beside it. No built-in detector does.
+        Siblings = "siblings",
     }
+    /// Returns the name used in output.
+    pub fn as_str = 0;
 }
 
 /// A pack that cannot be used.

@@ -9,6 +9,7 @@ use leafgate_extract::Extract;
 use leafgate_policy::Policy;
 use leafgate_tokenize::Models;
 use leafgate_tree::Limits;
+use leafgate_words::words;
 
 use crate::path::PathPattern;
 use crate::upstream::{Reach, UpstreamTarget};
@@ -118,53 +119,33 @@ pub struct UpstreamConfig {
     pub policy: Option<OwnPolicy>,
 }
 
-/// What becomes of a request with a file that cannot be looked into: a PDF, an archive, an office
-/// document. Under a policy without rules nothing is looked into, and it passes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnUnread {
-    /// It is refused.
-    #[default]
-    Block,
-    /// It passes, counted.
-    Pass,
-}
-
-impl OnUnread {
-    /// Every way.
-    pub const ALL: [OnUnread; 2] = [OnUnread::Block, OnUnread::Pass];
-
+words! {
+    /// What becomes of a request with a file that cannot be looked into: a PDF, an archive, an office
+    /// document. Under a policy without rules nothing is looked into, and it passes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum OnUnread {
+        /// It is refused.
+        #[default]
+        Block = "block",
+        /// It passes, counted.
+        Pass = "pass",
+    }
     /// Returns the word for it in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            OnUnread::Block => "block",
-            OnUnread::Pass => "pass",
-        }
+    pub fn name = 0;
+}
+
+words! {
+    /// Whose endpoints an upstream has, which decides what some paths are.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum UpstreamKind {
+        /// Those of the models' APIs alone.
+        #[default]
+        Models = "models",
+        /// GitHub Copilot's as well.
+        Copilot = "copilot",
     }
-}
-
-/// Whose endpoints an upstream has, which decides what some paths are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UpstreamKind {
-    /// Those of the models' APIs alone.
-    #[default]
-    Models,
-    /// GitHub Copilot's as well.
-    Copilot,
-}
-
-impl UpstreamKind {
-    /// Every kind.
-    pub const ALL: [UpstreamKind; 2] = [UpstreamKind::Models, UpstreamKind::Copilot];
-
     /// Returns the word for it in settings and in the status.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            UpstreamKind::Models => "models",
-            UpstreamKind::Copilot => "copilot",
-        }
-    }
+    pub fn name = 0;
 }
 
 /// The policy of one upstream.

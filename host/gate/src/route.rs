@@ -197,7 +197,7 @@ mod tests {
             assert_eq!(route_to(UpstreamKind::Copilot, "POST", path, JSON, true), Ok(Route::Walk), "{path}");
             assert_eq!(route("POST", path, JSON, true), Err(404), "{path}");
         }
-        for kind in UpstreamKind::ALL {
+        for &kind in UpstreamKind::ALL {
             for (method, path) in
                 [("POST", "/mcp"), ("POST", "//%6dcp/readonly"), ("GET", "/mcp/"), ("DELETE", "/mcp")]
             {

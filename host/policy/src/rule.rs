@@ -28,6 +28,7 @@ macro_rules! words {
         pub enum $name { $($(#[$vmeta])* $variant,)+ }
 
         impl $name {
+            #[allow(dead_code, reason = "what every such enum has is not asked of each of them")]
             pub(crate) const WORDS: &'static [&'static str] = &[$($word,)+];
 
             /// Returns its word in rule files.
@@ -36,18 +37,20 @@ macro_rules! words {
                 match self { $($name::$variant => $word,)+ }
             }
 
+            #[allow(dead_code, reason = "what every such enum has is not asked of each of them")]
             pub(crate) fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some($name::$variant),)+ _ => None }
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.name())
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.name())
             }
         }
     };
 }
+pub(crate) use words;
 
 words! {
     /// How much it matters that a rule applied: `severity` in rule files.

@@ -75,7 +75,7 @@ impl Asked<'_> {
     fn upstream(&self, url: &str) -> anyhow::Result<UpstreamConfig> {
         let wrong = |key: &'static str| move || (self.wrong)(key);
         let mut upstream = UpstreamConfig::new(url.parse::<UpstreamTarget>().with_context(wrong("url"))?);
-        let kind = self.kind.and_then(|kind| UpstreamKind::ALL.into_iter().find(|one| one.name() == kind));
+        let kind = self.kind.and_then(UpstreamKind::from_name);
         upstream.kind = kind.unwrap_or(upstream.kind);
         let authorities: anyhow::Result<Vec<_>> = self.authorities.iter().map(|file| read(file)).collect();
         upstream.reach = Reach {
@@ -88,7 +88,7 @@ impl Asked<'_> {
             },
         };
         upstream.restore = self.restore.unwrap_or(true);
-        let on_unread = OnUnread::ALL.into_iter().find(|way| Some(way.name()) == self.on_unread);
+        let on_unread = self.on_unread.and_then(OnUnread::from_name);
         upstream.on_unread = on_unread.unwrap_or_default();
         upstream.raw = patterns(self.raw).with_context(wrong("raw"))?;
         Ok(upstream)

@@ -40,6 +40,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use leafgate_words::words;
 use map::Map;
 use marks::Marks;
 pub use percent::percent_decoded;
@@ -52,69 +53,38 @@ pub const LAYERS: usize = 3;
 /// layers this is never reached. Tests hold views to it.
 pub const MOST_TIMES_TEXT: usize = 16;
 
-/// One way in which a text spells another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Encoding {
-    /// `%41`, `%u0041`.
-    Percent,
-    /// `&amp;`, `&#65;`, `&#x41;`.
-    Entity,
-    /// `\u0041`, `\x41`, `\101`, `\/`.
-    Escape,
-    /// Zero-width characters, soft hyphens and their kin.
-    Invisible,
-    /// Escape sequences of terminals.
-    Terminal,
-    /// Signs between groups of digits that stand for a blank, or a number with an exponent.
-    Digits,
-    /// Base64 in either alphabet.
-    Base64,
-    /// Base64 of UTF-16.
-    Base64Utf16,
-    /// Base32.
-    Base32,
-    /// Hexadecimal digits, with separators or without.
-    Hex,
-    /// The columns of `xxd`, `hexdump` or `od`.
-    Hexdump,
-    /// A data URL, in base64 or percent-encoded.
-    DataUrl,
-}
-
-impl Encoding {
-    const ALL: [Encoding; 12] = [
-        Self::Percent,
-        Self::Entity,
-        Self::Escape,
-        Self::Invisible,
-        Self::Terminal,
-        Self::Digits,
-        Self::Base64,
-        Self::Base64Utf16,
-        Self::Base32,
-        Self::Hex,
-        Self::Hexdump,
-        Self::DataUrl,
-    ];
-
-    /// Returns the name used in reports, to be read behind "in".
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Percent => "percent-encoding",
-            Self::Entity => "HTML entities",
-            Self::Escape => "escapes",
-            Self::Invisible => "text with invisible characters",
-            Self::Terminal => "terminal colours",
-            Self::Digits => "another spelling of a number",
-            Self::Base64 => "base64",
-            Self::Base64Utf16 => "base64 of UTF-16",
-            Self::Base32 => "base32",
-            Self::Hex => "hexadecimal digits",
-            Self::Hexdump => "a hexdump",
-            Self::DataUrl => "a data URL",
-        }
+words! {
+    /// One way in which a text spells another.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum Encoding {
+        /// `%41`, `%u0041`.
+        Percent = "percent-encoding",
+        /// `&amp;`, `&#65;`, `&#x41;`.
+        Entity = "HTML entities",
+        /// `\u0041`, `\x41`, `\101`, `\/`.
+        Escape = "escapes",
+        /// Zero-width characters, soft hyphens and their kin.
+        Invisible = "text with invisible characters",
+        /// Escape sequences of terminals.
+        Terminal = "terminal colours",
+        /// Signs between groups of digits that stand for a blank, or a number with an exponent.
+        Digits = "another spelling of a number",
+        /// Base64 in either alphabet.
+        Base64 = "base64",
+        /// Base64 of UTF-16.
+        Base64Utf16 = "base64 of UTF-16",
+        /// Base32.
+        Base32 = "base32",
+        /// Hexadecimal digits, with separators or without.
+        Hex = "hexadecimal digits",
+        /// The columns of `xxd`, `hexdump` or `od`.
+        Hexdump = "a hexdump",
+        /// A data URL, in base64 or percent-encoded.
+        DataUrl = "a data URL",
     }
+    /// Returns the name used in reports, to be read behind "in".
+    pub fn as_str = 0;
 }
 
 /// The encodings that one layer undid: one block, or any character-wise ones.
@@ -127,7 +97,7 @@ impl Encodings {
     }
 
     fn iter(self) -> impl Iterator<Item = Encoding> {
-        Encoding::ALL.into_iter().filter(move |&encoding| self.0 & (1 << encoding as u16) != 0)
+        Encoding::ALL.iter().copied().filter(move |&encoding| self.0 & (1 << encoding as u16) != 0)
     }
 }
 

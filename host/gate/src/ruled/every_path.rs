@@ -185,7 +185,7 @@ impl Read {
 
 #[test]
 fn an_answer_is_read_or_holds_nothing_or_its_request_is_refused() {
-    for kind in UpstreamKind::ALL {
+    for &kind in UpstreamKind::ALL {
         for target in Api::every().flat_map(paths).flat_map(|path| spellings(path)) {
             let path = target.split('?').next().unwrap();
             for format in Format::ALL.iter().copied().filter(|_| apis::is_served(kind, path)) {

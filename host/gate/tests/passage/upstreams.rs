@@ -214,7 +214,7 @@ async fn a_file_that_nobody_can_look_into_has_one_verdict_wherever_it_stands() {
         ),
         ("/v1/embeddings", json!({ "model": "m", "input": zip })),
     ];
-    for on_unread in OnUnread::ALL {
+    for &on_unread in OnUnread::ALL {
         let first = Upstream::silent().await;
         let gate = gate_with_files(REDACT_EMAIL, &first.url(), on_unread).await;
         let expected = if on_unread == OnUnread::Pass { 200 } else { 415 };

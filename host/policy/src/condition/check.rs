@@ -340,9 +340,9 @@ fn values(of: Of, field: &str) -> Option<Values> {
         (Of::Request, "format") => {
             Values::Closed(|| Format::ALL.iter().map(|format| format.name()).collect())
         }
-        (Of::Finding, "confidence") => Values::Closed(|| {
-            [Confidence::Low, Confidence::Medium, Confidence::High].iter().map(|it| it.as_str()).collect()
-        }),
+        (Of::Finding, "confidence") => {
+            Values::Closed(|| Confidence::ALL.iter().map(|it| it.as_str()).collect())
+        }
         (Of::Request, "stream" | "subagent") => Values::Truth,
         (Of::Request, "bytes" | TOKENS | "messages" | "tools") => Values::Number,
         (Of::Request, "model" | "session" | "agent" | "upstream" | "endpoint")

@@ -174,10 +174,9 @@ fn label(raw: &RawDetector, name: &str, header: Range<usize>, complaints: &mut C
 }
 
 fn confidence(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Confidence {
-    let all = [Confidence::Low, Confidence::Medium, Confidence::High];
-    let known = all.map(Confidence::as_str);
-    let read = |word: &str| all.into_iter().find(|it| it.as_str() == word);
-    let given = raw.confidence.as_ref().and_then(|word| complaints.word("confidence", word, &known, read));
+    let known: Vec<&str> = Confidence::ALL.iter().map(|it| it.as_str()).collect();
+    let given = raw.confidence.as_ref();
+    let given = given.and_then(|word| complaints.word("confidence", word, &known, Confidence::from_name));
     given.unwrap_or(Confidence::High)
 }
 

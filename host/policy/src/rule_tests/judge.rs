@@ -14,79 +14,44 @@ use super::change::{Made, made};
 use super::snapshot::Snapshot;
 use super::{Bytes, Change, Does, Matter, RuleTest, indices};
 use crate::evaluate::{Evaluation, Which, evaluate_by};
+use crate::rule::words;
 use crate::{Context, On, Outside, Part, Policy, Verdict, examples};
 
-/// What becomes of a request, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fate {
-    /// It leaves.
-    Forward,
-    /// It goes to another upstream.
-    Route,
-    /// It waits for a person.
-    Pause,
-    /// It is refused.
-    Block,
-}
-
-impl Fate {
-    pub(super) const WORDS: &'static [&'static str] = &["forward", "route", "pause", "block"];
-
-    pub(super) fn from_word(word: &str) -> Option<Fate> {
-        [Fate::Forward, Fate::Route, Fate::Pause, Fate::Block].into_iter().find(|fate| fate.name() == word)
-    }
-
-    /// Returns its word in tests.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Fate::Forward => "forward",
-            Fate::Route => "route",
-            Fate::Pause => "pause",
-            Fate::Block => "block",
-        }
+words! {
+    /// What becomes of a request, in one word.
+    Fate {
+        /// It leaves.
+        Forward = "forward",
+        /// It goes to another upstream.
+        Route = "route",
+        /// It waits for a person.
+        Pause = "pause",
+        /// It is refused.
+        Block = "block",
     }
 }
 
-/// How an outcome compares with what is expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Grade {
-    /// It is what is expected.
-    Right,
-    /// Rules did what nobody expects: a false alarm.
-    Noisy,
-    /// Rules did not do what is expected: something would slip through.
-    Missing,
-    /// Rules did something else, or both of these.
-    Wrong,
+words! {
+    /// How an outcome compares with what is expected.
+    Grade {
+        /// It is what is expected.
+        Right = "right",
+        /// Rules did what nobody expects: a false alarm.
+        Noisy = "noisy",
+        /// Rules did not do what is expected: something would slip through.
+        Missing = "missing",
+        /// Rules did something else, or both of these.
+        Wrong = "wrong",
+    }
 }
 
 impl Grade {
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Grade::Right => "right",
-            Grade::Noisy => "noisy",
-            Grade::Missing => "missing",
-            Grade::Wrong => "wrong",
-        }
-    }
-
     fn with(self, other: Grade) -> Grade {
         match (self, other) {
             (Grade::Right, other) | (other, Grade::Right) => other,
             (one, other) if one == other => one,
             _ => Grade::Wrong,
         }
-    }
-}
-
-impl fmt::Display for Grade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
