@@ -18,9 +18,6 @@ const PYTHON: [&str; 5] = [
     "certifi==2026.10.19.post1",
 ];
 
-/// From crates.io.
-const CRATES: [(&str, &str); 2] = [("cargo-auditable", "0.7.7"), ("cargo-cyclonedx", "0.5.9")];
-
 /// Installs what is not there in the wanted version, and returns where programs are then looked for.
 pub(super) fn installed_path() -> Result<OsString> {
     step("installs the tools for parcels");
@@ -30,10 +27,8 @@ pub(super) fn installed_path() -> Result<OsString> {
     }
     let mut pip = Command::new(python.join("bin/python"));
     run(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PYTHON))?;
-    let mut folders = vec![python.join("bin")];
-    for (name, version) in CRATES {
-        folders.push(installed(name, version, &[])?);
-    }
+    // From crates.io: writes into the program of which crates it is made.
+    let folders = [python.join("bin"), installed("cargo-auditable", "0.7.7", &[])?];
     let folders = folders.into_iter().map(|folder| folder.canonicalize());
     let mut folders = folders.collect::<Result<Vec<PathBuf>, _>>()?;
     folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
