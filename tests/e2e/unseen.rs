@@ -1,7 +1,7 @@
 //! Invariant 3, no leaf unseen, through a running gate: a secret in the place of any one value or key of a recorded request does not
 //! reach the upstream.
 //!
-//! The positions come from the walk of `leafgate-verify`, which shares no code with the tree; `tree/tests/invariants.rs` holds the two
+//! The positions come from the walk of `leafgate-verify`, which shares no code with the tree; `tree/tests/tree/invariants.rs` holds the two
 //! against each other. Secrets without a prefix, media, and requests of other formats are planted by `cli/tests/cli/verify.rs`.
 
 use leafgate_harness::recordings;

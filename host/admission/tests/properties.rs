@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test panics where its set-up fails")]
 
 mod checks;
-#[path = "../../wasm/tests/support/guest.rs"]
+#[path = "../../wasm/tests/wasm/support/guest.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of the runner")]
 mod guest;
 

@@ -1,7 +1,7 @@
 //! The checks that fuzz targets run for minutes, for some hundred cases in every test run: on generated bodies, on every recording, and
 //! on what a fuzzer starts from, bytes that are nearly JSON.
 
-#[path = "../../tree/tests/common/mod.rs"]
+#[path = "../../tree/tests/tree/common/mod.rs"]
 mod common;
 
 use common::any_json;

@@ -39,7 +39,7 @@ mod clock;
 mod compile;
 mod engine;
 #[cfg(test)]
-#[path = "../tests/support/guest.rs"]
+#[path = "../tests/wasm/support/guest.rs"]
 #[allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared with the tests of this crate")]
 mod guest;
 mod inspect;

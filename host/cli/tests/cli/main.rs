@@ -11,7 +11,7 @@ mod detectors;
 mod except;
 mod explain;
 mod extract;
-#[path = "../../../wasm/tests/support/guest.rs"]
+#[path = "../../../wasm/tests/wasm/support/guest.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of leafgate-wasm")]
 mod guest;
 mod known;
