@@ -368,10 +368,7 @@ fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
     };
     PluginExplanation {
         name: loaded.name.to_string(),
-        world: match loaded.plugin.world() {
-            World::Detector => "detector",
-            World::Transformer => "transformer",
-        },
+        world: loaded.plugin.world().name(),
         file: loaded.path.display().to_string(),
         sha256: base16ct::lower::encode_string(&loaded.plugin.digest()),
         calls_itself: format!("{} {}", description.name, description.version),
