@@ -11,7 +11,6 @@ use crate::assembly::AssemblyExplanation;
 use crate::exception::Exception;
 use crate::index::PluginIndex;
 use crate::own::PACK;
-use crate::plugin::World;
 use crate::rule::{
     Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, On, OnDrift, OnError, OnOdd, Pause, Phase, Pin,
     Redact, Restore, Rewrite, Rule, Streaming, Subagents, Urgency,

@@ -35,7 +35,7 @@ pub(crate) enum SessionsCommand {
     /// Have the newest conversation be the active one (on), or stay with the present one (off)
     Follow {
         /// Whether to follow
-        #[arg(value_parser = one_of(&[true, false], |is_on| (if is_on { "on" } else { "off" }, "")))]
+        #[arg(action = clap::ArgAction::Set, value_parser = one_of(&[true, false], |is_on| (if is_on { "on" } else { "off" }, "")))]
         follow: bool,
     },
     /// Close a conversation: what waits of it is cancelled

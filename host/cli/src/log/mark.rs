@@ -16,7 +16,7 @@ pub(crate) struct MarkArgs {
     #[arg(value_parser = super::number)]
     id: i64,
     /// Whether the rules were right to match
-    #[arg(value_name = "right|wrong", value_parser = one_of(&[true, false], was))]
+    #[arg(value_name = "right|wrong", action = clap::ArgAction::Set, value_parser = one_of(&[true, false], was))]
     is_right: bool,
     /// The rule that is meant; without it all that matched
     #[arg(long, value_name = "RULE")]
