@@ -70,8 +70,8 @@ replay_stream = true
 const VARIABLE: &str = "LEAFGATE_STAGE";
 
 /// Seconds until a client that waits hears from the gate, and between two signs of life.
-const LIVELY: [&str; 4] = ["--pause-silence", "0.2", "--pause-keepalive", "0.4"];
-const QUIET: [&str; 4] = ["--pause-silence", "600", "--pause-keepalive", "600"];
+const LIVELY: [&str; 4] = ["--set", "limits.silence=200ms", "--set", "limits.keepalive=400ms"];
+const QUIET: [&str; 4] = ["--set", "limits.silence=10m", "--set", "limits.keepalive=10m"];
 
 /// Running gates with all that scripts need; they end with this value.
 pub struct Stage {

@@ -28,15 +28,21 @@ leafgate_words::words! {
     pub fn label = 1;
 }
 
-/// What happens to a turn in which a saved edit does not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum OnDrift {
-    /// It is sent without the edit, and that is told.
-    #[default]
-    Skip,
-    /// It waits for a person.
-    Pause,
+leafgate_words::words! {
+    /// What happens to a turn in which a saved edit does not fit.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub enum OnDrift {
+        /// It is sent without the edit, and that is told.
+        #[default]
+        Skip = "skip" / "the turn is sent without it, and that is told",
+        /// It waits for a person.
+        Pause = "pause" / "the turn waits for a person",
+    }
+    /// The word for it in JSON and on the command line.
+    pub fn name = 0;
+    /// What people read.
+    pub fn label = 1;
 }
 
 /// What a person can do about saved edits now.

@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use clap::{Args, Subcommand};
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request, Uri};
-use http_body_util::{BodyExt as _, Full};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use http_body_util::Full;
 use leafgate_agents::{Agent, Permission, Team};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
 use crate::args::GateArgs;
+use crate::exchange;
 use crate::exit::Exit;
-use crate::print::{Printer, Style};
+use crate::print::{Printer, Style, counted};
 use crate::team;
 
 #[derive(Subcommand)]
@@ -66,9 +64,7 @@ pub(crate) fn run(command: &AgentsCommand, printer: &mut Printer) -> anyhow::Res
         AgentsCommand::Check(args) => check(&args.file, printer),
         AgentsCommand::Show(args) => show(args, printer),
         AgentsCommand::Export(args) => {
-            let team = load(&args.file, printer)?;
-            printer.json(&team.to_json())?;
-            printer.flush()?;
+            printer.json(&load(&args.file, printer)?.to_json())?;
             Ok(Exit::Done)
         }
         AgentsCommand::Run(args) => run_task(args, printer),
@@ -92,12 +88,13 @@ fn load(file: &Path, printer: &mut Printer) -> anyhow::Result<Team> {
 
 fn check(file: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     let team = load(file, printer)?;
-    let entry = team.entry().map_or_else(|| "no entry".to_owned(), |entry| format!("entry {}", entry.name));
+    let entry = team.entry().map(|entry| entry.name.as_str());
     let count = team.agents().len();
-    let agents = if count == 1 { "agent" } else { "agents" };
-    printer.line(&format!("the team is sound: {count} {agents}, {entry}"))?;
-    printer.flush()?;
-    Ok(Exit::Done)
+    let begins = entry.map_or_else(|| "no entry".to_owned(), |entry| format!("entry {entry}"));
+    printer.tell(
+        &json!({ "agents": count, "entry": entry }),
+        &format!("the team is sound: {}, {begins}", counted(count, "agent")),
+    )
 }
 
 fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -113,13 +110,12 @@ fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     } else {
         team.agents().iter().try_for_each(|agent| describe(&team, agent, printer))?;
     }
-    printer.flush()?;
     Ok(Exit::Done)
 }
 
 fn describe(team: &Team, agent: &Agent, printer: &mut Printer) -> anyhow::Result<()> {
     let is_entry = team.entry().is_some_and(|entry| entry.name == agent.name);
-    printer.text(Style::Heading, agent.name.as_str())?;
+    printer.text(Style::Strong, agent.name.as_str())?;
     printer.line(if is_entry { "  (entry)" } else { "" })?;
     printer.line(&format!("  {}", leafgate_agents::escaped(&agent.description)))?;
     let targets: Vec<String> = team.targets(agent).iter().map(|target| target.name.to_string()).collect();
@@ -154,30 +150,21 @@ fn run_task(args: &RunTaskArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
         let message = said["error"]["message"].as_str().unwrap_or("without a reason");
         bail!("the gate answered {status}: {message}");
     }
-    match args.gate.json {
-        true => printer.json(&said)?,
-        false => printer.line(said["choices"][0]["message"]["content"].as_str().unwrap_or_default())?,
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
+    printer.show(&said, |said, printer| {
+        printer.line(said["choices"][0]["message"]["content"].as_str().unwrap_or_default())
+    })
 }
 
 /// Asks with the key that OpenAI's own clients use, where there is one.
 async fn ask(address: SocketAddr, path: &str, body: Bytes) -> anyhow::Result<(u16, Bytes)> {
-    let gone = || format!("the gate at {address} does not answer: see whether `leafgate run` still runs");
-    let stream = TcpStream::connect(address).await.with_context(gone)?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.with_context(gone)?;
-    // Ends with the answer, which reports its errors too.
-    tokio::spawn(connection);
-    let mut request = Request::builder()
-        .method(Method::POST)
-        .uri(path)
-        .header(HOST, address.to_string())
-        .header(CONTENT_TYPE, "application/json");
+    let mut request =
+        Request::builder().method(Method::POST).uri(path).header(CONTENT_TYPE, "application/json");
     if let Ok(key) = std::env::var("OPENAI_API_KEY") {
         request = request.header(AUTHORIZATION, format!("Bearer {key}"));
     }
-    let answer = sender.send_request(request.body(Full::new(body))?).await.with_context(gone)?;
-    let status = answer.status().as_u16();
-    Ok((status, answer.into_body().collect().await.with_context(gone)?.to_bytes()))
+    let answer = exchange::whole(address, request.body(Full::new(body))?).await;
+    let answer = answer.with_context(|| {
+        format!("the gate at {address} does not answer: see whether `leafgate run` still runs")
+    })?;
+    Ok((answer.status().as_u16(), answer.into_body()))
 }

@@ -13,12 +13,11 @@ use leafgate_chat::redact::ranges::{Ranges, Stale};
 use leafgate_gate::SavedStore;
 use leafgate_policy::{Hold, Report, Route, Verdict};
 use leafgate_saved::Outcome;
-use leafgate_tree::{BadOperation, Draft, Misfit, Operation, Replay};
+use leafgate_tree::{Author, BadOperation, Draft, Misfit, Operation, Replay, display_mask};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::args::ApplyArgs;
-use crate::changes;
 use crate::exit::Exit;
 use crate::masking;
 use crate::print::{Printer, Style};
@@ -46,14 +45,13 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     };
     let draft = &judged.evaluation.draft;
     match &args.output {
-        output if output.json => printer.json(&Applied::new(&judged, &misfits, &outcomes))?,
+        _ if printer.is_json() => printer.json(&Applied::new(&judged, &misfits, &outcomes))?,
         _ if exit == Exit::Blocked => {}
         output if output.diff => print_diff(draft, printer)?,
         output if output.ops => print_operations(draft, printer)?,
         _ if exit == Exit::Done => printer.bytes(&draft.render())?,
         _ => {}
     }
-    printer.flush()?;
     judged.print_notes(printer);
     print_holds(&judged.evaluation.verdict, printer);
     print_stale_ranges(&judged.ranges, printer);
@@ -234,32 +232,42 @@ fn print_operations(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Prints each changed leaf, with redacted values masked.
+/// Prints each changed leaf, with redacted values masked: no such value is in what a draft shows.
 pub(crate) fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    let shown = changes::of(draft);
-    for leaf in shown.leaves {
-        printer.text(Style::Heading, &leaf.path)?;
-        printer.text(Style::Faint, &format!("  {}", leaf.authors))?;
-        printer.line("")?;
-        words::print(&leaf.before, &leaf.after, printer)?;
+    let changes = draft.changes(display_mask);
+    // A key may be a secret too.
+    let path = |node| masking::masked(&draft.display_path(node));
+    let head = |place: &str, authors: &str, printer: &mut Printer| {
+        printer.text(Style::Strong, place)?;
+        printer.text(Style::Dim, &format!("  {authors}\n"))
+    };
+    for leaf in changes.leaves {
+        head(&path(leaf.node), &joined(&leaf.authors), printer)?;
+        words::print(leaf.before.expose(), leaf.after.expose(), printer)?;
     }
-    for message in shown.inserted {
-        printer.text(Style::Heading, &format!("before {}", message.path))?;
-        printer.text(Style::Faint, &format!("  {}", message.author))?;
-        printer.line("")?;
-        printer.text(Style::Added, &format!("  [+{}+]\n", message.text))?;
+    for inserted in changes.inserted {
+        let place = format!("before {}", path(inserted.before()));
+        head(&place, &inserted.author().to_string(), printer)?;
+        printer.text(Style::Added, &format!("  [+{}+]\n", inserted.text().expose()))?;
     }
-    for option in shown.options {
-        printer.text(Style::Heading, &option.key)?;
-        printer.text(Style::Faint, &format!("  {}", option.author))?;
-        printer.line("")?;
-        printer.text(Style::Added, &format!("  [+{}+]\n", option.json))?;
+    for option in changes.options {
+        head(&masking::masked(option.key()), &option.author().to_string(), printer)?;
+        let json = masking::masked(option.json().expose());
+        printer.text(Style::Added, &format!("  [+{json}+]\n"))?;
     }
-    for section in shown.deleted {
-        printer.text(Style::Heading, &section.path)?;
-        printer.text(Style::Faint, &format!("  {}", section.authors))?;
-        printer.line("")?;
-        printer.text(Style::Removed, &format!("  [-{}-]\n", section.label))?;
+    for section in changes.deleted {
+        head(&path(section.node), &joined(&section.authors), printer)?;
+        let label = masking::masked(&draft.section_label(section.section));
+        printer.text(Style::Deleted, &format!("  [-{label}-]\n"))?;
     }
     Ok(())
+}
+
+/// Returns the authors. A section that is left out together with another one has no author of its
+/// own.
+fn joined(authors: &[&Author]) -> String {
+    match authors {
+        [] => "goes with another".to_owned(),
+        authors => authors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
 }

@@ -40,22 +40,17 @@ pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<E
     })?;
     let made = request::assemble(&assembly, &document)?;
     let body = made.document.source();
-    if args.json {
-        printer.json(&Composed {
-            profile: assembly.id(),
-            body: std::str::from_utf8(body).context("the body is not UTF-8")?,
-            sha256: base16ct::lower::encode_string(&Sha256::digest(body)),
-            steps: &made.steps,
-            losses: made.steps.iter().filter(|step| step.did.is_loss()).collect(),
-        })?;
-        printer.flush()?;
-        return Ok(Exit::Done);
-    }
-    printer.bytes(body)?;
-    printer.flush()?;
-    printer.error_line(&format!("leafgate: made by profile `{}` ({})", assembly.id(), assembly.origin()));
-    for step in &made.steps {
-        printer.error_line(&format!("leafgate: {step}"));
-    }
-    Ok(Exit::Done)
+    let composed = Composed {
+        profile: assembly.id(),
+        body: std::str::from_utf8(body).context("the body is not UTF-8")?,
+        sha256: base16ct::lower::encode_string(&Sha256::digest(body)),
+        steps: &made.steps,
+        losses: made.steps.iter().filter(|step| step.did.is_loss()).collect(),
+    };
+    printer.show(&composed, |composed, printer| {
+        printer.bytes(composed.body.as_bytes())?;
+        printer.error_line(&format!("leafgate: made by profile `{}` ({})", assembly.id(), assembly.origin()));
+        composed.steps.iter().for_each(|step| printer.error_line(&format!("leafgate: {step}")));
+        std::io::Result::Ok(())
+    })
 }

@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use leafgate_admin::ApiError;
+use serde_json::json;
+
 use crate::print::Printer;
 
 /// How a command ended.
@@ -43,8 +46,13 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Prints why a command failed. A closed output, as of `head`, is no failure to report.
-pub(crate) fn report(error: &anyhow::Error, printer: &mut Printer) -> Exit {
+/// Ends a command: writes what it has printed, or why it failed. A closed output, as of `head`, is no
+/// failure to report.
+pub(crate) fn of(ended: anyhow::Result<Exit>, printer: &mut Printer) -> Exit {
+    let error = match ended.and_then(|exit| Ok(printer.flush().map(|()| exit)?)) {
+        Ok(exit) => return exit,
+        Err(error) => error,
+    };
     let is_closed = |cause: &(dyn std::error::Error + 'static)| {
         cause
             .downcast_ref::<std::io::Error>()
@@ -53,6 +61,14 @@ pub(crate) fn report(error: &anyhow::Error, printer: &mut Printer) -> Exit {
     if error.chain().any(is_closed) {
         return Exit::Done;
     }
-    printer.error_line(&format!("leafgate: {error:#}"));
+    let refused = error.downcast_ref::<ApiError>();
+    if let (Some(refused), true) = (refused, printer.is_json()) {
+        // Programs read why a gate refused a call, or does not answer. Where it cannot be written, the code says enough.
+        let _ = printer.json(&json!({ "error": refused }));
+        return Exit::Bad;
+    }
+    let hint = refused.and_then(|refused| refused.hint.as_ref());
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    printer.error_line(&format!("leafgate: {error:#}{hint}"));
     Exit::Bad
 }

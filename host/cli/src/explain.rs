@@ -8,8 +8,9 @@ use clap::Args;
 use leafgate_gate::{AskedPath, session_key};
 use leafgate_tree::{Document, Format, NodeId};
 use leafgate_vault::Vault;
+use serde::Serialize;
 
-use crate::args::{JsonArgs, PolicyArg, formats};
+use crate::args::{PolicyArg, formats};
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::request::Asked;
@@ -30,8 +31,6 @@ pub(crate) struct ExplainArgs {
     /// and the stream where it names them
     #[arg(long, value_name = "PATH", requires = "file")]
     path: Option<AskedPath>,
-    #[command(flatten)]
-    json: JsonArgs,
     /// A request: what each rule made of it; `-` reads standard input. Without it, what the policy does
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -39,7 +38,7 @@ pub(crate) struct ExplainArgs {
 
 pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let loaded = policy::load(&args.policy.source)?;
-    let shown = if let Some(file) = &args.file {
+    if let Some(file) = &args.file {
         let body = request::body(Some(file))?;
         let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
         let read = request::document(&body, format);
@@ -52,24 +51,14 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<E
         let leaves = args.leaf.iter().map(|path| leaf(&document, path)).collect::<Result<Vec<_>, _>>()?;
         let (_, explanation) =
             loaded.explain_request(Arc::clone(&document), &context, &Vault::new(keys), &leaves);
-        print(args, &explanation, printer)?
+        print(&explanation, printer)
     } else {
-        print(args, &loaded.explain(), printer)?
-    };
-    printer.flush()?;
-    Ok(shown)
+        print(&loaded.explain(), printer)
+    }
 }
 
-fn print(
-    args: &ExplainArgs,
-    explanation: &(impl serde::Serialize + ToString),
-    printer: &mut Printer,
-) -> anyhow::Result<Exit> {
-    match args.json.json {
-        true => printer.json(explanation)?,
-        false => printer.line(explanation.to_string().trim_end())?,
-    }
-    Ok(Exit::Done)
+fn print(explanation: &(impl Serialize + ToString), printer: &mut Printer) -> anyhow::Result<Exit> {
+    printer.show(explanation, |explanation, printer| printer.line(explanation.to_string().trim_end()))
 }
 
 /// The leaf that a pointer or a path names.

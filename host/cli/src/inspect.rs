@@ -1,11 +1,12 @@
 //! Commands that need no request: the program's own documentation.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use clap_complete::Shell;
 
-use crate::args;
+use crate::args::{self, SchemaCommand};
 use crate::exit::Exit;
 use crate::print::Printer;
 
@@ -13,21 +14,16 @@ pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut args::command(), "leafgate", &mut script);
     printer.bytes(&script)?;
-    printer.flush()?;
     Ok(Exit::Done)
 }
 
-/// Writes the schema of the admin API.
-pub(crate) fn admin_schema(printer: &mut Printer) -> anyhow::Result<Exit> {
-    printer.json(&leafgate_admin::schema::schema())?;
-    printer.flush()?;
-    Ok(Exit::Done)
-}
-
-/// Writes the schema of rule files.
-pub(crate) fn rules_schema(printer: &mut Printer) -> anyhow::Result<Exit> {
-    printer.json(&leafgate_policy::rules_schema())?;
-    printer.flush()?;
+/// Writes the schema of what other programs read.
+pub(crate) fn schema(of: SchemaCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
+    printer.json(&match of {
+        SchemaCommand::Admin => leafgate_admin::schema::schema(),
+        SchemaCommand::Config => leafgate_config::schema::schema(),
+        SchemaCommand::Rules => leafgate_policy::rules_schema(),
+    })?;
     Ok(Exit::Done)
 }
 
@@ -49,7 +45,6 @@ pub(crate) fn help(words: &[String], printer: &mut Printer) -> anyhow::Result<Ex
         }
         printer.line(asked.render_long_help().to_string().trim_end())?;
     }
-    printer.flush()?;
     Ok(Exit::Done)
 }
 
@@ -71,16 +66,26 @@ pub(crate) fn help_of_group(arguments: &[OsString]) -> Option<Vec<String>> {
     None
 }
 
-/// Writes one page for the program and all its subcommands.
-pub(crate) fn man(printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut command = args::command();
-    command.build();
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    write_subcommands(&command, &mut page)?;
-    printer.bytes(&page)?;
-    printer.flush()?;
+/// Writes one page for the program and all its commands, or a page for each into a folder.
+pub(crate) fn man(folder: Option<&Path>, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let program = args::command();
+    let Some(folder) = folder else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(built(&program)).render(&mut page)?;
+        write_subcommands(&built(&program), &mut page)?;
+        printer.bytes(&page)?;
+        return Ok(Exit::Done);
+    };
+    let cannot = || format!("cannot write manual pages into {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(cannot)?;
+    clap_mangen::generate_to(program.disable_help_subcommand(true), folder).with_context(cannot)?;
     Ok(Exit::Done)
+}
+
+fn built(program: &clap::Command) -> clap::Command {
+    let mut program = program.clone();
+    program.build();
+    program
 }
 
 fn write_subcommands(command: &clap::Command, page: &mut Vec<u8>) -> std::io::Result<()> {
@@ -92,4 +97,29 @@ fn write_subcommands(command: &clap::Command, page: &mut Vec<u8>) -> std::io::Re
         write_subcommands(subcommand, page)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(command: &clap::Command, above: &str) -> Vec<String> {
+        let name = format!("{above}{}", command.get_name());
+        let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+        let below = below.flat_map(|below| pages(below, &format!("{name}-")));
+        below.chain([format!("{name}.1")]).collect()
+    }
+
+    #[test]
+    fn every_command_has_a_manual_page() {
+        let folder = tempfile::tempdir().unwrap();
+        man(Some(folder.path()), &mut Printer::for_terminal()).unwrap();
+        let written = std::fs::read_dir(folder.path()).unwrap();
+        let mut written: Vec<_> =
+            written.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        let mut pages = pages(&args::command(), "");
+        written.sort();
+        pages.sort();
+        assert!(pages.len() > 80 && written == pages, "{written:?}\n{pages:?}");
+    }
 }

@@ -8,13 +8,13 @@ mod admin;
 mod agents;
 mod apply;
 mod args;
-mod changes;
 mod chat;
 mod client;
 mod compose;
 mod detectors;
 mod doctor;
 mod except;
+mod exchange;
 mod exit;
 mod explain;
 mod extract;
@@ -52,6 +52,7 @@ mod settings;
 mod standing;
 mod status;
 mod subagents;
+mod table;
 mod team;
 mod tree;
 mod verify;
@@ -60,7 +61,7 @@ mod words;
 
 use std::time::Duration;
 
-use crate::args::{Cli, Command, ConfigCommand, PolicyCommand, SchemaCommand};
+use crate::args::{Call, Cli, Command, ConfigCommand, PolicyCommand};
 use crate::exit::Exit;
 use crate::print::Printer;
 
@@ -71,13 +72,12 @@ fn main() -> std::process::ExitCode {
         return exit.into();
     }
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    let cli = match inspect::help_of_group(&arguments) {
-        Some(words) => Cli { command: Some(Command::Help { words }) },
+    let call = match inspect::help_of_group(&arguments) {
+        Some(words) => Call { cli: Cli { command: Some(Command::Help { words }) }, is_json: false },
         None => args::parse().unwrap_or_else(|error| refuse_call(&error)),
     };
-    let mut printer = Printer::for_terminal();
-    let exit = run(cli, &mut printer).unwrap_or_else(|error| exit::report(&error, &mut printer));
-    exit.into()
+    let mut printer = Printer::for_terminal().with_json(call.is_json);
+    exit::of(run(call.cli, &mut printer), &mut printer).into()
 }
 
 /// Ends a call that is none, or prints the help that was asked for. A word of the call may be a secret
@@ -97,19 +97,19 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
     match command {
         Command::Run(args) => serve::run(&args, printer),
         Command::Exec(args) => client::exec::run(&args, printer),
-        Command::Env(args) => client::env::run(&args, printer),
+        Command::Env(gate) => client::env::run(&gate, printer),
         Command::Start => standing::start(printer),
         Command::Stop(args) => standing::stop(&args, printer),
         Command::Service { command } => service::run(&command, printer),
         Command::Vscode { command } => vscode::run(&command, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
-        Command::Status(args) => status::run(&args, printer),
+        Command::Status(gate) => status::run(&gate, printer),
         Command::Mode(args) => mode::run(&args, printer),
         Command::Off(args) => mode::switch_off(&args.gate, args.time, printer),
-        Command::On(args) => mode::switch_off(&args, Duration::ZERO, printer),
-        Command::Sessions { command } => mode::sessions(&command, printer),
-        Command::Subagents(args) => subagents::run(&args, printer),
-        Command::Saved { command } => saved::run(&command, printer),
+        Command::On(gate) => mode::switch_off(&gate, Duration::ZERO, printer),
+        Command::Sessions { gate, command } => mode::sessions(&gate, &command, printer),
+        Command::Subagents(gate) => subagents::run(&gate, printer),
+        Command::Saved { source, command } => saved::run(&source, &command, printer),
         Command::Trust(args) => saved::trust::run(&args, printer),
         Command::Review(args) => review::run(&args, printer),
         Command::Log(args) => log::run(&args, printer),
@@ -117,7 +117,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Plan(args) => plan::run(&args, printer),
         Command::Cache(args) => log::cache::run(&args, printer),
         Command::Receipt { command } => receipt::run(&command, printer),
-        Command::Pending { command } => pending::run(&command, printer),
+        Command::Pending { gate, command } => pending::run(&gate, &command, printer),
         Command::Apply(args) => apply::run(&args, printer),
         Command::Agents { command } => agents::run(&command, printer),
         Command::Compose(args) => compose::run(&args, printer),
@@ -126,7 +126,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Scan(args) => scan::run(&args, printer),
         Command::Explain(args) => explain::run(&args, printer),
         Command::Policy { command: PolicyCommand::New { folder } } => policy::begin(folder, printer),
-        Command::Check(args) => policy::check(&args, printer),
+        Command::Check(policy) => policy::check(&policy, printer),
         Command::Except { command } => except::run(&command, printer),
         Command::Baseline(args) => except::baseline(&args, printer),
         Command::Promote(args) => promote::run(&args, printer),
@@ -136,13 +136,11 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Known { command } => known::run(&command, printer),
         Command::Redact(args) => redact::run(&args, printer),
         Command::Chat { command } => chat::run(&command, printer),
-        Command::Config { command: ConfigCommand::Show(args) } => settings::run(&args, printer),
+        Command::Config { command: ConfigCommand::Show(config) } => settings::run(&config, printer),
         Command::Own { command } => parcel::run(&command, printer),
-        Command::Schema { command: SchemaCommand::Admin } => inspect::admin_schema(printer),
-        Command::Schema { command: SchemaCommand::Config } => settings::schema(printer),
-        Command::Schema { command: SchemaCommand::Rules } => inspect::rules_schema(printer),
+        Command::Schema { command } => inspect::schema(command, printer),
         Command::Help { words } => inspect::help(&words, printer),
         Command::Completions { shell } => inspect::completions(shell, printer),
-        Command::Man => inspect::man(printer),
+        Command::Man { folder } => inspect::man(folder.as_deref(), printer),
     }
 }

@@ -9,48 +9,33 @@ use crate::admin::AdminClient;
 use crate::args::{GateArgs, ModeArgs, SessionArgs, SessionsCommand};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
-use crate::status::{refused, saved_edits};
+use crate::status::saved_edits;
 
 /// Shows the mode, or chooses one.
 pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut gate = AdminClient::new(&args.gate.find()?)?;
+    let mut gate = args.gate.client()?;
     let mode = match args.mode {
-        Some(mode) => gate.set_mode(mode),
-        None => gate.mode(),
+        Some(mode) => gate.set_mode(mode)?,
+        None => gate.mode()?,
     };
-    let mode = match mode {
-        Ok(mode) => mode,
-        Err(error) => return refused(&error, args.gate.json, printer),
-    };
-    if args.gate.json {
-        printer.json(&mode)?;
-    } else {
-        print(&mode, printer)?;
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
+    printer.show(&mode, print)
 }
 
 /// Has everything pass as it comes for a time, or the policy look again.
-pub(crate) fn switch_off(args: &GateArgs, time: Duration, printer: &mut Printer) -> anyhow::Result<Exit> {
+pub(crate) fn switch_off(gate: &GateArgs, time: Duration, printer: &mut Printer) -> anyhow::Result<Exit> {
     let command = SwitchOff { seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX) };
-    let mode = match AdminClient::new(&args.find()?)?.switch_off(command) {
-        Ok(mode) => mode,
-        Err(error) => return refused(&error, args.json, printer),
-    };
-    match mode.off_seconds {
-        _ if args.json => printer.json(&mode)?,
-        Some(_) => {
-            printer.error_line(&format!("leafgate: SWITCHED OFF: {}; `leafgate on` ends it", mode.text))
+    let mode = gate.client()?.switch_off(command)?;
+    printer.show(&mode, |mode, printer| {
+        if mode.off_seconds.is_none() {
+            return printer.line("the policy looks at every request");
         }
-        None => printer.line("the policy looks at every request")?,
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
+        printer.error_line(&format!("leafgate: SWITCHED OFF: {}; `leafgate on` ends it", mode.text));
+        Ok(())
+    })
 }
 
 fn print(mode: &ModeView, printer: &mut Printer) -> anyhow::Result<()> {
-    printer.text(Style::Heading, &mode.label)?;
+    printer.text(Style::Strong, &mode.label)?;
     printer.line(&format!(" ({})", mode.mode.name()))?;
     printer.line(&mode.text)?;
     if let Some(saved) = &mode.saved {
@@ -66,22 +51,19 @@ fn print(mode: &ModeView, printer: &mut Printer) -> anyhow::Result<()> {
 }
 
 /// Lists the conversations, or chooses among them.
-pub(crate) fn sessions(command: &SessionsCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let args = command.gate();
-    let mut gate = AdminClient::new(&args.find()?)?;
+pub(crate) fn sessions(
+    gate: &GateArgs,
+    command: &SessionsCommand,
+    printer: &mut Printer,
+) -> anyhow::Result<Exit> {
+    let mut gate = gate.client()?;
     let listed = match command {
-        SessionsCommand::List(_) => gate.sessions(),
+        SessionsCommand::List => gate.sessions(),
         SessionsCommand::Select(session) => on(&mut gate, session, |gate, id| gate.select(id)),
         SessionsCommand::Close(session) => on(&mut gate, session, |gate, id| gate.close(id)),
-        SessionsCommand::Follow(follow) => gate.follow(follow.follow.is_on()),
+        SessionsCommand::Follow { follow } => gate.follow(*follow),
     };
-    match listed {
-        Ok(listed) if args.json => printer.json(&listed)?,
-        Ok(listed) => list(&listed, printer)?,
-        Err(error) => return refused(&error, args.json, printer),
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
+    printer.show(&listed?, list)
 }
 
 fn on(
@@ -112,9 +94,7 @@ fn named<'l>(sessions: &'l [SessionView], name: &str) -> Result<&'l str, ApiErro
 }
 
 fn list(listed: &SessionList, printer: &mut Printer) -> anyhow::Result<()> {
-    if listed.sessions.is_empty() {
-        printer.error_line("no conversation has come yet");
-    }
+    printer.none(listed.sessions.len(), "no conversation has come yet");
     let rows: Vec<_> = listed.sessions.iter().map(rows::session_row).collect();
     printer.rows(&rows)?;
     let follow = match listed.follow {

@@ -47,10 +47,9 @@ pub(crate) fn run(printer: &mut Printer) -> anyhow::Result<Exit> {
     printer.line("")?;
     let mut said = std::collections::BTreeSet::new();
     for (command, what) in next.into_iter().filter(|(command, _)| said.insert(*command)) {
-        printer.text(Style::Heading, &format!("  {command:22}"))?;
+        printer.text(Style::Strong, &format!("  {command:22}"))?;
         printer.line(what)?;
     }
-    printer.flush()?;
     Ok(Exit::Done)
 }
 

@@ -3,71 +3,52 @@
 //! With `--json` each writes the answer of the admin API. Ids are numbers that count up, so they
 //! are given whole: a prefix of one is the id of another turn.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
-use leafgate_admin::{ApiError, EditCommand, Pending, ShownText, TurnSummary, TurnView};
+use leafgate_admin::{EditCommand, Pending, ShownText, TurnSummary, TurnView};
 use leafgate_review::rows::{self, Row, RowStyle};
 use leafgate_review::{AdminApi, Outline, ended, leaf_authors};
 
 use crate::admin::AdminClient;
-use crate::args::{EditArgs, EditChange, GateArgs, PendingCommand, ResumeArgs, TurnArgs};
+use crate::args::{EditChange, GateArgs, PendingCommand, ResumeArgs};
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::saved;
-use crate::status::refused;
 
-pub(crate) fn run(command: &PendingCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let args = command.gate();
-    let mut caller = Caller { gate: AdminClient::new(&args.find()?)?, json: args.json, printer };
-    let done = match command {
-        PendingCommand::List(_) => caller.list(),
-        PendingCommand::Show(turn) => caller.show(turn),
-        PendingCommand::Diff(turn) => caller.diff(turn),
-        PendingCommand::Edit(edit) => caller.edit(edit),
-        PendingCommand::Resume(resume) => caller.resume(resume),
-        PendingCommand::Cancel(turn) => caller.cancel(turn),
-    };
-    match done.map_err(|error| error.downcast::<ApiError>()) {
-        Ok(()) => {
-            printer.flush()?;
+pub(crate) fn run(gate: &GateArgs, command: &PendingCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let mut gate = gate.client()?;
+    match command {
+        PendingCommand::List => list(&mut gate, printer),
+        PendingCommand::Show { id } => {
+            match printer.is_json() {
+                true => printer.json(&gate.request(id)?)?,
+                false => printer.rows(&in_full(&gate.turn(id)?))?,
+            }
             Ok(Exit::Done)
         }
-        Err(Ok(error)) => refused(&error, args.json, printer),
-        Err(Err(error)) => Err(error),
+        PendingCommand::Diff { id } => {
+            printer.show(&gate.diff(id)?, |diff, printer| printer.rows(&rows::diff_rows(diff)))
+        }
+        PendingCommand::Edit(edit) => {
+            let turn = gate.edit(&edit.id, command_of(&edit.change)?)?;
+            printer.show(&turn, |turn, printer| {
+                printer.rows(&rows::header_rows(turn))?;
+                printer.rows(&[digest(turn)])
+            })
+        }
+        PendingCommand::Resume(args) => resume(&mut gate, args, printer),
+        PendingCommand::Cancel { id } => printer.show(&gate.cancel(id)?, over),
     }
 }
 
-impl PendingCommand {
-    fn gate(&self) -> &GateArgs {
-        match self {
-            PendingCommand::List(gate) => gate,
-            PendingCommand::Show(turn) | PendingCommand::Diff(turn) | PendingCommand::Cancel(turn) => {
-                &turn.gate
-            }
-            PendingCommand::Edit(edit) => &edit.turn.gate,
-            PendingCommand::Resume(resume) => &resume.turn.gate,
-        }
-    }
-}
-
-/// Makes calls and prints their answers.
-struct Caller<'a> {
-    gate: AdminClient,
-    json: bool,
-    printer: &'a mut Printer,
-}
-
-impl Caller<'_> {
-    fn list(&mut self) -> anyhow::Result<()> {
-        let turns = self.gate.pending()?;
-        if self.json {
-            return Ok(self.printer.json(&Pending { turns })?);
-        }
+fn list(gate: &mut AdminClient, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let turns = gate.pending()?;
+    printer.show(&Pending { turns }, |Pending { turns }, printer| {
         if turns.is_empty() {
-            let idle = self.gate.mode().ok().and_then(|mode| mode.idle);
-            self.printer.error_line(&format!("no turn waits. {}", idle.unwrap_or_default()));
+            let idle = gate.mode().ok().and_then(|mode| mode.idle).unwrap_or_default();
+            printer.error_line(&format!("no turn waits. {idle}"));
         }
         let width = turns.iter().map(|turn| turn.id.len()).max().unwrap_or(0);
         let listed = |turn: &TurnSummary| {
@@ -75,70 +56,34 @@ impl Caller<'_> {
             row.0.extend(rows::list_row(turn).0);
             row
         };
-        let rows: Vec<Row> = turns.iter().map(listed).collect();
-        Ok(self.printer.rows(&rows)?)
-    }
+        printer.rows(&turns.iter().map(listed).collect::<Vec<_>>())
+    })
+}
 
-    fn show(&mut self, args: &TurnArgs) -> anyhow::Result<()> {
-        if self.json {
-            return Ok(self.printer.json(&self.gate.request(&args.id)?)?);
+fn resume(gate: &mut AdminClient, args: &ResumeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let ResumeArgs { id, digest } = args;
+    let digest = match digest {
+        Some(digest) => digest.clone(),
+        None => {
+            let digest = gate.turn(id)?.digest;
+            printer.error_line(&format!(
+                "no --digest given: turn {id} is resumed as it stands at this moment, with digest {digest}"
+            ));
+            digest
         }
-        Ok(self.printer.rows(&in_full(&self.gate.turn(&args.id)?))?)
-    }
+    };
+    printer.show(&gate.resume(id, &digest)?, |resumed, printer| {
+        over(&resumed.turn, printer)?;
+        resumed.captured.iter().try_for_each(|captured| saved::tell(captured, printer))
+    })
+}
 
-    fn diff(&mut self, args: &TurnArgs) -> anyhow::Result<()> {
-        let diff = self.gate.diff(&args.id)?;
-        match self.json {
-            true => Ok(self.printer.json(&diff)?),
-            false => Ok(self.printer.rows(&rows::diff_rows(&diff))?),
-        }
-    }
-
-    fn edit(&mut self, args: &EditArgs) -> anyhow::Result<()> {
-        let command = command(&args.change)?;
-        let turn = self.gate.edit(&args.turn.id, command)?;
-        if self.json {
-            return Ok(self.printer.json(&turn)?);
-        }
-        self.printer.rows(&rows::header_rows(&turn))?;
-        Ok(self.printer.rows(&[digest(&turn)])?)
-    }
-
-    fn resume(&mut self, args: &ResumeArgs) -> anyhow::Result<()> {
-        let id = &args.turn.id;
-        let digest = match &args.digest {
-            Some(digest) => digest.clone(),
-            None => {
-                let digest = self.gate.turn(id)?.digest;
-                self.printer.error_line(&format!(
-                    "no --digest given: turn {id} is resumed as it stands at this moment, with digest {digest}"
-                ));
-                digest
-            }
-        };
-        let resumed = self.gate.resume(id, &digest)?;
-        if self.json {
-            return Ok(self.printer.json(&resumed)?);
-        }
-        self.over(&resumed.turn)?;
-        resumed.captured.iter().try_for_each(|captured| saved::tell(captured, self.printer))
-    }
-
-    fn cancel(&mut self, args: &TurnArgs) -> anyhow::Result<()> {
-        let summary = self.gate.cancel(&args.id)?;
-        self.over(&summary)
-    }
-
-    fn over(&mut self, summary: &TurnSummary) -> anyhow::Result<()> {
-        match self.json {
-            true => Ok(self.printer.json(summary)?),
-            false => Ok(self.printer.line(&format!("turn {}: {}", summary.id, ended(summary.state)))?),
-        }
-    }
+fn over(summary: &TurnSummary, printer: &mut Printer) -> io::Result<()> {
+    printer.line(&format!("turn {}: {}", summary.id, ended(summary.state)))
 }
 
 /// Returns the edit of the call. clap ensures that it is exactly one.
-fn command(change: &EditChange) -> anyhow::Result<EditCommand> {
+fn command_of(change: &EditChange) -> anyhow::Result<EditCommand> {
     let set = |pointer: &str, text: String| EditCommand::Set {
         pointer: pointer.to_owned(),
         text: ShownText::new(text),

@@ -11,12 +11,13 @@ use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{Diagnostic, ManagedPolicy, Policy, PolicySource};
 use leafgate_wasm::{CodeCache, CompileTime, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::admin::AdminClient;
-use crate::args::{PolicyArgs, own_policy};
+use crate::args::{PolicyArg, own_policy};
 use crate::client::confine::this_program;
 use crate::exit::Exit;
-use crate::print::Printer;
+use crate::print::{Printer, counted};
 use crate::{home, known, managed, masking, private, runtime};
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
@@ -159,18 +160,16 @@ pub(crate) fn begin(folder: Option<PathBuf>, printer: &mut Printer) -> anyhow::R
         true => (format!(" --policy {}", folder.display()), ""),
         false => (String::new(), ", and a gate that runs follows it"),
     };
-    printer.line(&format!(
-        "{}\nThe built-in rules act beneath yours{serves}. `leafgate check{flag}` says what is wrong with it, `leafgate help rules` what can be said.",
-        file.display()
-    ))?;
-    printer.flush()?;
-    Ok(Exit::Done)
+    let file = file.display().to_string();
+    let line = format!(
+        "{file}\nThe built-in rules act beneath yours{serves}. `leafgate check{flag}` says what is wrong with it, `leafgate help rules` what can be said."
+    );
+    printer.tell(&json!({ "file": file }), &line)
 }
 
 /// Returns a policy in a few words.
 pub(crate) fn summary(policy: &Policy) -> String {
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let (rules, plugins) = (count(policy.rules().len(), "rule"), count(policy.plugins().len(), "plugin"));
+    let (rules, plugins) = (counted(policy.rules().len(), "rule"), counted(policy.plugins().len(), "plugin"));
     format!("{rules}, {plugins}, generation {}", policy.generation_name())
 }
 
@@ -186,31 +185,26 @@ struct Checked<'a> {
     diagnostics: &'a [Diagnostic],
 }
 
-pub(crate) fn check(args: &PolicyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let loaded = load(&args.policy.source).and_then(|policy| with_sound_tests(policy, &args.policy.source));
-    if args.json.json {
+pub(crate) fn check(policy: &PolicyArg, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let loaded = load(&policy.source).and_then(|loaded| with_sound_tests(loaded, &policy.source));
+    if printer.is_json() {
         printer.json(&checked(&loaded))?;
-    } else if let Ok(policy) = &loaded {
-        for warning in policy.warnings() {
-            printer.line(&format!("{warning}\n"))?;
-        }
-        let warnings = match policy.warnings().len() {
-            0 => String::new(),
-            1 => ", with 1 warning".to_owned(),
-            n => format!(", with {n} warnings"),
-        };
-        printer.line(&format!("the policy is sound{warnings}: {}", summary(policy)))?;
-        let unprotected = policy.unprotected().map(str::to_owned);
-        for warning in unprotected.into_iter().chain(told_by_gates(policy)) {
-            printer.line(&format!("warning: {warning}"))?;
-        }
+        return Ok(if loaded.is_ok() { Exit::Done } else { Exit::Bad });
     }
-    printer.flush()?;
-    match loaded {
-        Ok(_) => Ok(Exit::Done),
-        Err(_) if args.json.json => Ok(Exit::Bad),
-        Err(error) => Err(error.into()),
+    let policy = loaded?;
+    for warning in policy.warnings() {
+        printer.line(&format!("{warning}\n"))?;
     }
+    let warnings = match policy.warnings().len() {
+        0 => String::new(),
+        count => format!(", with {}", counted(count, "warning")),
+    };
+    printer.line(&format!("the policy is sound{warnings}: {}", summary(&policy)))?;
+    let unprotected = policy.unprotected().map(str::to_owned);
+    for warning in unprotected.into_iter().chain(told_by_gates(&policy)) {
+        printer.line(&format!("warning: {warning}"))?;
+    }
+    Ok(Exit::Done)
 }
 
 /// Reads the tests in the folder of a policy, and runs none of them: a gate that requires them would be

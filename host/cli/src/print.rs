@@ -10,49 +10,28 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use leafgate_review::printer::{self, Shape};
-use leafgate_review::rows::{Row, RowStyle};
+use leafgate_review::rows::Row;
+pub(crate) use leafgate_review::rows::{RowStyle as Style, count as counted};
 use serde::Serialize;
+
+use crate::exit::Exit;
 
 /// Writes to standard output and standard error.
 pub(crate) struct Printer {
     out: io::BufWriter<io::Stdout>,
     colours: bool,
+    is_json: bool,
 }
 
-/// How a stretch of text is emphasised on a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
-    Plain,
-    Heading,
-    Faint,
-    Removed,
-    Added,
-    Marked,
-}
-
-impl Style {
-    fn code(self) -> &'static str {
-        match self {
-            Style::Plain => "",
-            Style::Heading => "\x1b[1m",
-            Style::Faint => "\x1b[2m",
-            Style::Removed => "\x1b[31m",
-            Style::Added => "\x1b[32m",
-            Style::Marked => "\x1b[36m",
-        }
-    }
-}
-
-impl From<RowStyle> for Style {
-    fn from(style: RowStyle) -> Style {
-        match style {
-            RowStyle::Plain => Style::Plain,
-            RowStyle::Strong | RowStyle::Warning => Style::Heading,
-            RowStyle::Dim => Style::Faint,
-            RowStyle::Deleted | RowStyle::Struck | RowStyle::Error => Style::Removed,
-            RowStyle::Added => Style::Added,
-            RowStyle::Redacted | RowStyle::Edited => Style::Marked,
-        }
+/// Returns how a stretch of text is emphasised on a terminal.
+fn code(style: Style) -> &'static str {
+    match style {
+        Style::Plain => "",
+        Style::Strong | Style::Warning => "\x1b[1m",
+        Style::Dim => "\x1b[2m",
+        Style::Deleted | Style::Struck | Style::Error => "\x1b[31m",
+        Style::Added => "\x1b[32m",
+        Style::Redacted | Style::Edited => "\x1b[36m",
     }
 }
 
@@ -61,7 +40,43 @@ impl Printer {
     pub(crate) fn for_terminal() -> Self {
         let out = io::stdout();
         let colours = may_colour(&out);
-        Printer { out: io::BufWriter::new(out), colours }
+        Printer { out: io::BufWriter::new(out), colours, is_json: false }
+    }
+
+    /// Has what commands find be written as JSON, where that was asked for.
+    pub(crate) fn with_json(self, is_json: bool) -> Self {
+        Printer { is_json, ..self }
+    }
+
+    /// Returns whether JSON was asked for.
+    pub(crate) fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// Writes what a command has found: as JSON where that was asked for, else as `print` shows it to
+    /// people. This is how a command ends that has nothing else to say.
+    pub(crate) fn show<T: Serialize + ?Sized, E: Into<anyhow::Error>>(
+        &mut self,
+        found: &T,
+        print: impl FnOnce(&T, &mut Self) -> Result<(), E>,
+    ) -> anyhow::Result<Exit> {
+        match self.is_json {
+            true => self.json(found)?,
+            false => print(found, self).map_err(Into::into)?,
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Writes what was done in one line, or as JSON where that was asked for.
+    pub(crate) fn tell(&mut self, done: &serde_json::Value, line: &str) -> anyhow::Result<Exit> {
+        self.show(done, |_, printer| printer.line(line))
+    }
+
+    /// Writes the lists of things that there are none of: why, on standard error.
+    pub(crate) fn none(&mut self, things: usize, why: &str) {
+        if things == 0 {
+            self.error_line(why);
+        }
     }
 
     /// Writes a line of text.
@@ -83,7 +98,7 @@ impl Printer {
     /// Writes rows as the prompt shows them.
     pub(crate) fn rows(&mut self, rows: &[Row]) -> io::Result<()> {
         for row in rows {
-            row.0.iter().try_for_each(|piece| self.printed(piece.style.into(), piece.text()))?;
+            row.0.iter().try_for_each(|piece| self.printed(piece.style, piece.text()))?;
             self.out.write_all(b"\n")?;
         }
         Ok(())
@@ -91,7 +106,7 @@ impl Printer {
 
     /// Writes printed text, in which a newline is the only control character.
     fn printed(&mut self, style: Style, text: &str) -> io::Result<()> {
-        let code = style.code();
+        let code = code(style);
         if !self.colours || code.is_empty() {
             return self.out.write_all(text.as_bytes());
         }
@@ -144,7 +159,7 @@ impl Printer {
 
 impl Drop for Printer {
     fn drop(&mut self) {
-        // Commands flush, and so see failures. This is for commands that failed for another reason.
+        // What ended well was flushed, and a failure of that seen. This is for what failed for another reason.
         let _ = self.out.flush();
     }
 }

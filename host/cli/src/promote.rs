@@ -9,6 +9,7 @@ use anyhow::bail;
 use clap::Args;
 use leafgate_policy::promotion;
 use leafgate_store::{Log, RuleHits};
+use serde_json::json;
 
 use crate::args::PolicyArg;
 use crate::except::Target;
@@ -46,14 +47,13 @@ pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<E
     let name = promotion.path.file_name().unwrap_or_default();
     let target = Target::new(&args.policy.source, name.as_ref())?;
     target.replace(Some(&promotion.before), &promotion.after, &|_| true)?;
-    printer.line(&format!(
-        "{}: rule `{rule}` acts from now on: it matched in {} requests, and {} are called right",
-        promotion.path.display(),
-        hits.requests,
-        hits.right,
-    ))?;
-    printer.flush()?;
-    Ok(Exit::Done)
+    let RuleHits { requests, right, .. } = hits;
+    let file = promotion.path.display().to_string();
+    let line = format!(
+        "{file}: rule `{rule}` acts from now on: it matched in {requests} requests, and {right} are called right"
+    );
+    let done = json!({ "file": file, "rule": rule, "requests": requests, "right": right });
+    printer.tell(&done, &line)
 }
 
 /// Refuses a rule that is called wrong, or was not seen often enough.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use leafgate_store::Log;
-use leafgate_store::receipt::{self, Broken};
+use leafgate_store::receipt::{self, Broken, Verified};
+use serde_json::json;
 
 use crate::exit::Exit;
 use crate::log;
@@ -57,9 +58,8 @@ pub(crate) fn run(command: &ReceiptCommand, printer: &mut Printer) -> anyhow::Re
         ReceiptCommand::Export(args) => export(args, printer),
         ReceiptCommand::Verify(args) => verify(args, printer),
         ReceiptCommand::Key => {
-            printer.line(&log::keys()?.verifying_key())?;
-            printer.flush()?;
-            Ok(Exit::Done)
+            let key = log::keys()?.verifying_key();
+            printer.tell(&json!({ "key": key }), &key)
         }
     }
 }
@@ -71,7 +71,6 @@ fn export(args: &ExportArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let count = log.export_receipts(&keys, args.from, &mut written)?;
     if args.file == Path::new("-") {
         printer.bytes(&written)?;
-        printer.flush()?;
     } else {
         let shown = args.file.display();
         let write = || {
@@ -95,22 +94,20 @@ fn verify(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
         }
     };
     match receipt::verify(file, args.key.as_deref()) {
-        Ok(verified) => {
-            let numbers = verified.numbers.map(|(first, last)| format!(", {first} to {last}"));
-            printer.line(&format!(
-                "{} receipts{}: all hold",
-                verified.receipts,
-                numbers.unwrap_or_default()
-            ))?;
-            printer.line(&format!("signed by {}", verified.key))?;
-            printer.line(&format!("the last one is {}", verified.last))?;
-            printer.flush()?;
-            Ok(Exit::Done)
+        Ok(Verified { receipts, numbers, key, last }) => {
+            let range = numbers.map(|(first, last)| format!(", {first} to {last}")).unwrap_or_default();
+            printer.tell(
+                &json!({ "holds": true, "receipts": receipts, "numbers": numbers, "key": key, "last": last }),
+                &format!("{receipts} receipts{range}: all hold\nsigned by {key}\nthe last one is {last}"),
+            )
         }
         Err(broken @ Broken::Io { .. }) => {
             Err(anyhow::Error::new(broken).context(format!("cannot read {shown}")))
         }
         Err(broken) => {
+            if printer.is_json() {
+                printer.json(&json!({ "holds": false, "why": broken.to_string() }))?;
+            }
             printer.error_line(&format!("leafgate: {shown}: {broken}"));
             Ok(Exit::Unmet)
         }

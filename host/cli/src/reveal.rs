@@ -5,11 +5,9 @@ use std::io::IsTerminal as _;
 use clap::Args;
 use leafgate_admin::Reveal;
 
-use crate::admin::AdminClient;
 use crate::args::GateArgs;
 use crate::exit::Exit;
-use crate::print::{Printer, Style};
-use crate::status::refused;
+use crate::print::Printer;
 
 /// Characters of a user's name in the log.
 const MOST_NAME: usize = 40;
@@ -23,27 +21,18 @@ pub(crate) struct RevealArgs {
 }
 
 pub(crate) fn run(args: &RevealArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let json = args.gate.json;
     let command = Reveal { token: args.token.trim().to_owned(), by: caller() };
-    let revealed = match AdminClient::new(&args.gate.find()?)?.reveal(&command) {
-        Ok(revealed) => revealed,
-        Err(error) => return refused(&error, json, printer),
-    };
-    let value = revealed.value.expose();
-    match json {
-        true => printer.json(&revealed)?,
+    let revealed = args.gate.client()?.reveal(&command)?;
+    printer.show(&revealed, |revealed, printer| {
+        let value = revealed.value.expose();
         // A terminal obeys what a value says. A program gets it as it is.
-        false if std::io::stdout().is_terminal() => {
-            printer.text(Style::Plain, value)?;
-            printer.line("")?;
+        match std::io::stdout().is_terminal() {
+            true => printer.line(value)?,
+            false => printer.bytes(value.as_bytes())?,
         }
-        false => printer.bytes(value.as_bytes())?,
-    }
-    printer.flush()?;
-    if !json {
         printer.error_line(&format!("leafgate: that {} was revealed is logged", revealed.token));
-    }
-    Ok(Exit::Done)
+        anyhow::Ok(())
+    })
 }
 
 /// Returns who calls, for the log: the number of the user, which the system knows, and the name that

@@ -21,17 +21,14 @@ use crate::admin::{self, AdminClient};
 use crate::args::ReviewArgs;
 use crate::exit::Exit;
 use crate::print::{self, Printer};
-use crate::status::refused;
 use crate::{home, runtime};
 
 pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let gate = runtime::find(&runtime::folder()?, args.gate.as_ref())?;
+    let gate = args.gate.find()?;
     let only = args.id.clone();
-    if let Some(id) = &only
-        && let Err(error) = AdminClient::new(&gate)?.turn(id)
-    {
+    if let Some(id) = &only {
         // An error here is better than an empty screen.
-        return refused(&error, false, printer);
+        AdminClient::new(&gate)?.turn(id)?;
     }
     if args.plain {
         let prompt = if stdin().is_terminal() { "> " } else { "" };
@@ -43,7 +40,6 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
     let waiting = on_screen(&gate, only, &Arc::default())?;
     if let Some(text) = farewell(waiting) {
         printer.line(&text)?;
-        printer.flush()?;
     }
     Ok(Exit::Done)
 }

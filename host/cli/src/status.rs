@@ -19,14 +19,13 @@ use crate::vscode;
 pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let gates = args.find_all()?;
     if let [gate] = &gates[..] {
-        return one(gate, args.json, printer);
+        let status = without_secrets(AdminClient::new(gate)?.status()?);
+        return printer.show(&status, |status, printer| print(gate, status, printer));
     }
     let asked = gates.iter().map(|gate| Ok((gate, AdminClient::new(gate)?.status().map(without_secrets))));
     let asked: Vec<_> = asked.collect::<anyhow::Result<_>>()?;
-    if args.json {
-        let reports: Vec<_> = asked.iter().map(|(gate, status)| GateReport::of(gate, status)).collect();
-        printer.json(&reports)?;
-    } else {
+    let reports: Vec<_> = asked.iter().map(|(gate, status)| GateReport::of(gate, status)).collect();
+    printer.show(&reports, |_, printer| {
         for (place, (gate, status)) in asked.iter().enumerate() {
             if place > 0 {
                 printer.line("")?;
@@ -36,22 +35,9 @@ pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit
                 Err(error) => printer.line(&format!("{}: {}", gate.listen, error.message))?,
             }
         }
-    }
-    printer.flush()?;
+        anyhow::Ok(())
+    })?;
     Ok(if asked.iter().all(|(_, status)| status.is_ok()) { Exit::Done } else { Exit::Bad })
-}
-
-fn one(gate: &RuntimeFile, json: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let status = match AdminClient::new(gate)?.status() {
-        Ok(status) => without_secrets(status),
-        Err(error) => return refused(&error, json, printer),
-    };
-    match json {
-        true => printer.json(&status)?,
-        false => print(gate, &status, printer)?,
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
 }
 
 /// A status ends up in tickets and chats, so it has no more of a URL than may be read there.
@@ -99,126 +85,129 @@ fn of_kind(kind: Option<&str>) -> String {
 const APPROVAL: &str =
     "any program of this user can give it, an agent's shell too, unless `exec --only` started the agent";
 
+/// What is said of a gate, under a name for each.
+type Facts = Vec<(&'static str, String)>;
+
 fn print(gate: &RuntimeFile, status: &Status, printer: &mut Printer) -> anyhow::Result<()> {
-    let Status {
-        version,
-        listen,
-        upstream,
-        upstream_kind,
-        policy,
-        pending,
-        pending_memory,
-        in_flight,
-        requests,
-        ..
-    } = status;
-    let mut row = |name: &str, text: String| {
-        printer.text(Style::Faint, &format!("{name:10}"))?;
-        printer.line(&text)
-    };
+    let parts = [of_gate(gate, status), of_policy(status), of_requests(status), of_people(status)];
+    printer.facts(&parts.concat())?;
+    if let Some(diagnostics) = &status.policy.refused {
+        printer.line("")?;
+        printer.text(Style::Error, "The policy on disk does not serve; the generation above does.\n")?;
+        printer.line(diagnostics.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Returns where it stands, and before what.
+fn of_gate(gate: &RuntimeFile, status: &Status) -> Facts {
+    let Status { version, listen, upstream, upstream_kind, .. } = status;
     let kind = of_kind(upstream_kind.as_deref());
-    row("gate", format!("{listen} before {upstream}{kind} (leafgate {version})"))?;
+    let mut facts = vec![("gate", format!("{listen} before {upstream}{kind} (leafgate {version})"))];
     if !status.enabled {
-        row("OFF", format!("everything passes as it comes: {}", why_off(status)))?;
+        facts.push(("OFF", format!("everything passes as it comes: {}", why_off(status))));
     }
     for upstream in &status.upstreams {
         let own = upstream.policy.as_ref().map(|own| format!(", policy {}", own.source)).unwrap_or_default();
         let kind = of_kind(upstream.kind.as_deref());
-        row("upstream", format!("{} before {}{kind}{own}", upstream.prefix, upstream.url))?;
+        facts.push(("upstream", format!("{} before {}{kind}{own}", upstream.prefix, upstream.url)));
     }
     if gate.standing {
-        row("stands", "the one that all programs of this user share: `leafgate stop` ends it".to_owned())?;
         let report = vscode::Report::of(&vscode::installed(None));
-        row("vscode", report.map_or_else(|error| format!("{error:#}"), |report| report.summary()))?;
-        row("not seen", vscode::NOT_SEEN.to_owned())?;
+        let report = report.map_or_else(|error| format!("{error:#}"), |report| report.summary());
+        facts.extend([
+            ("stands", "the one that all programs of this user share: `leafgate stop` ends it".to_owned()),
+            ("vscode", report),
+            ("not seen", vscode::NOT_SEEN.to_owned()),
+        ]);
     }
-    row("policy", format!("{}, generation {}", policy.source, policy.generation))?;
-    row("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads))?;
+    facts
+}
+
+/// Returns what it looks with.
+fn of_policy(status: &Status) -> Facts {
+    let policy = &status.policy;
+    let mut facts = vec![
+        ("policy", format!("{}, generation {}", policy.source, policy.generation)),
+        ("loads", format!("{} done, {} refused", policy.loads, policy.failed_loads)),
+    ];
     if let Some(trial) = &policy.trial {
         let tried = format!("{} on {} of {} requests so far", trial.generation, trial.tried, trial.requests);
-        row("trial", tried)?;
+        facts.push(("trial", tried));
     }
     if !policy.changes.is_empty() {
-        row("changed", policy.changes.join(", "))?;
+        facts.push(("changed", policy.changes.join(", ")));
     }
     if let Some(seconds) = policy.loading_seconds.filter(|&seconds| seconds > 0) {
-        row(
-            "loading",
-            format!("what is on disk, for {seconds} s now; the generation above serves meanwhile"),
-        )?;
+        let loading = format!("what is on disk, for {seconds} s now; the generation above serves meanwhile");
+        facts.push(("loading", loading));
     }
-    for warning in &policy.warnings {
-        row("warning", warning.clone())?;
-    }
-    row(
-        "requests",
-        format!(
-            "{} forwarded, {} blocked, {} paused, {} cancelled, {} refused; {in_flight} in flight",
-            requests.forwarded, requests.blocked, requests.paused, requests.cancelled, requests.refused
+    facts.extend(policy.warnings.iter().map(|warning| ("warning", warning.clone())));
+    facts
+}
+
+/// Returns what came of requests.
+fn of_requests(status: &Status) -> Facts {
+    let (requests, in_flight) = (&status.requests, status.in_flight);
+    let mut facts = vec![
+        (
+            "requests",
+            format!(
+                "{} forwarded, {} blocked, {} paused, {} cancelled, {} refused; {in_flight} in flight",
+                requests.forwarded, requests.blocked, requests.paused, requests.cancelled, requests.refused
+            ),
         ),
-    )?;
-    row("answers", answers(requests.answers))?;
+        ("answers", answers(requests.answers)),
+    ];
     if !status.statuses.is_empty() {
         let counts = status.statuses.iter().map(|count| format!("{}: {}", count.status, count.answers));
-        row("statuses", counts.collect::<Vec<_>>().join(", "))?;
+        facts.push(("statuses", counts.collect::<Vec<_>>().join(", ")));
     }
     if !status.rules.is_empty() {
         let counts = status.rules.iter().map(|count| format!("{}: {}", count.rule, count.requests));
-        row("rules", format!("requests matched by {}", counts.collect::<Vec<_>>().join(", ")))?;
+        facts.push(("rules", format!("requests matched by {}", counts.collect::<Vec<_>>().join(", "))));
     }
-    if let Some(ruled) = ruled(requests.ruled) {
-        row("ruled", ruled)?;
-    }
+    facts.extend(ruled(requests.ruled).map(|ruled| ("ruled", ruled)));
     let hint = if requests.faults == 0 { "" } else { ": the log says which rules could not run, and why" };
-    row("faults", format!("{}{hint}", requests.faults))?;
-    if requests.files_read > 0 {
-        row(
-            "files read",
-            format!("{} PDF, office files and archives whose text was read", requests.files_read),
-        )?;
+    facts.push(("faults", format!("{}{hint}", requests.faults)));
+    let read = (requests.files_read, "whose text was read");
+    let unread = (requests.unread, "that could not be looked into (`on-unread`)");
+    for (count, what) in [read, unread].into_iter().filter(|(count, _)| *count > 0) {
+        facts.push(("files", format!("{count} PDF, office files and archives {what}")));
     }
-    if requests.unread > 0 {
-        row("unread", format!("{} files that could not be looked into (`on-unread`)", requests.unread))?;
-    }
-    let hint = if *pending == 0 { "" } else { ": `leafgate review` shows them" };
+    facts
+}
+
+/// Returns what waits for people, what they chose, and what is kept.
+fn of_people(status: &Status) -> Facts {
+    let (policy, pending) = (&status.policy, status.pending);
+    let hint = if pending == 0 { "" } else { ": `leafgate review` shows them" };
     let mib = |bytes: usize| bytes.div_ceil(1 << 20);
-    let (used, limit) = (mib(pending_memory.used), mib(pending_memory.limit));
-    row("pending", format!("{pending}, {used} of {limit} MiB{hint}"))?;
-    row("approval", APPROVAL.to_owned())?;
+    let (used, limit) = (mib(status.pending_memory.used), mib(status.pending_memory.limit));
+    let mut facts = vec![
+        ("pending", format!("{pending}, {used} of {limit} MiB{hint}")),
+        ("approval", APPROVAL.to_owned()),
+    ];
     if let Some(mode) = &status.mode {
-        row("mode", format!("{}: {}", mode.label, mode.text))?;
-        if let Some(saved) = &mode.saved {
-            row("edits", saved_edits(saved))?;
-        }
+        facts.push(("mode", format!("{}: {}", mode.label, mode.text)));
+        facts.extend(mode.saved.as_ref().map(|saved| ("edits", saved_edits(saved))));
     }
-    if let Some(store) = &status.store {
-        row("log", log(store))?;
-    }
+    facts.extend(status.store.as_ref().map(|store| ("log", log(store))));
     if !policy.pauses.is_empty() {
-        row("pausing", format!("rules {}", policy.pauses.join(", ")))?;
+        facts.push(("pausing", format!("rules {}", policy.pauses.join(", "))));
     }
     if let Some(active) = &status.active {
         let follow = if status.follow { "the newest is followed" } else { "selected by hand" };
-        row("active", format!("{} ({follow})", active.label))?;
+        facts.push(("active", format!("{} ({follow})", active.label)));
     }
     if let Some(team) = &status.agents {
         let entry = team.entry.as_deref().unwrap_or("nobody");
-        row("agents", format!("{} behind /agents/v1, beginning at {entry}", team.agents))?;
-        for warning in &team.warnings {
-            row("warning", warning.clone())?;
-        }
+        facts.push(("agents", format!("{} behind /agents/v1, beginning at {entry}", team.agents)));
+        facts.extend(team.warnings.iter().map(|warning| ("warning", warning.clone())));
     }
-    for plugin in &policy.plugins {
-        if let Some(held) = &plugin.quarantine {
-            row("plugin", quarantined(plugin, held))?;
-        }
-    }
-    if let Some(diagnostics) = &policy.refused {
-        printer.line("")?;
-        printer.text(Style::Removed, "The policy on disk does not serve; the generation above does.\n")?;
-        printer.line(diagnostics.trim_end())?;
-    }
-    Ok(())
+    let held = policy.plugins.iter().filter_map(|plugin| Some((plugin, plugin.quarantine.as_ref()?)));
+    facts.extend(held.map(|(plugin, held)| ("plugin", quarantined(plugin, held))));
+    facts
 }
 
 /// Returns why a gate that is switched off is, and what ends it.
@@ -298,23 +287,4 @@ fn ruled(ruled: Ruled) -> Option<String> {
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let said: Vec<_> = counts.map(|(count, what)| format!("{count} {what}")).collect();
     (!said.is_empty()).then(|| format!("answers: {}", said.join(", ")))
-}
-
-/// The output of `--json` if the gate refused a call or does not answer.
-#[derive(Serialize)]
-struct Refused<'a> {
-    error: &'a ApiError,
-}
-
-/// Prints why a call failed: as JSON on standard output for programs, as text on standard error for
-/// people.
-pub(crate) fn refused(error: &ApiError, json: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
-    if json {
-        printer.json(&Refused { error })?;
-        printer.flush()?;
-        return Ok(Exit::Bad);
-    }
-    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-    printer.error_line(&format!("leafgate: {}{hint}", error.message));
-    Ok(Exit::Bad)
 }

@@ -23,11 +23,7 @@ pub(crate) fn run(args: &TreeArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let judged = request::judge(&args.policy, &args.request)?;
     let masks = args.policy.source != PolicySource::None;
     let view = View { draft: &judged.evaluation.draft, masks }.shown();
-    match args.json.json {
-        true => printer.json(&view)?,
-        false => print(&view, printer)?,
-    }
-    printer.flush()?;
+    printer.show(&view, print)?;
     judged.print_notes(printer);
     Ok(Exit::Done)
 }
@@ -190,15 +186,15 @@ fn print(view: &ShownTree, printer: &mut Printer) -> anyhow::Result<()> {
     let width = width.map(|leaf| leaf.path.chars().count()).max().unwrap_or(0).min(PREVIEW);
     for section in &view.sections {
         let indent = "  ".repeat(section.depth);
-        printer.inline(Style::Heading, &format!("{indent}{}", section.label), 0)?;
-        printer.inline(Style::Faint, &format!("  {}", section.id), 0)?;
+        printer.inline(Style::Strong, &format!("{indent}{}", section.label), 0)?;
+        printer.inline(Style::Dim, &format!("  {}", section.id), 0)?;
         printer.line("")?;
         print_leaves(&section.leaves, &format!("{indent}  "), width, printer)?;
     }
     print_leaves(&view.leaves, "", width, printer)?;
     if view.unknown > 0 {
         printer.text(
-            Style::Faint,
+            Style::Dim,
             &format!("{} parts of kinds that {} does not know\n", view.unknown, view.format),
         )?;
     }
@@ -214,7 +210,7 @@ fn print_leaves(
     for leaf in leaves {
         printer.text(Style::Plain, indent)?;
         printer.inline(Style::Plain, &leaf.path, width)?;
-        printer.text(Style::Faint, &format!("  {} {} {}  ", leaf.kind, leaf.access, leaf.length))?;
+        printer.text(Style::Dim, &format!("  {} {} {}  ", leaf.kind, leaf.access, leaf.length))?;
         printer.inline(Style::Plain, &leaf.preview, 0)?;
         printer.line("")?;
     }

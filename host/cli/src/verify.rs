@@ -25,9 +25,10 @@ use leafgate_verify::search::Search;
 use leafgate_verify::walk::PositionKind;
 use serde::Serialize;
 
-use crate::args::{self, JsonArgs, PolicyArg};
+use crate::args::{self, PolicyArg};
 use crate::exit::Exit;
-use crate::print::{Printer, Style};
+use crate::print::{Printer, Style, counted};
+use crate::table::Cell;
 use crate::{home, policy, request};
 
 /// Leaks of one format that are printed. `--json` has all.
@@ -46,8 +47,6 @@ pub(crate) struct VerifyArgs {
     /// The kind of secret to plant, which the policy must look for: github, aws or card
     #[arg(long, value_name = "KIND", default_value = "github")]
     canary: Family,
-    #[command(flatten)]
-    json: JsonArgs,
     /// Print which encodings of secrets the policy contains, instead of checking requests
     #[arg(long, conflicts_with_all = ["files", "format", "canary"])]
     encodings: bool,
@@ -59,7 +58,7 @@ pub(crate) struct VerifyArgs {
 pub(crate) fn run(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let policy = policy::load(&args.policy.source)?;
     if args.encodings {
-        return encodings::run(&policy, args.json.json, printer);
+        return encodings::run(&policy, printer);
     }
     let mut check =
         Check { policy, keys: home::token_keys()?, family: args.canary, formats: BTreeMap::new() };
@@ -67,11 +66,7 @@ pub(crate) fn run(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Ex
         check.file(file, args.format)?;
     }
     let verified = check.verified();
-    match args.json.json {
-        true => printer.json(&verified)?,
-        false => print(&verified, printer)?,
-    }
-    printer.flush()?;
+    printer.show(&verified, print)?;
     Ok(if verified.clean { Exit::Done } else { Exit::Unmet })
 }
 
@@ -224,22 +219,23 @@ struct Verified {
 }
 
 fn print(verified: &Verified, printer: &mut Printer) -> anyhow::Result<()> {
-    let columns = ["position", "planted", "redacted", "held", "in media", "no prefix", "leaked"];
+    let heads = ["position", "planted", "redacted", "held", "in media", "no prefix", "leaked"];
     for (format, tally) in &verified.formats {
-        let requests = if tally.files == 1 { "request" } else { "requests" };
-        printer.text(Style::Heading, &format!("{format}: {} {requests}\n", tally.files))?;
-        printer.text(Style::Faint, &row(columns.map(str::to_owned)))?;
-        for (what, counts) in &tally.positions {
-            printer.text(Style::Plain, &row(cells(*what, counts)))?;
-        }
+        printer.text(Style::Strong, &format!("{format}: {}\n", counted(tally.files, "request")))?;
+        let row = |(what, counts): (&PositionKind, &Counts)| {
+            let Counts { redacted, held, media, no_prefix, leaked } = *counts;
+            let numbers = [counts.total(), redacted, held, media, no_prefix, leaked].map(Cell::from);
+            let [planted, redacted, held, media, no_prefix, leaked] = numbers;
+            [word(*what).into(), planted, redacted, held, media, no_prefix, leaked]
+        };
+        printer.table(heads, tally.positions.iter().map(row))?;
         for leak in tally.leaks.iter().take(SHOWN) {
             let place = format!("{} {} {}", leak.file, word(leak.position.what), leak.position.pointer);
-            let again = if leak.position.occurrence == 0 {
-                String::new()
-            } else {
-                format!(" (occurrence {})", leak.position.occurrence + 1)
+            let again = match leak.position.occurrence {
+                0 => String::new(),
+                again => format!(" (occurrence {})", again + 1),
             };
-            printer.text(Style::Removed, &format!("  leak: {place}{again}\n"))?;
+            printer.text(Style::Error, &format!("  leak: {place}{again}\n"))?;
             printer.line(&format!(
                 "        pass `{}`, found {}; {}",
                 leak.pass.name(),
@@ -256,21 +252,7 @@ fn print(verified: &Verified, printer: &mut Printer) -> anyhow::Result<()> {
         0 => format!("clean: of {planted} planted {canary} secrets none gets through unseen"),
         leaked => format!("{leaked} of {planted} planted {canary} secrets would leave"),
     };
-    printer.line(&result)?;
-    Ok(())
-}
-
-fn cells(what: PositionKind, counts: &Counts) -> [String; 7] {
-    let numbers =
-        [counts.total(), counts.redacted, counts.held, counts.media, counts.no_prefix, counts.leaked];
-    let [total, redacted, held, media, no_prefix, leaked] = numbers.map(|number| number.to_string());
-    [word(what).to_owned(), total, redacted, held, media, no_prefix, leaked]
-}
-
-fn row(cells: [String; 7]) -> String {
-    let [position, numbers @ ..] = cells;
-    let numbers: String = numbers.iter().map(|number| format!("{number:>11}")).collect();
-    format!("  {position:<9}{numbers}\n")
+    Ok(printer.line(&result)?)
 }
 
 fn word(what: PositionKind) -> &'static str {

@@ -53,7 +53,7 @@ pub(crate) fn print_under(
     for (place, (tag, text)) in stretches.into_iter().enumerate() {
         let (style, text) = match tag {
             ChangeTag::Equal => (Style::Plain, abridged(&text, place == 0, place == last)),
-            ChangeTag::Delete => (Style::Removed, format!("[-{}-]", shortened(&text))),
+            ChangeTag::Delete => (Style::Deleted, format!("[-{}-]", shortened(&text))),
             ChangeTag::Insert => (Style::Added, format!("{{+{}+}}", shortened(&text))),
         };
         printer.text(style, &text.replace('\n', &line))?;

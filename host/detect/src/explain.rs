@@ -1,14 +1,18 @@
 //! What a detector looks for, in words: its row, as a person may read it.
 
+use serde::Serialize;
+
 use crate::bounds::Bounds;
 use crate::pack::{Row, Shape};
 use crate::registry::{self, DetectorInfo};
 
 /// A detector and what it asks of a text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Explanation {
     /// Its names and how sure it is.
+    #[serde(flatten)]
     pub info: DetectorInfo,
     /// Where its candidates stand.
     pub candidates: &'static str,
@@ -27,8 +31,10 @@ pub struct Explanation {
     /// The named checks that a match must pass.
     pub checks: Vec<String>,
     /// Texts in which it finds something.
+    #[serde(rename = "foundIn")]
     pub examples: Vec<String>,
     /// Texts in which it finds nothing.
+    #[serde(rename = "notFoundIn")]
     pub counterexamples: Vec<String>,
 }
 

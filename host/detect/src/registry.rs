@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+
 use crate::finding::{Confidence, DetectorId, Label};
 use crate::pack::{self, Context, PackError, Row};
 
@@ -31,6 +34,21 @@ pub struct DetectorInfo {
     pub has_prefix: bool,
     /// How many positive and negative examples test it.
     pub examples: usize,
+}
+
+/// What lists show of it, with its pack.
+impl Serialize for DetectorInfo {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut info = serializer.serialize_struct("DetectorInfo", 7)?;
+        info.serialize_field("id", self.id.as_str())?;
+        info.serialize_field("pack", self.pack())?;
+        info.serialize_field("label", self.label.as_str())?;
+        info.serialize_field("confidence", self.confidence.as_str())?;
+        info.serialize_field("hasPrefix", &self.has_prefix)?;
+        info.serialize_field("examples", &self.examples)?;
+        info.serialize_field("description", &self.description)?;
+        info.end()
+    }
 }
 
 impl DetectorInfo {

@@ -11,7 +11,6 @@ use crate::assembly::AssemblyExplanation;
 use crate::exception::Exception;
 use crate::index::PluginIndex;
 use crate::own::PACK;
-use crate::plugin::World;
 use crate::rule::{
     Action, DEFAULT_TIMEOUT, Decide, Edit, FilterTools, Mode, On, OnDrift, OnError, OnOdd, Pause, Phase, Pin,
     Redact, Restore, Rewrite, Rule, Streaming, Subagents, Urgency,
@@ -372,10 +371,7 @@ fn explain_plugin(policy: &Policy, index: PluginIndex) -> PluginExplanation {
     };
     PluginExplanation {
         name: loaded.name.to_string(),
-        world: match loaded.plugin.world() {
-            World::Detector => "detector",
-            World::Transformer => "transformer",
-        },
+        world: loaded.plugin.world().name(),
         file: loaded.path.display().to_string(),
         sha256: base16ct::lower::encode_string(&loaded.plugin.digest()),
         calls_itself: format!("{} {}", description.name, description.version),

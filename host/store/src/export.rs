@@ -18,17 +18,23 @@ use crate::receipt;
 use crate::turns::{Said, Speaker, said};
 use crate::work::WrittenEdit;
 
-/// The form of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// A line of JSON for each request, with all that the log has of it.
-    Jsonl,
-    /// A chat replay, as the chat debug view of VS Code exports it.
-    Replay,
-    /// A chat that VS Code imports, `chat.json`: one conversation.
-    Chat,
-    /// An HTTP archive 1.2, as browsers read it.
-    Har,
+leafgate_words::words! {
+    /// The form of an export.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ExportFormat {
+        /// A line of JSON for each request, with all that the log has of it.
+        Jsonl = "jsonl" / "a line of JSON for each request",
+        /// A chat replay, as the chat debug view of VS Code exports it.
+        Replay = "replay" / "a chat replay of VS Code",
+        /// A chat that VS Code imports, `chat.json`: one conversation.
+        Chat = "chat" / "a chat that VS Code imports",
+        /// An HTTP archive 1.2, as browsers read it.
+        Har = "har" / "an HTTP archive 1.2",
+    }
+    /// The word for it on the command line.
+    pub fn name = 0;
+    /// What people read.
+    pub fn label = 1;
 }
 
 /// A request with all that is known of it, as JSON.

@@ -28,6 +28,7 @@ mod bounds;
 mod cuts;
 mod export;
 mod files;
+mod found;
 mod keys;
 mod ledger;
 mod live;
@@ -51,7 +52,9 @@ pub use export::{ExportFormat, WholeRequest};
 pub use keys::StoreKeys;
 pub use ledger::{Break, CacheLine};
 pub use live::SavedCall;
-pub use log::{AnswerView, BodyView, Filter, Log, LogError, RedactionLine, RequestLine, RequestView};
+pub use log::{
+    AnswerView, BodyView, Filter, FoundRequest, Log, LogError, RedactionLine, RequestLine, RequestView,
+};
 pub use marks::{RuleHits, mark};
 pub use reveals::RevealLine;
 pub use store::{Store, StoreConfig, StoreError};

@@ -6,6 +6,7 @@ use leafgate_admin::shown_url;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use serde::Serialize;
 
+use crate::found;
 use crate::live::SavedCall;
 use crate::pieces::read_ids;
 use crate::schema;
@@ -185,6 +186,18 @@ pub struct RequestLine {
     pub cached_tokens: Option<i64>,
     /// Tokens that it says it wrote.
     pub output_tokens: Option<i64>,
+}
+
+/// A request in which words were found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundRequest {
+    /// What lists show of it.
+    #[serde(flatten)]
+    pub request: RequestLine,
+    /// The line that says them first, as the log has it, or the part of it around them; `None` where the
+    /// words are spelled otherwise there, as with accents.
+    pub found: Option<String>,
 }
 
 /// The columns of [`RequestLine`], in order.
@@ -422,16 +435,19 @@ impl Log {
     }
 
     fn body(&self, id: i64, pieces: &[u8]) -> Result<BodyView, LogError> {
-        let mut find = self.database.prepare_cached("SELECT size, data FROM piece WHERE id = ?1")?;
         let mut body = Vec::new();
         for piece in read_ids(pieces) {
-            let found =
-                find.query_row([piece], |row| Ok((row.get::<_, usize>(0)?, row.get::<_, Vec<u8>>(1)?)));
-            let (size, data) = found.optional()?.ok_or(LogError::Damaged { id })?;
-            let text = zstd::bulk::decompress(&data, size.min(MOST));
-            body.extend(text.map_err(|_| LogError::Damaged { id })?);
+            body.extend(self.piece(id, piece)?);
         }
         Ok(BodyView(body))
+    }
+
+    /// Returns a piece of a request's body.
+    fn piece(&self, id: i64, piece: i64) -> Result<Vec<u8>, LogError> {
+        let mut find = self.database.prepare_cached("SELECT size, data FROM piece WHERE id = ?1")?;
+        let found = find.query_row([piece], |row| Ok((row.get::<_, usize>(0)?, row.get::<_, Vec<u8>>(1)?)));
+        let (size, data) = found.optional()?.ok_or(LogError::Damaged { id })?;
+        zstd::bulk::decompress(&data, size.min(MOST)).map_err(|_| LogError::Damaged { id })
     }
 
     fn answer(&self, id: i64) -> Result<Option<AnswerView>, LogError> {
@@ -462,31 +478,61 @@ impl Log {
         words: &str,
         before: Option<i64>,
         most: usize,
-    ) -> Result<Vec<RequestLine>, LogError> {
-        let asked: Vec<String> =
-            words.split_whitespace().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
-        if asked.is_empty() {
+    ) -> Result<Vec<FoundRequest>, LogError> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        if words.is_empty() {
             return Err(LogError::NoWords);
         }
+        let asked: Vec<String> =
+            words.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
         let before = schema::words_of(before.unwrap_or(i64::MAX >> 32), 0);
         let mut found = self.database.prepare_cached(
             "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC",
         )?;
-        let query = format!("SELECT {LINE} FROM request WHERE id = ?1");
+        let query = format!("SELECT {LINE}, pieces FROM request WHERE id = ?1");
         let mut show = self.database.prepare_cached(&query)?;
         let (mut lines, mut last) = (Vec::new(), None);
         // The newest stand first, so what is behind the page is not looked at.
         let mut rows = found.query(params![asked.join(" "), before])?;
         while let Some(row) = rows.next()? {
-            let id = schema::request_of(row.get(0)?);
-            if last.replace(id) != Some(id) {
-                lines.extend(show.query_row([id], line).optional()?);
+            let place = row.get(0)?;
+            let id = schema::request_of(place);
+            if last.replace(id) == Some(id) {
+                continue;
+            }
+            let request =
+                show.query_row([id], |row| Ok((line(row)?, row.get::<_, Vec<u8>>("pieces")?))).optional()?;
+            if let Some((request, pieces)) = request {
+                let found = self.line_with(&words, id, &pieces, schema::text_of(place))?;
+                lines.push(FoundRequest { request, found });
             }
             if lines.len() == most {
                 break;
             }
         }
         Ok(lines)
+    }
+
+    /// Returns the line with some words of a text that can be searched: of the answer, or of a piece of the
+    /// body.
+    fn line_with(
+        &self,
+        words: &[String],
+        id: i64,
+        pieces: &[u8],
+        text: usize,
+    ) -> Result<Option<String>, LogError> {
+        let Some(place) = text.checked_sub(1) else {
+            let Some(AnswerView { content, reasoning, calls, .. }) = self.answer(id)? else {
+                return Ok(None);
+            };
+            let calls = calls.into_iter().map(|call| format!("{} {}", call.name, call.arguments));
+            let texts: Vec<String> = [content, reasoning].into_iter().chain(calls).collect();
+            return Ok(found::line_with(words, &texts));
+        };
+        let Some(piece) = read_ids(pieces).into_iter().nth(place) else { return Ok(None) };
+        let piece = self.piece(id, piece)?;
+        Ok(found::line_of_piece(words, String::from_utf8_lossy(&piece).into_owned()))
     }
 
     /// Returns what was redacted, the most frequent first.

@@ -131,6 +131,11 @@ pub(crate) fn words_of(request: i64, text: usize) -> i64 {
     request * TEXTS + i64::try_from(text).unwrap_or(TEXTS).min(TEXTS - 1)
 }
 
+/// Returns the number of its text there, of a place in `words`.
+pub(crate) fn text_of(words: i64) -> usize {
+    usize::try_from(words % TEXTS).unwrap_or_default()
+}
+
 /// Returns the request of a place in `words`.
 pub(crate) fn request_of(words: i64) -> i64 {
     words / TEXTS

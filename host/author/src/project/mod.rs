@@ -80,16 +80,20 @@ const TAKEN: &[&str] = &[
 /// Longest name of a plugin: it becomes a file's name.
 const LONGEST_NAME: usize = 64;
 
-/// What a plugin is written in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
-    /// A project that cargo builds, with the SDK in it.
-    #[default]
-    Rust,
-    /// A script, which nothing builds.
-    JavaScript,
-    /// A project that componentize-py builds, with the SDK in it.
-    Python,
+leafgate_words::words! {
+    /// What a plugin is written in.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Language {
+        /// A project that cargo builds, with the SDK in it.
+        #[default]
+        Rust = "rust",
+        /// A script, which nothing builds.
+        JavaScript = "js",
+        /// A project that componentize-py builds, with the SDK in it.
+        Python = "python",
+    }
+    /// The word for it on the command line.
+    pub fn name = 0;
 }
 
 /// A plugin that is to be begun.

@@ -5,15 +5,14 @@ use std::net::SocketAddr;
 
 use anyhow::Context;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
 use leafgate_admin::{ApiError, ErrorCode, RuntimeFile};
-use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
+
+use crate::exchange;
 
 /// Address and token of an admin API.
 pub(super) struct Endpoint {
@@ -60,21 +59,13 @@ impl Endpoint {
         method: Method,
         path: &str,
         body: Option<Bytes>,
-    ) -> Result<Response<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
-        let stream = TcpStream::connect(self.address).await?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // Ends with the answer, which reports its errors too.
-        tokio::spawn(connection);
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(HOST, self.address.to_string())
-            .header(AUTHORIZATION, format!("Bearer {}", self.token));
+    ) -> anyhow::Result<Response<Incoming>> {
+        let bearer = format!("Bearer {}", self.token);
+        let mut request = Request::builder().method(method).uri(path).header(AUTHORIZATION, bearer);
         if body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
         }
-        let request = request.body(Full::new(body.unwrap_or_default()))?;
-        Ok(sender.send_request(request).await?)
+        exchange::begun(self.address, request.body(Full::new(body.unwrap_or_default()))?).await
     }
 
     /// Returns the error of a gate that does not answer, or no longer.

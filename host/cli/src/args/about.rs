@@ -2,16 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
-use super::shared::{ConfigArgs, JsonArgs};
+use super::shared::ConfigArgs;
 
 #[derive(Subcommand)]
 pub(crate) enum DetectorsCommand {
     /// List all detectors with their labels
-    List(JsonArgs),
+    List,
     /// Say what a detector looks for
-    Explain(ExplainDetectorArgs),
+    Explain {
+        /// The detector, as `detectors list` names it
+        #[arg(value_name = "PACK/NAME")]
+        id: String,
+    },
     /// Write the rules of a gitleaks or betterleaks file as detectors of a policy
     ///
     /// `leafgate detectors import gitleaks.toml > policy/imported.toml`. What a rule asks beyond its pattern is named, rule by rule.
@@ -19,15 +23,6 @@ pub(crate) enum DetectorsCommand {
         /// The file
         file: PathBuf,
     },
-}
-
-#[derive(Args)]
-pub(crate) struct ExplainDetectorArgs {
-    /// The detector, as `detectors list` names it
-    #[arg(value_name = "PACK/NAME")]
-    pub(crate) id: String,
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
 }
 
 #[derive(Subcommand)]
@@ -43,15 +38,7 @@ pub(crate) enum PolicyCommand {
 #[derive(Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Show every setting, and where its value comes from
-    Show(ConfigShowArgs),
-}
-
-#[derive(Args)]
-pub(crate) struct ConfigShowArgs {
-    #[command(flatten)]
-    pub(crate) config: ConfigArgs,
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
+    Show(ConfigArgs),
 }
 
 #[derive(Clone, Copy, Subcommand)]

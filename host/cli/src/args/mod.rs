@@ -3,6 +3,7 @@
 //! a module of its own.
 
 mod about;
+mod meant;
 mod pending;
 mod request;
 mod run;
@@ -11,21 +12,20 @@ mod sessions;
 mod shared;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use about::{
-    ConfigCommand, ConfigShowArgs, DetectorsCommand, ExplainDetectorArgs, PolicyCommand, SchemaCommand,
-};
-pub(crate) use pending::{EditArgs, EditChange, PendingCommand, ResumeArgs, ReviewArgs, TurnArgs};
+pub(crate) use about::{ConfigCommand, DetectorsCommand, PolicyCommand, SchemaCommand};
+pub(crate) use pending::{EditChange, PendingCommand, ResumeArgs, ReviewArgs};
 pub(crate) use request::{ApplyArgs, ComposeArgs, RedactArgs, TreeArgs};
-pub(crate) use run::{DoctorArgs, EnvArgs, ExecArgs, RunArgs, StopArgs};
-pub(crate) use saved::{SavedCommand, SavedGateArgs, TrustArgs};
+pub(crate) use run::{DoctorArgs, ExecArgs, RunArgs, StopArgs};
+pub(crate) use saved::{SavedCommand, SavedGateArgs, SetSavedArgs, TrustArgs};
 pub(crate) use sessions::{ModeArgs, OffArgs, SessionArgs, SessionsCommand};
 pub(crate) use shared::{
-    ConfigArgs, GateArgs, JsonArgs, OWN_POLICY, PolicyArg, PolicyArgs, RequestArgs, formats, has_rules,
-    own_policy, policy_name, policy_place, policy_source,
+    ConfigArgs, GateArgs, OWN_POLICY, PolicyArg, RequestArgs, formats, has_rules, one_of, own_policy,
+    policy_name, policy_place, policy_source,
 };
 
 use crate::agents::AgentsCommand;
@@ -49,7 +49,7 @@ use crate::vscode::VscodeCommand;
 
 /// A gate for LLM requests: shows, edits and holds what leaves for a model.
 #[derive(Parser)]
-#[command(name = "leafgate", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "leafgate", version, long_version = LONG_VERSION, max_term_width = 100, after_help = EXIT_CODES)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
     // Without one, what runs is shown, and what to do next.
@@ -88,9 +88,30 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Returns the command line with its help in groups.
+/// The commands that write no JSON: they serve, start programs, write files or what others read as it is.
+const WITHOUT_JSON: &str = "run, exec, start, stop, review, service install, service status, service remove, \
+    service run, vscode on, vscode off, log export, receipt export, agents show, agents export, plugin new, \
+    plugin dev, detectors import, schema admin, schema config, schema rules, completions, man, help";
+
+/// What `--json` writes where that is more than what people see, or something else.
+const JSON: [(&str, &str); 9] = [
+    ("apply", "Write verdict, edits and what each rule did as JSON, blocked requests included"),
+    ("plugin run", "Write verdict, edits and report as JSON"),
+    ("compose", "Write JSON: the body, and each step with its source, size and digest"),
+    ("redact", "Write what was found as JSON, and no file to standard output"),
+    ("chat redact", "Write verdict, edits and what could not follow as JSON instead of the export"),
+    ("chat wire", "Write `{\"wire\": …, \"dropped\": [{\"pointer\": …, \"reason\": …}]}`"),
+    ("chat raw", "Write `{\"raw\": …, \"dropped\": [{\"pointer\": …, \"reason\": …}]}`"),
+    ("chat messages", "Write `{\"messages\": …, \"dropped\": [{\"pointer\": …, \"reason\": …}]}`"),
+    ("log tail", "Write a line of JSON for each"),
+];
+
+/// Returns the command line: its help in groups, and `--json` where commands take it.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command();
+    let command = Cli::command().mut_subcommands(|command| {
+        let path = command.get_name().to_owned();
+        with_json(command, &path)
+    });
     let mut listed = String::new();
     for (group, names) in GROUPS {
         let _ = writeln!(listed, "{group}:");
@@ -106,10 +127,49 @@ pub(crate) fn command() -> clap::Command {
     command.help_template(template)
 }
 
-/// Parses the call of this process.
-pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    Cli::from_arg_matches(&command().try_get_matches()?)
+/// Adds `--json` to a command, or to those below it.
+fn with_json(command: clap::Command, path: &str) -> clap::Command {
+    let is_group = command.has_subcommands();
+    let command = command.mut_subcommands(|below| {
+        let path = format!("{path} {}", below.get_name());
+        with_json(below, &path)
+    });
+    // `log` shows something by itself.
+    if is_group && path != "log" || WITHOUT_JSON.split(", ").any(|name| name == path) {
+        return command;
+    }
+    let help = JSON.iter().find(|(name, _)| *name == path).map_or("Write JSON", |(_, help)| *help);
+    command.arg(clap::Arg::new("json").long("json").action(clap::ArgAction::SetTrue).help(help))
 }
+
+/// A call of the program.
+pub(crate) struct Call {
+    pub(crate) cli: Cli,
+    /// Whether `--json` was said.
+    pub(crate) is_json: bool,
+}
+
+/// Parses the call of this process.
+pub(crate) fn parse() -> Result<Call, clap::Error> {
+    let matches = command().try_get_matches().map_err(meant::suggested)?;
+    let mut called = &matches;
+    while let Some((_, below)) = called.subcommand() {
+        called = below;
+    }
+    let is_json = called.try_get_one::<bool>("json").ok().flatten().copied().unwrap_or(false);
+    Ok(Call { cli: Cli::from_arg_matches(&matches)?, is_json })
+}
+
+/// The version, and what it was built of: packages and source archives know no commit unless they say it.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit ",
+    env!("BUILD_COMMIT"),
+    "\nbuilt for ",
+    env!("BUILD_TARGET"),
+    ", ",
+    env!("BUILD_PROFILE"),
+);
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, or the request is forwarded · 1 a check found what it looks for, or a test failed · 2 a bad call, input or policy, or a running gate that refuses or does not answer · \
@@ -138,7 +198,7 @@ pub(crate) enum Command {
         command: ServiceCommand,
     },
     /// Write what leads clients to a running gate: eval "$(leafgate env)"
-    Env(EnvArgs),
+    Env(GateArgs),
     /// See whether clients really ask through a gate, and gates reach their upstreams
     Doctor(DoctorArgs),
     /// Show how a running gate is, and why its newest policy does not serve
@@ -151,6 +211,8 @@ pub(crate) enum Command {
     On(GateArgs),
     /// List the conversations, and choose the one to look at
     Sessions {
+        #[command(flatten)]
+        gate: GateArgs,
         #[command(subcommand)]
         command: SessionsCommand,
     },
@@ -158,6 +220,8 @@ pub(crate) enum Command {
     Subagents(GateArgs),
     /// Show and choose the edits that are made in later turns too
     Saved {
+        #[command(flatten)]
+        source: SavedGateArgs,
         #[command(subcommand)]
         command: SavedCommand,
     },
@@ -167,6 +231,8 @@ pub(crate) enum Command {
     Review(ReviewArgs),
     /// Decide about requests that wait call by call, for scripts
     Pending {
+        #[command(flatten)]
+        gate: GateArgs,
         #[command(subcommand)]
         command: PendingCommand,
     },
@@ -206,7 +272,7 @@ pub(crate) enum Command {
         command: PolicyCommand,
     },
     /// Check a policy and say everything that is wrong with it
-    Check(PolicyArgs),
+    Check(PolicyArg),
     /// Let a value pass that is a false alarm: an exception in your policy
     Except {
         #[command(subcommand)]
@@ -262,7 +328,11 @@ pub(crate) enum Command {
         shell: Shell,
     },
     /// Write the manual page
-    Man,
+    Man {
+        /// A folder that gets a page for each command instead
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
     /// Print the help of a command; `help rules`: the reference of rule files
     Help {
         /// The subcommand, or `rules`
@@ -285,5 +355,33 @@ mod tests {
         let help = command().render_help().to_string();
         let listed = help.split("Options:").next().unwrap_or_default();
         assert!(listed.lines().all(|line| line.chars().count() <= 100), "{listed}");
+    }
+
+    /// Returns the names of all commands that do something.
+    fn paths(command: &clap::Command, above: &str) -> Vec<String> {
+        command
+            .get_subcommands()
+            .flat_map(|below| {
+                let path = format!("{above} {}", below.get_name()).trim().to_owned();
+                let mut paths = paths(below, &path);
+                paths.extend((!below.has_subcommands()).then_some(path));
+                paths
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_is_said_of_json_is_about_commands() {
+        command().debug_assert();
+        let paths = paths(&command(), "");
+        for name in WITHOUT_JSON.split(", ").chain(JSON.map(|(name, _)| name)) {
+            assert!(paths.iter().any(|path| path == name), "{name}");
+        }
+        let with = |words: &[&str]| {
+            let call = [&["leafgate"], words].concat();
+            command().try_get_matches_from(call).is_ok()
+        };
+        assert!(with(&["log", "--json"]) && with(&["log", "diff", "--json"]));
+        assert!(!with(&["start", "--json"]) && !with(&["log", "show", "1", "--body", "--json"]));
     }
 }

@@ -3,7 +3,6 @@
 use clap::{Args, Subcommand};
 
 use super::shared::GateArgs;
-use crate::runtime::GateName;
 
 #[derive(Args)]
 pub(crate) struct ReviewArgs {
@@ -12,40 +11,40 @@ pub(crate) struct ReviewArgs {
     /// Work line by line, for pipes and screen readers
     #[arg(long)]
     pub(crate) plain: bool,
-    /// The gate to ask, where several run: the port of its URL, or its runtime file
-    #[arg(long, value_name = "PORT|FILE")]
-    pub(crate) gate: Option<GateName>,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum PendingCommand {
     /// List the turns that wait, oldest first
-    List(GateArgs),
+    List,
     /// Show a turn: why it waits, its sections and leaves with the names that edits go by, its
     /// digest
-    Show(TurnArgs),
+    Show {
+        /// The turn, as `pending list` names it
+        id: String,
+    },
     /// Show what came against what would leave
-    Diff(TurnArgs),
+    Diff {
+        /// The turn, as `pending list` names it
+        id: String,
+    },
     /// Change a turn
     Edit(EditArgs),
     /// Let a turn go
     Resume(ResumeArgs),
     /// Give a turn up; its client gets an error
-    Cancel(TurnArgs),
-}
-
-#[derive(Args)]
-pub(crate) struct TurnArgs {
-    /// The turn, as `pending list` names it
-    pub(crate) id: String,
-    #[command(flatten)]
-    pub(crate) gate: GateArgs,
+    Cancel {
+        /// The turn, as `pending list` names it
+        id: String,
+    },
 }
 
 #[derive(Args)]
 pub(crate) struct EditArgs {
-    #[command(flatten)]
-    pub(crate) turn: TurnArgs,
+    /// The turn, as `pending list` names it
+    pub(crate) id: String,
     #[command(flatten)]
     pub(crate) change: EditChange,
 }
@@ -85,8 +84,8 @@ pub(crate) struct EditChange {
 
 #[derive(Args)]
 pub(crate) struct ResumeArgs {
-    #[command(flatten)]
-    pub(crate) turn: TurnArgs,
+    /// The turn, as `pending list` names it
+    pub(crate) id: String,
     /// The digest of what was looked at: anything else is refused. Without it, what stands now is
     /// sent
     #[arg(long, value_name = "DIGEST")]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::shared::{JsonArgs, PolicyArg, RequestArgs};
+use super::shared::{PolicyArg, RequestArgs};
 
 #[derive(Args)]
 pub(crate) struct ApplyArgs {
@@ -29,14 +29,11 @@ pub(crate) struct ApplyArgs {
 #[group(multiple = false)]
 pub(crate) struct ApplyOutput {
     /// Show each changed leaf, with redacted values masked
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) diff: bool,
     /// Write the edits as JSON, one a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) ops: bool,
-    /// Write verdict, edits and what each rule did as JSON, blocked requests included
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -48,9 +45,6 @@ pub(crate) struct ComposeArgs {
     pub(crate) profile: Option<String>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
-    /// Write JSON: the body, and each step with its source, size and digest
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -64,9 +58,6 @@ pub(crate) struct RedactArgs {
     /// Replace each file in a single step, where it is not written to meanwhile
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Write what was found as JSON, and no file to standard output
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Files with one JSON value a line
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
@@ -78,6 +69,4 @@ pub(crate) struct TreeArgs {
     pub(crate) policy: PolicyArg,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
 }

@@ -3,14 +3,13 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use leafgate_config::Layer;
 use leafgate_gate::listen_address;
 use leafgate_policy::PolicySource;
 
-use super::shared::{ConfigArgs, GateArgs, JsonArgs, policy_name, policy_source};
+use super::shared::{ConfigArgs, policy_name, policy_source};
 use crate::doctor;
 use crate::log::KeepArgs;
 use crate::runtime::GateName;
@@ -63,15 +62,12 @@ pub(crate) struct RunArgs {
     keep: KeepArgs,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
-    #[command(flatten)]
-    waiting: WaitingArgs,
 }
 
 impl RunArgs {
     /// Returns what the flags set.
     pub(crate) fn layer(&self) -> anyhow::Result<Layer> {
         let path = |path: &PathBuf| path.display().to_string();
-        let WaitingArgs { pause_silence, pause_keepalive } = &self.waiting;
         let mut layer = Layer::default();
         for (flag, key, value) in [
             ("--listen", "listen", self.listen.map(|address| address.to_string())),
@@ -84,8 +80,6 @@ impl RunArgs {
             ("--notify-command", "notify-command", self.notify_command.clone()),
             ("--agents", "agents", self.agents.as_ref().map(path)),
             ("--answer-cancelled", "answer-cancelled", self.answer_cancelled.then(|| true.to_string())),
-            ("--pause-silence", "limits.silence", pause_silence.map(milliseconds)),
-            ("--pause-keepalive", "limits.keepalive", pause_keepalive.map(milliseconds)),
         ] {
             if let Some(value) = value {
                 layer.set_flag(flag, key, &value).map_err(anyhow::Error::msg)?;
@@ -94,31 +88,6 @@ impl RunArgs {
         self.keep.add_to(&mut layer)?;
         Ok(layer)
     }
-}
-
-/// How long clients of paused requests hear nothing; for tests, and for clients and proxies with
-/// short timeouts.
-#[derive(Args)]
-pub(crate) struct WaitingArgs {
-    /// How long a paused client that asked for a stream hears nothing
-    #[arg(long, value_name = "SECONDS", hide = true, value_parser = seconds)]
-    pub(crate) pause_silence: Option<Duration>,
-    /// How long a begun stream is silent before a comment keeps it alive
-    #[arg(long, value_name = "SECONDS", hide = true, value_parser = seconds)]
-    pub(crate) pause_keepalive: Option<Duration>,
-}
-
-/// Longest time of an option: no client waits for a day.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let duration = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let usable = duration.filter(|time| (Duration::from_millis(1)..=LONGEST).contains(time));
-    usable.ok_or_else(|| "give seconds, from 0.001 to 86400".to_owned())
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{}ms", time.as_millis())
 }
 
 #[derive(Args)]
@@ -168,15 +137,7 @@ pub(crate) struct StopArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct EnvArgs {
-    #[command(flatten)]
-    pub(crate) gate: GateArgs,
-}
-
-#[derive(Args)]
 pub(crate) struct DoctorArgs {
     /// The client to try; without it, those that are installed
     pub(crate) client: Option<doctor::Known>,
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
 }

@@ -2,19 +2,26 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand};
 use leafgate_admin::{OnDrift, SavedScope};
 
-use super::shared::GateArgs;
+use super::shared::{GateArgs, one_of};
 
 #[derive(Subcommand)]
 pub(crate) enum SavedCommand {
     /// List the saved edits, those that win first
-    List(SavedGateArgs),
+    List,
     /// Show a saved edit: where it is made, what it replaces, what it writes
-    Show(SavedEditArgs),
+    Show {
+        /// The edit, as `saved list` names it
+        id: String,
+    },
     /// Show what it replaced the last time, and what it writes
-    Diff(SavedEditArgs),
+    Diff {
+        /// The edit, as `saved list` names it
+        id: String,
+    },
     /// Remove a saved edit, or all of a scope
     Remove(RemoveArgs),
     /// Save the edits of a turn that waits; without a turn, have the next one pause for that
@@ -23,34 +30,14 @@ pub(crate) enum SavedCommand {
     Set(SetSavedArgs),
 }
 
-impl SavedCommand {
-    pub(crate) fn gate(&self) -> &SavedGateArgs {
-        match self {
-            SavedCommand::List(gate) => gate,
-            SavedCommand::Show(edit) | SavedCommand::Diff(edit) => &edit.gate,
-            SavedCommand::Remove(remove) => &remove.gate,
-            SavedCommand::Capture(capture) => &capture.gate,
-            SavedCommand::Set(set) => &set.gate,
-        }
-    }
-}
-
 /// Whose saved edits: those of a running gate, or those on disk.
 #[derive(Args)]
 pub(crate) struct SavedGateArgs {
     #[command(flatten)]
     pub(crate) gate: GateArgs,
     /// Look at the files for this folder, and ask no gate
-    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    #[arg(long, value_name = "DIR", conflicts_with = "name", global = true)]
     pub(crate) workspace: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub(crate) struct SavedEditArgs {
-    /// The edit, as `saved list` names it
-    pub(crate) id: String,
-    #[command(flatten)]
-    pub(crate) gate: SavedGateArgs,
 }
 
 #[derive(Args)]
@@ -62,10 +49,8 @@ pub(crate) struct RemoveArgs {
     #[arg(long)]
     pub(crate) all: bool,
     /// Remove all of this scope
-    #[arg(long)]
-    pub(crate) scope: Option<ScopeArg>,
-    #[command(flatten)]
-    pub(crate) gate: SavedGateArgs,
+    #[arg(long, value_parser = scopes())]
+    pub(crate) scope: Option<SavedScope>,
 }
 
 #[derive(Args)]
@@ -73,69 +58,38 @@ pub(crate) struct CaptureArgs {
     /// The turn, as `pending list` names it
     pub(crate) turn: Option<String>,
     /// Where to save; without it, where `saved set` says
-    #[arg(long, requires = "turn")]
-    pub(crate) scope: Option<ScopeArg>,
+    #[arg(long, requires = "turn", value_parser = scopes())]
+    pub(crate) scope: Option<SavedScope>,
     /// What happens to a turn in which such an edit does not fit
-    #[arg(long, requires = "turn")]
-    pub(crate) on_drift: Option<OnDriftArg>,
+    #[arg(long, requires = "turn", value_parser = drifts())]
+    pub(crate) on_drift: Option<OnDrift>,
     /// Write them to a new file that can be shared, as `.leafgate/saved.toml` of a project
     #[arg(long, value_name = "FILE", requires = "turn", conflicts_with = "scope")]
     pub(crate) export: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) gate: SavedGateArgs,
 }
 
 #[derive(Args)]
 pub(crate) struct SetSavedArgs {
     /// Where captured edits are saved
-    #[arg(long)]
-    pub(crate) scope: Option<ScopeArg>,
+    #[arg(long, value_parser = scopes())]
+    pub(crate) scope: Option<SavedScope>,
     /// How many sections a capture shows first, 1 to 10
     #[arg(long, value_name = "N")]
     pub(crate) preview_limit: Option<usize>,
     /// What happens to a turn in which an edit does not fit that is saved from now on
-    #[arg(long)]
-    pub(crate) on_drift: Option<OnDriftArg>,
-    #[command(flatten)]
-    pub(crate) gate: SavedGateArgs,
+    #[arg(long, value_parser = drifts())]
+    pub(crate) on_drift: Option<OnDrift>,
 }
 
-/// A scope that can be chosen.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum ScopeArg {
-    /// The conversation, as long as the gate knows it
-    Session,
-    /// The folder that the gate runs for
-    Workspace,
-    /// Everything
-    Global,
+/// Parses a scope that can be chosen: the file of a project is its own.
+fn scopes() -> impl TypedValueParser<Value = SavedScope> {
+    one_of(&[SavedScope::Session, SavedScope::Workspace, SavedScope::Global], |scope| {
+        (scope.name(), scope.label())
+    })
 }
 
-impl From<ScopeArg> for SavedScope {
-    fn from(scope: ScopeArg) -> Self {
-        match scope {
-            ScopeArg::Session => SavedScope::Session,
-            ScopeArg::Workspace => SavedScope::Workspace,
-            ScopeArg::Global => SavedScope::Global,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum OnDriftArg {
-    /// The turn is sent without the edit, and that is told
-    Skip,
-    /// The turn waits for a person
-    Pause,
-}
-
-impl From<OnDriftArg> for OnDrift {
-    fn from(on_drift: OnDriftArg) -> Self {
-        match on_drift {
-            OnDriftArg::Skip => OnDrift::Skip,
-            OnDriftArg::Pause => OnDrift::Pause,
-        }
-    }
+fn drifts() -> impl TypedValueParser<Value = OnDrift> {
+    one_of(OnDrift::ALL, |on_drift| (on_drift.name(), on_drift.label()))
 }
 
 #[derive(Args)]
@@ -149,7 +103,4 @@ pub(crate) struct TrustArgs {
     /// List the folders that are trusted
     #[arg(long)]
     pub(crate) list: bool,
-    /// Write JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use leafgate_admin::TurnMode;
 
-use super::shared::GateArgs;
+use super::shared::{GateArgs, one_of};
 use crate::log;
 
 #[derive(Args)]
 pub(crate) struct ModeArgs {
     /// The mode to choose; without it, the one in force is shown
-    #[arg(value_parser = modes())]
+    #[arg(value_parser = one_of(TurnMode::ALL, |mode| (mode.name(), mode.label())))]
     pub(crate) mode: Option<TurnMode>,
     #[command(flatten)]
     pub(crate) gate: GateArgs,
@@ -27,59 +26,24 @@ pub(crate) struct OffArgs {
     pub(crate) gate: GateArgs,
 }
 
-/// Every mode by its name, told by its label.
-fn modes() -> impl TypedValueParser<Value = TurnMode> {
-    let value = |mode: &TurnMode| PossibleValue::new(mode.name()).help(mode.label());
-    PossibleValuesParser::new(TurnMode::ALL.iter().map(value))
-        .map(|name| TurnMode::from_name(&name).expect("only names of modes are possible"))
-}
-
 #[derive(Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List the conversations, newest first
-    List(GateArgs),
+    List,
     /// Look at a conversation and stay with it: modes pause turns of it alone
     Select(SessionArgs),
     /// Have the newest conversation be the active one (on), or stay with the present one (off)
-    Follow(FollowArgs),
+    Follow {
+        /// Whether to follow
+        #[arg(action = clap::ArgAction::Set, value_parser = one_of(&[true, false], |is_on| (if is_on { "on" } else { "off" }, "")))]
+        follow: bool,
+    },
     /// Close a conversation: what waits of it is cancelled
     Close(SessionArgs),
-}
-
-impl SessionsCommand {
-    pub(crate) fn gate(&self) -> &GateArgs {
-        match self {
-            SessionsCommand::List(gate) => gate,
-            SessionsCommand::Select(session) | SessionsCommand::Close(session) => &session.gate,
-            SessionsCommand::Follow(follow) => &follow.gate,
-        }
-    }
 }
 
 #[derive(Args)]
 pub(crate) struct SessionArgs {
     /// The session, by its id or the end of it that labels show
     pub(crate) id: String,
-    #[command(flatten)]
-    pub(crate) gate: GateArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct FollowArgs {
-    /// Whether to follow
-    pub(crate) follow: Switch,
-    #[command(flatten)]
-    pub(crate) gate: GateArgs,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Switch {
-    On,
-    Off,
-}
-
-impl Switch {
-    pub(crate) fn is_on(self) -> bool {
-        matches!(self, Switch::On)
-    }
 }

@@ -9,15 +9,9 @@ use leafgate_gate::AskedPath;
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
+use crate::admin::AdminClient;
 use crate::runtime::{self, GateName};
 use crate::{managed, settings};
-
-#[derive(Args)]
-pub(crate) struct JsonArgs {
-    /// Write JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
 
 /// Where settings come from beside the environment and the flags that have names of their own.
 #[derive(Args, Default)]
@@ -30,15 +24,12 @@ pub(crate) struct ConfigArgs {
     pub(crate) set: Vec<String>,
 }
 
-/// Which gate to ask, and how to print its answer.
+/// Which gate to ask.
 #[derive(Args)]
 pub(crate) struct GateArgs {
     /// The gate to ask, where several run: the port of its URL, or its runtime file
-    #[arg(long = "gate", value_name = "PORT|FILE")]
-    name: Option<GateName>,
-    /// Write JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[arg(long = "gate", value_name = "PORT|FILE", global = true)]
+    pub(crate) name: Option<GateName>,
 }
 
 impl GateArgs {
@@ -47,9 +38,9 @@ impl GateArgs {
         runtime::find(&runtime::folder()?, self.name.as_ref())
     }
 
-    /// The name that was given.
-    pub(crate) fn name(&self) -> Option<&GateName> {
-        self.name.as_ref()
+    /// Finds the gate, to be asked.
+    pub(crate) fn client(&self) -> anyhow::Result<AdminClient> {
+        AdminClient::new(&self.find()?)
     }
 
     /// Finds the gate that is named, or all that run.
@@ -64,14 +55,6 @@ pub(crate) struct PolicyArg {
     /// beside your configuration, and without it the built-in one
     #[arg(long = "policy", value_name = "DIR|default|none|own", default_value = OWN_POLICY, value_parser = policy_source)]
     pub(crate) source: PolicySource,
-}
-
-#[derive(Args)]
-pub(crate) struct PolicyArgs {
-    #[command(flatten)]
-    pub(crate) policy: PolicyArg,
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
 }
 
 pub(crate) fn policy_source(text: &str) -> Result<PolicySource, String> {
@@ -148,4 +131,20 @@ pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
     let value = |format: &Format| PossibleValue::new(format.name()).aliases(format.aliases());
     PossibleValuesParser::new(Format::ALL.iter().map(value))
         .map(|name| Format::from_name(&name).expect("only names of formats are possible"))
+}
+
+/// Parses one of these by its name; help has the words behind it, if there are any.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    words: fn(T) -> (&'static str, &'static str),
+) -> impl TypedValueParser<Value = T> {
+    let named = |value: &T| {
+        let (name, help) = words(*value);
+        let value = PossibleValue::new(name);
+        if help.is_empty() { value } else { value.help(help) }
+    };
+    PossibleValuesParser::new(all.iter().map(named)).map(move |name| {
+        let meant = all.iter().copied().find(|value| words(*value).0 == name);
+        meant.expect("only their names are possible")
+    })
 }

@@ -6,14 +6,14 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use leafgate_chat::Wire;
 
-use crate::args::{JsonArgs, PolicyArg};
+use crate::args::PolicyArg;
 
 #[derive(Subcommand)]
 pub(crate) enum ChatCommand {
     /// Convert raw messages to what an API takes, and report what it drops
     Wire(WireArgs),
     /// Write messages as `Raw.ChatMessage[]`, and report what these cannot hold
-    Raw(RawArgs),
+    Raw(InputArgs),
     /// Write the messages of a chat export, as far as it recorded what the model read
     Messages(MessagesArgs),
     /// Show a chat export as a conversation, secrets masked
@@ -22,7 +22,11 @@ pub(crate) enum ChatCommand {
     /// `apply`
     Redact(RedactArgs),
     /// Say which versions of VS Code would import a chat export; exit code 1 where none would
-    Check(CheckArgs),
+    Check {
+        /// The chat export; `-` or nothing reads standard input
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
 }
 
 #[derive(Args)]
@@ -32,18 +36,6 @@ pub(crate) struct WireArgs {
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Write `{"wire": …, "dropped": [{"pointer": …, "reason": …}]}`
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct RawArgs {
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-    /// Write `{"raw": …, "dropped": [{"pointer": …, "reason": …}]}`
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// The source of the messages.
@@ -66,17 +58,12 @@ pub(crate) struct MessagesArgs {
     /// The chat export; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Write `{"messages": …, "dropped": [{"pointer": …, "reason": …}]}`
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
     /// The chat export; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -89,18 +76,6 @@ pub(crate) struct RedactArgs {
     /// Write the redacted export here instead of to standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write verdict, edits and what could not follow as JSON instead of the export
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// The chat export; `-` or nothing reads standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub(crate) struct CheckArgs {
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
     /// The chat export; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,

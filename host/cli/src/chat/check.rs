@@ -1,11 +1,12 @@
 //! `chat check`: the versions of VS Code that would import an export, and the parts that they would
 //! show.
 
+use std::path::Path;
+
 use leafgate_chat::{Check, check};
 use leafgate_tree::Format;
 use serde::Serialize;
 
-use super::args::CheckArgs;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::{masking, request};
@@ -18,31 +19,28 @@ struct Checked<'a> {
     check: &'a Check,
 }
 
-pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let document = request::read_as(args.file.as_deref(), Format::VscodeChat)?;
+pub(super) fn run(file: Option<&Path>, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let document = request::read_as(file, Format::VscodeChat)?;
     let mut check = check(&document);
     for useless in &mut check.useless {
         useless.pointer = masking::masked(&useless.pointer);
     }
-    match args.json.json {
-        true => printer.json(&Checked { importable: check.is_importable(), check: &check })?,
-        false => print(&check, printer)?,
-    }
-    printer.flush()?;
+    let checked = Checked { importable: check.is_importable(), check: &check };
+    printer.show(&checked, |checked, printer| print(checked.check, printer))?;
     Ok(if check.is_importable() { Exit::Done } else { Exit::Unmet })
 }
 
 fn print(check: &Check, printer: &mut Printer) -> anyhow::Result<()> {
     for import in &check.imports {
         let (style, word) =
-            if import.refused.is_none() { (Style::Added, "import") } else { (Style::Removed, "refuse") };
+            if import.refused.is_none() { (Style::Added, "import") } else { (Style::Error, "refuse") };
         printer.text(style, word)?;
         printer.text(Style::Plain, &format!("  {}", import.test.description()))?;
         printer.line(&import.refused.map_or_else(String::new, |why| format!(": {why}")))?;
     }
     for useless in &check.useless {
         let place = if useless.pointer.is_empty() { "the file" } else { &useless.pointer };
-        printer.text(Style::Marked, "useless")?;
+        printer.text(Style::Edited, "useless")?;
         printer.text(Style::Plain, "  ")?;
         printer.inline(Style::Plain, place, 0)?;
         printer.line(&format!(": {}", useless.reason))?;

@@ -9,7 +9,7 @@ use leafgate_chat::{
 };
 use leafgate_tree::{Document, Format};
 
-use super::args::{InputArgs, MessagesArgs, RawArgs, WireArgs};
+use super::args::{InputArgs, MessagesArgs, WireArgs};
 use crate::exit::Exit;
 use crate::masking;
 use crate::print::Printer;
@@ -20,19 +20,19 @@ pub(super) fn wire(args: &WireArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let document = document(args.input.file.as_deref())?;
     let mut read = read(&document, &args.input)?;
     let body = to_wire(&read.messages, wire, &mut read.losses);
-    write("wire", &body, &read, args.json, printer)
+    write("wire", &body, &read, printer)
 }
 
-pub(super) fn raw(args: &RawArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let document = document(args.input.file.as_deref())?;
-    let read = read(&document, &args.input)?;
+pub(super) fn raw(input: &InputArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let document = document(input.file.as_deref())?;
+    let read = read(&document, input)?;
     // Raw messages stay as they are spelled, unknown members included.
     match verbatim_messages(&document) {
         Some(verbatim) => {
             let read = Messages { losses: leafgate_chat::Losses::default(), ..read };
-            write("raw", &Json::Verbatim(verbatim.to_owned()), &read, args.json, printer)
+            write("raw", &Json::Verbatim(verbatim.to_owned()), &read, printer)
         }
-        None => write("raw", &raw_json(&read.messages), &read, args.json, printer),
+        None => write("raw", &raw_json(&read.messages), &read, printer),
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn messages(args: &MessagesArgs, printer: &mut Printer) -> anyhow::Re
         "raw" => raw_json(&read.messages),
         _ => to_wire(&read.messages, Wire::OpenaiChat, &mut read.losses),
     };
-    write("messages", &messages, &read, args.json, printer)
+    write("messages", &messages, &read, printer)
 }
 
 fn document(file: Option<&Path>) -> anyhow::Result<Document> {
@@ -65,15 +65,9 @@ fn read(document: &Document, input: &InputArgs) -> anyhow::Result<Messages> {
 }
 
 /// Writes the result and its losses: together as JSON, or apart for people.
-fn write(
-    name: &'static str,
-    result: &Json,
-    read: &Messages,
-    json: bool,
-    printer: &mut Printer,
-) -> anyhow::Result<Exit> {
+fn write(name: &'static str, result: &Json, read: &Messages, printer: &mut Printer) -> anyhow::Result<Exit> {
     let losses = read.losses.all();
-    let written = match json {
+    let written = match printer.is_json() {
         true => Json::Object(vec![
             (name, result.clone()),
             ("dropped", Json::Array(losses.iter().map(dropped).collect())),
@@ -81,11 +75,10 @@ fn write(
         false => result.clone(),
     };
     printer.json_text(&written.pretty())?;
-    printer.flush()?;
     if let Some((number, count)) = read.request.filter(|(_, count)| *count > 1) {
         printer.error_line(&format!("leafgate: request {number} of {count} of the chat replay"));
     }
-    if !json {
+    if !printer.is_json() {
         for loss in losses {
             printer.error_line(&format!("leafgate: {}: {}", place(loss), loss.reason));
         }

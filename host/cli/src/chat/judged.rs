@@ -17,6 +17,7 @@ use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 
 use crate::args::PolicyArg;
+use crate::redact::redact_seams;
 use crate::{home, policy, request};
 
 /// An export and its evaluation.
@@ -54,7 +55,8 @@ pub(super) fn judge(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<J
     let mut known = Known::default();
     let opened = judge.redact_encoded(&document, &mut known)?;
     let document = redacted(&opened)?;
-    let (seams, unclear, joined) = judge.redact_seams(&document, &mut known)?;
+    let joined = |joined| Ok(judge.evaluate(Arc::new(parse(joined)?)));
+    let (seams, unclear, joined) = redact_seams(&document, &seams::runs(&document), &mut known, joined)?;
     let document = redacted(&seams)?;
     let keys = match encoded_keys(&document) {
         Some(keys) => judge.evaluate(Arc::new(parse(keys.into())?)).verdict,
@@ -83,30 +85,6 @@ impl Judge<'_> {
     fn evaluate(&self, document: Arc<Document>) -> Evaluation {
         let context = Context { session: self.session, ..Context::default() };
         self.policy.evaluate(document, &context, &self.vault)
-    }
-
-    /// Redacts values over the seams of pieces. Returns the pieces where that failed, and the
-    /// verdict about the joined texts.
-    fn redact_seams(
-        &self,
-        document: &Arc<Document>,
-        known: &mut Known,
-    ) -> anyhow::Result<(Draft, Vec<NodeId>, Verdict)> {
-        let mut draft = Draft::new(Arc::clone(document));
-        let runs = seams::runs(document);
-        if runs.is_empty() {
-            return Ok((draft, Vec::new(), Verdict::Forward));
-        }
-        let joined = seams::joined(document, &runs).context("cannot join the pieces of texts")?;
-        let seen = self.evaluate(Arc::new(parse(joined)?));
-        let found = seams::found(document, &runs, &seen.draft);
-        seams::redact(&mut draft, &found).context("cannot redact a value that stands in pieces")?;
-        for value in &found.values {
-            if let Some((label, replacement, author)) = value.stand_in() {
-                known.learn_value(&value.value, label, replacement, author);
-            }
-        }
-        Ok((draft, found.unclear, seen.verdict))
     }
 
     /// Redacts encoded texts. If that fails, the policy finds the text in its encoding, and holds

@@ -22,6 +22,6 @@ pub(crate) fn run(command: &ChatCommand, printer: &mut Printer) -> anyhow::Resul
         ChatCommand::Messages(args) => convert::messages(args, printer),
         ChatCommand::Show(args) => show::run(args, printer),
         ChatCommand::Redact(args) => redact::run(args, printer),
-        ChatCommand::Check(args) => check::run(args, printer),
+        ChatCommand::Check { file } => check::run(file.as_deref(), printer),
     }
 }

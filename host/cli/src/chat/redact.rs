@@ -13,7 +13,7 @@ use super::judged::{JudgedExport, judge};
 use crate::apply;
 use crate::exit::Exit;
 use crate::masking;
-use crate::print::Printer;
+use crate::print::{Printer, counted};
 
 pub(super) fn run(args: &RedactArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut export = judge(&args.policy, args.file.as_deref())?;
@@ -25,14 +25,13 @@ pub(super) fn run(args: &RedactArgs, printer: &mut Printer) -> anyhow::Result<Ex
             Some(path) => {
                 fs::write(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?
             }
-            None if args.json => {}
+            None if printer.is_json() => {}
             None => printer.bytes(&bytes)?,
         }
     }
-    if args.json {
+    if printer.is_json() {
         printer.json(&Redacted::new(&export, &ranges))?;
     }
-    printer.flush()?;
     print_holds(&export, &ranges, printer);
     Ok(exit)
 }
@@ -148,5 +147,5 @@ fn summary(export: &JudgedExport, ranges: &Ranges) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    format!("{redactions} redaction{}{parts}", if redactions == 1 { "" } else { "s" })
+    format!("{}{parts}", counted(redactions, "redaction"))
 }

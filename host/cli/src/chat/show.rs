@@ -14,7 +14,7 @@ use super::args::ShowArgs;
 use super::judged::{JudgedExport, judge};
 use crate::exit::Exit;
 use crate::masking;
-use crate::print::{Printer, Style};
+use crate::print::{Printer, Style, counted};
 
 pub(super) fn run(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let export = judge(&args.policy, args.file.as_deref())?;
@@ -22,12 +22,7 @@ pub(super) fn run(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit
     if args.policy.source != PolicySource::None {
         shown.texts_mut().for_each(|text| *text = masking::masked(text));
     }
-    match args.json.json {
-        true => printer.json(&shown)?,
-        false => print(&shown, printer)?,
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
+    printer.show(&shown, print)
 }
 
 /// Returns the received export with masks for redacted values. Other rules' edits are left out,
@@ -59,8 +54,8 @@ fn print(conversation: &Conversation, printer: &mut Printer) -> anyhow::Result<(
         conversation.location.as_deref(),
     ];
     let names: Vec<_> = names.into_iter().flatten().collect();
-    let count = count(conversation.turns.len(), "request");
-    printer.inline(Style::Heading, &[&names[..], &[&count]].concat().join(" · "), 0)?;
+    let count = counted(conversation.turns.len(), "request");
+    printer.inline(Style::Strong, &[&names[..], &[&count]].concat().join(" · "), 0)?;
     printer.line("")?;
     for (number, turn) in conversation.turns.iter().enumerate() {
         printer.line("")?;
@@ -73,13 +68,13 @@ fn print(conversation: &Conversation, printer: &mut Printer) -> anyhow::Result<(
 }
 
 fn print_turn(number: usize, turn: &ExportTurn, printer: &mut Printer) -> anyhow::Result<()> {
-    printer.text(Style::Heading, &format!("{number}  "))?;
+    printer.text(Style::Strong, &format!("{number}  "))?;
     printer.text(status_style(turn.status), turn.status.name())?;
     let mut facts: Vec<String> = turn.duration_ms.map(duration).into_iter().collect();
     facts.extend(turn.first_progress_ms.map(|time| format!("first sign after {}", duration(time))));
     facts.extend([turn.model.clone(), turn.agent.clone()].into_iter().flatten());
     facts.extend(turn.hidden.then(|| "taken back".to_owned()));
-    printer.inline(Style::Faint, &facts.iter().map(|fact| format!("  {fact}")).collect::<String>(), 0)?;
+    printer.inline(Style::Dim, &facts.iter().map(|fact| format!("  {fact}")).collect::<String>(), 0)?;
     printer.line("")?;
     said("User", &turn.user, printer)?;
     for attachment in &turn.attachments {
@@ -87,7 +82,7 @@ fn print_turn(number: usize, turn: &ExportTurn, printer: &mut Printer) -> anyhow
         fact("attached", &format!("{kind}  {}", attachment.name), printer)?;
     }
     if !turn.thinking.is_empty() {
-        fact("reasoning", &count(turn.thinking.len(), "passage"), printer)?;
+        fact("reasoning", &counted(turn.thinking.len(), "passage"), printer)?;
     }
     turn.tools.iter().try_for_each(|tool| fact("tool", &tool_line(tool), printer))?;
     turn.edits.iter().try_for_each(|edit| fact("edit", &edit_line(edit), printer))?;
@@ -111,7 +106,7 @@ fn said(who: &str, text: &str, printer: &mut Printer) -> anyhow::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    printer.text(Style::Heading, &format!("   {who}\n"))?;
+    printer.text(Style::Strong, &format!("   {who}\n"))?;
     for line in text.trim_matches('\n').split('\n') {
         printer.line(format!("   │ {line}").trim_end())?;
     }
@@ -119,7 +114,7 @@ fn said(who: &str, text: &str, printer: &mut Printer) -> anyhow::Result<()> {
 }
 
 fn fact(what: &str, text: &str, printer: &mut Printer) -> anyhow::Result<()> {
-    printer.text(Style::Faint, &format!("   {what:<10} "))?;
+    printer.text(Style::Dim, &format!("   {what:<10} "))?;
     printer.inline(Style::Plain, text, 0)?;
     printer.line("")?;
     Ok(())
@@ -147,7 +142,8 @@ fn tool_line(tool: &ToolUse) -> String {
 }
 
 fn edit_line(edit: &Edit) -> String {
-    let changes = edit.changes.map_or_else(String::new, |changes| format!("  {}", count(changes, "change")));
+    let changes =
+        edit.changes.map_or_else(String::new, |changes| format!("  {}", counted(changes, "change")));
     let kept = match edit.kept {
         Some(Kept::Kept) => "  kept",
         Some(Kept::Undone) => "  taken back",
@@ -161,13 +157,9 @@ fn edit_line(edit: &Edit) -> String {
 fn status_style(status: Status) -> Style {
     match status {
         Status::Complete => Style::Added,
-        Status::Failed | Status::Cancelled => Style::Removed,
-        Status::Pending | Status::NeedsInput | Status::Unknown => Style::Marked,
+        Status::Failed | Status::Cancelled => Style::Error,
+        Status::Pending | Status::NeedsInput | Status::Unknown => Style::Edited,
     }
-}
-
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn duration(milliseconds: i64) -> String {

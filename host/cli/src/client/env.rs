@@ -1,20 +1,16 @@
 //! `env`: what leads clients to a running gate, for a shell to evaluate.
 
+use std::collections::BTreeMap;
+
 use super::{Origin, PROVIDERS};
-use crate::admin::AdminClient;
-use crate::args::EnvArgs;
+use crate::args::GateArgs;
 use crate::exit::Exit;
 use crate::print::Printer;
-use crate::status::refused;
 
 /// Writes `export` lines.
-pub(crate) fn run(args: &EnvArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let gate = args.gate.find()?;
-    let status = match AdminClient::new(&gate)?.status() {
-        Ok(status) => status,
-        Err(error) => return refused(&error, args.gate.json, printer),
-    };
-    let mut variables: Vec<(&str, String)> = Vec::new();
+pub(crate) fn run(gate: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let status = gate.client()?.status()?;
+    let mut variables: BTreeMap<&str, String> = BTreeMap::new();
     for provider in &PROVIDERS {
         let origin = Origin::of(provider.name, provider.url)?;
         variables.extend(origin.at(&status).map(|way| (provider.variable, way.url)));
@@ -23,16 +19,12 @@ pub(crate) fn run(args: &EnvArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         let named = super::exec::past_proxies().into_iter();
         variables.extend(named.map(|(name, value)| (name, value.to_string_lossy().into_owned())));
     }
-    if args.gate.json {
-        printer.json(&variables.into_iter().collect::<std::collections::BTreeMap<_, _>>())?;
-    } else {
+    printer.show(&variables, |variables, printer| {
         for (name, value) in variables {
-            printer.line(&format!("export {name}={}", quoted(&value)))?;
+            printer.line(&format!("export {name}={}", quoted(value)))?;
         }
-        printer.line("# Codex reads no variable for this: `leafgate exec codex`")?;
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
+        printer.line("# Codex reads no variable for this: `leafgate exec codex`")
+    })
 }
 
 /// Returns a word that every shell reads as this text.

@@ -112,7 +112,6 @@ pub(super) fn run(path: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
             Err(why) => printer.error_line(&format!("{id}: left out, {why}")),
         }
     }
-    printer.flush()?;
     printer.error_line(&format!(
         "{taken} of {all} rules are detectors now: `detect = [\"own\"]` in a rule uses them all"
     ));

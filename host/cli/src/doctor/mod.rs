@@ -4,7 +4,7 @@
 //! A client is tried as it is set up, behind a gate of its own before a model of ours. No request
 //! leaves the machine, and nothing of what the client says is printed.
 
-mod exchange;
+mod answer;
 mod probe;
 mod trial;
 
@@ -66,12 +66,9 @@ pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Ex
     if args.client.is_none() {
         findings.extend(editors()?);
     }
-    if args.json.json {
-        printer.json(&findings)?;
-    } else {
-        findings.iter().try_for_each(|finding| print(finding, printer))?;
-    }
-    printer.flush()?;
+    printer.show(&findings, |findings, printer| {
+        findings.iter().try_for_each(|finding| print(finding, printer))
+    })?;
     let is_well = findings.iter().all(|finding| finding.state != State::Problem);
     Ok(if is_well { Exit::Done } else { Exit::Unmet })
 }
@@ -80,8 +77,8 @@ fn print(finding: &Finding, printer: &mut Printer) -> anyhow::Result<()> {
     let (style, word) = match finding.state {
         State::Good => (Style::Added, "good   "),
         State::Note => (Style::Plain, "note   "),
-        State::Warning => (Style::Marked, "warning"),
-        State::Problem => (Style::Removed, "problem"),
+        State::Warning => (Style::Edited, "warning"),
+        State::Problem => (Style::Error, "problem"),
     };
     printer.text(style, word)?;
     printer.line(&format!(" {}: {}", finding.about, finding.text))?;
@@ -134,7 +131,7 @@ async fn upstreams(status: &Status) -> Vec<Finding> {
     for (prefix, upstream, policy) in [first].into_iter().chain(named) {
         let at = format!("{}{prefix}", status.listen);
         let upstream = &shown_url(upstream);
-        findings.push(match exchange::get(&at, "/v1/models").await {
+        findings.push(match answer::get(&at, "/v1/models").await {
             Ok(answer) if answer.is_unreachable() => {
                 let message = answer.message();
                 let gate = format!("this gate cannot reach its upstream {upstream}: ");

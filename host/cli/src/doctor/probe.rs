@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use super::exchange;
-use crate::{home, policy};
+use crate::{exchange, home, policy};
 
 /// A request that has come.
 #[derive(Clone)]
@@ -101,7 +100,7 @@ async fn answer(
     for own in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
         parts.headers.remove(own);
     }
-    match exchange::send(answers, Request::from_parts(parts, Full::new(body))).await {
+    match exchange::whole(answers, Request::from_parts(parts, Full::new(body))).await {
         Ok(answer) => {
             let mut answer = answer.map(Full::new);
             answer.headers_mut().remove(TRANSFER_ENCODING);

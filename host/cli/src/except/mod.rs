@@ -14,23 +14,21 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use leafgate_policy::{Allows, Context, Hold, NewException, Policy, Verdict, last_day};
-use leafgate_store::{Filter, Log};
+use leafgate_store::Filter;
 use leafgate_tree::{Author, Format};
 use leafgate_vault::Vault;
+use serde_json::json;
 
 pub(crate) use self::file::Target;
 pub(crate) use self::gate::PolicyFolders;
 use crate::args::{PolicyArg, formats};
 use crate::exit::Exit;
 use crate::masking::masked;
-use crate::print::Printer;
+use crate::print::{Printer, counted};
 use crate::{home, log, policy, request};
 
 /// The file that exceptions are written into one by one.
 const FILE: &str = "exceptions.toml";
-
-/// Requests of the log that are read at a time.
-const PAGE: usize = 200;
 
 #[derive(Subcommand)]
 pub(crate) enum ExceptCommand {
@@ -157,9 +155,9 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let exception = args.said.about(&args.rule, allowed)?;
     let target = Target::new(&args.policy.source, &args.file)?;
     target.add(&exception, &|_| true)?;
-    printer.line(&format!("{}:\n\n{}", target.path().display(), exception.table().trim_end()))?;
-    printer.flush()?;
-    Ok(Exit::Done)
+    let (file, table) = (target.path().display().to_string(), exception.table());
+    let line = format!("{file}:\n\n{}", table.trim_end());
+    printer.tell(&json!({ "file": file, "exception": table }), &line)
 }
 
 /// What is found in some requests is allowed from now on, so that a policy can begin to act on what is
@@ -178,13 +176,15 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
     for file in &args.requests {
         found.look_at(&loaded, file, args.format)?;
     }
-    if found.tokens.is_empty() {
+    let file = target.path().display().to_string();
+    let count: usize = found.tokens.values().map(Vec::len).sum();
+    let line = if count == 0 {
         let nothing = if args.log {
             "no rule of this policy put a token into a request of the log: nothing is written"
         } else {
             "nothing is found in these requests that a token stands for: nothing is written"
         };
-        printer.line(nothing)?;
+        nothing.to_owned()
     } else {
         let table = |(rule, tokens): (&String, &Vec<String>)| {
             let allowed = Allows::Findings(tokens.clone());
@@ -192,10 +192,11 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
         };
         let tables = found.tokens.iter().map(table).collect::<anyhow::Result<Vec<String>>>()?;
         target.replace(None, &tables.join("\n"), &|_| true)?;
-        let count: usize = found.tokens.values().map(Vec::len).sum();
-        printer.line(&format!("{}: allows {}", target.path().display(), counted(count, "value")))?;
-    }
-    printer.flush()?;
+        format!("{file}: allows {}", counted(count, "value"))
+    };
+    let Found { without_token, holds, .. } = &found;
+    let done = json!({ "file": file, "values": count, "withoutToken": without_token, "holds": holds });
+    printer.tell(&done, &line)?;
     if found.without_token > 0 {
         printer.error_line(&format!(
             "leafgate: not allowed: {} of rules that put no token there (`with`), which nothing can name",
@@ -212,10 +213,6 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
         );
     }
     Ok(Exit::Done)
-}
-
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What is found in requests.
@@ -259,25 +256,21 @@ impl Found {
     fn look_at_log(&mut self, policy: &Policy, filter: &Filter) -> anyhow::Result<()> {
         let keys = home::token_keys()?;
         let rules: BTreeSet<&str> = policy.rules().map(|rule| &**rule).collect();
-        let log = Log::open(&log::folder()?)?;
-        let mut before = None;
-        loop {
-            let page = log.list(filter, before, PAGE)?;
-            let Some(last) = page.last() else { return Ok(()) };
-            before = Some(last.id);
-            for line in page.iter().filter(|line| line.redactions > 0) {
-                let view = log.show(line.id)?;
-                let body = String::from_utf8_lossy(&view.body.0);
-                let tokens: BTreeSet<&str> = keys.find(&body).into_iter().map(|at| &body[at]).collect();
-                let found = view.edits.iter().filter(|edit| rules.contains(&*edit.rule));
-                for edit in found {
-                    let Some(label) = &edit.label else { continue };
-                    for token in tokens.iter().filter(|token| is_labelled(token, label)) {
-                        self.allow(&edit.rule, token);
-                    }
+        log::each(filter, usize::MAX, |log, line| {
+            if line.redactions == 0 {
+                return Ok(true);
+            }
+            let view = log.show(line.id)?;
+            let body = String::from_utf8_lossy(&view.body.0);
+            let tokens: BTreeSet<&str> = keys.find(&body).into_iter().map(|at| &body[at]).collect();
+            for edit in view.edits.iter().filter(|edit| rules.contains(&*edit.rule)) {
+                let Some(label) = &edit.label else { continue };
+                for token in tokens.iter().filter(|token| is_labelled(token, label)) {
+                    self.allow(&edit.rule, token);
                 }
             }
-        }
+            Ok(true)
+        })
     }
 
     fn allow(&mut self, rule: &str, token: &str) {

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use leafgate_detect::{KnownValue, Spelled};
+use leafgate_detect::KnownValue;
 use serde::{Deserialize, Serialize};
 
 use crate::masking::masked;
@@ -31,78 +31,12 @@ pub(super) struct Kept {
 
 /// A value that was added.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct KeptValue {
     pub(super) name: String,
     /// The day, in UTC.
     pub(super) added: String,
-    length: usize,
-    anchor_at: usize,
-    anchor: u64,
-    whole: [u8; 16],
-    blanks: bool,
-    pieces: Vec<u64>,
-    /// Values that were added before spellings were known have none.
-    #[serde(default)]
-    spelled: Vec<KeptSpelling>,
-}
-
-/// How a value stands inside an encoding.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct KeptSpelling {
-    length: usize,
-    anchor: u64,
-    whole: [u8; 16],
-    before: bool,
-    behind: bool,
-}
-
-impl KeptValue {
-    pub(super) fn new(value: KnownValue, name: &str, added: &str) -> Self {
-        let KnownValue { length, anchor_at, anchor, whole, blanks, pieces, spelled } = value;
-        let kept = |Spelled { length, anchor, whole, before, behind }| KeptSpelling {
-            length,
-            anchor,
-            whole,
-            before,
-            behind,
-        };
-        KeptValue {
-            name: name.to_owned(),
-            added: added.to_owned(),
-            length,
-            anchor_at,
-            anchor,
-            whole,
-            blanks,
-            pieces,
-            spelled: spelled.into_iter().map(kept).collect(),
-        }
-    }
-
-    pub(super) fn known(&self) -> KnownValue {
-        let known = |&KeptSpelling { length, anchor, whole, before, behind }: &KeptSpelling| Spelled {
-            length,
-            anchor,
-            whole,
-            before,
-            behind,
-        };
-        KnownValue {
-            length: self.length,
-            anchor_at: self.anchor_at,
-            anchor: self.anchor,
-            whole: self.whole,
-            blanks: self.blanks,
-            pieces: self.pieces.clone(),
-            spelled: self.spelled.iter().map(known).collect(),
-        }
-    }
-
-    pub(super) fn id(&self) -> String {
-        self.known().id()
-    }
+    #[serde(flatten)]
+    pub(super) known: KnownValue,
 }
 
 impl Kept {
@@ -149,8 +83,8 @@ impl Kept {
     pub(super) fn add(&mut self, values: &[KeptValue]) -> usize {
         let before = self.values.len();
         for value in values {
-            match self.values.iter_mut().find(|known| known.whole == value.whole) {
-                Some(known) => known.spelled.clone_from(&value.spelled),
+            match self.values.iter_mut().find(|known| known.known.whole == value.known.whole) {
+                Some(known) => known.known.spelled.clone_from(&value.known.spelled),
                 None => self.values.push(value.clone()),
             }
         }
@@ -160,7 +94,7 @@ impl Kept {
     /// Removes values by id or name, and says how many. One that is not there changes nothing.
     pub(super) fn remove(&mut self, names: &[String], all: bool) -> anyhow::Result<usize> {
         let before = self.values.len();
-        let is = |value: &KeptValue, name: &String| value.id() == *name || value.name == *name;
+        let is = |value: &KeptValue, name: &String| value.known.id() == *name || value.name == *name;
         for name in names {
             ensure!(
                 self.values.iter().any(|value| is(value, name)),

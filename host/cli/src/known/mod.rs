@@ -15,18 +15,20 @@ use clap::{Args, Subcommand};
 use leafgate_config::Layer;
 use leafgate_detect::{KnownKey, KnownValue, KnownValues};
 use serde::Serialize;
+use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::args::{ConfigArgs, JsonArgs};
+use crate::args::ConfigArgs;
 use crate::exit::Exit;
 use crate::home;
-use crate::print::{Printer, Style};
+use crate::print::Printer;
 use crate::settings;
+use crate::table::Cell;
 
 use self::kept::{Kept, KeptValue};
 pub(crate) use self::now::{KnownNow, KnownWatch};
 pub(crate) use self::source::KnownSource;
-use self::source::{FileFate, ReadFile};
+use self::source::ReadFile;
 
 /// Most bytes of values that are given at once.
 const MOST_INPUT: u64 = 1 << 20;
@@ -39,11 +41,11 @@ pub(crate) enum KnownCommand {
     /// Have values found wherever they stand: those of standard input, one a line
     Add(AddArgs),
     /// Count the values of each file, and list those that were added
-    List(ListArgs),
+    List(ConfigArgs),
     /// Have values that were added found no longer
     Remove(RemoveArgs),
     /// Name files of this folder that git ignores and that hold secrets
-    Suggest(ListArgs),
+    Suggest(ConfigArgs),
 }
 
 #[derive(Args)]
@@ -54,16 +56,6 @@ pub(crate) struct AddArgs {
     /// Take all of the input as one value, of several lines
     #[arg(long)]
     whole: bool,
-    #[command(flatten)]
-    json: JsonArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct ListArgs {
-    #[command(flatten)]
-    config: ConfigArgs,
-    #[command(flatten)]
-    json: JsonArgs,
 }
 
 #[derive(Args)]
@@ -78,13 +70,11 @@ pub(crate) struct RemoveArgs {
 
 pub(crate) fn run(command: &KnownCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
     match command {
-        KnownCommand::Add(args) => add(args, printer)?,
-        KnownCommand::List(args) => list(args, printer)?,
-        KnownCommand::Remove(args) => remove(args, printer)?,
-        KnownCommand::Suggest(args) => suggest::run(args, printer)?,
+        KnownCommand::Add(args) => add(args, printer),
+        KnownCommand::List(config) => list(config, printer),
+        KnownCommand::Remove(args) => remove(args, printer),
+        KnownCommand::Suggest(config) => suggest::run(config, printer),
     }
-    printer.flush()?;
-    Ok(Exit::Done)
 }
 
 /// Returns the values that are known to the user's own configuration, for commands that judge
@@ -117,11 +107,11 @@ struct Added<'a> {
 
 impl<'a> Added<'a> {
     fn of(kept: &'a KeptValue) -> Self {
-        Added { id: kept.id(), name: &kept.name, added: &kept.added }
+        Added { id: kept.known.id(), name: &kept.name, added: &kept.added }
     }
 }
 
-fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<()> {
+fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if io::stdin().is_terminal() {
         printer.error_line("Write the values, one a line; Ctrl-D ends.");
     }
@@ -131,20 +121,18 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<()> {
     let values = values_of(&text, args.whole, &key()?)?;
     ensure!(!values.is_empty(), "there is no value on standard input: write one a line");
     let today = today();
-    let values: Vec<KeptValue> =
-        values.into_iter().map(|value| KeptValue::new(value, &args.name, &today)).collect();
+    let kept = |known| KeptValue { name: args.name.clone(), added: today.clone(), known };
+    let values: Vec<KeptValue> = values.into_iter().map(kept).collect();
     let new = Kept::change(&home::data_folder()?, |kept| kept.add(&values))?;
-    if args.json.json {
-        printer.json(&values.iter().map(Added::of).collect::<Vec<_>>())?;
-        return Ok(());
-    }
-    for value in &values {
-        printer.line(&value.id())?;
-    }
-    let known_before = values.len() - new;
-    let before = if known_before == 0 { String::new() } else { format!(", {known_before} known before") };
-    printer.error_line(&format!("{new} added{before}; running gates find them within seconds"));
-    Ok(())
+    printer.show(&values.iter().map(Added::of).collect::<Vec<_>>(), |values, printer| {
+        values.iter().try_for_each(|value| printer.line(&value.id))?;
+        let before = match values.len() - new {
+            0 => String::new(),
+            known => format!(", {known} known before"),
+        };
+        printer.error_line(&format!("{new} added{before}; running gates find them within seconds"));
+        io::Result::Ok(())
+    })
 }
 
 /// Reads values: one a line, or a block of a key. One that cannot be looked for refuses all: its
@@ -176,56 +164,32 @@ struct Listed<'a> {
     added: Vec<Added<'a>>,
 }
 
-fn list(args: &ListArgs, printer: &mut Printer) -> anyhow::Result<()> {
-    let source = KnownSource::of(&user_settings(&args.config)?);
+fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let source = KnownSource::of(&user_settings(config)?);
     let key = key()?;
     let files = source.read_files(&key)?;
-    let command = source.read_command(&key)?;
+    let command = source.read_command(&key)?.map(|values| values.len());
     let kept = Kept::read(&home::data_folder()?)?;
-    if args.json.json {
-        let added = kept.values().iter().map(Added::of).collect();
-        let command = command.map(|values| values.len());
-        return Ok(printer.json(&Listed { files: &files, command, added })?);
-    }
-    for file in &files {
-        let said = match &file.fate {
-            FileFate::Read { values: 1, .. } => "1 value".to_owned(),
-            FileFate::Read { values, .. } => format!("{values} values"),
-            FileFate::Absent => "matches no file".to_owned(),
+    let listed = Listed { files: &files, command, added: kept.values().iter().map(Added::of).collect() };
+    printer.show(&listed, |Listed { files, command, added }, printer| {
+        let of_file = |file: &ReadFile| {
+            let (values, rest) = file.fate.told();
+            [values, format!("{}{rest}", file.path).into()]
         };
-        let mut left = String::new();
-        if let FileFate::Read { too_short, common, .. } = file.fate {
-            if too_short > 0 {
-                left += &format!(", and {too_short} too short to be looked for");
-            }
-            if common > 0 {
-                left += &format!(
-                    ", and {common} that any text holds, such as words (`leafgate known add` has one found all the same)"
-                );
-            }
-        }
-        printer.line(&format!("{}  {said}{left}", file.path))?;
-    }
-    if let Some(values) = command {
-        printer.line(&format!("known.command  {} values", values.len()))?;
-    }
-    for value in kept.values() {
-        printer.text(Style::Plain, &format!("{}  {}", value.id(), value.added))?;
-        printer.line(&format!("  {}", value.name))?;
-    }
-    if files.is_empty() && kept.values().is_empty() {
-        printer.error_line(
+        let of_command = command.map(|values| [values.into(), "known.command".into()]);
+        printer.table(["values", "source"], files.iter().map(of_file).chain(of_command))?;
+        let of_value = |value: &Added<'_>| [value.id.as_str(), value.added, value.name].map(Cell::from);
+        printer.table(["value", "added", "name"], added.iter().map(of_value))?;
+        printer.none(
+            files.len() + added.len(),
             "nothing is known: add values with `leafgate known add`, or name files in `known.files` of the \
              configuration (`leafgate known suggest` names some)",
         );
-    }
-    Ok(())
+        io::Result::Ok(())
+    })
 }
 
-fn remove(args: &RemoveArgs, printer: &mut Printer) -> anyhow::Result<()> {
-    let data = home::data_folder()?;
-    let removed = Kept::change(&data, |kept| kept.remove(&args.ids, args.all))?;
-    let removed = removed?;
-    printer.error_line(&format!("{removed} removed"));
-    Ok(())
+fn remove(args: &RemoveArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let removed = Kept::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;
+    printer.tell(&json!({ "removed": removed }), &format!("{removed} removed"))
 }

@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 use super::kept::Kept;
 use super::{files, key, values_of};
 use crate::home;
+use crate::table::Cell;
 
 /// A longer file is no file of settings.
 const MOST_FILE: u64 = 1 << 20;
@@ -51,6 +52,21 @@ pub(super) struct ReadFile {
 pub(super) enum FileFate {
     Read { values: usize, too_short: usize, common: usize },
     Absent,
+}
+
+impl FileFate {
+    /// Returns how many values a file gives, and what is said of others.
+    pub(super) fn told(&self) -> (Cell, String) {
+        let FileFate::Read { values, too_short, common } = *self else {
+            return (Cell::number("-"), ": matches no file".to_owned());
+        };
+        let short = format!(", and {too_short} too short to be looked for");
+        let words = format!(
+            ", and {common} that any text holds, such as words (`leafgate known add` has one found all the same)"
+        );
+        let told = [(too_short, short), (common, words)].into_iter().filter(|(count, _)| *count > 0);
+        (values.into(), told.map(|(_, told)| told).collect())
+    }
 }
 
 /// How the sources look from outside: it changes with them.
@@ -107,7 +123,7 @@ impl KnownSource {
     /// Returns the values that were added by hand.
     pub(super) fn added(&self) -> anyhow::Result<Vec<KnownValue>> {
         let kept = Kept::read(&home::data_folder()?)?;
-        Ok(kept.values().iter().map(|value| value.known()).collect())
+        Ok(kept.values().iter().map(|value| value.known.clone()).collect())
     }
 
     pub(super) fn read_files(&self, key: &KnownKey) -> anyhow::Result<Vec<ReadFile>> {

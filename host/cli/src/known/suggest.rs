@@ -9,7 +9,9 @@ use leafgate_detect::named_values;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use super::{ListArgs, files, user_settings};
+use super::{files, user_settings};
+use crate::args::ConfigArgs;
+use crate::exit::Exit;
 use crate::home;
 use crate::print::Printer;
 
@@ -38,8 +40,8 @@ struct Suggested {
     values: usize,
 }
 
-pub(super) fn run(args: &ListArgs, printer: &mut Printer) -> anyhow::Result<()> {
-    let settings = user_settings(&args.config)?;
+pub(super) fn run(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let settings = user_settings(config)?;
     let folder = Path::new(settings.text("workspace").unwrap_or("."));
     let mut known: Vec<PathBuf> = Vec::new();
     for pattern in settings.texts("known.files") {
@@ -53,21 +55,19 @@ pub(super) fn run(args: &ListArgs, printer: &mut Printer) -> anyhow::Result<()> 
         .filter(|(path, _)| !known.contains(path))
         .filter_map(|(path, name)| Some(Suggested { path: name, values: secrets(&path)? }))
         .collect();
-    if args.json.json {
-        return Ok(printer.json(&suggested)?);
-    }
-    for Suggested { path, values } in &suggested {
-        printer.line(&format!("{path}  {values} {}", if *values == 1 { "value" } else { "values" }))?;
-    }
-    let quoted: Vec<String> = suggested.iter().map(|file| format!("{:?}", file.path)).collect();
-    printer.error_line(&match quoted.is_empty() {
-        true => "no file that git ignores holds a secret that is not known".to_owned(),
-        false => format!(
-            "to have them found, write into the configuration:\n[known]\nfiles = [{}]",
-            quoted.join(", ")
-        ),
-    });
-    Ok(())
+    printer.show(&suggested, |suggested, printer| {
+        let row = |file: &Suggested| [file.values.into(), file.path.as_str().into()];
+        printer.table(["values", "file"], suggested.iter().map(row))?;
+        let quoted: Vec<String> = suggested.iter().map(|file| format!("{:?}", file.path)).collect();
+        printer.error_line(&match quoted.is_empty() {
+            true => "no file that git ignores holds a secret that is not known".to_owned(),
+            false => format!(
+                "to have them found, write into the configuration:\n[known]\nfiles = [{}]",
+                quoted.join(", ")
+            ),
+        });
+        std::io::Result::Ok(())
+    })
 }
 
 /// How many secrets a file holds; `None` where there are none.

@@ -4,9 +4,10 @@ use clap::Args;
 use leafgate_store::{CacheLine, Filter, Log};
 
 use super::list::short;
-use super::time::moment;
+use super::time::local;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
+use crate::table::Cell;
 
 #[derive(Args)]
 pub(crate) struct CacheArgs {
@@ -19,9 +20,6 @@ pub(crate) struct CacheArgs {
     /// Only turns that do not go on from the whole of the turn before
     #[arg(long)]
     broken: bool,
-    /// Write JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &CacheArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -29,36 +27,37 @@ pub(crate) fn run(args: &CacheArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let filter = Filter { session: args.session.clone(), ..Filter::default() };
     let mut lines = log.ledger(&filter, usize::try_from(args.limit).unwrap_or(1))?;
     lines.retain(|line| !args.broken || line.broken.is_some());
-    if args.json {
-        printer.json(&lines)?;
-    } else {
-        if lines.is_empty() {
-            let of =
-                if args.session.is_some() { "no turn of this conversation" } else { "no turn in the log" };
-            printer.error_line(&format!("{of} has one before it that it could be compared with: `leafgate log list` shows what there is"));
-        }
-        lines.iter().try_for_each(|line| print(line, printer))?;
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
+    let of = if args.session.is_some() { "no turn of this conversation" } else { "no turn in the log" };
+    printer.show(&lines, |lines, printer| {
+        printer.none(
+            lines.len(),
+            &format!("{of} has one before it that it could be compared with: `leafgate log list` shows what there is"),
+        );
+        let heads = ["request", "time", "session", "before", "repeated", "cached", "input", "how it goes on"];
+        printer.table(heads, lines.iter().map(row))
+    })
 }
 
-fn print(line: &CacheLine, printer: &mut Printer) -> anyhow::Result<()> {
-    printer.text(Style::Faint, &format!("{:>6}  {}  ", line.id, moment(line.at)))?;
-    printer.inline(Style::Plain, short(&line.session), 10)?;
-    let share = line.common_bytes * 100 / line.before_bytes.max(1);
-    printer.text(Style::Plain, &format!("{share:>3}% of {} repeated", line.before))?;
-    if let (Some(cached), Some(input)) = (line.cached_tokens, line.input_tokens) {
-        printer.text(Style::Plain, &format!(", {cached} of {input} tokens from the cache"))?;
-    }
-    match &line.broken {
-        None => printer.text(Style::Added, "  unbroken")?,
-        Some(broken) => {
-            let lost = format!("  broken by {} at {}", broken.by, broken.path);
-            printer.inline(Style::Removed, &lost, 0)?;
-            printer
-                .text(Style::Plain, &format!(", about {} tokens (estimate)", broken.lost_tokens_estimate))?;
-        }
-    }
-    Ok(printer.line("")?)
+fn row(line: &CacheLine) -> [Cell; 8] {
+    let tokens = |tokens: Option<i64>| tokens.map_or_else(|| Cell::number("-"), Cell::from);
+    let goes_on = match &line.broken {
+        None => Cell::new(Style::Added, "unbroken"),
+        Some(broken) => Cell::new(
+            Style::Error,
+            format!(
+                "broken by {} at {}, about {} tokens (estimate)",
+                broken.by, broken.path, broken.lost_tokens_estimate
+            ),
+        ),
+    };
+    [
+        line.id.into(),
+        Cell::new(Style::Dim, local(line.at)),
+        short(&line.session).into(),
+        line.before.into(),
+        Cell::number(format!("{}%", line.common_bytes * 100 / line.before_bytes.max(1))),
+        tokens(line.cached_tokens),
+        tokens(line.input_tokens),
+        goes_on,
+    ]
 }

@@ -2,45 +2,43 @@
 
 use leafgate_store::RequestLine;
 
-use super::time::moment;
+use super::time::local;
+use crate::exit::Exit;
 use crate::print::{Printer, Style};
+use crate::table::{Cell, Table};
 
 /// Digits of a conversation's key that tell it from others of a day.
 const KEY: usize = 8;
 
-/// Prints a page, or says why there is nothing.
-pub(super) fn print(
-    lines: &[RequestLine],
-    json: bool,
-    why_none: &str,
-    printer: &mut Printer,
-) -> anyhow::Result<()> {
-    if json {
-        return Ok(printer.json(&lines)?);
-    }
-    if lines.is_empty() {
-        printer.error_line(why_none);
-    }
-    lines.iter().try_for_each(|request| line(request, printer))
+/// Shows a page, or says why there is nothing.
+pub(super) fn show(lines: &[RequestLine], why_none: &str, printer: &mut Printer) -> anyhow::Result<Exit> {
+    printer.show(lines, |lines, printer| {
+        printer.none(lines.len(), why_none);
+        printer.more(&mut table(), lines.iter().map(row))
+    })
 }
 
-/// Prints one request.
-pub(super) fn line(request: &RequestLine, printer: &mut Printer) -> anyhow::Result<()> {
-    printer.text(Style::Faint, &format!("{:>6}  {}  ", request.id, moment(request.at)))?;
-    printer.inline(Style::Plain, short(&request.session), KEY + 2)?;
-    printer.inline(Style::Plain, &request.agent, 14)?;
-    printer.inline(Style::Plain, request.model.as_deref().unwrap_or("-"), 20)?;
-    printer.text(Style::Plain, "  ")?;
-    let style = if request.verdict == "forwarded" { Style::Plain } else { Style::Removed };
-    printer.inline(style, &outcome(request), 0)?;
-    if request.redactions + request.edits > 0 {
-        let edits = if request.edits > 0 { format!(", {} edits", request.edits) } else { String::new() };
-        printer.inline(Style::Marked, &format!("  {} redacted{edits}", request.redactions), 0)?;
-    }
-    if let Some(name) = &request.upstream_name {
-        printer.inline(Style::Faint, &format!("  at {name}"), 0)?;
-    }
-    Ok(printer.line("")?)
+/// Returns the list of requests, which may grow.
+pub(super) fn table() -> Table<8> {
+    Table::new(["id", "time", "session", "client", "model", "outcome", "changed", "upstream"])
+}
+
+/// Returns a request as a line of that list.
+pub(super) fn row(request: &RequestLine) -> [Cell; 8] {
+    let style = if request.verdict == "forwarded" { Style::Plain } else { Style::Error };
+    let counted = [(request.redactions, "redacted"), (request.edits, "edits")];
+    let changed = counted.iter().filter(|(count, _)| *count > 0);
+    let changed: Vec<_> = changed.map(|(count, what)| format!("{count} {what}")).collect();
+    [
+        request.id.into(),
+        Cell::new(Style::Dim, local(request.at)),
+        short(&request.session).into(),
+        request.agent.as_str().into(),
+        request.model.as_deref().unwrap_or("-").into(),
+        Cell::new(style, outcome(request)),
+        Cell::new(Style::Edited, changed.join(", ")),
+        Cell::new(Style::Dim, request.upstream_name.as_deref().unwrap_or_default()),
+    ]
 }
 
 /// Returns what became of a request, in a few words.

@@ -1,9 +1,12 @@
 //! `log mark`: what a person says of a rule's match.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use leafgate_store::mark;
+use serde_json::json;
 
 use super::folder;
+use crate::args::one_of;
+use crate::exit::Exit;
 use crate::masking::masked;
 use crate::print::Printer;
 
@@ -13,27 +16,26 @@ pub(crate) struct MarkArgs {
     #[arg(value_parser = super::number)]
     id: i64,
     /// Whether the rules were right to match
-    #[arg(value_enum)]
-    was: Was,
+    #[arg(value_name = "right|wrong", action = clap::ArgAction::Set, value_parser = one_of(&[true, false], was))]
+    is_right: bool,
     /// The rule that is meant; without it all that matched
     #[arg(long, value_name = "RULE")]
     rule: Option<String>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Was {
-    /// They found what they are for
-    Right,
-    /// It was a false alarm
-    Wrong,
+fn was(is_right: bool) -> (&'static str, &'static str) {
+    match is_right {
+        true => ("right", "They found what they are for"),
+        false => ("wrong", "It was a false alarm"),
+    }
 }
 
-pub(super) fn run(args: &MarkArgs, printer: &mut Printer) -> anyhow::Result<()> {
-    let is_right = matches!(args.was, Was::Right);
-    let marked = mark(&folder()?, args.id, args.rule.as_deref(), is_right);
+pub(super) fn run(args: &MarkArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let marked = mark(&folder()?, args.id, args.rule.as_deref(), args.is_right);
     // What is no rule's id may be anything that was pasted.
-    let marked =
+    let rules =
         marked.map_err(|error| anyhow::anyhow!(masked(&format!("{:#}", anyhow::Error::from(error)))))?;
-    let was = if is_right { "right" } else { "wrong" };
-    Ok(printer.line(&format!("request {}: {was}: {}", args.id, marked.join(", ")))?)
+    let (id, (was, _)) = (args.id, was(args.is_right));
+    let line = format!("request {id}: {was}: {}", rules.join(", "));
+    printer.tell(&json!({ "request": id, "was": was, "rules": rules }), &line)
 }

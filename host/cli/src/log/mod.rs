@@ -15,15 +15,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
 use leafgate_config::{Layer, Settings};
-use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys};
+use leafgate_store::{
+    ExportFormat, Filter, FoundRequest, Log, RedactionLine, RequestLine, Store, StoreConfig, StoreKeys,
+};
 
+use self::time::local;
 pub(crate) use self::time::span;
+use crate::args::one_of;
 use crate::exit::Exit;
 use crate::home;
-use crate::print::{JsonOut, Printer, Style};
+use crate::masking::masked;
+use crate::print::{JsonOut, Printer, Style, counted};
+use crate::table::Cell;
 
 /// The folder of the log in the data folder.
 const FOLDER: &str = "log";
+
+/// Requests that are read at a time.
+const PAGE: usize = 200;
 
 /// Bytes of a log.
 const SIZE: usize = 1 << 30;
@@ -137,9 +146,6 @@ pub(crate) struct WhichArgs {
     /// Only this conversation, by its id or the beginning of it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Write JSON
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Subcommand)]
@@ -192,19 +198,16 @@ pub(crate) struct ShowArgs {
     /// The request, by its number in lists
     #[arg(value_parser = number)]
     id: i64,
-    /// Write JSON
-    #[arg(long, conflicts_with = "body")]
-    json: bool,
     /// Write the body alone, as it stands in the log
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     body: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct DiffArgs {
-    /// A request
+    /// A request; without it, the newest
     #[arg(value_parser = number)]
-    id: i64,
+    id: Option<i64>,
     /// The other one; without it, the turn before the request in its conversation
     #[arg(value_parser = number)]
     other: Option<i64>,
@@ -215,9 +218,6 @@ pub(crate) struct TailArgs {
     /// How many of the last requests to begin with
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = 0..=10_000)]
     lines: i64,
-    /// Write a line of JSON for each
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Args)]
@@ -227,9 +227,6 @@ pub(crate) struct SearchArgs {
     words: Vec<String>,
     #[command(flatten)]
     page: PageArgs,
-    /// Write JSON
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Args)]
@@ -238,8 +235,9 @@ pub(crate) struct ExportArgs {
     /// output for all else
     file: Option<PathBuf>,
     /// The form of the file
-    #[arg(long, value_enum, default_value_t = Form::Jsonl)]
-    format: Form,
+    #[arg(long, value_name = "FORM", default_value = "jsonl",
+        value_parser = one_of(ExportFormat::ALL, |format| (format.name(), format.label())))]
+    format: ExportFormat,
     /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
     #[arg(long, value_name = "TIME", value_parser = time::span)]
     since: Option<Duration>,
@@ -247,18 +245,6 @@ pub(crate) struct ExportArgs {
     /// newest
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Form {
-    /// A line of JSON for each request
-    Jsonl,
-    /// A chat replay of VS Code
-    Replay,
-    /// A chat that VS Code imports
-    Chat,
-    /// An HTTP archive 1.2
-    Har,
 }
 
 impl WhichArgs {
@@ -282,47 +268,78 @@ pub(crate) fn filter(since: Option<Duration>, session: Option<&String>) -> Filte
     Filter { since, session: session.cloned() }
 }
 
+/// Gives requests of the log, the newest first and at most `most`, as long as they are taken.
+pub(crate) fn each(
+    filter: &Filter,
+    most: usize,
+    mut take: impl FnMut(&Log, &RequestLine) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let log = Log::open(&folder()?)?;
+    let (mut before, mut left) = (None, most);
+    while left > 0 {
+        let page = log.list(filter, before, left.min(PAGE))?;
+        let Some(last) = page.last() else { break };
+        (before, left) = (Some(last.id), left - page.len());
+        for line in &page {
+            if !take(&log, line)? {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let log = Log::open(&folder()?)?;
     match &args.command {
-        None => summary(&log, &args.which, printer)?,
+        None => summary(&log, &args.which, printer),
         Some(LogCommand::List(args)) => {
             let lines = log.list(&args.which.filter(), args.page.before, args.page.most())?;
-            list::print(&lines, args.which.json, "no request in the log is meant by that", printer)?;
+            list::show(&lines, "no request in the log is meant by that", printer)
         }
-        Some(LogCommand::Show(args)) => show::show(&log, args, printer)?,
-        Some(LogCommand::Diff(args)) => show::diff(&log, args, printer)?,
-        Some(LogCommand::Mark(args)) => mark::run(args, printer)?,
-        Some(LogCommand::Reveals(args)) => reveals::run(&log, args, printer)?,
-        Some(LogCommand::Export(args)) => export(&log, args, printer)?,
-        Some(LogCommand::Tail(args)) => tail::run(&log, args, printer)?,
-        Some(LogCommand::Search(args)) => {
-            let lines = log.search(&args.words.join(" "), args.page.before, args.page.most())?;
-            list::print(&lines, args.json, "no request in the log says these words, and no answer", printer)?;
-        }
+        Some(LogCommand::Show(args)) => show::show(&log, args, printer),
+        Some(LogCommand::Diff(args)) => show::diff(&log, args, printer),
+        Some(LogCommand::Mark(args)) => mark::run(args, printer),
+        Some(LogCommand::Reveals(args)) => reveals::run(&log, args, printer),
+        Some(LogCommand::Export(args)) => export(&log, args, printer),
+        Some(LogCommand::Tail(args)) => tail::run(&log, args, printer),
+        Some(LogCommand::Search(args)) => search(&log, args, printer),
     }
-    printer.flush()?;
-    Ok(Exit::Done)
+}
+
+/// Shows requests with the lines in which words were found.
+fn search(log: &Log, args: &SearchArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let mut found = log.search(&args.words.join(" "), args.page.before, args.page.most())?;
+    // What rules left in is not told here either.
+    found.iter_mut().flat_map(|found| &mut found.found).for_each(|line| *line = masked(line));
+    printer.show(&found, |found, printer| {
+        printer.none(found.len(), "no request in the log says these words, and no answer");
+        let row = |FoundRequest { request, found }: &FoundRequest| {
+            [
+                request.id.into(),
+                Cell::new(Style::Dim, local(request.at)),
+                list::short(&request.session).into(),
+                request.agent.as_str().into(),
+                found.as_deref().unwrap_or_default().into(),
+            ]
+        };
+        printer.table(["id", "time", "session", "client", "found in"], found.iter().map(row))
+    })
 }
 
 /// Writes a file, or standard output.
-fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result<()> {
+fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut filter = filter(args.since, args.session.as_ref());
-    let is_chat = matches!(args.format, Form::Chat);
+    let is_chat = args.format == ExportFormat::Chat;
     if is_chat && filter.session.is_none() {
         filter.session = log.list(&filter, None, 1)?.pop().map(|newest| newest.session);
     }
-    let format = match args.format {
-        Form::Jsonl => ExportFormat::Jsonl,
-        Form::Replay => ExportFormat::Replay,
-        Form::Chat => ExportFormat::Chat,
-        Form::Har => ExportFormat::Har,
-    };
     let file = args.file.clone().or_else(|| is_chat.then(|| PathBuf::from("chat.json")));
     let Some(file) = file.filter(|file| file.as_os_str() != "-") else {
         let mut written = Vec::new();
-        log.export(&filter, format, &mut JsonOut::new(&mut written))?;
-        return Ok(printer.bytes(&written)?);
+        log.export(&filter, args.format, &mut JsonOut::new(&mut written))?;
+        printer.bytes(&written)?;
+        return Ok(Exit::Done);
     };
     let shown = file.display();
     // A file that is there is not emptied for a conversation that nobody had.
@@ -332,46 +349,32 @@ fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result
     );
     let out = std::fs::File::create(&file).with_context(|| format!("cannot write {shown}"))?;
     let mut out = std::io::BufWriter::new(out);
-    let count = log.export(&filter, format, &mut JsonOut::new(&mut out))?;
+    let count = log.export(&filter, args.format, &mut JsonOut::new(&mut out))?;
     std::io::Write::flush(&mut out).with_context(|| format!("cannot write {shown}"))?;
-    printer.error_line(&format!("{count} request{} in {shown}", if count == 1 { "" } else { "s" }));
-    Ok(())
+    printer.error_line(&format!("{} in {shown}", counted(count, "request")));
+    Ok(Exit::Done)
 }
 
 /// Prints what was redacted: how often, what, by which detector and rule, and where.
-fn summary(log: &Log, which: &WhichArgs, printer: &mut Printer) -> anyhow::Result<()> {
+fn summary(log: &Log, which: &WhichArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let filter = which.filter();
     let redactions = log.redactions(&filter)?;
-    if which.json {
-        return Ok(printer.json(&redactions)?);
-    }
     let (requests, stayed) = log.count(&filter)?;
-    let times: i64 = redactions.iter().map(|line| line.count).sum();
-    let stayed = if stayed == 0 { String::new() } else { format!(", {stayed} of them did not leave") };
-    printer.line(&format!("{requests} requests{stayed}; {times} redactions"))?;
-    if redactions.is_empty() {
-        return Ok(());
-    }
-    let width = |text: fn(&leafgate_store::RedactionLine) -> usize| {
-        redactions.iter().map(text).max().unwrap_or(0).min(48)
-    };
-    let labels = width(|line| line.label.chars().count()).max(5);
-    let detectors = width(|line| line.detector.as_deref().unwrap_or("-").chars().count()).max(8);
-    let rules = width(|line| line.rule.chars().count()).max(4);
-    printer.text(
-        Style::Faint,
-        &format!(
-            "{:>7} {:>8}  {:labels$}  {:detectors$}  {:rules$}  where\n",
-            "times", "requests", "label", "detector", "rule"
-        ),
-    )?;
-    for line in &redactions {
-        printer.text(Style::Plain, &format!("{:>7} {:>8}  ", line.count, line.requests))?;
-        printer.inline(Style::Marked, &line.label, labels + 2)?;
-        printer.inline(Style::Plain, line.detector.as_deref().unwrap_or("-"), detectors + 2)?;
-        printer.inline(Style::Plain, &line.rule, rules + 2)?;
-        printer.inline(Style::Plain, &line.place, 0)?;
-        printer.line("")?;
-    }
-    Ok(())
+    printer.show(&redactions, |redactions, printer| {
+        let times: i64 = redactions.iter().map(|line| line.count).sum();
+        let stayed = if stayed == 0 { String::new() } else { format!(", {stayed} of them did not leave") };
+        printer.line(&format!("{requests} requests{stayed}; {times} redactions"))?;
+        let row = |line: &RedactionLine| {
+            [
+                line.count.into(),
+                line.requests.into(),
+                Cell::new(Style::Redacted, line.label.as_str()),
+                line.detector.as_deref().unwrap_or("-").into(),
+                line.rule.as_str().into(),
+                line.place.as_str().into(),
+            ]
+        };
+        let heads = ["times", "requests", "label", "detector", "rule", "where"];
+        printer.table(heads, redactions.iter().map(row))
+    })
 }

@@ -1,11 +1,13 @@
 //! Who asked for the value of which token, a line each.
 
-use leafgate_store::Log;
+use leafgate_store::{Log, RevealLine};
 
 use super::WhichArgs;
 use super::list::short;
-use super::time::moment;
+use super::time::local;
+use crate::exit::Exit;
 use crate::print::{Printer, Style};
+use crate::table::Cell;
 
 #[derive(clap::Args)]
 pub(crate) struct RevealsArgs {
@@ -16,20 +18,18 @@ pub(crate) struct RevealsArgs {
     limit: u32,
 }
 
-pub(super) fn run(log: &Log, args: &RevealsArgs, printer: &mut Printer) -> anyhow::Result<()> {
+pub(super) fn run(log: &Log, args: &RevealsArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let lines = log.reveals(&args.which.filter(), args.limit as usize)?;
-    if args.which.json {
-        return Ok(printer.json(&lines)?);
-    }
-    if lines.is_empty() {
-        printer.error_line("nobody asked for a value");
-    }
-    for line in &lines {
-        printer.text(Style::Faint, &format!("{}  ", moment(line.at)))?;
-        printer.inline(Style::Plain, short(&line.session), 10)?;
-        printer.inline(Style::Marked, &line.token, 36)?;
-        printer.inline(Style::Plain, &format!("  {}", line.by), 0)?;
-        printer.line("")?;
-    }
-    Ok(())
+    printer.show(&lines, |lines, printer| {
+        printer.none(lines.len(), "nobody asked for a value");
+        let row = |line: &RevealLine| {
+            [
+                Cell::new(Style::Dim, local(line.at)),
+                short(&line.session).into(),
+                Cell::new(Style::Edited, line.token.as_str()),
+                line.by.as_str().into(),
+            ]
+        };
+        printer.table(["time", "session", "token", "asked by"], lines.iter().map(row))
+    })
 }

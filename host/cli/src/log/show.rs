@@ -1,54 +1,28 @@
 //! One request, and what differs between two.
 
 use leafgate_store::{AnswerView, Log, RequestLine, RequestView, WholeRequest, WrittenEdit};
+use serde::Serialize;
 
 use super::list::{outcome, short};
 use super::time::moment;
 use super::{DiffArgs, ShowArgs};
+use crate::exit::Exit;
 use crate::print::{Printer, Style};
 
-pub(super) fn show(log: &Log, args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<()> {
+pub(super) fn show(log: &Log, args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let request = log.show(args.id)?;
     if args.body {
         printer.text(Style::Plain, &String::from_utf8_lossy(&request.body.0))?;
-        return Ok(());
+        return Ok(Exit::Done);
     }
-    if args.json {
-        return Ok(printer.json(&WholeRequest::of(&request))?);
-    }
-    print(&request, printer)
+    printer.show(&WholeRequest::of(&request), |_, printer| print(&request, printer))
 }
 
 fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
     let RequestView { line, edits, body, answer } = request;
-    let mut row = |name: &str, text: &str| {
-        printer.text(Style::Faint, &format!("{name:10}"))?;
-        printer.line(text)
-    };
-    row("request", &format!("{}, {}", line.id, moment(line.at)))?;
-    row("session", short(&line.session))?;
-    row("from", &format!("{} ({})", line.agent, line.class))?;
-    row("to", &format!("{} {} at {}", line.method, line.path, place(line)))?;
-    row("model", line.model.as_deref().unwrap_or("-"))?;
-    row("outcome", &outcome(line))?;
-    if let Some(held) = &line.held {
-        row("held", held)?;
-    }
-    let rules = if line.rules.is_empty() { "none matched".to_owned() } else { line.rules.join(", ") };
-    row("rules", &format!("{rules} (generation {})", line.generation))?;
-    if let Some(ruled) = &line.ruled {
-        let rules =
-            if line.ruled_by.is_empty() { "no rule matched".to_owned() } else { line.ruled_by.join(", ") };
-        row("answer", &format!("{ruled} ({rules})"))?;
-    }
-    if let Some(same) = line.shown_is_sent {
-        row("shown", if same { "what left is what a person agreed to" } else { "NOT what left" })?;
-    }
-    let sent = line.sent.as_deref().unwrap_or("nothing left");
-    row("received", &format!("{} bytes, {}", line.bytes_received, line.received))?;
-    row("sent", sent)?;
+    printer.facts(&facts(line))?;
     for edit in edits {
-        printer.inline(Style::Marked, &format!("  {}", told(edit)), 0)?;
+        printer.inline(Style::Edited, &format!("  {}", told(edit)), 0)?;
         printer.line("")?;
     }
     printer.line("")?;
@@ -57,6 +31,30 @@ fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
         print_answer(answer, printer)?;
     }
     Ok(())
+}
+
+fn facts(line: &RequestLine) -> Vec<(&'static str, String)> {
+    let listed = |rules: &[String], none: &str| match rules {
+        [] => none.to_owned(),
+        rules => rules.join(", "),
+    };
+    let ruled = |ruled: &String| format!("{ruled} ({})", listed(&line.ruled_by, "no rule matched"));
+    let shown = |same| if same { "what left is what a person agreed to" } else { "NOT what left" }.to_owned();
+    let facts = [
+        ("request", Some(format!("{}, {}", line.id, moment(line.at)))),
+        ("session", Some(short(&line.session).to_owned())),
+        ("from", Some(format!("{} ({})", line.agent, line.class))),
+        ("to", Some(format!("{} {} at {}", line.method, line.path, place(line)))),
+        ("model", Some(line.model.as_deref().unwrap_or("-").to_owned())),
+        ("outcome", Some(outcome(line))),
+        ("held", line.held.clone()),
+        ("rules", Some(format!("{} (generation {})", listed(&line.rules, "none matched"), line.generation))),
+        ("answer", line.ruled.as_ref().map(ruled)),
+        ("shown", line.shown_is_sent.map(shown)),
+        ("received", Some(format!("{} bytes, {}", line.bytes_received, line.received))),
+        ("sent", Some(line.sent.as_deref().unwrap_or("nothing left").to_owned())),
+    ];
+    facts.into_iter().filter_map(|(name, text)| Some((name, text?))).collect()
 }
 
 /// Returns where a request went: the upstream by its name, where it has one, and its URL.
@@ -70,15 +68,15 @@ fn place(line: &RequestLine) -> String {
 fn print_answer(answer: &AnswerView, printer: &mut Printer) -> anyhow::Result<()> {
     let texts = [("reasoning", &answer.reasoning), ("answer", &answer.content)];
     for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-        printer.text(Style::Heading, &format!("\n{name}\n"))?;
+        printer.text(Style::Strong, &format!("\n{name}\n"))?;
         printer.line(text)?;
     }
     for call in &answer.calls {
-        printer.text(Style::Heading, "\ncall ")?;
+        printer.text(Style::Strong, "\ncall ")?;
         printer.line(&format!("{} {}", call.name, call.arguments))?;
     }
     if let Some(failure) = &answer.failure {
-        printer.text(Style::Removed, "\nfailed ")?;
+        printer.text(Style::Deleted, "\nfailed ")?;
         printer.line(failure)?;
     }
     Ok(())
@@ -93,33 +91,41 @@ fn told(edit: &WrittenEdit) -> String {
     format!("{what} at {}, rule {}{by}", edit.path, edit.rule)
 }
 
-/// Prints what differs between the bodies of two requests, line by line of their JSON.
-pub(super) fn diff(log: &Log, args: &DiffArgs, printer: &mut Printer) -> anyhow::Result<()> {
-    let request = log.show(args.id)?;
+/// The output of `diff --json`.
+#[derive(Serialize)]
+struct Compared {
+    old: i64,
+    new: i64,
+    /// In the unified format, line by line of their JSON; empty where the bodies are the same.
+    diff: String,
+}
+
+/// Shows what differs between the bodies of two requests.
+pub(super) fn diff(log: &Log, args: &DiffArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let request = log.show(args.id.map_or_else(|| log.newest(), Ok)?)?;
     let other = match args.other {
         Some(other) => other,
         None => before(log, &request.line)?,
     };
     let other = log.show(other)?;
     let (old, new) = (pretty(&other.body.0), pretty(&request.body.0));
-    let names = (format!("request {}", other.line.id), format!("request {}", request.line.id));
+    let (other, request) = (other.line.id, request.line.id);
     let diff = similar::TextDiff::from_lines(&old, &new);
     let mut unified = diff.unified_diff();
-    let text = unified.context_radius(3).missing_newline_hint(false).header(&names.0, &names.1).to_string();
-    for line in text.lines() {
-        let style = match line.chars().next() {
-            Some('-') => Style::Removed,
-            Some('+') => Style::Added,
-            Some('@') => Style::Faint,
-            _ => Style::Plain,
-        };
-        printer.text(style, line)?;
-        printer.line("")?;
-    }
-    if text.is_empty() {
-        printer.error_line("their bodies are the same");
-    }
-    Ok(())
+    let names = [other, request].map(|id| format!("request {id}"));
+    let diff = unified.context_radius(3).missing_newline_hint(false).header(&names[0], &names[1]).to_string();
+    printer.show(&Compared { old: other, new: request, diff }, |Compared { diff, .. }, printer| {
+        printer.none(diff.len(), &format!("the bodies of {} and {} are the same", names[0], names[1]));
+        diff.lines().try_for_each(|line| {
+            let style = match line.chars().next() {
+                Some('-') => Style::Deleted,
+                Some('+') => Style::Added,
+                Some('@') => Style::Dim,
+                _ => Style::Plain,
+            };
+            printer.text(style, &format!("{line}\n"))
+        })
+    })
 }
 
 /// Returns the turn before a request in its conversation.

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use leafgate_store::{Log, RequestLine};
+use leafgate_store::Log;
 
 use super::TailArgs;
 use super::list;
+use crate::exit::Exit;
 use crate::print::Printer;
 
 /// How often the log is looked at. Looking costs one read of its header.
@@ -15,9 +16,9 @@ const EVERY: Duration = Duration::from_millis(200);
 const PAGE: usize = 500;
 
 /// Prints the last requests, and all that come, until the process is ended or nobody reads.
-pub(super) fn run(log: &Log, args: &TailArgs, printer: &mut Printer) -> anyhow::Result<()> {
+pub(super) fn run(log: &Log, args: &TailArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut last = log.newest()? - args.lines;
-    let mut version = None;
+    let (mut version, mut table) = (None, list::table());
     loop {
         let found = log.data_version()?;
         if version.replace(found) != Some(found) {
@@ -25,17 +26,13 @@ pub(super) fn run(log: &Log, args: &TailArgs, printer: &mut Printer) -> anyhow::
                 let lines = log.after(last, PAGE)?;
                 let Some(newest) = lines.last() else { break };
                 last = newest.id;
-                lines.iter().try_for_each(|request| print(request, args.json, printer))?;
+                match printer.is_json() {
+                    true => lines.iter().try_for_each(|line| printer.json_line(line))?,
+                    false => printer.more(&mut table, lines.iter().map(list::row))?,
+                }
             }
             printer.flush()?;
         }
         std::thread::sleep(EVERY);
-    }
-}
-
-fn print(request: &RequestLine, json: bool, printer: &mut Printer) -> anyhow::Result<()> {
-    match json {
-        true => Ok(printer.json_line(request)?),
-        false => list::line(request, printer),
     }
 }

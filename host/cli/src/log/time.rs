@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use ::time::OffsetDateTime;
-use ::time::format_description::well_known::Rfc3339;
+use ::time::format_description::BorrowedFormatItem;
+use ::time::macros::format_description;
+use ::time::{OffsetDateTime, UtcOffset};
 
 /// Reads a span: `90s`, `15m`, `1h`, `7d`, `2w`.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
@@ -21,10 +22,30 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(u64::from(count) * seconds))
 }
 
-/// Returns a moment, in milliseconds of Unix time, as RFC 3339 in whole seconds, in UTC.
+/// Returns a moment, in milliseconds of Unix time, for lists: to the second, as clocks show it here.
+pub(super) fn local(millis: i64) -> String {
+    let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+    formatted(millis, here(millis), format)
+}
+
+/// Returns the same as one that others read too: with what it is ahead of UTC.
 pub(super) fn moment(millis: i64) -> String {
+    let format = format_description!(
+        "[year]-[month]-[day] [hour]:[minute]:[second] [offset_hour sign:mandatory]:[offset_minute]"
+    );
+    formatted(millis, here(millis), format)
+}
+
+/// Returns what clocks here are ahead of UTC at a moment; nothing where that cannot be known.
+fn here(millis: i64) -> UtcOffset {
     let moment = OffsetDateTime::from_unix_timestamp(millis.div_euclid(1000)).ok();
-    moment.and_then(|moment| moment.format(&Rfc3339).ok()).unwrap_or_else(|| millis.to_string())
+    moment.and_then(|moment| UtcOffset::local_offset_at(moment).ok()).unwrap_or(UtcOffset::UTC)
+}
+
+fn formatted(millis: i64, offset: UtcOffset, format: &[BorrowedFormatItem<'_>]) -> String {
+    let moment = OffsetDateTime::from_unix_timestamp(millis.div_euclid(1000)).ok();
+    let moment = moment.and_then(|moment| moment.checked_to_offset(offset)?.format(format).ok());
+    moment.unwrap_or_else(|| millis.to_string())
 }
 
 #[cfg(test)]
@@ -38,6 +59,9 @@ mod tests {
         for wrong in ["", "h", "1", "1.5h", "-1h", "1ħ", "1 h"] {
             assert!(span(wrong).unwrap_err().contains("as in 90s"), "{wrong}");
         }
-        assert_eq!(moment(1_700_000_000_123), "2023-11-14T22:13:20Z");
+        let format = format_description!("[day] [hour]:[minute]:[second]");
+        let ahead = UtcOffset::from_hms(5, 30, 0).unwrap();
+        assert_eq!(formatted(1_700_000_000_123, ahead, format), "15 03:43:20");
+        assert_eq!(formatted(i64::MAX, ahead, format), i64::MAX.to_string());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use leafgate_gate::RecordedApi;
 use leafgate_policy::Policy;
-use leafgate_store::{Filter, Log, RequestLine, RequestView};
+use leafgate_store::{Filter, RequestLine, RequestView};
 use leafgate_tree::Document;
 use leafgate_vault::TokenKeys;
 
@@ -14,12 +14,8 @@ use super::stand_ins::StandIns;
 use crate::request::Asked;
 use crate::{log, request};
 
-/// Requests of one page.
-const PAGE: usize = 200;
-
 /// The log, and what was lost on the way out of it.
 pub(super) struct Logged<'k> {
-    log: Log,
     stand_ins: StandIns<'k>,
     /// The generation of today's policy, and how many requests others judged.
     generation: String,
@@ -27,13 +23,8 @@ pub(super) struct Logged<'k> {
 }
 
 impl<'k> Logged<'k> {
-    pub(super) fn open(keys: &'k TokenKeys, today: &Policy) -> anyhow::Result<Self> {
-        Ok(Logged {
-            log: Log::open(&log::folder()?)?,
-            stand_ins: StandIns::new(keys),
-            generation: today.generation_name(),
-            judged_otherwise: 0,
-        })
+    pub(super) fn new(keys: &'k TokenKeys, today: &Policy) -> Self {
+        Logged { stand_ins: StandIns::new(keys), generation: today.generation_name(), judged_otherwise: 0 }
     }
 
     /// Gives the newest requests, at most `most`, as long as they are taken; in the place of one that
@@ -44,20 +35,10 @@ impl<'k> Logged<'k> {
         most: usize,
         mut take: impl FnMut(Result<Case, String>) -> bool,
     ) -> anyhow::Result<()> {
-        let (mut before, mut left) = (None, most);
-        while left > 0 {
-            let page = self.log.list(filter, before, left.min(PAGE))?;
-            let Some(last) = page.last() else { break };
-            (before, left) = (Some(last.id), left - page.len());
-            for line in page {
-                self.judged_otherwise += usize::from(line.generation != self.generation);
-                let view = self.log.show(line.id)?;
-                if !take(self.case(&view)) {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
+        log::each(filter, most, |log, line| {
+            self.judged_otherwise += usize::from(line.generation != self.generation);
+            Ok(take(self.case(&log.show(line.id)?)))
+        })
     }
 
     fn case(&mut self, view: &RequestView) -> Result<Case, String> {

@@ -19,12 +19,12 @@ use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 
-use crate::args::{ConfigArgs, JsonArgs, OWN_POLICY, formats, policy_source};
+use crate::args::{ConfigArgs, OWN_POLICY, formats, policy_source};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::request::Asked;
 use crate::{home, log, policy, request, settings};
-use compare::{Case, Plan, compared};
+use compare::{Case, Change, Plan, compared};
 
 /// The word for the log in the place of a file.
 const LOG: &str = "log";
@@ -61,8 +61,6 @@ pub(crate) struct PlanArgs {
     limit: u32,
     #[command(flatten)]
     config: ConfigArgs,
-    #[command(flatten)]
-    json: JsonArgs,
 }
 
 /// Both policies, and what tokens are made and counted with.
@@ -84,11 +82,7 @@ pub(crate) fn run(args: &PlanArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let mut plan = Plan::new(&policies.today, &policies.new);
     judge_all(args, &policies, &mut plan)?;
     plan.close(&policies.new);
-    match args.json.json {
-        true => printer.json(&plan)?,
-        false => print(&plan, printer)?,
-    }
-    printer.flush()?;
+    printer.show(&plan, print)?;
     plan.unread.iter().for_each(|why| printer.error_line(&format!("leafgate: {why}")));
     Ok(match plan {
         Plan { unread, .. } if !unread.is_empty() => Exit::Bad,
@@ -149,7 +143,7 @@ fn read_all(
     for named in &args.against {
         if named == Path::new(LOG) {
             let filter = log::filter(args.since, None);
-            let mut logged = logged::Logged::open(&policies.keys, &policies.today)?;
+            let mut logged = logged::Logged::new(&policies.keys, &policies.today);
             logged.each(&filter, args.limit as usize, |case| match case {
                 Ok(case) => cases.send(case).is_ok(),
                 Err(why) => {
@@ -200,22 +194,13 @@ fn print(plan: &Plan, printer: &mut Printer) -> std::io::Result<()> {
         plan.differing.len(),
         plan.verdict_changes
     ))?;
-    if !plan.changes.is_empty() {
-        printer.text(
-            Style::Faint,
-            &format!("{:>7} {:>7} {:>8}  {:24}  what\n", "gained", "lost", "requests", "rule"),
-        )?;
-    }
-    for change in &plan.changes {
-        printer.text(
-            Style::Plain,
-            &format!("{:>7} {:>7} {:>8}  ", change.gained, change.lost, change.requests),
-        )?;
-        printer.inline(Style::Plain, &change.rule, 26)?;
-        printer.line(&change.what())?;
-    }
+    let row = |change: &Change| {
+        let Change { gained, lost, requests, rule, .. } = change;
+        [(*gained).into(), (*lost).into(), (*requests).into(), rule.as_str().into(), change.what().into()]
+    };
+    printer.table(["gained", "lost", "requests", "rule", "what"], plan.changes.iter().map(row))?;
     for differs in plan.differing.iter().take(NAMED) {
-        printer.inline(Style::Heading, &differs.request, 0)?;
+        printer.inline(Style::Strong, &differs.request, 0)?;
         let verdict = match differs.today.kind == differs.new.kind {
             true => differs.today.to_string(),
             false => format!("{} → {}", differs.today, differs.new),
@@ -244,7 +229,7 @@ fn print(plan: &Plan, printer: &mut Printer) -> std::io::Result<()> {
         ))?;
     }
     for note in &plan.notes {
-        printer.text(Style::Faint, &format!("{note}\n"))?;
+        printer.text(Style::Dim, &format!("{note}\n"))?;
     }
     Ok(())
 }

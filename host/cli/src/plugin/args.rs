@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use leafgate_author::project::Language;
 use leafgate_policy::plugin::{Signer, World};
-use serde::Deserialize;
 
-use crate::args::{GateArgs, JsonArgs, RequestArgs};
+use crate::args::{GateArgs, RequestArgs, one_of};
 
 #[derive(Subcommand)]
 pub(crate) enum PluginCommand {
@@ -42,58 +41,15 @@ pub(crate) struct NewArgs {
     /// Its name, as `trim-results`
     pub(super) name: String,
     /// What it is: a detector finds, a transformer edits
-    #[arg(long, default_value = "detector")]
-    pub(super) world: WorldArg,
+    #[arg(long, default_value = "detector", value_parser = one_of(World::ALL, |world| (world.name(), "")))]
+    pub(super) world: World,
     /// What it is written in: a script in JavaScript needs nothing else, a project in Rust is
     /// fastest, one in Python is slowest and may use its libraries
-    #[arg(long, default_value = "rust")]
-    pub(super) lang: LanguageArg,
+    #[arg(long, default_value = "rust", value_parser = one_of(Language::ALL, |language| (language.name(), "")))]
+    pub(super) lang: Language,
     /// The folder, which must be new or empty; without it, one of the plugin's name
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum WorldArg {
-    Detector,
-    Transformer,
-}
-
-impl WorldArg {
-    /// Its name in the contract.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            WorldArg::Detector => "detector",
-            WorldArg::Transformer => "transformer",
-        }
-    }
-}
-
-impl From<WorldArg> for World {
-    fn from(world: WorldArg) -> Self {
-        match world {
-            WorldArg::Detector => World::Detector,
-            WorldArg::Transformer => World::Transformer,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LanguageArg {
-    Rust,
-    Js,
-    Python,
-}
-
-impl From<LanguageArg> for Language {
-    fn from(language: LanguageArg) -> Self {
-        match language {
-            LanguageArg::Rust => Language::Rust,
-            LanguageArg::Js => Language::JavaScript,
-            LanguageArg::Python => Language::Python,
-        }
-    }
 }
 
 #[derive(Args)]
@@ -121,8 +77,6 @@ pub(crate) struct DevArgs {
 pub(crate) struct InspectArgs {
     /// The plugin: a core module, a component or a script
     pub(super) file: PathBuf,
-    #[command(flatten)]
-    pub(super) json: JsonArgs,
 }
 
 /// The plugin itself, and what it is configured with.
@@ -152,8 +106,6 @@ pub(crate) struct CheckArgs {
     /// The digest that the file must have
     #[arg(long, value_name = "HEX")]
     pub(super) sha256: Option<String>,
-    #[command(flatten)]
-    pub(super) json: JsonArgs,
 }
 
 #[derive(Args)]
@@ -163,8 +115,6 @@ pub(crate) struct TestArgs {
     /// The cases; without it `cases.toml` of the project, or beside the file
     #[arg(long, value_name = "FILE")]
     pub(super) cases: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) json: JsonArgs,
 }
 
 #[derive(Args)]
@@ -179,9 +129,6 @@ pub(crate) struct RunPluginArgs {
     pub(super) matches: Option<String>,
     #[command(flatten)]
     pub(super) request: RequestArgs,
-    /// Write verdict, edits and report as JSON
-    #[arg(long)]
-    pub(super) json: bool,
 }
 
 #[derive(Args)]
@@ -215,8 +162,6 @@ pub(crate) struct VerifySignatureArgs {
     /// A public key of which one must have signed it; without any, everybody's signature counts
     #[arg(long = "key", value_name = "KEY")]
     pub(super) keys: Vec<Signer>,
-    #[command(flatten)]
-    pub(super) json: JsonArgs,
 }
 
 #[derive(Args)]
@@ -228,6 +173,4 @@ pub(crate) struct BenchArgs {
     /// A file whose text the leaves are cut from; without it, a page of English
     #[arg(long, value_name = "FILE")]
     pub(super) text: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) json: JsonArgs,
 }

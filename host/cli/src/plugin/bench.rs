@@ -16,6 +16,7 @@ use super::source::{self, Source};
 use crate::exit::Exit;
 use crate::policy;
 use crate::print::{Printer, Style};
+use crate::table::Cell;
 
 /// What leaves are cut from where nothing else is named: the words that requests are full of.
 const PAGE: &str = "The build failed again after the last change to the scheduler, so I looked at the log under \
@@ -70,12 +71,7 @@ pub(super) fn run(args: &BenchArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let load = began.elapsed();
     let figures =
         measure(&plugin, &text, load).map_err(|fault| anyhow::anyhow!("the plugin {}", told(&fault)))?;
-    match args.json.json {
-        true => printer.json(&figures)?,
-        false => print(&figures, &plugin, printer)?,
-    }
-    printer.flush()?;
-    Ok(Exit::Done)
+    printer.show(&figures, |figures, printer| print(figures, &plugin, printer))
 }
 
 fn measure(plugin: &Arc<dyn Plugin>, text: &str, load: Duration) -> Result<Figures, Fault> {
@@ -129,21 +125,20 @@ fn call(plugin: &dyn Plugin, texts: &[&str]) -> Result<(), Fault> {
 
 fn print(figures: &Figures, plugin: &Arc<dyn Plugin>, printer: &mut Printer) -> anyhow::Result<()> {
     let described = plugin.description();
-    printer.text(Style::Heading, &format!("{} {}\n", described.name, described.version))?;
-    printer.line(&format!("load            {}", time(figures.load_us as f64)))?;
-    printer.line("Each call has an instance of its own:")?;
-    for shape in &figures.calls {
-        printer.line(&format!(
-            "{:<16}median {:>10}   p99 {:>10}   {:>5.1} % of its deadline of {}",
-            shape.name,
-            time(shape.median_us),
-            time(shape.p99_us),
-            shape.share * 100.0,
-            time(shape.deadline_us),
-        ))?;
-    }
-    printer.line(&format!("a further leaf  {}", time(figures.further_leaf_us)))?;
-    printer.line(&format!("a further KiB   {}", time(figures.kib_us)))?;
+    printer.text(Style::Strong, &format!("{} {}\n", described.name, described.version))?;
+    printer.line("Each call has an instance of its own.")?;
+    let row = |shape: &Shape| {
+        let share = format!("{:.1} %", shape.share * 100.0);
+        let [median, p99, share, deadline] =
+            [time(shape.median_us), time(shape.p99_us), share, time(shape.deadline_us)].map(Cell::number);
+        [shape.name.into(), median, p99, share, deadline]
+    };
+    printer.table(["call", "median", "p99", "of it", "deadline"], figures.calls.iter().map(row))?;
+    printer.facts(&[
+        ("load", time(figures.load_us as f64)),
+        ("a further leaf", time(figures.further_leaf_us)),
+        ("a further KiB", time(figures.kib_us)),
+    ])?;
     Ok(())
 }
 

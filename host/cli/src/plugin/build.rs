@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::args::BuildArgs;
@@ -33,11 +34,15 @@ pub(super) fn run(args: &BuildArgs, printer: &mut Printer) -> anyhow::Result<Exi
         None => build(&args.folder, args.profile.as_deref())?,
     };
     let bytes = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    printer.line(&format!("file      {}", file.display()))?;
-    printer.line(&format!("size      {} bytes", bytes.len()))?;
-    printer.line(&format!("sha256    {}", base16ct::lower::encode_string(&Sha256::digest(&bytes))))?;
-    printer.flush()?;
-    Ok(Exit::Done)
+    let file = file.display().to_string();
+    let sha256 = base16ct::lower::encode_string(&Sha256::digest(&bytes));
+    printer.show(&json!({ "file": file, "bytes": bytes.len(), "sha256": sha256 }), |_, printer| {
+        printer.facts(&[
+            ("file", file.clone()),
+            ("size", format!("{} bytes", bytes.len())),
+            ("sha256", sha256.clone()),
+        ])
+    })
 }
 
 /// Builds a project. What the compiler says goes to standard error.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader as _, PluginSource, World};
+use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader as _, PluginSource};
 use serde::Serialize;
 
 use super::args::CheckArgs;
@@ -43,15 +43,13 @@ pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exi
         _ => vec![],
     };
     let failed = test::failed(&outcomes);
-    if args.json.json {
-        printer.json(&checked(&loaded, outcomes.len(), failed))?;
-    } else {
+    printer.show(&checked(&loaded, outcomes.len(), failed), |_, printer| {
         print(&loaded, printer)?;
-        if let Some(file) = source.cases.filter(|_| loaded.is_ok()) {
-            test::print(&outcomes, &file, printer)?;
+        match source.cases.filter(|_| loaded.is_ok()) {
+            Some(file) => test::print(&outcomes, &file, printer),
+            None => Ok(()),
         }
-    }
-    printer.flush()?;
+    })?;
     Ok(match (loaded.is_ok(), failed) {
         (false, _) => Exit::Bad,
         (true, 0) => Exit::Done,
@@ -65,7 +63,7 @@ fn checked(loaded: &Result<Arc<dyn Plugin>, LoadError>, cases: usize, failed: us
         ok: refused.is_none() && failed == 0,
         name: plugin.map(|plugin| plugin.description().name.as_str()),
         version: plugin.map(|plugin| plugin.description().version.as_str()),
-        world: plugin.map(|plugin| world(plugin.world())),
+        world: plugin.map(|plugin| plugin.world().name()),
         sha256: plugin.map(|plugin| base16ct::lower::encode_string(&plugin.digest())),
         cases,
         failed,
@@ -78,27 +76,21 @@ fn print(loaded: &Result<Arc<dyn Plugin>, LoadError>, printer: &mut Printer) -> 
     match loaded {
         Ok(plugin) => {
             let described = plugin.description();
-            printer.text(Style::Heading, &format!("{} {}\n", described.name, described.version))?;
-            printer.line(&format!("world     {}", world(plugin.world())))?;
-            printer.line(&format!("sha256    {}", base16ct::lower::encode_string(&plugin.digest())))?;
+            printer.text(Style::Strong, &format!("{} {}\n", described.name, described.version))?;
+            printer.facts(&[
+                ("world", plugin.world().to_string()),
+                ("sha256", base16ct::lower::encode_string(&plugin.digest())),
+            ])?;
             printer.line("loads, and accepts its configuration")?;
         }
         Err(error) => {
-            printer.text(Style::Removed, &format!("refused   {}\n", error.message))?;
+            printer.text(Style::Error, &format!("refused   {}\n", error.message))?;
             if let Some(hint) = source::hint(error) {
                 printer.line(&format!("          {hint}"))?;
             }
         }
     }
     Ok(())
-}
-
-/// The name of a world, as the contract has it.
-pub(super) fn world(world: World) -> &'static str {
-    match world {
-        World::Detector => "detector",
-        World::Transformer => "transformer",
-    }
 }
 
 fn digest(text: &str) -> anyhow::Result<[u8; 32]> {

@@ -31,9 +31,9 @@ pub(super) fn run(args: &DevArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     loop {
         let seen = Files::of(&args.folder)?;
         if let Err(error) = round(args, &loader, printer) {
-            printer.text(Style::Removed, &format!("{error:#}\n"))?;
+            printer.text(Style::Error, &format!("{error:#}\n"))?;
         }
-        printer.text(Style::Faint, "waiting for a change\n")?;
+        printer.text(Style::Dim, "waiting for a change\n")?;
         printer.flush()?;
         // What changed during the round is the next change.
         while Files::of(&args.folder)? == seen {

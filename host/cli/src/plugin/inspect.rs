@@ -1,11 +1,12 @@
 //! `plugin inspect`: what a file is, imports and describes.
 
+use leafgate_policy::plugin::World;
 use leafgate_wasm::{Inspection, Layer};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::args::InspectArgs;
-use super::{check, source};
+use super::source;
 use crate::exit::Exit;
 use crate::policy;
 use crate::print::{Printer, Style};
@@ -47,11 +48,7 @@ pub(super) fn run(args: &InspectArgs, printer: &mut Printer) -> anyhow::Result<E
     let loader = policy::loader()?;
     let inspection = loader.inspect(&args.file).map_err(source::with_hint)?;
     let shown = ShownPlugin::new(&inspection);
-    match args.json.json {
-        true => printer.json(&shown)?,
-        false => print_plugin(&shown, printer)?,
-    }
-    printer.flush()?;
+    printer.show(&shown, print_plugin)?;
     Ok(if shown.loads { Exit::Done } else { Exit::Bad })
 }
 
@@ -70,7 +67,7 @@ impl<'a> ShownPlugin<'a> {
             bytes: inspection.size,
             sha256: base16ct::lower::encode_string(&inspection.digest),
             contract: inspection.contract.as_deref(),
-            world: inspection.world.map(check::world),
+            world: inspection.world.map(World::name),
             signed: match &inspection.signatures {
                 Ok(verified) => verified.signed.iter().map(ToString::to_string).collect(),
                 Err(_) => vec![],
@@ -94,40 +91,37 @@ impl<'a> ShownPlugin<'a> {
 
 fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let mut facts = Vec::new();
     if let Some(described) = &shown.description {
-        printer.text(Style::Heading, &format!("{} {}", described.name, described.version))?;
-        printer.line(&format!("\n{}", described.summary))?;
-        printer.line(&format!("labels    {}", described.labels.join(", ")))?;
+        printer.text(Style::Strong, &format!("{} {}\n", described.name, described.version))?;
+        printer.line(described.summary)?;
+        facts.push(("labels", described.labels.join(", ")));
     }
-    printer.line(&format!("world     {}", shown.world.unwrap_or("none")))?;
-    printer.line(&format!("contract  {}", shown.contract.unwrap_or("none")))?;
-    printer.line(&format!("file      {}, {} bytes", shown.layer, shown.bytes))?;
-    printer.line(&format!("sha256    {}", shown.sha256))?;
+    facts.extend([
+        ("world", shown.world.unwrap_or("none").to_owned()),
+        ("contract", shown.contract.unwrap_or("none").to_owned()),
+        ("file", format!("{}, {} bytes", shown.layer, shown.bytes)),
+        ("sha256", shown.sha256.clone()),
+    ]);
     if !shown.signed.is_empty() {
-        printer.line(&format!("signed    {}", list(&shown.signed)))?;
+        facts.push(("signed", list(&shown.signed)));
     }
-    printer.line(&format!("imports   {}", list(shown.imports)))?;
-    printer.line(&format!("exports   {}", list(shown.exports)))?;
+    facts.extend([("imports", list(shown.imports)), ("exports", list(shown.exports))]);
     if shown.loads {
         let configured = match shown.configured_each_call {
             None => "once, on load".to_owned(),
             Some(reason) => format!("for each call: {reason}"),
         };
-        printer.line(&format!("configure {configured}"))?;
+        facts.push(("configure", configured));
     }
     if let Some(schema) = &shown.config_schema {
-        printer.line("config")?;
-        for line in serde_json::to_string_pretty(schema)?.lines() {
-            printer.line(&format!("          {line}"))?;
-        }
+        facts.push(("config", serde_json::to_string_pretty(schema)?));
     }
     if let Some(refused) = &shown.refused {
-        printer.text(Style::Removed, &format!("refused   {refused}\n"))?;
-        if let Some(hint) = shown.hint {
-            printer.line(&format!("          {hint}"))?;
-        }
+        let hint = shown.hint.map(|hint| format!("\n{hint}")).unwrap_or_default();
+        facts.push(("refused", format!("{refused}{hint}")));
     }
-    Ok(())
+    Ok(printer.facts(&facts)?)
 }
 
 /// A plugin's schema, or its words where they are none.

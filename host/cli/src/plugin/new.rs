@@ -9,20 +9,18 @@ use crate::exit::Exit;
 use crate::print::{Printer, Style};
 
 pub(super) fn run(args: &NewArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let language = Language::from(args.lang);
-    let plugin = NewPlugin::new(&args.name, args.world.into())?.in_language(language);
+    let plugin = NewPlugin::new(&args.name, args.world)?.in_language(args.lang);
     let folder = args.dir.clone().unwrap_or_else(|| PathBuf::from(plugin.name()));
     let written = plugin.create(&folder)?;
-    printer.text(Style::Heading, &format!("{} is begun in {}\n", plugin.name(), folder.display()))?;
+    printer.text(Style::Strong, &format!("{} is begun in {}\n", plugin.name(), folder.display()))?;
     for path in written {
         let shown = path.strip_prefix(&folder).unwrap_or(&path);
         printer.line(format!("  {:<20}{}", shown.display(), about(shown)).trim_end())?;
     }
-    if language == Language::Rust {
+    if args.lang == Language::Rust {
         printer.line(&format!("  {:<20}the SDK", "vendor/leafgate"))?;
     }
     printer.line(&format!("\nNext: leafgate plugin test {}", folder.display()))?;
-    printer.flush()?;
     Ok(Exit::Done)
 }
 

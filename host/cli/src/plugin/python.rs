@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
+use leafgate_policy::plugin::World;
 use serde::Deserialize;
-
-use super::args::WorldArg;
 
 /// The file that makes a folder a project in Python.
 pub(super) const MANIFEST: &str = "pyproject.toml";
@@ -42,7 +41,7 @@ struct Tools {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Settings {
-    world: WorldArg,
+    world: World,
     /// The folder of the contract.
     #[serde(default = "beside")]
     wit: PathBuf,

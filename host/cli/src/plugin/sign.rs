@@ -10,6 +10,7 @@ use anyhow::{Context as _, bail};
 use leafgate_policy::plugin::Signer;
 use leafgate_wasm::{Limits, Signatures, SigningKey};
 use serde::Serialize;
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::args::{KeyArgs, SignArgs, VerifySignatureArgs};
@@ -36,9 +37,8 @@ pub(super) fn key(args: &KeyArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         base16ct::lower::encode_string(&seed)
     );
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
-    printer.line(&key.signer().to_string())?;
-    printer.flush()?;
-    Ok(Exit::Done)
+    let signer = key.signer().to_string();
+    printer.tell(&json!({ "key": signer }), &signer)
 }
 
 pub(super) fn sign(args: &SignArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -53,9 +53,9 @@ pub(super) fn sign(args: &SignArgs, printer: &mut Printer) -> anyhow::Result<Exi
     fs::write(&draft, signatures.to_text())
         .and_then(|()| fs::rename(&draft, &beside))
         .with_context(|| format!("cannot write {}", beside.display()))?;
-    printer.line(&format!("{} is signed by {}", args.plugin.display(), key.signer()))?;
-    printer.flush()?;
-    Ok(Exit::Done)
+    let signer = key.signer().to_string();
+    let line = format!("{} is signed by {signer}", args.plugin.display());
+    printer.tell(&json!({ "plugin": args.plugin.display().to_string(), "signer": signer }), &line)
 }
 
 /// The output of `verify --json`.
@@ -72,16 +72,14 @@ pub(super) fn verify(args: &VerifySignatureArgs, printer: &mut Printer) -> anyho
     let verified = Signatures::of(&args.plugin)?.verify(&digest);
     let counts = |signer: &Signer| args.keys.is_empty() || args.keys.contains(signer);
     let ok = verified.signed.iter().any(counts);
-    if args.json.json {
-        let names = |signers: &[Signer]| signers.iter().map(ToString::to_string).collect();
-        let sha256 = base16ct::lower::encode_string(&digest);
-        printer.json(&Shown {
-            ok,
-            sha256,
-            signed: names(&verified.signed),
-            stale: names(&verified.stale),
-        })?;
-    } else {
+    let names = |signers: &[Signer]| signers.iter().map(ToString::to_string).collect();
+    let shown = Shown {
+        ok,
+        sha256: base16ct::lower::encode_string(&digest),
+        signed: names(&verified.signed),
+        stale: names(&verified.stale),
+    };
+    printer.show(&shown, |_, printer| {
         for signer in &verified.signed {
             let (style, word) =
                 if counts(signer) { (Style::Added, "signed  ") } else { (Style::Plain, "other   ") };
@@ -89,18 +87,15 @@ pub(super) fn verify(args: &VerifySignatureArgs, printer: &mut Printer) -> anyho
             printer.line(&signer.to_string())?;
         }
         for signer in &verified.stale {
-            printer.text(Style::Removed, "stale   ")?;
+            printer.text(Style::Error, "stale   ")?;
             printer.line(&format!("{signer}: it has signed another file"))?;
         }
-        if !ok {
-            printer.line(if args.keys.is_empty() {
-                "nobody has signed it"
-            } else {
-                "none of these keys has signed it"
-            })?;
+        match (ok, args.keys.is_empty()) {
+            (true, _) => Ok(()),
+            (false, true) => printer.line("nobody has signed it"),
+            (false, false) => printer.line("none of these keys has signed it"),
         }
-    }
-    printer.flush()?;
+    })?;
     Ok(if ok { Exit::Done } else { Exit::Unmet })
 }
 

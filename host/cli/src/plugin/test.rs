@@ -13,7 +13,7 @@ use super::args::TestArgs;
 use super::source::Source;
 use crate::exit::Exit;
 use crate::policy;
-use crate::print::{Printer, Style};
+use crate::print::{Printer, Style, counted};
 
 /// The output of `--json`.
 #[derive(Serialize)]
@@ -45,13 +45,8 @@ pub(super) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let loader = policy::loader_with_log(super::trial::log_to_standard_error())?;
     let outcomes = ask(&source, file, &loader)?;
     let failed = failed(&outcomes);
-    if args.json.json {
-        let cases = outcomes.iter().map(TestedCase::of).collect();
-        printer.json(&Tested { cases, failed })?;
-    } else {
-        print(&outcomes, file, printer)?;
-    }
-    printer.flush()?;
+    let tested = Tested { cases: outcomes.iter().map(TestedCase::of).collect(), failed };
+    printer.show(&tested, |_, printer| print(&outcomes, file, printer))?;
     Ok(if failed == 0 { Exit::Done } else { Exit::Unmet })
 }
 
@@ -77,9 +72,9 @@ pub(super) fn print(outcomes: &[Outcome], file: &Path, printer: &mut Printer) ->
                 printer.inline(Style::Plain, name, 0)?;
             }
             false => {
-                printer.text(Style::Removed, "FAILED  ")?;
+                printer.text(Style::Error, "FAILED  ")?;
                 printer.inline(Style::Plain, name, 0)?;
-                printer.text(Style::Faint, &format!("  {}:{line}", file.display()))?;
+                printer.text(Style::Dim, &format!("  {}:{line}", file.display()))?;
             }
         }
         printer.line("")?;
@@ -89,13 +84,9 @@ pub(super) fn print(outcomes: &[Outcome], file: &Path, printer: &mut Printer) ->
             printer.line("")?;
         }
     }
-    let cases = match outcomes.len() {
-        1 => "1 case".to_owned(),
-        count => format!("{count} cases"),
-    };
-    printer.line(&match failed(outcomes) {
+    let cases = counted(outcomes.len(), "case");
+    Ok(printer.line(&match failed(outcomes) {
         0 => format!("{cases}, all fulfilled"),
         failed => format!("{cases}, {failed} not fulfilled"),
-    })?;
-    Ok(())
+    })?)
 }

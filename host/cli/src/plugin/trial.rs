@@ -37,11 +37,10 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
     let policy = PolicySource::Folder(folder.path().to_owned());
     let policy = Policy::load_at(&policy, &Loaded(Arc::clone(&heard)), SystemTime::now())?;
     let judged = request::judge_by(&policy, &args.request, EarlierEdits::None)?;
-    match args.json {
+    match printer.is_json() {
         true => apply::print_json(&judged, printer)?,
         false => print(&judged, &heard.description().name, printer)?,
     }
-    printer.flush()?;
     judged.print_notes(printer);
     for said in heard.said.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         printer.error_line(&format!("leafgate: the plugin {said}"));
@@ -105,7 +104,7 @@ fn print(judged: &Judged, name: &str, printer: &mut Printer) -> anyhow::Result<(
         printer.line(&format!("{name} changes nothing"))?;
     }
     for note in &judged.evaluation.report.notes {
-        printer.text(Style::Marked, note.about)?;
+        printer.text(Style::Edited, note.about)?;
         let place = note.pointer.as_deref().unwrap_or("request");
         printer.line(&format!("  {place}: {}", note.text))?;
     }

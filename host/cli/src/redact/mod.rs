@@ -11,11 +11,12 @@ use anyhow::{Context, ensure};
 use leafgate_policy::Verdict;
 use serde::Serialize;
 
+pub(crate) use self::session::redact_seams;
 use crate::apply;
 use crate::args::RedactArgs;
 use crate::exit::Exit;
 use crate::policy;
-use crate::print::Printer;
+use crate::print::{Printer, counted};
 
 /// What a policy makes of a file.
 struct Redacted {
@@ -70,7 +71,7 @@ struct Report<'r> {
 
 pub(crate) fn run(args: &RedactArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     ensure!(
-        args.check || args.in_place || args.json || args.files.len() == 1,
+        args.check || args.in_place || printer.is_json() || args.files.len() == 1,
         "several files cannot go to standard output: use --in-place, or --check"
     );
     let policy = policy::load(&args.policy.source)?;
@@ -80,7 +81,6 @@ pub(crate) fn run(args: &RedactArgs, printer: &mut Printer) -> anyhow::Result<Ex
             one(args, path, &policy, printer).with_context(|| format!("{} is as it was", path.display()))?;
         worst = worse(worst, exit);
     }
-    printer.flush()?;
     Ok(worst)
 }
 
@@ -105,7 +105,7 @@ fn one(
             if written {
                 input.replace(&redacted.bytes)?;
             }
-        } else if !args.json {
+        } else if !printer.is_json() {
             printer.bytes(&redacted.bytes)?;
         }
     }
@@ -123,7 +123,7 @@ fn report(
     written: bool,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    if args.json {
+    if printer.is_json() {
         printer.json(&Report {
             file: path.display().to_string(),
             findings: &redacted.findings,
@@ -151,9 +151,8 @@ fn report(
     let redactions = redacted.findings.len();
     let what = match (redactions, redacted.edits) {
         (0, 0) => "nothing to redact".to_owned(),
-        (1, 0) => "1 redaction".to_owned(),
-        (redactions, 0) => format!("{redactions} redactions"),
-        (redactions, edits) => format!("{redactions} redactions, {edits} other edits by rules"),
+        (redactions, 0) => counted(redactions, "redaction"),
+        (redactions, edits) => format!("{}, {edits} other edits by rules", counted(redactions, "redaction")),
     };
     let done = match (args.in_place && !args.check, written) {
         (true, true) => ", written",

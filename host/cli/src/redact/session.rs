@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use bytes::Bytes;
 use leafgate_chat::redact::copies::Known;
-use leafgate_chat::redact::seams;
+use leafgate_chat::redact::seams::{self, Run};
 use leafgate_chat::session::{Batch, NoLines, batches, pieces, unwrapped, wrapped};
 use leafgate_policy::{Context, Evaluation, Policy, Verdict};
 use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
@@ -155,30 +155,42 @@ impl Judge<'_> {
         known: &mut Known,
         holds: &mut Vec<Verdict>,
     ) -> anyhow::Result<(Draft, Vec<NodeId>)> {
-        let mut draft = Draft::new(Arc::clone(document));
         let runs = seams::runs_of(document, &pieces(document));
-        if runs.is_empty() {
-            return Ok((draft, Vec::new()));
+        let judge = |joined| Ok(self.evaluate(Arc::new(parse(joined)?)));
+        let (draft, unclear, verdict) = redact_seams(document, &runs, known, judge)?;
+        if verdict.holds() {
+            holds.push(verdict);
         }
-        let joined = seams::joined(document, &runs).context("cannot join the pieces of texts")?;
-        let seen = self.evaluate(Arc::new(parse(joined)?));
-        if seen.verdict.holds() {
-            holds.push(seen.verdict);
-        }
-        let found = seams::found(document, &runs, &seen.draft);
-        seams::redact(&mut draft, &found).context("cannot redact a value that stands in pieces")?;
-        for value in &found.values {
-            if let Some((label, replacement, author)) = value.stand_in() {
-                known.learn_value(&value.value, label, replacement, author);
-            }
-        }
-        Ok((draft, found.unclear))
+        Ok((draft, unclear))
     }
 
     fn evaluate(&self, document: Arc<Document>) -> Evaluation {
         let context = Context { session: "redact", ..Context::default() };
         self.policy.evaluate(document, &context, &self.vault)
     }
+}
+
+/// Redacts what a policy finds in joined pieces of texts alone. Returns the pieces where that failed, and the
+/// verdict about the joined texts.
+pub(crate) fn redact_seams(
+    document: &Arc<Document>,
+    runs: &[Run],
+    known: &mut Known,
+    judge: impl FnOnce(Bytes) -> anyhow::Result<Evaluation>,
+) -> anyhow::Result<(Draft, Vec<NodeId>, Verdict)> {
+    let mut draft = Draft::new(Arc::clone(document));
+    if runs.is_empty() {
+        return Ok((draft, Vec::new(), Verdict::Forward));
+    }
+    let seen = judge(seams::joined(document, runs).context("cannot join the pieces of texts")?)?;
+    let found = seams::found(document, runs, &seen.draft);
+    seams::redact(&mut draft, &found).context("cannot redact a value that stands in pieces")?;
+    for value in &found.values {
+        if let Some((label, replacement, author)) = value.stand_in() {
+            known.learn_value(&value.value, label, replacement, author);
+        }
+    }
+    Ok((draft, found.unclear, seen.verdict))
 }
 
 fn parse(lines: Bytes) -> anyhow::Result<Document> {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::args::PolicyArg;
 use crate::exit::Exit;
-use crate::print::{Printer, Style};
+use crate::print::{Printer, Style, counted};
 use crate::{policy, words};
 
 #[derive(Args)]
@@ -28,14 +28,11 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "DIR")]
     tests: Option<PathBuf>,
     /// Show what each test that fails would have to expect, and write it where you say so
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     update: bool,
     /// Write all of it without asking
     #[arg(long, requires = "update")]
     yes: bool,
-    /// Write JSON
-    #[arg(long, conflicts_with = "update")]
-    json: bool,
     /// Write the outcomes to a file as JUnit does, for a build server
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -65,11 +62,7 @@ pub(crate) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
     if ran.is_empty() {
         bail!("no test has a name with {} in it", args.names.join(" or "));
     }
-    match args.json {
-        true => printer.json(&Tested::new(&ran))?,
-        false => print(&ran, printer)?,
-    }
-    printer.flush()?;
+    printer.show(&Tested::new(&ran), |_, printer| print(&ran, printer))?;
     if let Some(file) = &args.junit {
         let written = std::fs::write(file, junit::document(&ran));
         written.with_context(|| format!("cannot write {}", file.display()))?;
@@ -95,7 +88,7 @@ fn print(ran: &[Ran<'_>], printer: &mut Printer) -> io::Result<()> {
     for Ran { test, outcome } in ran {
         if file != test.file() {
             file = test.file();
-            printer.text(Style::Heading, file)?;
+            printer.text(Style::Strong, file)?;
             printer.line("")?;
         }
         print_outcome(test, outcome, printer)?;
@@ -116,26 +109,25 @@ fn print(ran: &[Ran<'_>], printer: &mut Printer) -> io::Result<()> {
         count("to do", &known),
     ];
     let counts: Vec<String> = counts.into_iter().flatten().collect();
-    let plural = if ran.len() == 1 { "" } else { "s" };
-    printer.line(&format!("{} test{plural}: {}", ran.len(), counts.join(", ")))
+    printer.line(&format!("{}: {}", counted(ran.len(), "test"), counts.join(", ")))
 }
 
 fn print_outcome(test: &RuleTest, outcome: &Outcome, printer: &mut Printer) -> io::Result<()> {
     let style = match (outcome.grade, outcome.todo) {
         (Grade::Right, _) => Style::Added,
-        (_, true) => Style::Faint,
-        _ => Style::Removed,
+        (_, true) => Style::Dim,
+        _ => Style::Deleted,
     };
     let word = if outcome.todo && outcome.grade != Grade::Right { "to do" } else { outcome.grade.name() };
     printer.text(style, &format!("  {word:<8}"))?;
     printer.text(Style::Plain, &format!(" {}", test.name()))?;
     if outcome.grade == Grade::Right {
         if outcome.todo {
-            printer.text(Style::Faint, "  (it is right: take `todo` away)")?;
+            printer.text(Style::Dim, "  (it is right: take `todo` away)")?;
         }
         return printer.line("");
     }
-    printer.text(Style::Faint, &format!("  line {}", test.line()))?;
+    printer.text(Style::Dim, &format!("  line {}", test.line()))?;
     printer.line("")?;
     if outcome.todo {
         return Ok(());
@@ -144,7 +136,7 @@ fn print_outcome(test: &RuleTest, outcome: &Outcome, printer: &mut Printer) -> i
 }
 
 fn print_difference(difference: &Difference, printer: &mut Printer) -> io::Result<()> {
-    printer.text(Style::Heading, &format!("      {}", difference.at))?;
+    printer.text(Style::Strong, &format!("      {}", difference.at))?;
     let lines = |text: &str| text.replace('\n', "\n        ");
     match (&difference.expected, &difference.found) {
         (Some(expected), Some(found)) => {
@@ -153,7 +145,7 @@ fn print_difference(difference: &Difference, printer: &mut Printer) -> io::Resul
         }
         (Some(expected), None) => {
             printer.line("  expected, and not there")?;
-            printer.text(Style::Removed, &format!("        [-{}-]\n", lines(expected)))
+            printer.text(Style::Deleted, &format!("        [-{}-]\n", lines(expected)))
         }
         (None, Some(found)) => {
             printer.line("  not expected")?;
@@ -176,7 +168,7 @@ fn update(
     let mut answer = if args.yes { Answer::All } else { Answer::No };
     let mut accepted: Vec<(&RuleTest, &Snapshot)> = Vec::new();
     for Ran { test, outcome } in failed {
-        printer.text(Style::Heading, &format!("\n{}:{} {}\n", test.file(), test.line(), test.name()))?;
+        printer.text(Style::Strong, &format!("\n{}:{} {}\n", test.file(), test.line(), test.name()))?;
         printer.text(Style::Plain, &outcome.snapshot.to_string())?;
         if asks && answer != Answer::All {
             printer.text(Style::Plain, "write this? yes, no, all, quit: ")?;
@@ -189,7 +181,6 @@ fn update(
             Answer::Quit => break,
         }
     }
-    printer.flush()?;
     if !asks && !args.yes && !failed.is_empty() {
         printer
             .error_line("leafgate: nothing is written: nobody can be asked here, and `--yes` was not given");
@@ -198,7 +189,6 @@ fn update(
         write(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
         printer.line(&format!("written: {}", path.display()))?;
     }
-    printer.flush()?;
     Ok(accepted.len())
 }
 

@@ -6,36 +6,30 @@ mod files;
 pub(crate) mod trust;
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
 use leafgate_admin::{
-    ApiError, CaptureTurn, CapturedEdits, ClearSaved, ErrorCode, SavedEditView, SavedList, SavedScope,
-    SetSaved,
+    ApiError, CaptureTurn, CapturedEdits, ClearSaved, ErrorCode, SavedDiff, SavedEditView, SavedList,
+    SavedScope, SetSaved,
 };
 use leafgate_gate::{SavedFiles, SavedStore, saved_views};
 
 pub(crate) use self::files::SavedFolder;
 use crate::admin::AdminClient;
-use crate::args::{SavedCommand, SavedGateArgs};
+use crate::args::{SavedCommand, SavedGateArgs, SetSavedArgs};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
-use crate::status::refused;
+use crate::table::Cell;
 use crate::{runtime, words};
 
-pub(crate) fn run(command: &SavedCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let args = command.gate();
-    let source = Source::find(args)?;
-    let done = Caller { source, json: args.gate.json, printer }.run(command);
-    match done.map_err(|error| error.downcast::<ApiError>()) {
-        Ok(()) => {
-            printer.flush()?;
-            Ok(Exit::Done)
-        }
-        Err(Ok(error)) => refused(&error, args.gate.json, printer),
-        Err(Err(error)) => Err(error),
-    }
+pub(crate) fn run(
+    args: &SavedGateArgs,
+    command: &SavedCommand,
+    printer: &mut Printer,
+) -> anyhow::Result<Exit> {
+    Caller { source: Source::find(args)?, printer }.run(command)
 }
 
 /// Where saved edits are looked up.
@@ -47,7 +41,7 @@ enum Source {
 impl Source {
     fn find(args: &SavedGateArgs) -> anyhow::Result<Source> {
         let running = match args.workspace {
-            None => runtime::find_if_any(&runtime::folder()?, args.gate.name())?,
+            None => runtime::find_if_any(&runtime::folder()?, args.gate.name.as_ref())?,
             Some(_) => None,
         };
         Ok(match running {
@@ -69,160 +63,58 @@ impl Source {
 
 struct Caller<'a> {
     source: Source,
-    json: bool,
     printer: &'a mut Printer,
 }
 
 impl Caller<'_> {
-    fn run(&mut self, command: &SavedCommand) -> anyhow::Result<()> {
+    fn run(&mut self, command: &SavedCommand) -> anyhow::Result<Exit> {
         match command {
-            SavedCommand::List(_) => self.list(),
-            SavedCommand::Show(edit) => self.show(&edit.id),
-            SavedCommand::Diff(edit) => self.diff(&edit.id),
+            SavedCommand::List => self.list(),
+            SavedCommand::Show { id } => self.show(id),
+            SavedCommand::Diff { id } => self.printer.show(&self.source.gate()?.saved_diff(id)?, print_diff),
             SavedCommand::Remove(remove) => match (&remove.id, remove.scope) {
                 (Some(id), _) => self.remove(id),
-                (None, scope) => self.clear(scope.map(SavedScope::from)),
+                (None, scope) => self.clear(scope),
             },
             SavedCommand::Capture(capture) => {
                 let command = CaptureTurn {
-                    scope: capture.scope.map(SavedScope::from),
-                    on_drift: capture.on_drift.map(Into::into),
+                    scope: capture.scope,
+                    on_drift: capture.on_drift,
                     export: capture.export.is_some(),
                 };
-                self.capture(capture.turn.as_deref(), command, capture.export.as_deref())
+                self.capture(capture.turn.as_deref(), &command, capture.export.as_deref())
             }
             SavedCommand::Set(set) => {
-                let command = SetSaved {
-                    scope: set.scope.map(SavedScope::from),
-                    preview_limit: set.preview_limit,
-                    on_drift: set.on_drift.map(Into::into),
-                };
-                let list = self.source.gate()?.set_saved(&command)?;
-                self.listed(&list)
+                let SetSavedArgs { scope, preview_limit, on_drift } = *set;
+                let list = self.source.gate()?.set_saved(&SetSaved { scope, preview_limit, on_drift })?;
+                self.printer.show(&list, print_list)
             }
         }
     }
 
-    fn list(&mut self) -> anyhow::Result<()> {
+    fn list(&mut self) -> anyhow::Result<Exit> {
         let files = match &self.source {
-            Source::Gate(gate) => {
-                let list = gate.saved()?;
-                return self.listed(&list);
-            }
+            Source::Gate(gate) => return self.printer.show(&gate.saved()?, print_list),
             Source::Files(folder) => folder.read(),
         };
-        let edits = saved_views(&files);
-        if self.json {
-            return Ok(self.printer.json(&FilesShown { edits: &edits, problems: &files.problems })?);
-        }
-        self.printer.error_line("no gate runs: these are the saved edits on disk");
-        self.edits(&edits)?;
-        self.problems(&files.problems);
-        Ok(())
+        let shown = FilesShown { edits: &saved_views(&files), problems: &files.problems };
+        self.printer.show(&shown, |shown, printer| {
+            printer.error_line("no gate runs: these are the saved edits on disk");
+            print_edits(shown.edits, shown.problems, printer)
+        })
     }
 
-    fn listed(&mut self, list: &SavedList) -> anyhow::Result<()> {
-        if self.json {
-            return Ok(self.printer.json(list)?);
-        }
-        self.printer.text(Style::Heading, &list.status.title)?;
-        self.printer.line(&format!("  {}", list.status.subtitle))?;
-        self.edits(&list.edits)?;
-        self.problems(&list.problems);
-        Ok(())
-    }
-
-    fn edits(&mut self, edits: &[SavedEditView]) -> anyhow::Result<()> {
-        if edits.is_empty() {
-            self.printer.error_line("no edits are saved");
-        }
-        for edit in edits {
-            self.head(edit)?;
-        }
-        Ok(())
-    }
-
-    fn head(&mut self, edit: &SavedEditView) -> anyhow::Result<()> {
-        self.printer.text(Style::Heading, &edit.id)?;
-        self.printer.inline(
-            Style::Plain,
-            &format!("  {:9} {:6} {}", edit.scope.name(), edit.action, edit.path),
-            0,
-        )?;
-        self.printer.text(Style::Faint, &format!("  saved {}", edit.updated_at))?;
-        if let Some(last) = edit.last.as_ref().filter(|last| !last.fits) {
-            let why = last.why.as_deref().unwrap_or(&last.outcome);
-            self.printer.text(Style::Removed, &format!("  did not fit: {why}"))?;
-        }
-        Ok(self.printer.line("")?)
-    }
-
-    fn problems(&mut self, problems: &[String]) {
-        problems.iter().for_each(|problem| self.printer.error_line(&format!("leafgate: {problem}")));
-    }
-
-    fn show(&mut self, id: &str) -> anyhow::Result<()> {
+    fn show(&mut self, id: &str) -> anyhow::Result<Exit> {
         let edit = match &self.source {
             Source::Gate(gate) => gate.saved_edit(id)?,
             Source::Files(folder) => named(&folder.read(), id)?,
         };
-        if self.json {
-            return Ok(self.printer.json(&edit)?);
-        }
-        self.head(&edit)?;
-        let on_drift = match edit.on_drift {
-            leafgate_admin::OnDrift::Skip => "the turn is sent without it",
-            leafgate_admin::OnDrift::Pause => "the turn waits for a person",
-        };
-        let leaf = edit.leaf.map(|leaf| format!(", leaf {leaf}")).unwrap_or_default();
-        for (name, text) in [
-            ("format", edit.format.clone()),
-            ("role", edit.role.to_string()),
-            ("section", format!("{}{leaf}", edit.section)),
-            ("pointer", edit.pointer.clone()),
-            ("replaces", format!("a text with the digest {}", edit.replaces)),
-            ("on drift", on_drift.to_owned()),
-        ] {
-            self.printer.text(Style::Faint, &format!("  {name:9}"))?;
-            self.printer.inline(Style::Plain, &text, 0)?;
-            self.printer.line("")?;
-        }
-        if let Some(text) = &edit.text {
-            self.printer.text(Style::Added, text.expose())?;
-            self.printer.line("")?;
-        }
-        Ok(())
+        self.printer.show(&edit, print_edit)
     }
 
-    fn diff(&mut self, id: &str) -> anyhow::Result<()> {
-        let diff = self.source.gate()?.saved_diff(id)?;
-        if self.json {
-            return Ok(self.printer.json(&diff)?);
-        }
-        self.printer.text(Style::Heading, &diff.edit.title)?;
-        self.printer.inline(Style::Faint, &format!("  {} {}", diff.edit.action, diff.edit.path), 0)?;
-        self.printer.line("")?;
-        match (&diff.before, &diff.after) {
-            (Some(before), Some(after)) => words::print(before.expose(), after.expose(), self.printer)?,
-            (None, Some(after)) => {
-                self.printer.text(Style::Added, &format!("  {{+{}+}}", after.expose()))?;
-                self.printer.line("")?;
-            }
-            _ => self.printer.line("  left out")?,
-        }
-        if diff.before.is_none() && diff.edit.action == "set" {
-            self.printer
-                .error_line("the old text is not kept: it is known once this run of the gate has met it");
-        }
-        Ok(())
-    }
-
-    fn remove(&mut self, id: &str) -> anyhow::Result<()> {
+    fn remove(&mut self, id: &str) -> anyhow::Result<Exit> {
         match &self.source {
-            Source::Gate(gate) => {
-                let list = gate.remove_saved(id)?;
-                self.listed(&list)
-            }
+            Source::Gate(gate) => self.printer.show(&gate.remove_saved(id)?, print_list),
             Source::Files(folder) => match folder.remove(id)? {
                 true => self.list(),
                 false => Err(unknown(id).into()),
@@ -230,12 +122,9 @@ impl Caller<'_> {
         }
     }
 
-    fn clear(&mut self, scope: Option<SavedScope>) -> anyhow::Result<()> {
+    fn clear(&mut self, scope: Option<SavedScope>) -> anyhow::Result<Exit> {
         match &self.source {
-            Source::Gate(gate) => {
-                let list = gate.clear_saved(&ClearSaved { scope })?;
-                self.listed(&list)
-            }
+            Source::Gate(gate) => self.printer.show(&gate.clear_saved(&ClearSaved { scope })?, print_list),
             Source::Files(folder) => {
                 match scope {
                     Some(SavedScope::Workspace) => folder.clear(leafgate_saved::Scope::Workspace)?,
@@ -250,28 +139,79 @@ impl Caller<'_> {
     fn capture(
         &mut self,
         turn: Option<&str>,
-        command: CaptureTurn,
+        command: &CaptureTurn,
         export: Option<&Path>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Exit> {
         let gate = self.source.gate()?;
-        let Some(turn) = turn else {
-            let list = gate.arm_capture()?;
-            return self.listed(&list);
-        };
-        let captured = gate.capture(turn, &command)?;
+        let Some(turn) = turn else { return self.printer.show(&gate.arm_capture()?, print_list) };
+        let captured = gate.capture(turn, command)?;
         if let (Some(path), Some(file)) = (export, &captured.file) {
             let written = File::create_new(path).and_then(|mut new| new.write_all(file.expose().as_bytes()));
             written.with_context(|| format!("cannot write the new file {}", path.display()))?;
         }
-        match self.json {
-            true => Ok(self.printer.json(&captured)?),
-            false => tell(&captured, self.printer),
-        }
+        self.printer.show(&captured, tell)
     }
 }
 
+fn print_list(list: &SavedList, printer: &mut Printer) -> io::Result<()> {
+    printer.text(Style::Strong, &list.status.title)?;
+    printer.line(&format!("  {}", list.status.subtitle))?;
+    print_edits(&list.edits, &list.problems, printer)
+}
+
+fn print_edits(edits: &[SavedEditView], problems: &[String], printer: &mut Printer) -> io::Result<()> {
+    printer.none(edits.len(), "no edits are saved");
+    let row = |edit: &SavedEditView| {
+        let misfit = edit.last.as_ref().filter(|last| !last.fits);
+        let why = misfit.map(|last| format!("did not fit: {}", last.why.as_deref().unwrap_or(&last.outcome)));
+        [
+            Cell::new(Style::Strong, &*edit.id),
+            edit.scope.name().into(),
+            edit.action.as_str().into(),
+            edit.path.as_str().into(),
+            Cell::new(Style::Dim, edit.updated_at.to_string()),
+            Cell::new(Style::Error, why.unwrap_or_default()),
+        ]
+    };
+    printer.table(["id", "scope", "edit", "place", "saved", "last turn"], edits.iter().map(row))?;
+    problems.iter().for_each(|problem| printer.error_line(&format!("leafgate: {problem}")));
+    Ok(())
+}
+
+fn print_edit(edit: &SavedEditView, printer: &mut Printer) -> io::Result<()> {
+    print_edits(std::slice::from_ref(edit), &[], printer)?;
+    let leaf = edit.leaf.map(|leaf| format!(", leaf {leaf}")).unwrap_or_default();
+    printer.facts(&[
+        ("format", edit.format.clone()),
+        ("role", edit.role.to_string()),
+        ("section", format!("{}{leaf}", edit.section)),
+        ("pointer", edit.pointer.clone()),
+        ("replaces", format!("a text with the digest {}", edit.replaces)),
+        ("on drift", edit.on_drift.label().to_owned()),
+    ])?;
+    match &edit.text {
+        Some(text) => printer.text(Style::Added, &format!("{}\n", text.expose())),
+        None => Ok(()),
+    }
+}
+
+fn print_diff(diff: &SavedDiff, printer: &mut Printer) -> io::Result<()> {
+    printer.text(Style::Strong, &diff.edit.title)?;
+    printer.inline(Style::Dim, &format!("  {} {}", diff.edit.action, diff.edit.path), 0)?;
+    printer.line("")?;
+    match (&diff.before, &diff.after) {
+        (Some(before), Some(after)) => words::print(before.expose(), after.expose(), printer)?,
+        (None, Some(after)) => printer.text(Style::Added, &format!("  {{+{}+}}\n", after.expose()))?,
+        _ => printer.line("  left out")?,
+    }
+    if diff.before.is_none() && diff.edit.action == "set" {
+        printer.error_line("the old text is not kept: it is known once this run of the gate has met it");
+    }
+    Ok(())
+}
+
 /// Tells what was saved of a turn.
-pub(crate) fn tell(captured: &CapturedEdits, printer: &mut Printer) -> anyhow::Result<()> {
+pub(crate) fn tell(captured: &CapturedEdits, printer: &mut Printer) -> io::Result<()> {
     let saved = captured.edits.len();
     let edits = if saved == 1 { "edit is" } else { "edits are" };
     let place = match captured.scope {
@@ -308,14 +248,4 @@ fn unknown(id: &str) -> ApiError {
         message: format!("there is no saved edit {id}"),
         hint: Some("`leafgate saved list` shows the ids".to_owned()),
     }
-}
-
-/// The beginning of a text, for a line.
-fn first_words(text: &str) -> String {
-    const SHOWN: usize = 96;
-    let mut words: String = text.chars().take(SHOWN).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        words.push('…');
-    }
-    format!("    {words}")
 }

@@ -9,15 +9,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use leafgate_review::rows::Row;
 use leafgate_saved::SavedFile;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::files::read_text;
 use crate::args::TrustArgs;
 use crate::exit::Exit;
-use crate::print::{Printer, Style};
+use crate::print::{Printer, Style, counted};
+use crate::table::Cell;
 use crate::{home, private};
+
+/// Cells of a line that shows how a text begins.
+const FIRST_WORDS: usize = 100;
 
 const TRUSTED_FILE: &str = "trusted.toml";
 
@@ -120,15 +126,13 @@ struct Shown<'a> {
 pub(crate) fn run(args: &TrustArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let data = home::data_folder()?;
     match &args.folder {
-        None => list(&data, args.json, printer)?,
-        Some(folder) if args.remove => remove(&data, folder, printer)?,
-        Some(folder) => trust(&data, folder, args.json, printer)?,
+        None => list(&data, printer),
+        Some(folder) if args.remove => remove(&data, folder, printer),
+        Some(folder) => trust(&data, folder, printer),
     }
-    printer.flush()?;
-    Ok(Exit::Done)
 }
 
-fn trust(data: &Path, folder: &Path, json: bool, printer: &mut Printer) -> anyhow::Result<()> {
+fn trust(data: &Path, folder: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     let folder = fs::canonicalize(folder).with_context(|| format!("{} is no folder", folder.display()))?;
     let path = project_file(&folder);
     let text = read_text(&path).map_err(|error| anyhow!(error))?;
@@ -138,25 +142,21 @@ fn trust(data: &Path, folder: &Path, json: bool, printer: &mut Printer) -> anyho
     trusted.folders.push(TrustedFolder { path: folder.clone(), sha256: digest(&text) });
     trusted.folders.sort_by(|one, other| one.path.cmp(&other.path));
     trusted.write(data)?;
-    if json {
-        let shown = Shown { path: &folder, sha256: &digest(&text), counts: true, why: None };
-        return Ok(printer.json(&shown)?);
-    }
-    let count = saved.edits.len();
-    let edits = if count == 1 { "edit" } else { "edits" };
-    printer.line(&format!("{} is trusted as it is now, with {count} saved {edits}:", path.display()))?;
-    for edit in &saved.edits {
-        printer.text(Style::Heading, &format!("  {} {}", edit.change.name(), edit.place.path))?;
-        printer.line("")?;
-        if let Some(text) = edit.change.text() {
-            printer.inline(Style::Added, &super::first_words(text), 0)?;
-            printer.line("")?;
+    let shown = Shown { path: &folder, sha256: &digest(&text), counts: true, why: None };
+    printer.show(&shown, |_, printer| {
+        let edits = counted(saved.edits.len(), "saved edit");
+        printer.line(&format!("{} is trusted as it is now, with {edits}:", path.display()))?;
+        for edit in &saved.edits {
+            printer.text(Style::Strong, &format!("  {} {}\n", edit.change.name(), edit.place.path))?;
+            if let Some(text) = edit.change.text() {
+                printer.rows(&[Row::of(&format!("    {text}"), Style::Added).cut(FIRST_WORDS)])?;
+            }
         }
-    }
-    Ok(())
+        io::Result::Ok(())
+    })
 }
 
-fn remove(data: &Path, folder: &Path, printer: &mut Printer) -> anyhow::Result<()> {
+fn remove(data: &Path, folder: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     // A folder that is gone is named as it was.
     let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     let mut trusted = Trusted::read(data)?;
@@ -166,34 +166,30 @@ fn remove(data: &Path, folder: &Path, printer: &mut Printer) -> anyhow::Result<(
         bail!("{} is not trusted: `leafgate trust --list` shows what is", folder.display());
     }
     trusted.write(data)?;
-    printer.error_line(&format!("{} is trusted no longer", folder.display()));
-    Ok(())
+    let shown = folder.display();
+    printer.tell(&json!({ "removed": shown.to_string() }), &format!("{shown} is trusted no longer"))
 }
 
-fn list(data: &Path, json: bool, printer: &mut Printer) -> anyhow::Result<()> {
+fn list(data: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     let trusted = Trusted::read(data)?;
-    let shown: Vec<_> = trusted
-        .folders
-        .iter()
-        .map(|known| {
-            let why = match standing(data, &known.path) {
-                Ok(Standing::Trusted(_)) => None,
-                Ok(Standing::Absent) => Some("it has no `.leafgate/saved.toml`".to_owned()),
-                Ok(Standing::Untrusted(why)) => Some(why),
-                Err(error) => Some(format!("{error:#}")),
+    let shown = trusted.folders.iter().map(|known| {
+        let why = match standing(data, &known.path) {
+            Ok(Standing::Trusted(_)) => None,
+            Ok(Standing::Absent) => Some("it has no `.leafgate/saved.toml`".to_owned()),
+            Ok(Standing::Untrusted(why)) => Some(why),
+            Err(error) => Some(format!("{error:#}")),
+        };
+        Shown { path: &known.path, sha256: &known.sha256, counts: why.is_none(), why }
+    });
+    printer.show(&shown.collect::<Vec<_>>(), |shown, printer| {
+        printer.none(shown.len(), "no folder is trusted");
+        let row = |folder: &Shown<'_>| {
+            let (used, why) = match &folder.why {
+                None => (Cell::new(Style::Added, "used"), String::new()),
+                Some(why) => (Cell::new(Style::Error, "not used"), format!(": {why}")),
             };
-            Shown { path: &known.path, sha256: &known.sha256, counts: why.is_none(), why }
-        })
-        .collect();
-    if json {
-        return Ok(printer.json(&shown)?);
-    }
-    if shown.is_empty() {
-        printer.error_line("no folder is trusted");
-    }
-    for folder in &shown {
-        printer.text(Style::Heading, &folder.path.display().to_string())?;
-        printer.line(&folder.why.as_ref().map(|why| format!("  not used: {why}")).unwrap_or_default())?;
-    }
-    Ok(())
+            [used, format!("{}{why}", folder.path.display()).into()]
+        };
+        printer.table(["edits", "folder"], shown.iter().map(row))
+    })
 }

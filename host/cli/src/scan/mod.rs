@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::known;
-use crate::print::{Printer, Style};
+use crate::print::{Printer, Style, counted};
 use files::Files;
 use places::{Place, places};
 use windows::{Window, Windows};
@@ -31,24 +31,13 @@ pub(crate) struct ScanArgs {
     /// `pii/payment-card` and `pii/iban` without it, as the built-in policy does
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     detect: Vec<String>,
-    #[command(flatten)]
-    output: ScanOutput,
+    /// Write SARIF 2.1.0, for code hosts and editors
+    #[arg(long, conflicts_with = "json")]
+    sarif: bool,
     /// Files, and folders with all that is in them but `.git` and binary files; `-` reads standard
     /// input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-}
-
-/// The output in the place of a line for each finding.
-#[derive(Args)]
-#[group(multiple = false)]
-struct ScanOutput {
-    /// Write JSON
-    #[arg(long)]
-    json: bool,
-    /// Write SARIF 2.1.0, for code hosts and editors
-    #[arg(long)]
-    sarif: bool,
 }
 
 pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -62,12 +51,10 @@ pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit
         scanned.add(&name, text, &scanner).unwrap_or_else(|error| files.fails(&name, &error));
     }
     (scanned.binary, scanned.unread) = (files.binary, files.unread);
-    match &args.output {
-        ScanOutput { json: true, .. } => printer.json(&scanned)?,
-        ScanOutput { sarif: true, .. } => printer.json(&sarif::log(&scanned, scanner.detectors()))?,
-        _ => scanned.print(printer)?,
+    match args.sarif {
+        true => printer.json(&sarif::log(&scanned, scanner.detectors()))?,
+        false => drop(printer.show(&scanned, Scanned::print)?),
     }
-    printer.flush()?;
     scanned.print_notes(printer);
     Ok(scanned.exit())
 }
@@ -162,7 +149,7 @@ impl Scanned {
     fn print(&self, printer: &mut Printer) -> std::io::Result<()> {
         for found in &self.findings {
             let place = &found.place;
-            printer.inline(Style::Marked, &format!("{}:{}:{}", found.file, place.line, place.column), 0)?;
+            printer.inline(Style::Edited, &format!("{}:{}:{}", found.file, place.line, place.column), 0)?;
             let published = if found.published { ", a published example" } else { "" };
             printer
                 .line(&format!(": {} {} ({}{published})", found.label, found.detector, found.confidence))?;
@@ -172,10 +159,10 @@ impl Scanned {
 
     fn print_notes(&self, printer: &mut Printer) {
         self.unread.iter().for_each(|why| printer.error_line(&format!("leafgate: {why}")));
-        match self.binary {
-            0 => {}
-            1 => printer.error_line("leafgate: 1 binary file was left out"),
-            many => printer.error_line(&format!("leafgate: {many} binary files were left out")),
+        if self.binary > 0 {
+            let files = counted(self.binary, "binary file");
+            let were = if self.binary == 1 { "was" } else { "were" };
+            printer.error_line(&format!("leafgate: {files} {were} left out"));
         }
     }
 

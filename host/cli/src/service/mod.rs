@@ -69,7 +69,6 @@ fn install(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
         }
         None => "The gate is kept running: `leafgate service status` shows it".to_owned(),
     })?;
-    printer.flush()?;
     Ok(Exit::Done)
 }
 
@@ -102,7 +101,6 @@ fn status(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
             Exit::Unmet
         }
     };
-    printer.flush()?;
     Ok(exit)
 }
 
@@ -134,7 +132,6 @@ fn remove(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
         home::data_folder()?.display(),
         own.unwrap_or_else(|| "no folder, as HOME is not set".to_owned())
     ))?;
-    printer.flush()?;
     Ok(exit)
 }
 

@@ -24,7 +24,7 @@ use leafgate_policy::diagnostics::Diagnostics;
 use leafgate_tokenize::Models;
 use leafgate_trace::Collector;
 
-pub(crate) use self::command::{run, schema};
+pub(crate) use self::command::run;
 pub(crate) use self::upstream::upstream_at;
 use crate::args::{ConfigArgs, OWN_POLICY, policy_source};
 use crate::home;

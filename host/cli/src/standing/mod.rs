@@ -54,7 +54,6 @@ pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
     let gate = Standing::lock()?.gate(Need::Standing, printer)?;
     printer
         .line(&format!("{} stands: `leafgate stop` ends it, `leafgate status` shows it", gate.listen()))?;
-    printer.flush()?;
     Ok(Exit::Done)
 }
 
@@ -85,7 +84,6 @@ pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exi
             "leafgate: VS Code still leads there, and reaches no model until `leafgate start`; `leafgate vscode off` takes its settings back",
         );
     }
-    printer.flush()?;
     Ok(Exit::Done)
 }
 

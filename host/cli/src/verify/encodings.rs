@@ -13,7 +13,11 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
+use crate::table;
 use crate::{home, request};
+
+/// Kinds of secrets that are tried.
+const KINDS: usize = Kind::ALL.len();
 
 /// The output of `--json`.
 #[derive(Serialize)]
@@ -68,7 +72,7 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-pub(super) fn run(policy: &Policy, json: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
+pub(super) fn run(policy: &Policy, printer: &mut Printer) -> anyhow::Result<Exit> {
     let keys = home::token_keys()?;
     let rows = encodings().iter().map(|encoding| row(policy, &keys, encoding));
     let rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
@@ -78,11 +82,7 @@ pub(super) fn run(policy: &Policy, json: bool, printer: &mut Printer) -> anyhow:
         contained: rows.iter().filter(|row| row.contained).count(),
         encodings: rows,
     };
-    match json {
-        true => printer.json(&matrix)?,
-        false => print(&matrix, printer)?,
-    }
-    printer.flush()?;
+    printer.show(&matrix, print)?;
     Ok(if matrix.clean { Exit::Done } else { Exit::Unmet })
 }
 
@@ -115,23 +115,23 @@ fn outcome(
 
 fn print(matrix: &Matrix, printer: &mut Printer) -> anyhow::Result<()> {
     let (read, others): (Vec<&Row>, Vec<&Row>) = matrix.encodings.iter().partition(|row| row.promised);
-    for (heading, rows) in [("encodings that are undone", read), ("encodings that are not", others)] {
-        printer.text(Style::Heading, &format!("{heading}\n"))?;
-        printer.text(Style::Faint, &line("", Kind::ALL.iter().map(|kind| kind.name().to_owned())))?;
-        for row in rows {
-            let cell = |kind: &Kind| row.secrets.get(kind.name()).map_or("-".to_owned(), |cell| cell.words());
-            let style = if row.contained { Style::Plain } else { Style::Removed };
-            printer.text(style, &line(row.encoding, Kind::ALL.iter().map(cell)))?;
-        }
+    for (head, rows) in [("encodings that are undone", read), ("encodings that are not", others)] {
+        let mut heads = [head; KINDS + 1];
+        heads[1..].iter_mut().zip(Kind::ALL).for_each(|(head, kind)| *head = kind.name());
+        let row = |row: &&Row| {
+            let style = if row.contained { Style::Plain } else { Style::Error };
+            std::array::from_fn(|place| match place.checked_sub(1).map(|kind| Kind::ALL[kind].name()) {
+                None => table::Cell::new(style, row.encoding),
+                Some(kind) => {
+                    table::Cell::new(style, row.secrets.get(kind).map_or("-".to_owned(), |cell| cell.words()))
+                }
+            })
+        };
+        printer.table(heads, rows.iter().map(row))?;
     }
     printer
         .line("\"a/b\": a where the encoded secret stands alone, b where a plain copy stands beside it")?;
     let (contained, all) = (matrix.contained, matrix.encodings.len());
     printer.line(&format!("{contained} of {all} encodings are contained, alone and beside a plain copy"))?;
     Ok(())
-}
-
-fn line(name: &str, cells: impl Iterator<Item = String>) -> String {
-    let cells: String = cells.map(|cell| format!("  {cell:<15}")).collect();
-    format!("  {name:<32}{}\n", cells.trim_end())
 }

@@ -27,7 +27,7 @@ use self::files::{UserFile, real_path};
 use self::led::{Lead, give_back};
 pub(crate) use self::models::Names;
 use self::record::Record;
-pub(crate) use self::status::{NOT_SEEN, Report, StatusArgs, not_seen};
+pub(crate) use self::status::{NOT_SEEN, Report, not_seen};
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::standing::{self, Need, Standing};
@@ -39,7 +39,7 @@ pub(crate) enum VscodeCommand {
     /// Give the settings back as they were
     Off(EditorArgs),
     /// Say what goes through the gate and what past it; exit code 1 where something goes past it
-    Status(StatusArgs),
+    Status(EditorArgs),
 }
 
 /// Which settings.
@@ -65,7 +65,7 @@ pub(crate) fn run(command: &VscodeCommand, printer: &mut Printer) -> anyhow::Res
     match command {
         VscodeCommand::On(args) => on(&args.folders(), printer),
         VscodeCommand::Off(args) => off(args, printer),
-        VscodeCommand::Status(args) => status::run(args, &args.editors.folders(), printer),
+        VscodeCommand::Status(args) => status::run(&args.folders(), printer),
     }
 }
 
@@ -154,7 +154,6 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
     )?;
     printer.line(&not_seen())?;
     printer.line("`leafgate vscode off` gives the settings back, `leafgate stop` ends the gate.")?;
-    printer.flush()?;
     Ok(Exit::Done)
 }
 
@@ -213,7 +212,6 @@ fn off(args: &EditorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if let Some(gate) = standing::running()?.filter(|_| record.files.is_empty()) {
         printer.line(&format!("The gate at {} goes on: `leafgate stop` ends it.", gate.listen))?;
     }
-    printer.flush()?;
     Ok(exit)
 }
 

@@ -4,15 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::Args;
 use serde::Serialize;
 
 use super::editors::{FileKind, SettingsFolder};
 use super::files::{UserFile, real_path};
 use super::jsonc::Jsonc;
-use super::{EditorArgs, led, models};
+use super::{led, models};
 use crate::admin::AdminClient;
-use crate::args::JsonArgs;
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::status::why_off;
@@ -25,14 +23,6 @@ attachments of chats, telemetry), and extensions that ask models by themselves."
 /// Says it.
 pub(crate) fn not_seen() -> String {
     format!("Not seen: {NOT_SEEN}")
-}
-
-#[derive(Args)]
-pub(crate) struct StatusArgs {
-    #[command(flatten)]
-    pub(super) editors: EditorArgs,
-    #[command(flatten)]
-    json: JsonArgs,
 }
 
 /// What editors send where.
@@ -172,18 +162,9 @@ pub(super) fn said_of<'f>(
     Ok(said)
 }
 
-pub(super) fn run(
-    args: &StatusArgs,
-    folders: &[SettingsFolder],
-    printer: &mut Printer,
-) -> anyhow::Result<Exit> {
+pub(super) fn run(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit> {
     let report = Report::of(folders)?;
-    if args.json.json {
-        printer.json(&report)?;
-    } else {
-        print(&report, printer)?;
-    }
-    printer.flush()?;
+    printer.show(&report, print)?;
     let all_goes_through = report.problem().is_none() && report.beyond().next().is_none();
     Ok(if all_goes_through { Exit::Done } else { Exit::Unmet })
 }
@@ -201,7 +182,7 @@ fn print(report: &Report, printer: &mut Printer) -> anyhow::Result<()> {
             (None, true) => "leads to a gate that does not run".to_owned(),
         };
         printer.text(
-            if file.past.is_empty() { Style::Plain } else { Style::Removed },
+            if file.past.is_empty() { Style::Plain } else { Style::Error },
             &format!("{}: {path} {said}\n", file.editor),
         )?;
         for beyond in file.beyond.iter().chain(&file.window) {
@@ -209,7 +190,7 @@ fn print(report: &Report, printer: &mut Printer) -> anyhow::Result<()> {
         }
     }
     if let Some(problem) = report.problem() {
-        printer.text(Style::Removed, &format!("Not guarded: {problem}\n"))?;
+        printer.text(Style::Error, &format!("Not guarded: {problem}\n"))?;
     }
     printer.line(&not_seen())?;
     Ok(())

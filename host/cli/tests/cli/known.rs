@@ -87,12 +87,10 @@ fn files_and_a_command_are_read_by_every_command() {
         bench.run_command(command, input)
     };
     let listed = with(&["known", "list"], "");
-    assert!(
-        listed.out.contains(".env  1 value\n") && listed.out.contains("gone  matches no file"),
-        "{}",
-        listed.out
-    );
-    assert!(listed.out.contains("known.command  1 values"), "{}", listed.out);
+    let lines: Vec<&str> = listed.out.lines().map(str::trim_start).collect();
+    assert!(lines.iter().any(|line| line.starts_with("1  ") && line.ends_with(".env")), "{}", listed.out);
+    assert!(lines.contains(&"-  gone: matches no file"), "{}", listed.out);
+    assert!(lines.contains(&"1  known.command"), "{}", listed.out);
     for value in [VALUE, OTHER] {
         let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"is {value} it"}}]}}"#);
         let applied = with(&["apply", "--format", "openai-chat"], &body);

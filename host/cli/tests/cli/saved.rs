@@ -60,7 +60,7 @@ fn saved_edits_that_were_acknowledged_outlive_a_kill() {
 
     let offline = bench.run(&["saved", "list"], "");
     assert!(
-        offline.out.contains(&format!("{id}  workspace set    messages[1].content")),
+        offline.out.contains(&format!("{id}  workspace  set   messages[1].content")),
         "{}",
         offline.shown()
     );

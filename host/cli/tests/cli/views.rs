@@ -104,7 +104,7 @@ fn detectors_completions_and_the_manual() {
     let list = bench.run(&["detectors", "list"], "").out;
     assert!(list.contains("pii/email") && list.lines().count() > 25, "{list}");
     let json: Value = serde_json::from_str(&bench.run(&["detectors", "list", "--json"], "").out).unwrap();
-    assert_eq!(json.as_array().unwrap().len(), list.lines().count());
+    assert_eq!(json.as_array().unwrap().len() + 1, list.lines().count(), "a line of headings");
     assert!(bench.run(&["completions", "bash"], "").out.contains("leafgate"));
     let page = bench.run(&["man"], "").out;
     assert!(page.starts_with(".") && page.contains("apply"), "{page}");
@@ -112,6 +112,27 @@ fn detectors_completions_and_the_manual() {
         page.contains("plugin\\-check") || page.contains("plugin check"),
         "commands below others: {page}"
     );
+    assert_eq!(bench.run(&["man", "pages"], "").shown(), "exit 0\n--- stdout\n--- stderr\n");
+    let page = std::fs::read_to_string(bench.path().join("pages/leafgate-plugin-check.1")).unwrap();
+    assert!(page.contains("--config"), "{page}");
+}
+
+#[test]
+fn the_version_says_what_was_built() {
+    let bench = Bench::new();
+    let lines = bench.run(&["--version"], "").out;
+    let [version, commit, built] = lines.lines().collect::<Vec<_>>()[..] else { panic!("{lines}") };
+    assert_eq!(version, format!("leafgate {}", env!("CARGO_PKG_VERSION")));
+    let commit = commit.strip_prefix("commit ").unwrap().trim_end_matches("-dirty");
+    assert!(commit == "unknown" || commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
+    assert!(built.contains(std::env::consts::ARCH), "{built}");
+    assert_eq!(bench.run(&["-V"], "").out, format!("{version}\n"));
+}
+
+#[test]
+fn a_word_that_is_no_command_leads_to_the_one_that_was_meant() {
+    let told = Bench::new().run(&["allow", "x"], "");
+    assert!(told.code == 2 && told.err.contains("'except add'"), "{}", told.shown());
 }
 
 #[test]

@@ -20,6 +20,7 @@ use std::fmt;
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
 use crate::work::spend;
@@ -44,7 +45,8 @@ pub struct KnownKey {
 type Print = u64;
 
 /// One value as it is known: fingerprints, and no part of the value itself.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct KnownValue {
     /// Bytes of the value.
     pub length: usize,
@@ -58,7 +60,9 @@ pub struct KnownValue {
     pub pieces: Vec<Print>,
     /// Whether the piece by which it is noticed has blanks.
     pub blanks: bool,
-    /// How it stands inside base64, base32 and hexadecimal digits.
+    /// How it stands inside base64, base32 and hexadecimal digits. What was kept before spellings were known
+    /// has none.
+    #[serde(default)]
     pub spelled: Vec<Spelled>,
 }
 

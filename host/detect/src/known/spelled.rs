@@ -8,6 +8,8 @@
 //! Not found is a value of less than 15 bytes in base64 that is broken into lines of eight characters:
 //! two such lines may as well be two words.
 
+use serde::{Deserialize, Serialize};
+
 use super::{KnownKey, LEAST_KNOWN, PIECE, Print};
 
 /// Longer values are long enough to be decoded wherever they stand.
@@ -17,7 +19,8 @@ const MOST: usize = 64;
 const LEAST: usize = LEAST_KNOWN * 8 / 6;
 
 /// One spelling of a value as it is known: fingerprints of what the value alone decides.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Spelled {
     /// Characters that the value alone decides.
     pub length: usize,

@@ -104,13 +104,18 @@ impl PluginLoader for NoPlugins {
     }
 }
 
-/// Which world of `leafgate:plugin` a component implements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum World {
-    /// Finds spans; answers may be remembered.
-    Detector,
-    /// CheckedEdits a request that it sees as a whole.
-    Transformer,
+leafgate_words::words! {
+    /// Which world of `leafgate:plugin` a component implements.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum World {
+        /// Finds spans; answers may be remembered.
+        Detector = "detector",
+        /// Edits a request that it sees as a whole.
+        Transformer = "transformer",
+    }
+    /// Its name in the contract.
+    pub fn name = 0;
 }
 
 /// A plugin's description of itself (`lifecycle.describe`).

@@ -194,6 +194,7 @@ pub(crate) fn char_width(c: char) -> usize {
 }
 
 /// Returns `1 edit`, `2 edits`.
-pub(crate) fn count(number: usize, thing: &str) -> String {
+#[must_use]
+pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

@@ -452,11 +452,17 @@ fn words_are_found_where_they_were_said_first() {
     store.close();
     let log = Log::open(folder.path()).unwrap();
     let found = |words: &str| -> Vec<i64> {
-        log.search(words, None, 10).unwrap().into_iter().map(|line| line.id).collect()
+        log.search(words, None, 10).unwrap().into_iter().map(|found| found.request.id).collect()
+    };
+    let lines = |words: &str| -> Vec<Option<String>> {
+        log.search(words, None, 10).unwrap().into_iter().map(|found| found.found).collect()
     };
     assert_eq!(found("marmots"), [1]);
     assert_eq!(found("otters"), [3, 2, 1]);
     assert_eq!(found("answer 2"), [2]);
+    assert_eq!(lines("rivers 2"), [Some("answer 2 of otters in rivers".to_owned())]);
+    let of_body = lines("marmots").remove(0).unwrap();
+    assert!(of_body.starts_with("about marmots "), "{of_body}");
     assert!(found("nothing-like-it").is_empty());
     assert!(found("\" OR *").is_empty());
     log.search(" ", None, 10).unwrap_err();

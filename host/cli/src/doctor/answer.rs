@@ -1,15 +1,11 @@
-//! One exchange over plain HTTP with a program of this machine.
-
-use std::net::SocketAddr;
+//! What a gate answers that is asked for its upstream.
 
 use anyhow::Context;
 use bytes::Bytes;
-use http::header::HOST;
-use http::{HeaderValue, Request, Response};
-use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use http::{Request, Response};
+use http_body_util::Full;
+
+use crate::exchange;
 
 /// What a gate has answered.
 pub(super) struct Answer(Response<Bytes>);
@@ -36,19 +32,5 @@ pub(super) async fn get(base: &str, path: &str) -> anyhow::Result<Answer> {
     let (address, prefix) = rest.split_once('/').map_or((rest, ""), |(address, prefix)| (address, prefix));
     let slash = if prefix.is_empty() { "" } else { "/" };
     let request = Request::get(format!("{slash}{prefix}{path}")).body(Full::default())?;
-    Ok(Answer(send(address.parse()?, request).await?))
-}
-
-/// Sends a request to an address, and returns its answer whole.
-pub(super) async fn send(
-    to: SocketAddr,
-    mut request: Request<Full<Bytes>>,
-) -> anyhow::Result<Response<Bytes>> {
-    let stream = TcpStream::connect(to).await?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // Ends with the answer, which reports its errors too.
-    tokio::spawn(connection);
-    request.headers_mut().insert(HOST, HeaderValue::from_str(&to.to_string())?);
-    let (parts, body) = sender.send_request(request).await?.into_parts();
-    Ok(Response::from_parts(parts, body.collect().await?.to_bytes()))
+    Ok(Answer(exchange::whole(address.parse()?, request).await?))
 }
