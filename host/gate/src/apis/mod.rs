@@ -112,22 +112,22 @@ impl Endpoint {
         }
     }
 
-    /// See [`Endpoint::name`].
+    /// Returns its name in our own words.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// See [`Endpoint::format`].
+    /// Returns what a body is read as; `None` where its shape must tell.
     pub(crate) fn format(&self) -> Option<Format> {
         self.format
     }
 
-    /// See [`Endpoint::streams_by_path`].
+    /// Returns whether an answer comes bit by bit, where the path says it.
     pub(crate) fn streams_by_path(&self) -> Option<bool> {
         self.streams_by_path
     }
 
-    /// See [`Endpoint::conversation`].
+    /// Returns what its answers and bodies say of a conversation; `None` where they belong to none.
     pub(crate) fn conversation(&self) -> Option<&'static Conversation> {
         self.conversation
     }
@@ -173,12 +173,12 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// See [`Conversation::answers`].
+    /// Returns whose form its answers have.
     pub(crate) fn answers(&self) -> AnswerApi {
         self.answers
     }
 
-    /// See [`Conversation::seals`].
+    /// Returns whether the reasoning of an answer to a request comes with an encrypted copy.
     pub(crate) fn seals(&self, request: &Document) -> bool {
         (self.seals)(request)
     }
