@@ -30,7 +30,7 @@ pub(crate) enum PluginCommand {
     Release(ReleaseArgs),
     /// Make a key that signs plugins, and print its public half
     Key(KeyArgs),
-    /// Sign a plugin file, or an operator's policy folder: the signature stands beside it in `….sig`
+    /// Sign a plugin file or a policy folder: the signature stands beside it in `….sig`
     Sign(SignArgs),
     /// Say who has signed a plugin file; exit code 1 where none of the keys has
     Verify(VerifySignatureArgs),

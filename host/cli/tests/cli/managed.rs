@@ -122,3 +122,17 @@ fn nothing_starts_with_an_operators_folder_that_others_may_write_to() {
         assert!(ran.code == 2 && ran.err.contains("chmod go-w"), "{args:?}\n{}", ran.shown());
     }
 }
+
+#[test]
+fn a_signed_policy_serves_as_it_was_signed() {
+    let Some(machine) = Machine::new("") else { return };
+    let key = machine.0.run(&["plugin", "key", "team.key"], "");
+    machine.0.file("operator/config.toml", &format!("signed-by = [\"{}\"]\n", key.out.trim()));
+    machine.refuses(&["check"], "nobody has signed /etc/leafgate/policy");
+    let signed = machine.0.run(&["plugin", "sign", "operator/policy", "--key", "team.key"], "");
+    assert_eq!(signed.code, 0, "{}", signed.shown());
+    assert_eq!(machine.0.run(&["plugin", "verify", "operator/policy", "--key", key.out.trim()], "").code, 0);
+    assert_eq!(machine.run(&["check"], "").code, 0);
+    machine.0.file("operator/policy/more.toml", "mode = \"monitor\"\n");
+    machine.refuses(&["check"], "no signature is for /etc/leafgate/policy");
+}

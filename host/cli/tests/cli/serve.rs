@@ -65,7 +65,7 @@ fn an_address_that_others_reach_is_refused() {
     for args in
         [&["--listen", "0.0.0.0:0"][..], &["--set", "metrics.listen=0.0.0.0:9141", "--listen", "127.0.0.1:0"]]
     {
-        let ran = Bench::new().run(&[&["run", "--upstream", "echo:"], args].concat(), "");
+        let ran = Bench::new().run(&[&["run", "--upstream", "echo:"][..], args].concat(), "");
         assert_eq!((ran.code, ran.out.as_str()), (2, ""));
         assert!(ran.err.contains("no client tokens"), "{}", ran.err);
     }
