@@ -75,6 +75,14 @@ pub(super) fn documents(package: &Package) -> Result<()> {
     let unit = unit.replace("@PROGRAM@", "/usr/bin/leafgate").replace("@ENVIRONMENT@", "");
     fs::write(folder.join("units/user.service"), unit)?;
     fs::copy(package.root.join("LICENSE"), folder.join("LICENSE"))?;
+    // apk packages have the time of the file.
+    let mut touch = package.command("touch");
+    touch.arg(format!("--date=@{}", package.epoch));
+    for script in ["installed.sh", "removing.sh", "removed.sh"] {
+        fs::copy(package.parts().join(script), folder.join(script))?;
+        touch.arg(folder.join(script));
+    }
+    run(&mut touch)?;
     let who = "Leafgate maintainers <maintainers@leafgate.invalid>";
     let changes = format!(
         "- semver: {}\n  date: {}\n  packager: {who}\n  deb: {{urgency: medium, distributions: [unstable]}}\n  \
