@@ -64,7 +64,8 @@ pub(crate) fn run(command: &AgentsCommand, printer: &mut Printer) -> anyhow::Res
         AgentsCommand::Check(args) => check(&args.file, printer),
         AgentsCommand::Show(args) => show(args, printer),
         AgentsCommand::Export(args) => {
-            printer.json(&load(&args.file, printer)?.to_json())?;
+            let team = load(&args.file, printer)?;
+            printer.json(&team.to_json())?;
             Ok(Exit::Done)
         }
         AgentsCommand::Run(args) => run_task(args, printer),

@@ -44,8 +44,9 @@ impl Printer {
     }
 
     /// Has what commands find be written as JSON, where that was asked for.
-    pub(crate) fn with_json(self, is_json: bool) -> Self {
-        Printer { is_json, ..self }
+    pub(crate) fn with_json(mut self, is_json: bool) -> Self {
+        self.is_json = is_json;
+        self
     }
 
     /// Returns whether JSON was asked for.
@@ -124,7 +125,7 @@ impl Printer {
     }
 
     /// Writes JSON over several lines.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
         self.json_text(&text)?;
         self.out.write_all(b"\n")
