@@ -18,7 +18,7 @@
           cargoBuildFlags = [ "--package" "leafgate" "--bin" "leafgate" ];
           # They start gates and clients: `cargo xtask test`.
           doCheck = false;
-          env.LEAFGATE_COMMIT = self.rev or self.dirtyRev or "";
+          env.BUILD_COMMIT = self.rev or self.dirtyRev or "";
           nativeBuildInputs = [ pkgs.installShellFiles ];
           postInstall = pkgs.lib.optionalString (pkgs.stdenv.buildPlatform.canExecute pkgs.stdenv.hostPlatform) ''
             $out/bin/leafgate man > leafgate.1

@@ -16,7 +16,7 @@ echo "== the service of the system, which tells when it serves"
 systemctl start leafgate
 ! systemctl is-active --quiet leafgate || { echo "it runs without settings" && exit 1; }
 mkdir -p /etc/leafgate
-echo 'upstream = "echo:"' >/etc/leafgate/config.toml
+echo 'upstream = "echo:"' >/etc/leafgate/service.toml
 systemctl enable --now leafgate
 systemctl is-active leafgate
 systemctl stop leafgate

@@ -112,7 +112,7 @@ fn build(package: &Package, target: Target) -> Result<PathBuf> {
     build
         .args(["auditable", "zigbuild", "--locked", "--package", "leafgate", "--bin", "leafgate"])
         .args(["--profile", &options.profile, "--target", &target.zig()])
-        .env("LEAFGATE_COMMIT", &package.commit)
+        .env("BUILD_COMMIT", &package.commit)
         .env("CARGO_TARGET_DIR", folder)
         .env("CARGO_INCREMENTAL", "0")
         .env(format!("CARGO_PROFILE_{}_STRIP", options.profile.to_uppercase()), "symbols");
