@@ -1,6 +1,7 @@
 //! The checks that fuzz targets run for minutes, for some hundred cases in every test run: on generated bodies, on every recording, and
 //! on what a fuzzer starts from, bytes that are nearly JSON.
 
+#[allow(dead_code, reason = "shared with the tests of the tree")]
 #[path = "../../tree/tests/tree/common/mod.rs"]
 mod common;
 
