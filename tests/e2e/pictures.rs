@@ -87,17 +87,17 @@ fn the_pictures_are_what_the_program_shows() {
     let mut events = admin.events().unwrap();
     let client = chat_later(&gate, &agent()).unwrap();
     let waiting = events.paused().unwrap();
-    let prompt = show(&gate, data.path(), &["review"], "s send");
+    let prompt = show(&gate, data.path(), &["review"], "80", "s send");
     looks_as("prompt.svg", "The prompt: a request that waits for a person", &prompt);
     let digest = admin.turn(&waiting).unwrap()["digest"].as_str().unwrap().to_owned();
     admin.resume(&waiting, &digest).unwrap();
     assert_eq!(answered(client).unwrap().status(), 200);
-    let log = show(&gate, data.path(), &["log"], "ended with");
+    let log = show(&gate, data.path(), &["log"], "90", "ended with");
     looks_as("log.svg", "leafgate log: what was redacted", &log);
 }
 
-/// Runs a command in a terminal until it shows something.
-fn show(gate: &Gate, data: &Path, command: &[&str], until: &str) -> String {
+/// Runs a command in a terminal of so many columns until it shows something.
+fn show(gate: &Gate, data: &Path, command: &[&str], columns: &str, until: &str) -> String {
     let runtime = gate.runtime_file().parent().unwrap().as_os_str().to_owned();
     let environment: [(&str, &OsStr); 3] = [
         ("LEAFGATE_DATA_DIR", data.as_os_str()),
@@ -105,6 +105,7 @@ fn show(gate: &Gate, data: &Path, command: &[&str], until: &str) -> String {
         ("TERM", OsStr::new("xterm-256color")),
     ];
     let terminal = Terminal::start(&gate::binary().unwrap(), command, &environment).unwrap();
+    terminal.resize(columns, "24").unwrap();
     terminal.shows(until).unwrap();
     terminal.styled().unwrap()
 }

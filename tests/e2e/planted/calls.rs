@@ -66,6 +66,8 @@ pub(super) const OFFLINE: &[&str] = &[
     "explain --policy {rules} --leaf messages[0].content {request}",
     "explain --policy {rules} --leaf messages[0].{secret} {request}",
     "explain --policy {rules} {cut}",
+    "self verify {cut}",
+    "self verify --sums {text} {cut}",
     "check --policy {rules}",
     "check --policy {broken}",
     "check --policy {broken} --json",

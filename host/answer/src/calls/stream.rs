@@ -136,10 +136,11 @@ impl Gathering {
     /// Reads to the end. `account` has heard the whole stream.
     ///
     /// # Errors
-    /// For what is no answer of the API.
+    /// For what is no answer of the API, or one of which nobody knows what it is.
     pub fn finish(self, account: &Account) -> Result<Gathered, ReadError> {
         let Gathering { api, whole, is_odd, is_done, held, .. } = self;
-        let whole = whole.whole().ok_or(ReadError::NoAnswer { api: api.name() })?;
+        let none = if is_odd { ReadError::Unclear } else { ReadError::NoAnswer { api: api.name() } };
+        let whole = whole.whole().ok_or(none)?;
         let usage = whole.get("usage").is_some_and(Value::is_object);
         let mut answer = Answer::read(api, whole.to_string().into())?;
         // What was put together says what was heard event by event, or clients read the one or the other.

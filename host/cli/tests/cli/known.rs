@@ -116,7 +116,7 @@ fn files_that_git_ignores_are_offered_and_not_taken() {
     let mut suggest = bench.command(&["known", "suggest"]);
     suggest.env("PATH", std::env::var_os("PATH").unwrap());
     let suggested = bench.run_command(suggest, "");
-    assert_eq!(suggested.out, ".env.local  1 value\n", "{}", suggested.err);
+    assert_eq!(suggested.out, "values  file\n     1  .env.local\n", "{}", suggested.err);
     assert!(suggested.err.contains("files = [\".env.local\"]") && !suggested.shown().contains(VALUE));
     assert_eq!(bench.run(&["scan", "-"], VALUE).code, 0, "offered, not taken");
 }

@@ -31,7 +31,9 @@ impl Machine {
 
     /// Has a command see the operator's folder, whose mode is changed so.
     fn within(&self, mode: &str, call: &Command) -> Command {
-        let script = "mount -t tmpfs tmpfs /etc && cp -r \"$OPERATOR\" /etc/leafgate && chmod -R go-w /etc/leafgate \
+        // Upstreams by https need the certificates of the system, which links in /etc lead to.
+        let script = "cp -r /etc/ssl \"$TLS\" 2>/dev/null; mount -t tmpfs tmpfs /etc && { cp -r \"$TLS\" /etc/ssl || true; } \
+                      && cp -r \"$OPERATOR\" /etc/leafgate && chmod -R go-w /etc/leafgate \
                       && chmod \"$MODE\" /etc/leafgate/config.toml && exec \"$0\" \"$@\"";
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--mount", "bash", "-c", script]);
@@ -40,6 +42,7 @@ impl Machine {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         for (name, value) in [
             ("OPERATOR", path("operator")),
+            ("TLS", path("tls")),
             ("MODE", mode.into()),
             ("HOME", path("home")),
             ("LEAFGATE_DATA_DIR", path("data")),

@@ -74,7 +74,7 @@ fn saved_edits_that_were_acknowledged_outlive_a_kill() {
         "{diff}"
     );
     let shown = gate.run(&["saved", "show", &id]).out;
-    assert!(shown.contains("on drift the turn is sent without it") && !shown.contains(EMAIL), "{shown}");
+    assert!(shown.contains("on drift  the turn is sent without it") && !shown.contains(EMAIL), "{shown}");
     for limit in ["2", "5", "9"] {
         let set = gate.json(&["saved", "set", "--preview-limit", limit, "--on-drift", "pause", "--json"]);
         assert_eq!(set["status"]["previewLimit"].to_string(), limit);

@@ -114,7 +114,7 @@ fn detectors_completions_and_the_manual() {
     );
     assert_eq!(bench.run(&["man", "pages"], "").shown(), "exit 0\n--- stdout\n--- stderr\n");
     let page = std::fs::read_to_string(bench.path().join("pages/leafgate-plugin-check.1")).unwrap();
-    assert!(page.contains("--config"), "{page}");
+    assert!(page.contains("\\-\\-config"), "{page}");
 }
 
 #[test]
