@@ -93,7 +93,7 @@ impl Compiler<'_, '_> {
             return None;
         };
         match raw.answer.is_some() || raw.answer_file.is_some() {
-            true => self.answer(raw, span).map(Matter::Answer),
+            true => self.answer(raw, span).map(|answer| Matter::Answer(Box::new(answer))),
             false => self.document(raw, span).map(|document| Matter::Request(Arc::new(document))),
         }
     }

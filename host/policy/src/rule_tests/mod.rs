@@ -87,7 +87,7 @@ enum Matter {
     /// A request.
     Request(Arc<Document>),
     /// An answer.
-    Answer(TestAnswer),
+    Answer(Box<TestAnswer>),
 }
 
 impl Matter {
