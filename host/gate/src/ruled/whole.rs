@@ -41,7 +41,7 @@ pub(crate) enum Ruled {
     /// It leaves as it came.
     Unchanged,
     /// This leaves in its place.
-    Changed(Answer),
+    Changed(Box<Answer>),
 }
 
 impl Shared {
@@ -121,7 +121,7 @@ impl Shared {
                     true => AnswerOutcome::Changed,
                     false => AnswerOutcome::Passed,
                 });
-                return Ok(if was_changed { Ruled::Changed(answer) } else { Ruled::Unchanged });
+                return Ok(if was_changed { Ruled::Changed(Box::new(answer)) } else { Ruled::Unchanged });
             }
             Calls::Refused(why) => {
                 told(AnswerOutcome::Refused);
@@ -133,14 +133,14 @@ impl Shared {
                 waiting.end(decided.as_ref().map_or(AnswerOutcome::Blocked, Decided::outcome));
                 match decided? {
                     Decided::Passed(AnswerOutcome::Approved) if !was_changed => return Ok(Ruled::Unchanged),
-                    Decided::Passed(_) => return Ok(Ruled::Changed(answer)),
+                    Decided::Passed(_) => return Ok(Ruled::Changed(Box::new(answer))),
                     Decided::Refused(why) => why,
                 }
             }
         };
         let refused = vec![true; answer.calls().len()];
         let changed = answer.refused(&refused, &words(answer.calls(), &why));
-        Ok(Ruled::Changed(ruling.read_again(&changed)?))
+        Ok(Ruled::Changed(Box::new(ruling.read_again(&changed)?)))
     }
 
     /// Waits for a decision about calls, and writes what was let go into the answer.

@@ -95,7 +95,7 @@ impl RunCase {
         self.progress.ruled_as(progress);
         match ruled {
             Ok(Ruled::Unchanged) => turn(answer),
-            Ok(Ruled::Changed(changed)) => turn(changed),
+            Ok(Ruled::Changed(changed)) => turn(*changed),
             Err(refusal) => self.not_asked(&refusal),
         }
     }

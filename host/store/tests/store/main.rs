@@ -444,9 +444,8 @@ fn words_are_found_where_they_were_said_first() {
     let mut messages = vec![format!("about marmots {filler}")];
     for number in 1..=3 {
         taken(store.request(request(number, &body(&messages))));
-        store.answer(RecordId(number), head());
-        store.answer(RecordId(number), delta(&format!("answer {number} of otters in rivers")));
-        store.answer(RecordId(number), end(true));
+        let says = json!({ "content": format!("answer {number} of otters in rivers") });
+        answer(&store, number, &[event(&says, None), event(&json!({}), Some("stop"))], true);
         messages.push(format!("message {number} {filler}"));
     }
     store.close();
