@@ -15,6 +15,7 @@ struct Machine(Bench);
 
 impl Machine {
     /// `None` where the system gives no such name space.
+    #[expect(clippy::print_stderr, reason = "whoever runs the tests reads what was skipped")]
     fn new(settings: &str) -> Option<Machine> {
         let bench = Bench::new();
         bench.file("operator/config.toml", settings);
