@@ -40,7 +40,7 @@ fn reload() -> Result<()> {
     let seen = reloads::under_traffic(RELOADS)?;
     let memory = seen.memory.map_or_else(
         || "this system does not tell how much memory".to_owned(),
-        |(before, after)| format!("{} MiB after half, {} MiB at the end", before / 1024, after / 1024),
+        |(before, after)| format!("{} MiB after a fifth, {} MiB at the end", before / 1024, after / 1024),
     );
     step(&format!(
         "{} reloads, {} requests, none failed, judged by {} generations, each by one; {memory}",

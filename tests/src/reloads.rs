@@ -19,7 +19,7 @@ use crate::sample;
 const CONNECTIONS: usize = 2;
 
 /// What the allocator's own habits may take after the settling reloads, in KiB: a thousand reloads were measured to take less than one
-/// MiB. If each left forty KiB behind, the soak would be above it.
+/// MiB. If each left twenty KiB behind, the soak would be above it.
 const GROWTH: usize = 16 * 1024;
 
 /// What was seen.
@@ -31,7 +31,7 @@ pub struct Figures {
     pub requests: usize,
     /// Generations that answered at least one request.
     pub generations: usize,
-    /// Resident memory in KiB after half of the reloads and after all; `None` where the system does not tell.
+    /// Resident memory in KiB after a fifth of the reloads and after all; `None` where the system does not tell.
     pub memory: Option<(usize, usize)>,
 }
 
@@ -84,8 +84,7 @@ fn reload(reloads: usize, folder: &Path, gate: &Gate, events: &mut Events) -> Re
         write(folder, number)?;
         let event = events.next("policy").with_context(|| format!("reload {number} does not come"))?;
         ensure!(event["policy"]["refused"].is_null(), "reload {number} was refused");
-        // By then the log has its batches and the allocator its arenas.
-        if number == reloads.div_ceil(2) {
+        if number == reloads.div_ceil(5) {
             settled = gate.memory()?;
         }
     }

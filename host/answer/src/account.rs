@@ -34,6 +34,8 @@ pub struct Account {
     latest: BTreeMap<usize, Position>,
     is_over: bool,
     is_of_several: bool,
+    /// Whether what says something bears a name, once the first has come: clients read by name, or by data.
+    bears_names: Option<bool>,
 }
 
 /// An event, or an answer that came whole, and what it says.
@@ -76,6 +78,7 @@ impl Account {
             latest: BTreeMap::new(),
             is_over: false,
             is_of_several: false,
+            bears_names: None,
         }
     }
 
@@ -163,6 +166,9 @@ impl Account {
         let said = read(&mut *self.says, &reading);
         let is_named = name.is_none_or(|name| self.is_named(name, &reading));
         let mut is_sound = true;
+        if let (Some(name), false) = (name, said.is_empty()) {
+            is_sound = *self.bears_names.get_or_insert(name.is_some()) == name.is_some();
+        }
         for one in &said {
             is_sound &= self.take(&reading, *one, name.is_some());
             is_sound &= name.is_none() || self.is_of_several || one.choice() == 0;

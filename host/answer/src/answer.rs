@@ -13,7 +13,7 @@ use crate::apis::{Api, Assembly, failure};
 use crate::calls::{CallError, ToolCall, edit};
 use crate::limits::ReadError;
 use crate::reading::{parse_mended, value, value_of};
-use crate::reply::{Failure, Finish, Head, Reply};
+use crate::reply::{Failure, Finish, Head, Reply, Summary};
 use crate::said::{Arguments, Called, Form, Said, Tool};
 use crate::told::Telling;
 
@@ -113,6 +113,14 @@ impl Answer {
             places: account.places(),
             document: heard.document,
         })
+    }
+
+    /// Returns what it came to.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        let Answer { reply, head, failure, is_cut_off, .. } = self;
+        let (reply, model, failure) = (reply.clone(), head.model.clone(), failure.clone());
+        Summary { reply, model, failure, is_cut_off: *is_cut_off }
     }
 
     /// Returns the calls, in order.

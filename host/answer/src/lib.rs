@@ -71,7 +71,7 @@ pub use lines::{Field, Lines, Piece, field, with_data};
 pub use live::{LIVE_SIGNATURE, LiveAnswer};
 pub use reader::Reader;
 pub use reading::parse;
-pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Usage};
+pub use reply::{Call, CallKind, Delta, Failure, Finish, Head, Reply, Summary, Usage};
 pub use respell::{Respelling, respelled};
 pub use said::{Added, Arguments, CallSaid, Called, Form, Position, Said, TextKind, TextPlace, Tool};
 pub use text::AnswerText;

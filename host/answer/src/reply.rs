@@ -81,6 +81,33 @@ pub struct Usage {
     pub reasoning: u64,
 }
 
+/// What an answer came to, for those who keep it: nothing of its bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// What the model answered.
+    pub reply: Reply,
+    /// The model that answered.
+    pub model: AnswerText,
+    /// What went wrong, where the answer is an error or ends in one.
+    pub failure: Option<Failure>,
+    /// As [`crate::Answer::is_cut_off`].
+    pub is_cut_off: bool,
+}
+
+impl Summary {
+    /// Returns how many bytes its texts have.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let Reply { reasoning, content, calls, .. } = &self.reply;
+        let of_call = |call: &Call| [&call.id, &call.name, &call.arguments].map(length).iter().sum::<usize>();
+        length(reasoning) + length(content) + calls.iter().map(of_call).sum::<usize>()
+    }
+}
+
+fn length(text: &AnswerText) -> usize {
+    text.expose().len()
+}
+
 /// What an answer says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {

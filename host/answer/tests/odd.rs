@@ -324,6 +324,17 @@ fn streams_whose_events_contradict_each_other_are_odd() {
     ] {
         assert_eq!(stream(Api::Responses, &events(&answer)), Err(ReadError::Unclear), "{what}");
     }
+    // Who reads by name has nothing of an event without one.
+    let called = [item("added", 0, &asked("")), delta("{}"), done("{}"), item("done", 0, &asked("{}"))];
+    let named = events(&called) + &events(&[completed(json!([asked("{}")]))]);
+    assert_eq!(stream(Api::Responses, &named).unwrap().len(), 1);
+    let names: Vec<&str> = named.lines().filter(|line| line.starts_with("event: ")).collect();
+    let nameless = names.iter().fold(named.clone(), |all, name| all.replacen(&format!("{name}\n"), "", 1));
+    assert_eq!(stream(Api::Responses, &nameless).unwrap().len(), 1);
+    for name in &names[..4] {
+        let answer = named.replacen(&format!("{name}\n"), "", 1);
+        assert_eq!(stream(Api::Responses, &answer), Err(ReadError::Unclear), "{name}");
+    }
     let late = json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "{}" } });
     let called = json!({ "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "ls" } });
     let begins = json!({ "type": "content_block_start", "index": 0, "content_block": called });

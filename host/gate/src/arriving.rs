@@ -94,9 +94,10 @@ impl Told {
     }
 
     /// Tells the end.
-    pub(crate) fn end(&mut self, complete: bool, answer: Option<Answer>) {
+    pub(crate) fn end(&mut self, complete: bool, answer: Option<&Answer>) {
         if !std::mem::replace(&mut self.over, true) {
-            self.recorder.answer(self.id, AnswerPart::End { complete, answer: answer.map(Arc::new) });
+            let answer = answer.map(|answer| Arc::new(answer.summary()));
+            self.recorder.answer(self.id, AnswerPart::End { complete, answer });
         }
     }
 
@@ -165,11 +166,11 @@ impl Followed {
         self.read();
         let Some(reader) = self.reader.take() else { return self.told.end(complete, None) };
         if self.came <= INLINE_BODY {
-            return self.told.end(complete, reader.finish().ok());
+            return self.told.end(complete, reader.finish().ok().as_ref());
         }
         let Told { recorder, id, api, over } = &mut self.told;
         let mut told = Told::new(recorder, *id, *api, std::mem::replace(over, true));
-        let finish = move || told.end(complete, reader.finish().ok());
+        let finish = move || told.end(complete, reader.finish().ok().as_ref());
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(finish)),
             Err(_) => finish(),

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use http::StatusCode;
 use leafgate_admin::StoreStatus;
-use leafgate_answer::{Answer, Delta};
+use leafgate_answer::{Delta, Summary};
 use leafgate_desk::{Destination, Digest};
 use leafgate_policy::{Policy, Recall};
 use leafgate_tree::{Author, Draft};
@@ -190,7 +190,7 @@ pub enum AnswerPart {
         /// Whether it was whole.
         complete: bool,
         /// What was read of it; `None` where nobody can, as of an answer of no conversation.
-        answer: Option<Arc<Answer>>,
+        answer: Option<Arc<Summary>>,
     },
     /// What rules and people made of it, or that it waits for a person. It may come before its end or
     /// long after it, and again: the last word counts.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use leafgate_answer::{Answer, Finish, Reply};
+use leafgate_answer::{Finish, Reply, Summary};
 use leafgate_gate::record::AnswerPart;
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ impl Live {
         }
     }
 
-    fn end(&mut self, complete: bool, read: Option<&Answer>) {
+    fn end(&mut self, complete: bool, read: Option<&Summary>) {
         self.state = match (self.status, read, complete) {
             (None, ..) => "none",
             (_, _, false) => "broken",
@@ -91,7 +91,7 @@ impl Live {
             let is_cut = answer.reply.finish.is_some_and(|finish| cuts.contains(&finish));
             self.is_cut_short = !complete || answer.is_cut_off || is_cut;
             self.reply.clone_from(&answer.reply);
-            self.model = answer.head.model.expose().to_owned();
+            self.model = answer.model.expose().to_owned();
             self.failure = answer.failure.as_ref().map(|failure| {
                 let (kind, message) = (failure.kind.expose(), failure.message.expose());
                 format!("{kind}: {message}")

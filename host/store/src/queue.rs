@@ -64,7 +64,7 @@ impl Message {
                         .map_or(0, bytes::Bytes::len)
             }
             Message::Answer(_, AnswerPart::Said(deltas)) => deltas.iter().map(Delta::len).sum(),
-            Message::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.bytes().len(),
+            Message::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.weight(),
             Message::Answer(..) | Message::Reveal(..) | Message::Stop => 0,
         }
     }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use leafgate_admin::StoreStatus;
-use leafgate_answer::Answer;
+use leafgate_answer::Summary;
 use leafgate_detect::{Engine, Input};
 use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 
@@ -225,7 +225,7 @@ impl Sending {
         }
     }
 
-    fn finish(&mut self, open: Open, answer: Option<&Answer>) {
+    fn finish(&mut self, open: Open, answer: Option<&Summary>) {
         let Open { mut span, began } = open;
         span.took += began.elapsed();
         if let Some(answer) = answer {

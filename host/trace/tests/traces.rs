@@ -115,7 +115,7 @@ fn a_span_says_what_became_of_a_request_and_nothing_that_was_said() {
         "usage": { "prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": { "cached_tokens": 5 } } });
     let answer = Answer::read(Api::Chat, answer.to_string().into()).unwrap();
     tracer.answer(RecordId(1), AnswerPart::Said([Delta::Content(CANARY.into())].into()));
-    tracer.answer(RecordId(1), AnswerPart::End { complete: true, answer: Some(Arc::new(answer)) });
+    tracer.answer(RecordId(1), AnswerPart::End { complete: true, answer: Some(Arc::new(answer.summary())) });
     tracer.request(request(2, |record| (record.verdict, record.sent) = ("blocked", None)));
     tracer.close();
     let (head, message) = came.recv().unwrap();

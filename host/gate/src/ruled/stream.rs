@@ -275,7 +275,7 @@ impl Judging {
         let is_wanted = self.recorder.is_some() || complete && gathering.holds();
         let gathered = is_wanted.then(|| gathering.finish(self.hearing.account()))?;
         if let Some(mut told) = self.recorder.take() {
-            told.end(complete, gathered.as_ref().ok().map(|gathered| gathered.answer.clone()));
+            told.end(complete, gathered.as_ref().ok().map(|gathered| &gathered.answer));
         }
         Some(gathered)
     }

@@ -68,7 +68,7 @@ impl Shared {
         let came = bytes.freeze();
         let answer = ruling.read(&came);
         if let Some(told) = &mut told {
-            told.end(true, answer.as_ref().ok().cloned());
+            told.end(true, answer.as_ref().ok());
         }
         let answer = answer.and_then(Answer::sound).map_err(unreadable)?;
         let bytes = answer.bytes().clone();

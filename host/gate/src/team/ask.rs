@@ -152,7 +152,7 @@ impl RunCase {
         let answer = reader.finish().ok();
         drop(turn);
         if let Some(told) = &mut told {
-            told.end(true, answer.clone());
+            told.end(true, answer.as_ref());
         }
         answer.filter(|answer| answer.failure.is_none() && !answer.is_cut_off && !answer.is_odd)
     }

@@ -108,7 +108,7 @@ pub(crate) fn answer(store: &Store, id: u64, events: &[Value], complete: bool) {
         let said = reader.push(format!("data: {event}\n\n").as_bytes()).unwrap();
         store.answer(RecordId(id), AnswerPart::Said(said.into()));
     }
-    let answer = reader.finish().ok().map(Arc::new);
+    let answer = reader.finish().ok().map(|answer| Arc::new(answer.summary()));
     store.answer(RecordId(id), AnswerPart::End { complete, answer });
 }
 

@@ -41,8 +41,8 @@ echo "== removal"
 ann leafgate stop
 systemctl start leafgate
 files="$(dpkg --listfiles leafgate)"
-dpkg --remove leafgate | tee /tmp/said
-grep -q .local/share/leafgate /tmp/said
+said="$(dpkg --remove leafgate)"
+printf '%s\n' "$said" | grep .local/share/leafgate
 [ -e /home/ann/.local/share/leafgate/key ] && [ -e /var/lib/leafgate/key ]
 ! systemctl is-active --quiet leafgate || { echo "the service goes on" && exit 1; }
 for file in $files; do
