@@ -53,6 +53,7 @@
 //! status of its [`ErrorCode`].
 
 mod agents;
+mod call;
 mod error;
 mod except;
 mod mode;
@@ -69,6 +70,7 @@ mod url;
 pub use agents::{
     AgentEvent, AgentEventKind, AgentsView, FrameState, FrameView, RunState, RunView, TeamStatus,
 };
+pub use call::AdminCall;
 pub use error::{ApiError, ErrorCode};
 pub use except::{Except, Excepted};
 pub use mode::{

@@ -9,73 +9,64 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::{
-    AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, Diff,
-    EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView, OutlineView, Payload, Pending,
-    Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView, SavedDiff, SavedEditView, SavedList,
-    Select, SessionList, SetMode, SetSaved, Status, Subagents, SwitchOff, TurnSummary, TurnView,
+    AdminCall, AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits,
+    ClearSaved, Diff, EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView, OutlineView,
+    Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView, SavedDiff,
+    SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents, SwitchOff,
+    TurnSummary, TurnView,
 };
 
 /// The version of the API.
 pub const VERSION: &str = "1.5";
 
-/// One call of the API.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// Its method.
-    pub method: &'static str,
-    /// Its path, with `{id}` for an id.
-    pub path: &'static str,
-    body: Option<fn(&mut SchemaGenerator) -> Value>,
-    answer: fn(&mut SchemaGenerator) -> Value,
-}
+/// Writes the schema of a type.
+type SchemaOf = fn(&mut SchemaGenerator) -> Value;
 
-impl Call {
-    const fn get<A: JsonSchema>(path: &'static str) -> Call {
-        Call { method: "GET", path, body: None, answer: schema_of::<A> }
+/// Returns the types of the body and of the answer of a call; an event is an [`Event`].
+fn types(call: AdminCall) -> (Option<SchemaOf>, SchemaOf) {
+    fn answers<A: JsonSchema>() -> (Option<SchemaOf>, SchemaOf) {
+        (None, schema_of::<A>)
     }
-
-    const fn with<B: JsonSchema, A: JsonSchema>(method: &'static str, path: &'static str) -> Call {
-        Call { method, path, body: Some(schema_of::<B>), answer: schema_of::<A> }
+    fn takes<B: JsonSchema, A: JsonSchema>() -> (Option<SchemaOf>, SchemaOf) {
+        (Some(schema_of::<B>), schema_of::<A>)
+    }
+    match call {
+        AdminCall::Status => answers::<Status>(),
+        AdminCall::Events => answers::<Event>(),
+        AdminCall::Pending => answers::<Pending>(),
+        AdminCall::Turn => answers::<TurnView>(),
+        AdminCall::Request => answers::<EditableRequest>(),
+        AdminCall::Outline => answers::<OutlineView>(),
+        AdminCall::Diff => answers::<Diff>(),
+        AdminCall::Payload => answers::<Payload>(),
+        AdminCall::Edit => takes::<EditCommand, TurnView>(),
+        AdminCall::Pin => takes::<Pins, TurnView>(),
+        AdminCall::Preview => answers::<CapturePreview>(),
+        AdminCall::Capture => takes::<CaptureTurn, CapturedEdits>(),
+        AdminCall::Except => takes::<Except, Excepted>(),
+        AdminCall::Resume => takes::<Resume, Resumed>(),
+        AdminCall::Cancel => takes::<Cancel, TurnSummary>(),
+        AdminCall::Mode => answers::<ModeView>(),
+        AdminCall::SetMode => takes::<SetMode, ModeView>(),
+        AdminCall::SwitchOff => takes::<SwitchOff, ModeView>(),
+        AdminCall::Saved => answers::<SavedList>(),
+        AdminCall::SetSaved => takes::<SetSaved, SavedList>(),
+        AdminCall::ArmCapture => takes::<ArmCapture, SavedList>(),
+        AdminCall::ClearSaved => takes::<ClearSaved, SavedList>(),
+        AdminCall::SavedEdit => answers::<SavedEditView>(),
+        AdminCall::RemoveSaved => answers::<SavedList>(),
+        AdminCall::SavedDiff => answers::<SavedDiff>(),
+        AdminCall::Sessions => answers::<SessionList>(),
+        AdminCall::Follow => takes::<Follow, SessionList>(),
+        AdminCall::Select => takes::<Select, SessionList>(),
+        AdminCall::CloseSession => answers::<SessionList>(),
+        AdminCall::Subagents => answers::<Subagents>(),
+        AdminCall::Agents => answers::<AgentsView>(),
+        AdminCall::AgentRun => answers::<RunView>(),
+        AdminCall::ReleasePlugin => takes::<Release, Released>(),
+        AdminCall::Reveal => takes::<Reveal, Revealed>(),
     }
 }
-
-/// Every call that is answered with JSON, and the events, each of which is an [`Event`].
-pub const CALLS: &[Call] = &[
-    Call::get::<Status>("/v1/status"),
-    Call::get::<Event>("/v1/events"),
-    Call::get::<Pending>("/v1/pending"),
-    Call::get::<TurnView>("/v1/pending/{id}"),
-    Call::get::<EditableRequest>("/v1/pending/{id}/request"),
-    Call::get::<OutlineView>("/v1/pending/{id}/outline"),
-    Call::get::<Diff>("/v1/pending/{id}/diff"),
-    Call::get::<Payload>("/v1/pending/{id}/payload"),
-    Call::with::<EditCommand, TurnView>("POST", "/v1/pending/{id}/edit"),
-    Call::with::<Pins, TurnView>("PUT", "/v1/pending/{id}/pins"),
-    Call::get::<CapturePreview>("/v1/pending/{id}/capture"),
-    Call::with::<CaptureTurn, CapturedEdits>("POST", "/v1/pending/{id}/capture"),
-    Call::with::<Except, Excepted>("POST", "/v1/pending/{id}/except"),
-    Call::with::<Resume, Resumed>("POST", "/v1/pending/{id}/resume"),
-    Call::with::<Cancel, TurnSummary>("POST", "/v1/pending/{id}/cancel"),
-    Call::get::<ModeView>("/v1/mode"),
-    Call::with::<SetMode, ModeView>("PUT", "/v1/mode"),
-    Call::with::<SwitchOff, ModeView>("PUT", "/v1/off"),
-    Call::get::<SavedList>("/v1/saved"),
-    Call::with::<SetSaved, SavedList>("PUT", "/v1/saved"),
-    Call::with::<ArmCapture, SavedList>("POST", "/v1/saved/capture"),
-    Call::with::<ClearSaved, SavedList>("POST", "/v1/saved/clear"),
-    Call::get::<SavedEditView>("/v1/saved/{id}"),
-    Call { method: "DELETE", path: "/v1/saved/{id}", body: None, answer: schema_of::<SavedList> },
-    Call::get::<SavedDiff>("/v1/saved/{id}/diff"),
-    Call::get::<SessionList>("/v1/sessions"),
-    Call::with::<Follow, SessionList>("PUT", "/v1/sessions"),
-    Call::with::<Select, SessionList>("POST", "/v1/sessions/{id}/select"),
-    Call { method: "DELETE", path: "/v1/sessions/{id}", body: None, answer: schema_of::<SessionList> },
-    Call::get::<Subagents>("/v1/subagents"),
-    Call::get::<AgentsView>("/v1/agents"),
-    Call::get::<RunView>("/v1/agents/runs/{id}"),
-    Call::with::<Release, Released>("POST", "/v1/plugins/{id}/release"),
-    Call::with::<Reveal, Revealed>("POST", "/v1/reveal"),
-];
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     generator.subschema_for::<T>().to_value()
@@ -87,15 +78,16 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
 pub fn schema() -> Value {
     // As it is written: a field is required where every answer of this version has it.
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let call = |call: &Call, generator: &mut SchemaGenerator| {
-        let mut entry = json!({ "method": call.method, "path": call.path });
-        if let Some(body) = call.body {
-            entry["body"] = body(generator);
+    let mut call = |call: &AdminCall| {
+        let (body, answer) = types(*call);
+        let mut entry = json!({ "method": call.method(), "path": call.path() });
+        if let Some(body) = body {
+            entry["body"] = body(&mut generator);
         }
-        entry["answer"] = (call.answer)(generator);
+        entry["answer"] = answer(&mut generator);
         entry
     };
-    let calls: Vec<Value> = CALLS.iter().map(|one| call(one, &mut generator)).collect();
+    let calls: Vec<Value> = AdminCall::ALL.iter().map(&mut call).collect();
     let error = schema_of::<ApiError>(&mut generator);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
