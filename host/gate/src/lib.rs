@@ -38,7 +38,6 @@ mod base;
 mod begun;
 mod body;
 mod budget;
-mod buffers;
 mod coding;
 mod config;
 mod connections;
@@ -82,9 +81,9 @@ mod shadow;
 pub mod sse;
 mod stall;
 mod status;
+mod subject;
 mod team;
 mod throttle;
-mod unread;
 mod upstream;
 mod upstreams;
 
