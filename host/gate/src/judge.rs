@@ -11,7 +11,7 @@ mod tally;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{AgentRequest, Destination, ModelKey, Request, SubagentVerdict, TurnClass};
+use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Policy, Verdict};
 use leafgate_tree::{Document, Limits, NodeId};
 
@@ -37,7 +37,7 @@ use crate::refusal::Refusal;
 use crate::routed::{Before, Rerouted};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
-use crate::shadow::{TrialTurn, Tried};
+use crate::shadow::TrialTurn;
 
 /// One request to judge.
 pub(crate) struct Case {
@@ -191,43 +191,27 @@ impl Case {
         {
             document.know_calls(|id| behind.call(id));
         }
-        let outside = Arc::clone(&self.outside);
-        let outside = outside.list();
         if self.model.is_none() && document.model().is_none() {
             self.model = self.api.deployment(self.to.endpoint()).map(Into::into);
         }
-        let (model, to, lane) = (self.model.clone(), self.to.clone(), self.lane.clone());
         let class =
             self.asker.as_ref().map_or_else(|| self.class.class(self.api, &document), |asker| asker.class);
         let class = match class {
             TurnClass::Main if !self.intercepts => TurnClass::Side,
             class => class,
         };
-        let agent = Arc::clone(&self.agent);
-        let context = Context {
-            on: On::Request,
-            session: &session.key,
-            agent: Some(&agent),
-            model: model.as_deref(),
-            other_models: &[],
-            stream: self.api.streams_by_path(),
-            subagent: Some(class == TurnClass::Subagent),
-            upstream: Some(&to.upstream),
-            upstream_name: lane.as_deref(),
-            endpoint: Some(to.endpoint()),
-            outside: &outside,
-            files: &[],
-        };
+        let subject = self.subject(&session.key, &session.vault, class);
+        let outside = subject.outside.list();
         let mut seen = self.recorded.then(|| Seen {
             api: self.api.name(),
             session: Arc::clone(&session.key),
             class,
-            model: model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
+            model: subject.model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
             source: document.source().clone(),
             edits: Vec::new(),
         });
         let mut assembled = None;
-        match self.assemble(&document, &context) {
+        match self.assemble(&document, &subject.context(On::Request, &outside)) {
             Err(refusal) => return self.unreadable(refusal, seen),
             Ok(None) => {}
             Ok(Some(made)) => {
@@ -252,10 +236,8 @@ impl Case {
                 return self.unreadable(refusal, seen);
             }
         }
-        let (model, to) = (self.model.clone(), self.to.clone());
-        let files = Arc::clone(&self.files.texts);
-        let context =
-            Context { model: model.as_deref(), endpoint: Some(to.endpoint()), files: &files, ..context };
+        let subject = self.subject(&session.key, &session.vault, class);
+        let context = subject.context(On::Request, &outside);
         if let Some(other) = self.policy.model_for(&document, &context).map(str::to_owned) {
             self.ask_model(&other, false);
         }
@@ -279,20 +261,7 @@ impl Case {
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
         let evaluation = self.evaluate(document, &context, &session, class);
         if let Some((trial, document)) = trial {
-            let tried = Tried {
-                document,
-                session: Arc::clone(&session.key),
-                agent: Arc::clone(&agent),
-                model: model.clone(),
-                stream: context.stream,
-                class,
-                to: to.clone(),
-                lane: lane.clone(),
-                outside: Arc::clone(&self.outside),
-                files: Arc::clone(&files),
-                keys: session.vault.keys().clone(),
-            };
-            trial.judge(tried, &evaluation);
+            trial.judge(document, subject.clone(), &evaluation);
         }
         let mut tally = self.counted(Tally { assembled, ..tally(&evaluation) });
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
@@ -319,8 +288,8 @@ impl Case {
                 Verdict::Pause(_) => SubagentVerdict::Held,
                 Verdict::Block(_) | Verdict::Route(_) => SubagentVerdict::Blocked,
             };
-            let (session, agent) = (Arc::clone(&session.key), self.called());
-            self.turns.observe(AgentRequest::of(shown, session, self.title(), agent, verdict));
+            let (title, agent) = (self.title(), self.called());
+            self.turns.observe(agent_request(shown, &session.key, &title, agent.as_deref(), verdict));
         }
         let holds = match verdict {
             Verdict::Forward => None,

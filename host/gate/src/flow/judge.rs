@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_policy::{Cause, Context, Hold, On, Verdict};
+use leafgate_policy::{Cause, Evaluation, Hold, On, Verdict};
 use leafgate_tree::Document;
 
 use super::Flow;
@@ -33,23 +33,11 @@ impl Flow {
         let document = Document::parse(body, self.format, &shared.limits.document)
             .map_err(|error| Refusal::internal(format!("a lesser form cannot be read: {error}")))?;
         let document = Arc::new(document);
-        let outside = Arc::clone(&self.outside);
-        let outside = outside.list();
-        let context = Context {
-            on: On::Request,
-            session: &self.session,
-            agent: Some(&self.agent),
-            model: self.model.as_deref(),
-            other_models: &[],
-            stream: self.api.streams_by_path(),
-            subagent: Some(self.class == leafgate_desk::TurnClass::Subagent),
-            upstream: Some(&self.to.upstream),
-            upstream_name: self.lane.as_deref(),
-            endpoint: Some(self.to.endpoint()),
-            outside: &outside,
-            files: &[],
-        };
-        let evaluation = self.policy.replay(Arc::clone(&document), &context, &self.vault, |_| false);
+        let outside = self.subject.outside.list();
+        let context = self.subject.context(On::Request, &outside);
+        let (policy, vault) = (&self.subject.policy, &self.subject.vault);
+        let evaluation = policy.replay(Arc::clone(&document), &context, vault, |_| false);
+        drop(outside);
         let mut holds = match evaluation.verdict {
             Verdict::Block(hold) => return Err(blocked(&hold)),
             Verdict::Route(route) => return Err(blocked(&route.refused(NOT_ELSEWHERE))),
@@ -76,40 +64,19 @@ impl Flow {
             };
             holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
         }
-        let guard = TurnGuard {
-            on: On::Request,
-            generation: self.policy.generation_name().into(),
-            policy: Arc::clone(&self.policy),
-            session: Arc::clone(&self.session),
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone(),
-            stream: self.api.streams_by_path(),
-            class: self.class,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            outside: Arc::clone(&self.outside),
-            files: Arc::default(),
-            vault: self.vault.clone(),
-            recall: evaluation.recall,
-            notes: evaluation.report.notes,
-        };
-        let waiter = shared.turns.pause(Paused {
-            to: self.to.clone(),
-            title: self.title.clone(),
-            draft: evaluation.draft,
-            holds,
-            class: self.class,
-            mode: None,
-            guard: Arc::new(guard),
-        });
+        let Evaluation { draft, recall, report, .. } = evaluation;
+        let guard = TurnGuard::new(On::Request, self.subject.clone(), recall, report.notes);
+        let waiter =
+            shared.turns.pause(Paused { title: self.title.clone(), draft, holds, mode: None, guard });
         let received = Received {
             body: document.source().clone(),
             coded: self.coded,
             wraps_more: true,
             reservation: Some(reservation),
         };
-        let path = self.to.path.split('?').next().filter(|_| shared.answer_cancelled);
-        let manner = path.and_then(|path| Manner::of(self.api, path, self.model.as_deref(), &document));
+        let path = self.subject.to.path.split('?').next().filter(|_| shared.answer_cancelled);
+        let manner =
+            path.and_then(|path| Manner::of(self.api, path, self.subject.model.as_deref(), &document));
         Ok(Outcome::Wait(Held {
             manner,
             waiter,
@@ -126,7 +93,7 @@ impl Flow {
 
     /// Returns how the answer is restored, where it is.
     fn restoring(&self, document: &Document) -> Option<Restoring> {
-        let restoring = Restoring::of(self.api, document, self.vault.clone(), self.thread.clone());
+        let restoring = Restoring::of(self.api, document, self.subject.vault.clone(), self.thread.clone());
         restoring.filter(|_| self.restore)
     }
 }

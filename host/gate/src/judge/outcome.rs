@@ -20,6 +20,7 @@ use crate::restore::Restoring;
 use crate::routed::Rerouted;
 use crate::ruled::{Asked, Ruling};
 use crate::session::{Session, Thread};
+use crate::subject::Subject;
 
 /// What becomes of a request that is not refused.
 pub(crate) enum Outcome {
@@ -59,9 +60,6 @@ impl Case {
         let flow = self.flow(&session.key, &session.vault, class, ruling.as_ref(), document);
         let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
         let other_model = self.other_model;
-        let rendered = draft.render_into(|bytes| self.reservation.buffer(bytes));
-        let rendered =
-            rendered.map_or_else(|| document.source().clone(), |bytes| self.reservation.share(bytes));
         let received = Received {
             coded: !self.codings.is_empty(),
             body: self.body,
@@ -72,8 +70,25 @@ impl Case {
             flow,
             ruling,
             other_model,
-            ..received.passed(document.source(), rendered, restoring)
+            ..received.passed(document.source(), draft.render(), restoring)
         })
+    }
+
+    /// Returns what it is judged by from now on.
+    pub(super) fn subject(&self, session: &Arc<str>, vault: &Vault, class: TurnClass) -> Subject {
+        Subject {
+            policy: Arc::clone(&self.policy),
+            session: Arc::clone(session),
+            vault: vault.clone(),
+            agent: Arc::clone(&self.agent),
+            model: self.model.clone(),
+            stream: self.api.streams_by_path(),
+            class,
+            to: self.to.clone(),
+            lane: self.lane.clone(),
+            outside: Arc::clone(&self.outside),
+            files: Arc::clone(&self.files.texts),
+        }
     }
 
     /// Its conversation, which remembers what rules need to know of the calls that results are of.
@@ -128,18 +143,11 @@ impl Case {
             format: document.format(),
             streams: self.api.streams(document),
             coded: !self.codings.is_empty(),
-            model: self.model.clone(),
+            // What stands in this body stands elsewhere in a lesser one.
+            subject: Subject { files: Arc::default(), ..self.subject(session, vault, class) },
             other_model: self.other_model.clone(),
-            outside: Arc::clone(&self.outside),
-            class,
-            policy: Arc::clone(&self.policy),
-            session: Arc::clone(session),
-            vault: vault.clone(),
             thread: self.thread(session, document),
             restore: self.restore,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            agent: Arc::clone(&self.agent),
             title: self.title(),
             ruling: ruling.cloned(),
             lessened: Lessened::default(),
@@ -154,32 +162,10 @@ impl Case {
         wraps_more: bool,
     ) -> Result<Outcome, Refusal> {
         let document = Arc::clone(draft.document());
-        let guard = TurnGuard {
-            on: On::Request,
-            policy: Arc::clone(&self.policy),
-            generation: self.policy.generation_name().into(),
-            session: session.key,
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone(),
-            stream: self.api.streams_by_path(),
-            class: pauses.class,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            outside: Arc::clone(&self.outside),
-            files: Arc::clone(&self.files.texts),
-            vault: session.vault,
-            recall,
-            notes,
-        };
-        let waiter = self.turns.pause(Paused {
-            to: self.to.clone(),
-            title: self.title(),
-            draft,
-            holds: pauses.holds,
-            class: pauses.class,
-            mode: pauses.mode,
-            guard: Arc::new(guard),
-        });
+        let subject = self.subject(&session.key, &session.vault, pauses.class);
+        let guard = TurnGuard::new(On::Request, subject, recall, notes);
+        let paused = Paused { title: self.title(), draft, holds: pauses.holds, mode: pauses.mode, guard };
+        let waiter = self.turns.pause(paused);
         // The desk counts the bytes of what waits there.
         self.held(&document, wraps_more, waiter, None)
     }

@@ -158,7 +158,7 @@ impl Turns {
 
     /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
     pub(crate) fn pause(self: &Arc<Self>, paused: Paused) -> Waiter {
-        let (guard, to) = (Arc::clone(&paused.guard), paused.to.clone());
+        let (guard, to) = (Arc::clone(&paused.guard), paused.guard.to.clone());
         let (repeats, seen) = self.repeats(&paused);
         let (connection, decision) = self.lock().connect();
         // Renders and digests, so outside of the lock.
@@ -422,6 +422,7 @@ mod tests {
     use tokio::time::{advance, timeout};
 
     use super::*;
+    use crate::subject::Subject;
 
     const LIMITS: DeskLimits = DeskLimits {
         turns: 8,
@@ -464,11 +465,10 @@ mod tests {
     }
 
     fn pause(turns: &Arc<Turns>, session: &str) -> Waiter {
-        let guard = TurnGuard {
-            on: leafgate_policy::On::Request,
+        let subject = Subject {
             policy: Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()),
-            generation: "one".into(),
             session: session.into(),
+            vault: Vault::new(keys()),
             agent: leafgate_policy::OTHER_AGENT.into(),
             model: None,
             stream: None,
@@ -477,19 +477,14 @@ mod tests {
             lane: None,
             outside: Arc::default(),
             files: Arc::default(),
-            vault: Vault::new(keys()),
-            recall: Recall::default(),
-            notes: Vec::new(),
         };
         let hold = Hold::new("ask".into(), Cause::Rule, String::new());
         turns.pause(Paused {
-            to: destination(),
             title: Title { location: "chat".into(), name: "test".into() },
             draft: Draft::new(document(session)),
             holds: vec![hold],
-            class: TurnClass::Main,
             mode: None,
-            guard: Arc::new(guard),
+            guard: TurnGuard::new(leafgate_policy::On::Request, subject, Recall::default(), Vec::new()),
         })
     }
 

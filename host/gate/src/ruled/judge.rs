@@ -15,6 +15,7 @@ use crate::judge::{because, blocked, tally};
 use crate::log::Tally;
 use crate::pending::{Paused, TurnGuard, Waiter};
 use crate::refusal::Refusal;
+use crate::subject::Subject;
 
 /// The name that stands for a rule where a profile decides. No rule can be called that.
 const PROFILE: &str = "(profile)";
@@ -128,11 +129,10 @@ impl Ruling {
     }
 
     fn pause(&self, shared: &Arc<Shared>, evaluation: Evaluation, holds: Vec<Hold>) -> Waiter {
-        let guard = TurnGuard {
-            on: On::ToolCall,
-            generation: self.policy.generation_name().into(),
+        let subject = Subject {
             policy: Arc::clone(&self.policy),
             session: Arc::clone(&self.session),
+            vault: self.vault.clone(),
             agent: Arc::clone(&self.agent),
             model: self.model.clone(),
             stream: Some(self.streams),
@@ -141,19 +141,10 @@ impl Ruling {
             lane: self.lane.clone(),
             outside: Arc::default(),
             files: Arc::default(),
-            vault: self.vault.clone(),
-            recall: evaluation.recall,
-            notes: evaluation.report.notes,
         };
-        shared.turns.pause(Paused {
-            to: self.to.clone(),
-            title: self.title.clone(),
-            draft: evaluation.draft,
-            holds,
-            class: self.class,
-            mode: None,
-            guard: Arc::new(guard),
-        })
+        let Evaluation { draft, recall, report, .. } = evaluation;
+        let guard = TurnGuard::new(On::ToolCall, subject, recall, report.notes);
+        shared.turns.pause(Paused { title: self.title.clone(), draft, holds, mode: None, guard })
     }
 
     /// Texts of an answer that follow each other, as response rules leave them, joined.
