@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{Answer, CallError, ReadError, TextRun, ToolCall, respelled};
+use leafgate_answer::{Answer, Call, CallError, ReadError, TextRun, respelled};
 use leafgate_policy::answers::{self, NotWritten};
 use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format};
@@ -97,7 +97,7 @@ impl Ruling {
     }
 
     /// Has rules and the profile decide about calls.
-    fn decide(&self, shared: &Arc<Shared>, calls: &[ToolCall], told: &mut Tally) -> Result<Calls, Refusal> {
+    fn decide(&self, shared: &Arc<Shared>, calls: &[Call], told: &mut Tally) -> Result<Calls, Refusal> {
         let body = answers::calls_written(self.model.as_deref(), calls);
         let evaluation = self.evaluate(shared, body, On::ToolCall)?;
         told.also(tally(&evaluation));
