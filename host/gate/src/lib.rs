@@ -82,6 +82,7 @@ mod shadow;
 pub mod sse;
 mod stall;
 mod status;
+mod subject;
 mod team;
 mod throttle;
 mod unread;
