@@ -75,8 +75,8 @@ use leafgate_vault::Flow;
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
-    ASKED, Approval, Assembly, AssemblyExplanation, Downgrade, FolderFiles, NotAssembled, Otherwise,
-    ReadOnce, Rest, api as assembly_api,
+    ASKED, Approval, Assembly, Downgrade, FolderFiles, NotAssembled, Otherwise, ReadOnce, Rest,
+    api as assembly_api,
 };
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};
@@ -89,7 +89,7 @@ pub mod diagnostics {
 pub use endpoint::endpoint;
 pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use exception::has_ended;
-pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
+pub use explain::{Explanation, PhaseExplanation, PluginExplanation, TableExplanation};
 pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
@@ -267,6 +267,13 @@ impl Policy {
     /// Returns the ids of the rules, in file order.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.rules.iter().map(|rule| &rule.id)
+    }
+
+    /// Returns the ids of the rules that act and do nothing else than pause. Others may pause besides, where
+    /// they cannot redact or cannot run.
+    pub fn pausing_rules(&self) -> impl Iterator<Item = &Arc<str>> {
+        let pauses = |rule: &&rule::Rule| matches!(rule.action, rule::Action::Decide(rule::Decide::Pause(_)));
+        self.rules.iter().filter(pauses).filter(|rule| !rule.monitors()).map(|rule| &rule.id)
     }
 
     /// Returns the upstreams to which its rules route, each with the rule and where that was

@@ -4,13 +4,11 @@
 //! clients, logs and people read the words. Names come from the request all the same: what
 //! detectors find in one is masked, and what no name has is left out ([`plain_name`]).
 
-use std::fmt;
 use std::ops::Range;
 
 /// The words of a rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Reason {
-    source: String,
     parts: Vec<Part>,
 }
 
@@ -90,7 +88,7 @@ impl Reason {
         words.push_str(&source[at..]);
         parts.push(Part::Words(words));
         match unknown.is_empty() {
-            true => Ok(Reason { source: source.to_owned(), parts }),
+            true => Ok(Reason { parts }),
             false => Err(unknown),
         }
     }
@@ -107,12 +105,6 @@ impl Reason {
             Part::Fact(fact) => tell(*fact),
         };
         self.parts.iter().map(part).collect()
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)
     }
 }
 

@@ -244,17 +244,8 @@ pub(crate) struct Rule {
     pub(crate) on_error: OnError,
     /// The rule's own words; clients may see them.
     pub(crate) reason: Option<Reason>,
-    /// What people say about it.
-    pub(crate) about: About,
-}
-
-/// What people say about a rule. It decides nothing.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct About {
-    pub(crate) severity: Option<Urgency>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) owner: Option<String>,
-    pub(crate) docs: Option<String>,
+    /// Its table, as it was read.
+    pub(crate) says: toml::Table,
 }
 
 impl Rule {

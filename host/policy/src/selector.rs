@@ -9,7 +9,6 @@
 //! `section` looks outwards: a part of a user message is in a `content-part` section and in a
 //! `user` section.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -399,34 +398,6 @@ fn kinds_around(document: &Document) -> Vec<Bits> {
         around.push(own.union(outer));
     }
     around
-}
-
-impl fmt::Display for Selector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_everything() {
-            return f.write_str("everything");
-        }
-        let mut fields: Vec<String> = Vec::new();
-        let mut field = |name: &str, words: Vec<String>| {
-            if !words.is_empty() {
-                fields.push(format!("{name} {}", words.join(" or ")));
-            }
-        };
-        for (name, of) in [
-            ("kind", Field::Kind),
-            ("role", Field::Role),
-            ("section", Field::Section),
-            ("tool", Field::Tool),
-            ("path", Field::Place),
-        ] {
-            field(name, self.words(of));
-        }
-        self.request.describe(&mut field);
-        if self.latest {
-            fields.insert(0, "the latest message of the user".to_owned());
-        }
-        f.write_str(&fields.join(", "))
-    }
 }
 
 /// Whether each of some words stands among others, of which none at all allow everything.

@@ -3,7 +3,6 @@
 //! An [`Assembly`] is a `[[assemble]]` table that was read. It runs before all rules, so that they
 //! search what it puts in like everything else.
 
-mod explain;
 mod files;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +17,6 @@ use crate::request::{Asked, OfRequest};
 use crate::selector::Reach;
 use crate::{Context, Policy};
 
-pub use explain::AssemblyExplanation;
 pub use files::{FolderFiles, ReadOnce};
 
 /// A profile, and which requests it is for.
@@ -27,6 +25,8 @@ pub struct Assembly {
     pub(crate) id: Arc<str>,
     /// File and line.
     pub(crate) origin: String,
+    /// Its table.
+    pub(crate) says: toml::Table,
     /// `None` where only a base URL chooses it.
     pub(crate) request: Option<OfRequest>,
     pub(crate) profile: Profile,

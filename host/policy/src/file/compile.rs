@@ -102,7 +102,8 @@ impl Compiler<'_, '_> {
         let on_error = self.optional("on_error", &raw.on_error, OnError::WORDS, OnError::from_word);
         let on = self.on(raw);
         // Each key is read before the rule is given up for any of them.
-        let (reason, about) = (self.reason(raw), self.about(raw));
+        let reason = self.reason(raw);
+        self.about(raw);
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
         let (action, mut selector) = (action?, selector?);
         selector.reach = action.reach();
@@ -118,7 +119,7 @@ impl Compiler<'_, '_> {
             mode,
             on_error: on_error.unwrap_or(OnError::Block),
             reason,
-            about,
+            says: raw.says(),
         };
         let rule = Rule { streaming: self.streaming(&rule, raw, streamed, header), ..rule };
         self.model_is_of_request(&rule, raw);

@@ -9,8 +9,8 @@ use std::fmt;
 use std::ops::Range;
 
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
-use serde::Deserialize;
 use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -210,7 +210,8 @@ fn words_of<'t, T: Copy + 't>(
 }
 
 /// A string, or a list of strings of which any may match.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub(crate) enum OneOrMany {
     One(String),
     Many(Vec<Spanned<String>>),

@@ -67,6 +67,7 @@ pub(crate) fn compile(
         approval,
         id: id?.into(),
         origin,
+        says: raw.says(),
         request,
         profile,
         root: root?,
