@@ -85,38 +85,20 @@ impl Policy {
     /// Returns what each phase does, rule by rule, with all defaults filled in.
     #[must_use]
     pub fn explain(&self) -> Explanation {
-        let phase = |&(phase, summary): &(Phase, &'static str)| {
+        let phase = |&phase: &Phase| {
             let rules = self.rules.iter().filter(|rule| rule.action.phase() == phase);
-            PhaseExplanation { phase, summary, rules: rules.map(TableExplanation::of_rule).collect() }
+            let rules = rules.map(TableExplanation::of_rule).collect();
+            PhaseExplanation { phase, summary: phase.summary(), rules }
         };
         Explanation {
             generation: self.generation_name(),
             profiles: self.assemblies.iter().map(|assembly| TableExplanation::of_profile(assembly)).collect(),
-            phases: PHASES.iter().map(phase).collect(),
+            phases: Phase::ALL.iter().map(phase).collect(),
             exceptions: self.exceptions.iter().map(TableExplanation::of_exception).collect(),
             plugins: (0..self.declared).map(|at| explain_plugin(self, PluginIndex::new(at))).collect(),
         }
     }
 }
-
-const PHASES: &[(Phase, &str)] = &[
-    (Phase::Classify, "sections are said to be of another kind than they look"),
-    (Phase::Redact, "what arrives is searched, and what is found is replaced"),
-    (Phase::Pin, "leaves are fixed: no later rule or plugin changes them"),
-    (
-        Phase::Saved,
-        "edits that people saved are made where they fit, where the mode says so and no leaf is pinned",
-    ),
-    (
-        Phase::Rewrite,
-        "leaves are rewritten, messages deleted and put in, transformer plugins run, in file order",
-    ),
-    (
-        Phase::RedactAgain,
-        "whatever a rule, plugin or saved edit wrote is searched again, at once, by all redact rules",
-    ),
-    (Phase::Decide, "route, pause and block rules look at the request as it would leave"),
-];
 
 impl TableExplanation {
     fn of<T: Table>(name: &'static str, origin: &str, says: toml::Table) -> Self {

@@ -18,37 +18,24 @@ enum Part {
     Fact(Fact),
 }
 
-/// Declares the facts with the names that rule files have for them.
-macro_rules! facts {
-    ($($variant:ident = $name:literal,)+) => {
-        /// A fact that the words of a rule can name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Fact { $($variant,)+ }
-
-        impl Fact {
-            /// The names of all facts.
-            pub(crate) const NAMES: &'static [&'static str] = &[$($name,)+];
-
-            fn from_name(name: &str) -> Option<Fact> {
-                match name { $($name => Some(Fact::$variant),)+ _ => None }
-            }
-        }
-    };
-}
-
-facts! {
-    Rule = "rule.id",
-    LeafKind = "leaf.kind",
-    LeafRole = "leaf.role",
-    LeafSection = "leaf.section",
-    LeafTool = "leaf.tool",
-    RequestFormat = "request.format",
-    RequestModel = "request.model",
-    RequestAgent = "request.agent",
-    RequestBytes = "request.bytes",
-    RequestTokens = "request.tokens",
-    RequestMessages = "request.messages",
-    RequestTools = "request.tools",
+leafgate_words::words! {
+    /// A fact that the words of a rule can name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Fact {
+        Rule = "rule.id",
+        LeafKind = "leaf.kind",
+        LeafRole = "leaf.role",
+        LeafSection = "leaf.section",
+        LeafTool = "leaf.tool",
+        RequestFormat = "request.format",
+        RequestModel = "request.model",
+        RequestAgent = "request.agent",
+        RequestBytes = "request.bytes",
+        RequestTokens = "request.tokens",
+        RequestMessages = "request.messages",
+        RequestTools = "request.tools",
+    }
+    pub(crate) fn name = 0;
 }
 
 /// A name in braces that is no fact.

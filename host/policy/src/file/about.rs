@@ -44,6 +44,6 @@ impl Compiler<'_, '_> {
         for (tag, span) in raw.tags.iter().flat_map(|tags| tags.get_ref().words(tags.span())) {
             self.complaints.kebab(&Spanned::new(span, tag.to_owned()), "customer-data");
         }
-        self.optional("severity", &raw.severity, Urgency::WORDS, Urgency::from_word);
+        self.optional::<Urgency>("severity", &raw.severity);
     }
 }

@@ -4,14 +4,12 @@
 //! each format, and a place in a message of one is none in another.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
-use bytes::Bytes;
-use leafgate_tree::{Document, Format, Limits, NodeType, Role};
+use leafgate_tree::{Format, NodeType, Role};
 use toml::Spanned;
 
 use super::Complaints;
-use super::raw::{OneOrMany, RawMatch, RawRule};
+use super::raw::{RawMatch, RawRule};
 use crate::Policy;
 use crate::condition::{Condition, Left};
 use crate::pattern::PathPattern;
@@ -57,10 +55,10 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
         return;
     }
     let named = rule.selector.formats();
-    let places: Vec<Range<usize>> = place_of_words(written);
     let mut known: BTreeSet<Format> = BTreeSet::new();
-    for (path, at) in rule.selector.paths.iter().zip(places) {
-        let Some(formats) = formats_of(path) else { return };
+    let places = written.get_ref().words(written.span());
+    for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
+        let formats = formats_of(path);
         if formats.is_empty() {
             return;
         }
@@ -85,27 +83,21 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     }
 }
 
-fn place_of_words(written: &Spanned<OneOrMany>) -> Vec<Range<usize>> {
-    written.get_ref().words(written.span()).into_iter().map(|(_, at)| at).collect()
-}
-
 fn names(formats: impl Iterator<Item = Format>) -> String {
     formats.map(Format::name).collect::<Vec<_>>().join(" or ")
 }
 
-/// The formats in which a path lies in a message; `None` where it can be anywhere.
-fn formats_of(path: &PathPattern) -> Option<Vec<Format>> {
-    let body = Bytes::from(path.sample()?.to_string());
+/// The formats in which a path lies in a message; none where it can be anywhere.
+fn formats_of(path: &PathPattern) -> Vec<Format> {
     let in_message = |format: &Format| {
-        let Ok(document) = Document::parse(body.clone(), *format, &Limits::default()) else { return false };
-        let named = path.select(&document);
+        let Some((document, named)) = path.sampled(*format) else { return false };
         document.sections().iter().any(|section| {
             let inside = document.subtree(section.node);
             section.node_type == NodeType::Message
                 && named.iter().any(|range| inside.contains(&range.start) || range.contains(&inside.start))
         })
     };
-    Some(Format::ALL.iter().copied().filter(in_message).collect())
+    Format::ALL.iter().copied().filter(in_message).collect()
 }
 
 /// The latest message of the user is nobody else's.
