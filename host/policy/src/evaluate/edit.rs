@@ -35,18 +35,18 @@ pub(super) struct Before {
 
 impl<'p> Run<'p> {
     pub(super) fn pin(&mut self) {
-        self.each_rule(Phase::Pin, |run, index, rule| match &rule.action {
-            Action::Pin(pin) => {
+        self.each_rule(Phase::Pin, |run, index, rule| {
+            if let Action::Pin(pin) = &rule.action {
                 run.edit_selected(index, |run, selected| run.pin_leaves(index, rule, pin, selected));
             }
-            Action::Classify(_) | Action::Redact(_) | Action::Edit(_) | Action::Decide(_) => {}
         });
     }
 
     pub(super) fn rewrite(&mut self) {
-        self.each_rule(Phase::Rewrite, |run, index, rule| match &rule.action {
-            Action::Edit(edit) => run.edit(index, rule, edit),
-            Action::Classify(_) | Action::Redact(_) | Action::Pin(_) | Action::Decide(_) => {}
+        self.each_rule(Phase::Rewrite, |run, index, rule| {
+            if let Action::Edit(edit) = &rule.action {
+                run.edit(index, rule, edit);
+            }
         });
     }
 
@@ -128,12 +128,13 @@ impl<'p> Run<'p> {
         }
         let edits = self.draft.edits().skip(before.edits);
         let edits: Vec<_> = edits.map(|edit| (edit.target, edit.kind)).collect();
-        let targets = edits.iter().map(|(target, _)| *target);
-        let written: Vec<NodeId> = targets.filter(|&node| self.draft.is_written(node)).collect();
-        written.iter().for_each(|&node| self.was_written(node));
+        // What something was only taken out of is another text too.
+        let set = edits.iter().filter(|(_, kind)| *kind == EditKind::Set);
+        let set: Vec<NodeId> = set.map(|(target, _)| *target).collect();
+        set.iter().for_each(|&node| self.was_written(node));
         let puts_in = edits.iter().any(|(_, kind)| matches!(kind, EditKind::Insert | EditKind::Option));
-        if puts_in || !written.is_empty() {
-            self.redact_again(&written);
+        if puts_in || !set.is_empty() {
+            self.redact_again(&set);
         }
     }
 
