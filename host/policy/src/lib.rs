@@ -20,7 +20,7 @@
 //! - Rules are many and leaves are many, so no rule walks all leaves: `lookup` puts together what all
 //!   rules look for, `evaluate::candidates` makes of it the leaves that a rule is asked about.
 //! - `memo` remembers what detectors said, for one generation.
-//! - `rule_tests` judges the requests of a folder `tests`; `examples` tries a rule's own when it loads.
+//! - `rule_tests` judges the requests of a folder `tests`.
 //! - Exceptions are in force or not from the moment of the load on, which the caller gives.
 
 mod agents;
@@ -34,7 +34,6 @@ mod condition;
 mod diagnostic;
 mod endpoint;
 mod evaluate;
-mod examples;
 mod exception;
 mod explain;
 mod explain_request;
@@ -60,7 +59,6 @@ mod report;
 mod request;
 mod rule;
 pub mod rule_tests;
-mod samples;
 mod selector;
 mod shorten;
 mod tool_names;

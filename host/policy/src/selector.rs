@@ -154,16 +154,11 @@ impl Selector {
         request: &RequestFacts,
         places: &mut Places,
     ) -> Option<Selection<'p>> {
-        self.request.applies(self.reach, format, request).then(|| self.for_any_request(rule, places))
-    }
-
-    /// Returns what it selects in a request, whatever it asks about that as a whole.
-    pub(crate) fn for_any_request<'p>(&'p self, rule: RuleIndex, places: &mut Places) -> Selection<'p> {
-        Selection {
+        self.request.applies(self.reach, format, request).then(|| Selection {
             selector: self,
             ranges: places.ranges(rule, self),
             around: (!self.sections.is_empty()).then(|| Arc::clone(&places.around)),
-        }
+        })
     }
 }
 

@@ -53,8 +53,7 @@ impl<'p> Run<'p> {
         let rule = &self.policy.rules[index];
         let request = RequestFacts { model: before, ..self.request.clone() };
         let mut places = Places::of(self.document, self.policy.lookup.paths());
-        self.active[index.get()] =
-            super::activate(Which::All(rule.on), index, rule, self.document, &request, &mut places);
+        self.active[index.get()] = super::activate(index, rule, self.document, &request, &mut places);
     }
 
     /// Gives the body the options of a rule.
