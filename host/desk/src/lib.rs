@@ -74,7 +74,7 @@ pub use leafgate_admin::{State, SubagentSection, SubagentVerdict};
 
 pub use beside::{Lead, Repeats};
 pub use desk::{Admission, Asked, Desk, Outlook};
-pub use digest::{BadDigest, Destination, Digest};
+pub use digest::{BadDigest, Destination, Digest, PartsDigest};
 pub use effect::{Effect, Effects};
 pub use error::{Decided, DeskError};
 pub use holds::{Expiry, TurnHold};

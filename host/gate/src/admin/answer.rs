@@ -19,7 +19,7 @@ use crate::refusal::{Code, Refusal};
 pub(super) struct Failure {
     status: StatusCode,
     error: ApiError,
-    allow: Option<String>,
+    allow: Option<HeaderValue>,
 }
 
 impl Failure {
@@ -36,8 +36,8 @@ impl Failure {
     }
 
     /// Says which methods would have been right.
-    pub(super) fn allow(mut self, methods: String) -> Self {
-        self.allow = Some(methods);
+    pub(super) fn allow(mut self, methods: &str) -> Self {
+        self.allow = HeaderValue::from_str(methods).ok();
         self
     }
 
@@ -49,7 +49,7 @@ impl Failure {
     pub(super) fn into_response(self) -> Response<Content> {
         let mut response = json(&self.error);
         *response.status_mut() = self.status;
-        if let Some(methods) = self.allow.and_then(|methods| HeaderValue::from_str(&methods).ok()) {
+        if let Some(methods) = self.allow {
             response.headers_mut().insert(ALLOW, methods);
         }
         response

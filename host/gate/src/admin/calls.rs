@@ -37,7 +37,7 @@ fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), Fai
     }
     let expected = methods.join(", ");
     let message = format!("this path is asked with {expected}");
-    Err(Failure::new(ErrorCode::WrongMethod, message).allow(expected))
+    Err(Failure::new(ErrorCode::WrongMethod, message).allow(&expected))
 }
 
 /// A turn's id is its number, spelled in one way only.

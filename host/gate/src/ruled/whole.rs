@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use http_body_util::BodyExt as _;
 use leafgate_answer::{Answer, Call, ReadError, TextRun};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
 
 use super::judge::{Calls, Judged};
 use super::{AnswerOutcome, Ruling};
+use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::budget::AnswerWeight;
 use crate::content::{self, Content};
 use crate::gate::{INLINE_BODY, Shared};
 use crate::hold;
@@ -54,17 +53,9 @@ impl Shared {
     ) -> Result<Content, Refusal> {
         let (mut body, mut told) = answer.heard();
         let mut reservation = self.answers.reserve();
-        let (mut bytes, mut weight) = (BytesMut::new(), AnswerWeight::default());
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
-            let Ok(data) = frame.into_data() else { continue };
-            bytes.extend_from_slice(&data);
-            let most = self.limits.answer;
-            weight.add(&data);
-            if bytes.len() > most || reservation.cover(weight.total(COPIES)).is_err() {
-                return Err(too_large(most));
-            }
-        }
+        let (mut bytes, most) = (BytesMut::new(), self.limits.answer);
+        let weight = gather(&mut body, &mut bytes, most, COPIES, &mut reservation).await?;
+        let Some(mut weight) = weight else { return Err(too_large(most)) };
         let came = bytes.freeze();
         let answer = ruling.read(&came);
         if let Some(told) = &mut told {
@@ -78,7 +69,7 @@ impl Shared {
         }
         weight.reads(answer.values());
         if reservation.cover(weight.total(COPIES)).is_err() {
-            return Err(too_large(self.limits.answer));
+            return Err(too_large(most));
         }
         let texts = answer.texts().to_vec();
         let leaves = match self.ruled(ruling, answer, texts, SoFar::default(), progress).await? {
