@@ -5,72 +5,13 @@
 //! means something else another major one. `tests/schema.txt` keeps what was promised.
 
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::{
-    AdminCall, AgentsView, ApiError, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits,
-    ClearSaved, Diff, EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView, OutlineView,
-    Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView, SavedDiff,
-    SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents, SwitchOff,
-    TurnSummary, TurnView,
-};
+use crate::ApiError;
+use crate::call::{AdminCall, schema_of};
 
 /// The version of the API.
 pub const VERSION: &str = "1.5";
-
-/// Writes the schema of a type.
-type SchemaOf = fn(&mut SchemaGenerator) -> Value;
-
-/// Returns the types of the body and of the answer of a call; an event is an [`Event`].
-fn types(call: AdminCall) -> (Option<SchemaOf>, SchemaOf) {
-    fn answers<A: JsonSchema>() -> (Option<SchemaOf>, SchemaOf) {
-        (None, schema_of::<A>)
-    }
-    fn takes<B: JsonSchema, A: JsonSchema>() -> (Option<SchemaOf>, SchemaOf) {
-        (Some(schema_of::<B>), schema_of::<A>)
-    }
-    match call {
-        AdminCall::Status => answers::<Status>(),
-        AdminCall::Events => answers::<Event>(),
-        AdminCall::Pending => answers::<Pending>(),
-        AdminCall::Turn => answers::<TurnView>(),
-        AdminCall::Request => answers::<EditableRequest>(),
-        AdminCall::Outline => answers::<OutlineView>(),
-        AdminCall::Diff => answers::<Diff>(),
-        AdminCall::Payload => answers::<Payload>(),
-        AdminCall::Edit => takes::<EditCommand, TurnView>(),
-        AdminCall::Pin => takes::<Pins, TurnView>(),
-        AdminCall::Preview => answers::<CapturePreview>(),
-        AdminCall::Capture => takes::<CaptureTurn, CapturedEdits>(),
-        AdminCall::Except => takes::<Except, Excepted>(),
-        AdminCall::Resume => takes::<Resume, Resumed>(),
-        AdminCall::Cancel => takes::<Cancel, TurnSummary>(),
-        AdminCall::Mode => answers::<ModeView>(),
-        AdminCall::SetMode => takes::<SetMode, ModeView>(),
-        AdminCall::SwitchOff => takes::<SwitchOff, ModeView>(),
-        AdminCall::Saved => answers::<SavedList>(),
-        AdminCall::SetSaved => takes::<SetSaved, SavedList>(),
-        AdminCall::ArmCapture => takes::<ArmCapture, SavedList>(),
-        AdminCall::ClearSaved => takes::<ClearSaved, SavedList>(),
-        AdminCall::SavedEdit => answers::<SavedEditView>(),
-        AdminCall::RemoveSaved => answers::<SavedList>(),
-        AdminCall::SavedDiff => answers::<SavedDiff>(),
-        AdminCall::Sessions => answers::<SessionList>(),
-        AdminCall::Follow => takes::<Follow, SessionList>(),
-        AdminCall::Select => takes::<Select, SessionList>(),
-        AdminCall::CloseSession => answers::<SessionList>(),
-        AdminCall::Subagents => answers::<Subagents>(),
-        AdminCall::Agents => answers::<AgentsView>(),
-        AdminCall::AgentRun => answers::<RunView>(),
-        AdminCall::ReleasePlugin => takes::<Release, Released>(),
-        AdminCall::Reveal => takes::<Reveal, Revealed>(),
-    }
-}
-
-fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
-    generator.subschema_for::<T>().to_value()
-}
 
 /// Returns the schema of the API: types in `$defs`, calls in `calls`, each naming the types of its
 /// body and its answer. Failed calls are answered with `error`.
@@ -78,16 +19,14 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
 pub fn schema() -> Value {
     // As it is written: a field is required where every answer of this version has it.
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut call = |call: &AdminCall| {
-        let (body, answer) = types(*call);
-        let mut entry = json!({ "method": call.method(), "path": call.path() });
-        if let Some(body) = body {
-            entry["body"] = body(&mut generator);
-        }
-        entry["answer"] = answer(&mut generator);
-        entry
-    };
-    let calls: Vec<Value> = AdminCall::ALL.iter().map(&mut call).collect();
+    let mut calls = Vec::new();
+    for call in AdminCall::ALL {
+        let (body, answer) = call.schemas(&mut generator);
+        let mut entry = json!({ "method": call.method(), "path": call.path(), "summary": call.summary() });
+        body.into_iter().for_each(|body| entry["body"] = body);
+        entry["answer"] = answer;
+        calls.push(entry);
+    }
     let error = schema_of::<ApiError>(&mut generator);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -98,4 +37,46 @@ pub fn schema() -> Value {
         "error": error,
         "$defs": generator.take_definitions(true),
     })
+}
+
+/// Returns the schema as an [OpenAPI 3.1](https://spec.openapis.org/oas/v3.1.1.html) document.
+#[must_use]
+pub fn openapi() -> Value {
+    let schema = schema();
+    let content = |schema: &Value| json!({ "application/json": { "schema": schema } });
+    let mut paths = json!({});
+    for (call, spelled) in AdminCall::ALL.iter().zip(schema["calls"].as_array().into_iter().flatten()) {
+        let answer = match call {
+            AdminCall::Events => json!({ "text/event-stream": { "schema": spelled["answer"] } }),
+            _ => content(&spelled["answer"]),
+        };
+        let mut operation = json!({
+            "operationId": call.name(),
+            "summary": call.summary(),
+            "responses": {
+                "200": { "description": "It was done.", "content": answer },
+                "default": { "description": "It was not.", "content": content(&schema["error"]) },
+            },
+        });
+        if let Some(body) = spelled.get("body") {
+            operation["requestBody"] = json!({ "required": true, "content": content(body) });
+        }
+        if call.path().contains("{id}") {
+            let id = json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string" } });
+            operation["parameters"] = json!([id]);
+        }
+        paths[call.path()][call.method().to_ascii_lowercase()] = operation;
+    }
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": { "title": schema["title"], "version": VERSION },
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": schema["$defs"],
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+        },
+    });
+    let moved = document.to_string().replace("\"#/$defs/", "\"#/components/schemas/");
+    serde_json::from_str(&moved).unwrap_or(document)
 }

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use leafgate_tree::{Document, NodeId, ValueType};
 
 use crate::apis::{Api, Terms};
-use crate::calls::ToolCall;
 use crate::reading::{Reading, value};
 use crate::reply::{Call, CallKind};
 use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace};
@@ -129,7 +128,7 @@ impl Account {
 
     /// Returns the calls that were heard, in the order of their places.
     #[must_use]
-    pub fn calls(&self) -> Vec<ToolCall> {
+    pub fn calls(&self) -> Vec<Call> {
         self.calls.values().map(HeardCall::call).collect()
     }
 
@@ -304,23 +303,18 @@ impl Account {
 }
 
 impl HeardCall {
-    fn call(&self) -> ToolCall {
-        ToolCall {
+    pub(crate) fn call(&self) -> Call {
+        Call {
             id: self.id.as_str().into(),
             name: self.name.as_str().into(),
             arguments: self.arguments.as_str().into(),
-            is_json: self.form != Some(Form::Text),
+            kind: if self.form == Some(Form::Text) { CallKind::Custom } else { CallKind::Function },
         }
     }
 
     /// Whether its arguments are an object, and no text.
     pub(crate) fn is_object(&self) -> bool {
         self.form == Some(Form::Json)
-    }
-
-    pub(crate) fn of_reply(&self) -> Call {
-        let ToolCall { id, name, arguments, is_json } = self.call();
-        Call { id, name, arguments, kind: if is_json { CallKind::Function } else { CallKind::Custom } }
     }
 }
 

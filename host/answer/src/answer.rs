@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::account::{Account, Heard};
 use crate::apis::{Api, Assembly, failure};
-use crate::calls::{CallError, ToolCall, edit};
+use crate::calls::{CallError, edit};
 use crate::limits::ReadError;
 use crate::reading::{parse_mended, value, value_of};
-use crate::reply::{Failure, Finish, Head, Reply, Summary};
+use crate::reply::{Call, Failure, Finish, Head, Reply, Summary};
 use crate::said::{Arguments, Called, Form, Said, Tool};
 use crate::told::Telling;
 
@@ -59,7 +59,7 @@ pub struct Answer {
     texts: Vec<TextRun>,
     /// Those in which nothing may be changed.
     sealed: BTreeSet<NodeId>,
-    calls: Vec<ToolCall>,
+    calls: Vec<Call>,
     /// Where each call stands.
     places: Vec<(Called, Option<Arguments>)>,
 }
@@ -125,7 +125,7 @@ impl Answer {
 
     /// Returns the calls, in order.
     #[must_use]
-    pub fn calls(&self) -> &[ToolCall] {
+    pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
@@ -199,7 +199,7 @@ impl Answer {
     ///
     /// # Errors
     /// [`CallError`].
-    pub fn changed(&self, texts: &[(NodeId, String)], calls: &[ToolCall]) -> Result<Value, CallError> {
+    pub fn changed(&self, texts: &[(NodeId, String)], calls: &[Call]) -> Result<Value, CallError> {
         if self.calls.len() != calls.len() {
             return Err(CallError::Count { had: self.calls.len(), given: calls.len() });
         }
@@ -288,7 +288,7 @@ fn runs(heard: &Heard) -> Vec<TextRun> {
 }
 
 /// What is written for the arguments of a call; `None` where JSON is wanted and this is none.
-fn spelled(form: Form, call: &ToolCall) -> Option<Value> {
+fn spelled(form: Form, call: &Call) -> Option<Value> {
     let text = call.arguments.expose();
     match form {
         Form::Text => Some(text.into()),

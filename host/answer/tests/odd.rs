@@ -4,17 +4,17 @@
 
 use std::time::{Duration, Instant};
 
-use leafgate_answer::{Answer, AnswerLimits, Api, ReadError, Reader, ToolCall};
+use leafgate_answer::{Answer, AnswerLimits, Api, Call, ReadError, Reader};
 use serde_json::{Value, json};
 
 /// The calls of a whole answer, as they are judged.
-fn whole(api: Api, body: &str) -> Result<Vec<ToolCall>, ReadError> {
+fn whole(api: Api, body: &str) -> Result<Vec<Call>, ReadError> {
     let answer = Answer::read(api, body.to_owned().into()).and_then(Answer::sound);
     answer.map(|answer| answer.calls().to_vec())
 }
 
 /// The calls of a stream, as they are judged.
-fn stream(api: Api, body: &str) -> Result<Vec<ToolCall>, ReadError> {
+fn stream(api: Api, body: &str) -> Result<Vec<Call>, ReadError> {
     let mut reader = Reader::stream(api, AnswerLimits { bytes: usize::MAX, values: usize::MAX });
     reader.push(body.as_bytes())?;
     reader.finish().and_then(Answer::sound).map(|answer| answer.calls().to_vec())
@@ -418,7 +418,7 @@ fn what_real_servers_write_by_accident_is_read_alike() {
     let nulls = json!({ "id": "c1", "type": "function", "index": null, "function": function("Bash"), "custom": null });
     let message = json!({ "role": "assistant", "content": null, "refusal": null, "reasoning": null, "audio": null,
         "function_call": null, "tool_calls": [nulls] });
-    let names = |calls: Result<Vec<ToolCall>, ReadError>| -> Vec<String> {
+    let names = |calls: Result<Vec<Call>, ReadError>| -> Vec<String> {
         calls.unwrap().into_iter().map(|call| call.name.into_string()).collect()
     };
     assert_eq!(names(whole(Api::Chat, &completion(message))), ["Bash"]);

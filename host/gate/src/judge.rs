@@ -18,7 +18,7 @@ use leafgate_tree::{Document, Limits, NodeId};
 pub(crate) use self::blocked::{NOT_ELSEWHERE, because, blocked, unreadable};
 pub(crate) use self::bodyless::Bodyless;
 pub(crate) use self::outcome::Outcome;
-use self::outcome::{Pauses, Reviewed};
+use self::outcome::Reviewed;
 pub(crate) use self::tally::tally;
 use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
@@ -29,7 +29,6 @@ use crate::gate::Came;
 use crate::hold;
 use crate::log::Tally;
 use crate::multipart;
-use crate::outgoing;
 use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Turns};
 use crate::record::{self, RecordedEdit};
@@ -38,6 +37,7 @@ use crate::routed::{Before, Rerouted};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::TrialTurn;
+use crate::subject::Subject;
 
 /// One request to judge.
 pub(crate) struct Case {
@@ -191,21 +191,13 @@ impl Case {
         {
             document.know_calls(|id| behind.call(id));
         }
-        if self.model.is_none() && document.model().is_none() {
-            self.model = self.api.deployment(self.to.endpoint()).map(Into::into);
-        }
-        let class =
-            self.asker.as_ref().map_or_else(|| self.class.class(self.api, &document), |asker| asker.class);
-        let class = match class {
-            TurnClass::Main if !self.intercepts => TurnClass::Side,
-            class => class,
-        };
-        let subject = self.subject(&session.key, &session.vault, class);
-        let outside = subject.outside.list();
+        let mut subject = self.subject(session, &document);
+        let outside = Arc::clone(&self.outside);
+        let outside = outside.list();
         let mut seen = self.recorded.then(|| Seen {
             api: self.api.name(),
-            session: Arc::clone(&session.key),
-            class,
+            session: Arc::clone(&subject.session),
+            class: subject.class,
             model: subject.model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
             source: document.source().clone(),
             edits: Vec::new(),
@@ -217,7 +209,7 @@ impl Case {
             Ok(Some(made)) => {
                 assembled = Some(made.summary());
                 if let Some(other) = &made.assembly.profile().model {
-                    self.ask_model(other, true);
+                    self.ask_model(&mut subject, other, true);
                 }
                 self.assembly = Some(Arc::clone(&made.assembly));
                 document = made.document;
@@ -236,32 +228,35 @@ impl Case {
                 return self.unreadable(refusal, seen);
             }
         }
-        let subject = self.subject(&session.key, &session.vault, class);
-        let context = subject.context(On::Request, &outside);
-        if let Some(other) = self.policy.model_for(&document, &context).map(str::to_owned) {
-            self.ask_model(&other, false);
+        subject.files = Arc::clone(&self.files.texts);
+        let other =
+            self.policy.model_for(&document, &subject.context(On::Request, &outside)).map(str::to_owned);
+        if let Some(other) = other {
+            self.ask_model(&mut subject, &other, false);
         }
+        let subject = Arc::new(subject);
+        let context = subject.context(On::Request, &outside);
         self.turns.receive(&Request {
-            session: Arc::clone(&session.key),
-            class,
+            session: Arc::clone(&subject.session),
+            class: subject.class,
             model: ModelKey::of(&document),
-            title: self.title(),
+            title: subject.title.clone(),
         });
         // Who joins sends a head of its own, which nobody has searched yet.
-        if self.turns.has_pending(&session.key)
-            && self.policy.is_clean_outside(&document, &context, &session.vault)
-            && let Some(waiter) = self.turns.join(&session.key, &self.to, &document)
+        if self.turns.has_pending(&subject.session)
+            && self.policy.is_clean_outside(&document, &context, &subject.vault)
+            && let Some(waiter) = self.turns.join(&subject.session, &subject.to, &document)
         {
             // The desk counts the body that waits there; that of this connection is another one.
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
             let tally = self.counted(Tally { assembled, ..Tally::default() });
-            let outcome = self.held(&document, wraps_more, waiter, Some(reservation));
+            let outcome = self.held(&subject, &document, wraps_more, waiter, Some(reservation));
             return Judged { outcome, tally, seen };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
-        let evaluation = self.evaluate(document, &context, &session, class);
+        let evaluation = self.evaluate(document, &context, &subject);
         if let Some((trial, document)) = trial {
-            trial.judge(document, subject.clone(), &evaluation);
+            trial.judge(document, Arc::clone(&subject), &evaluation);
         }
         let mut tally = self.counted(Tally { assembled, ..tally(&evaluation) });
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
@@ -280,16 +275,17 @@ impl Case {
             seen.edits = record::edits(&evaluation.draft, &evaluation.recall);
         }
         let Evaluation { draft, verdict, recall, report, .. } = evaluation;
-        let veiled = self.policy.veiled(&draft, &recall, &session.vault);
+        let veiled = self.policy.veiled(&draft, &recall, &subject.vault);
         let shown = veiled.as_ref().unwrap_or(&draft);
-        if class == TurnClass::Subagent {
+        if subject.class == TurnClass::Subagent {
             let verdict = match &verdict {
                 Verdict::Forward => SubagentVerdict::Sent,
                 Verdict::Pause(_) => SubagentVerdict::Held,
                 Verdict::Block(_) | Verdict::Route(_) => SubagentVerdict::Blocked,
             };
-            let (title, agent) = (self.title(), self.called());
-            self.turns.observe(agent_request(shown, &session.key, &title, agent.as_deref(), verdict));
+            let agent = self.called();
+            let request = agent_request(shown, &subject.session, &subject.title, agent.as_deref(), verdict);
+            self.turns.observe(request);
         }
         let holds = match verdict {
             Verdict::Forward => None,
@@ -303,28 +299,53 @@ impl Case {
             }
         };
         // Nobody is asked about a request that is refused whatever they say.
-        let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, draft.document());
-        let ruling = match ruling {
+        let ruling = match self.ruling(&subject, draft.document()) {
             Ok(ruling) => ruling,
             Err(refusal) => return Judged { outcome: Err(refusal), tally, seen },
         };
-        let (holds, mode) = match (self.turns.ask(&session.key, class, shown), holds) {
+        let (holds, mode) = match (self.turns.ask(&subject.session, subject.class, shown), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
-                let manner = self.manner(draft.document());
+                let manner = self.manner(&subject, draft.document());
                 return Judged { outcome: Err(hold::refusal(&dismissed, manner)), tally, seen };
             }
             (Answered::Nothing, None) => {
-                let passed = self.pass(session, &draft, class, ruling, wraps_more);
+                let passed = self.pass(&subject, &draft, ruling, wraps_more);
                 return Judged { outcome: Ok(passed), tally, seen };
             }
             (Answered::Nothing, Some(holds)) => (holds, None),
             (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        let pauses = Pauses { holds, class, mode };
-        let reviewed = Reviewed { draft, recall, notes: report.notes };
-        Judged { outcome: self.pause(session, reviewed, pauses, wraps_more), tally, seen }
+        let reviewed = Reviewed { draft, recall, notes: report.notes, holds, mode };
+        Judged { outcome: self.pause(&subject, reviewed, wraps_more), tally, seen }
+    }
+
+    /// What it is judged by.
+    fn subject(&self, session: Session, document: &Document) -> Subject {
+        let Session { key, vault } = session;
+        let class = match &self.asker {
+            Some(asker) => asker.class,
+            None => self.class.class(self.api, document),
+        };
+        let by_path = || self.api.deployment(self.to.endpoint()).filter(|_| document.model().is_none());
+        Subject {
+            policy: Arc::clone(&self.policy),
+            api: self.api,
+            session: key,
+            vault,
+            agent: Arc::clone(&self.agent),
+            model: self.model.clone().or_else(|| by_path().map(Into::into)),
+            other_models: Vec::new(),
+            streams: self.api.streams_by_path(),
+            class: if class == TurnClass::Main && !self.intercepts { TurnClass::Side } else { class },
+            to: self.to.clone(),
+            endpoint: self.to.endpoint().into(),
+            lane: self.lane.clone(),
+            title: self.title(),
+            outside: Arc::clone(&self.outside),
+            files: Arc::default(),
+        }
     }
 
     /// Has a profile make the request, where one is for it: a turn, or a count of one.
@@ -347,37 +368,27 @@ impl Case {
         Ok(made)
     }
 
-    /// Has another model be asked, where the path names it. Rules are asked about the one that a
-    /// profile names, as they are where a body names it.
-    fn ask_model(&mut self, model: &str, by_profile: bool) {
-        let Some(target) = outgoing::with_model(self.api, &self.to.path, model) else { return };
-        self.to.path = target.into();
-        self.other_model = Some(model.into());
-        if by_profile && self.model.is_some() {
-            self.model = Some(model.into());
+    fn ask_model(&mut self, subject: &mut Subject, model: &str, by_profile: bool) {
+        if subject.ask_model(model, by_profile) {
+            self.other_model = Some(model.into());
         }
     }
 
     /// Has the policy decide, with the saved edits that the mode applies.
-    fn evaluate(
-        &self,
-        document: Arc<Document>,
-        context: &Context<'_>,
-        session: &Session,
-        class: TurnClass,
-    ) -> Evaluation {
-        let Some(saved) = self.turns.saved_for(&session.key) else {
-            return self.policy.evaluate(document, context, &session.vault);
+    fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, subject: &Subject) -> Evaluation {
+        let Subject { session, vault, class, .. } = subject;
+        let Some(saved) = self.turns.saved_for(session) else {
+            return self.policy.evaluate(document, context, vault);
         };
         let mut outcomes = Vec::new();
-        let evaluation = self.policy.evaluate_with_saved(document, context, &session.vault, |draft| {
+        let evaluation = self.policy.evaluate_with_saved(document, context, vault, |draft| {
             outcomes = saved.make(draft);
             // What a client asks beside a turn seldom holds the same, so there an edit is made
             // where it fits, and nothing is said where it does not.
-            if class == TurnClass::Main { saved_holds(&outcomes) } else { Vec::new() }
+            if *class == TurnClass::Main { saved_holds(&outcomes) } else { Vec::new() }
         });
-        let veiled = self.policy.veiled(&evaluation.draft, &evaluation.recall, &session.vault);
-        self.turns.note_saved(&session.key, outcomes, veiled.as_ref().unwrap_or(&evaluation.draft), class);
+        let veiled = self.policy.veiled(&evaluation.draft, &evaluation.recall, vault);
+        self.turns.note_saved(session, outcomes, veiled.as_ref().unwrap_or(&evaluation.draft), *class);
         evaluation
     }
 }

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use leafgate_admin::{Event, PolicyStatus, TrialStatus};
 use leafgate_policy::{Evaluation, On, Policy, Verdict};
 use leafgate_tree::Document;
+use leafgate_vault::Vault;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::TrialConfig;
@@ -201,15 +202,14 @@ pub(crate) struct TrialTurn {
 
 impl TrialTurn {
     /// Judges a request once more, elsewhere.
-    pub(crate) fn judge(self, document: Arc<Document>, subject: Subject, today: &Evaluation) {
+    pub(crate) fn judge(self, document: Arc<Document>, subject: Arc<Subject>, today: &Evaluation) {
         let TrialTurn { shadow, policy, turn } = self;
         let mut troubles = Troubles::default();
         troubles.add(today);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn_blocking(move || {
-            let outside = subject.outside.list();
-            let context = subject.context(On::Request, &outside);
-            let next = policy.evaluate(document, &context, &subject.unnamed_vault());
+            let (outside, vault) = (subject.outside.list(), Vault::new(subject.vault.keys().clone()));
+            let next = policy.evaluate(document, &subject.context(On::Request, &outside), &vault);
             // The next request may be tried before anybody hears of this one.
             drop(turn);
             shadow.note(&policy, &troubles, &next);

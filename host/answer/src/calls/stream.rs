@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
-use super::{ToolCall, edit};
+use super::edit;
 use crate::account::{Account, Heard};
 use crate::answer::{Answer, RunKind, TextRun};
 use crate::apis::{Api, Assembly, Event};
 use crate::hearing::Step;
 use crate::limits::ReadError;
 use crate::reading::value_of;
-use crate::reply::Delta;
+use crate::reply::{Call, Delta};
 use crate::said::Said;
 use crate::told::Telling;
 
@@ -145,7 +145,7 @@ impl Gathering {
         let mut answer = Answer::read(api, whole.to_string().into())?;
         // What was put together says what was heard event by event, or clients read the one or the other.
         let heard = account.calls();
-        let is_same = |(one, other): (&ToolCall, &ToolCall)| {
+        let is_same = |(one, other): (&Call, &Call)| {
             (&one.id, &one.name) == (&other.id, &other.name)
                 && crate::json::is_same(&one.arguments, &other.arguments)
         };

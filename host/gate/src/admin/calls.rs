@@ -1,4 +1,4 @@
-//! The calls ([`AdminCall`]): what each does.
+//! What each call does. Which there are stands in [`AdminCall`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,22 +25,23 @@ use crate::gate::Shared;
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
 
-/// Returns the call of a path, and the id in it.
-fn call_of<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), Failure> {
-    let calls = || AdminCall::ALL.iter().filter_map(|call| Some((*call, call.id_in(path)?)));
-    if let Some(found) = calls().find(|(call, _)| method == call.method()) {
+/// Finds the call that a request makes, and the id in its path.
+fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), Failure> {
+    let mut calls = AdminCall::of_path(path);
+    if let Some(found) = calls.find(|(call, _)| method.as_str() == call.method()) {
         return Ok(found);
     }
-    let expected = calls().map(|(call, _)| call.method()).collect::<Vec<_>>().join(", ");
-    if expected.is_empty() {
+    let methods: Vec<_> = AdminCall::of_path(path).map(|(call, _)| call.method()).collect();
+    if methods.is_empty() {
         return Err(Failure::new(ErrorCode::NotFound, "the admin API has no such path"));
     }
+    let expected = methods.join(", ");
     let message = format!("this path is asked with {expected}");
     Err(Failure::new(ErrorCode::WrongMethod, message).allow(&expected))
 }
 
 /// A turn's id is its number, spelled in one way only.
-fn turn_of(text: &str) -> Result<TurnId, Failure> {
+fn turn_id(text: &str) -> Result<TurnId, Failure> {
     let number = text.parse().ok().map(TurnId).filter(|id| id.to_string() == text);
     number.ok_or_else(|| {
         Failure::new(ErrorCode::NotFound, "there is no such turn: its id is a number")
@@ -58,9 +59,9 @@ pub(super) async fn answer(
     parts: &request::Parts,
     body: &mut Incoming,
 ) -> Result<Response<Content>, Failure> {
-    let (call, id) = call_of(&parts.method, parts.uri.path())?;
+    let (call, id) = found(&parts.method, parts.uri.path())?;
     let answered = carry_out(gate, call, id, parts, body).await?;
-    gate.counters.metrics.called(call.name());
+    gate.metrics.called(call.name());
     Ok(answered)
 }
 
@@ -76,13 +77,13 @@ async fn carry_out(
         let off = Failure::new(ErrorCode::NotFound, "this gate is switched off: it is a plain proxy");
         return Err(off.hint("set `enabled = true` in its configuration, and start it again"));
     }
-    let command = if call.writes() {
+    let command = if call.takes_body() {
         auth::check_json(&parts.headers)?;
         body::read(body, bounds(gate)).await?
     } else {
         Bytes::new()
     };
-    let turn = || turn_of(id);
+    let turn = || turn_id(id);
     match call {
         AdminCall::Status => Ok(answer::json(&gate.status())),
         AdminCall::Events => Ok(answer::events(gate.hub.listen())),
@@ -139,7 +140,7 @@ async fn carry_out(
             let Select {} = read(&command)?;
             Ok(answer::json(&gate.turns.select(id)?))
         }
-        AdminCall::CloseSession => Ok(answer::json(&gate.turns.dispose(id)?)),
+        AdminCall::Dispose => Ok(answer::json(&gate.turns.dispose(id)?)),
         AdminCall::Subagents => Ok(answer::json(&gate.turns.subagents())),
         AdminCall::Agents => Ok(answer::json(&gate.teams.view())),
         AdminCall::AgentRun => match gate.teams.run(id) {
@@ -147,7 +148,7 @@ async fn carry_out(
             None => Err(Failure::new(ErrorCode::NotFound, "there is no such run")
                 .hint("list the runs: the latest 64 are remembered")),
         },
-        AdminCall::ReleasePlugin => {
+        AdminCall::Release => {
             let Release {} = read(&command)?;
             match gate.release_plugin(id) {
                 Some(released) => Ok(answer::json(&released)),
@@ -266,21 +267,19 @@ mod tests {
         for &call in AdminCall::ALL {
             let path = call.path().replace("{id}", "7");
             let id = if path == call.path() { "" } else { "7" };
-            assert_eq!(call_of(&call.method().parse().unwrap(), &path).unwrap(), (call, id));
-            let right: Vec<_> = AdminCall::ALL.iter().filter(|call| call.id_in(&path).is_some()).collect();
+            assert_eq!(found(&call.method().parse().unwrap(), &path).unwrap(), (call, id));
+            let right: Vec<_> = AdminCall::of_path(&path).map(|(call, _)| call.method()).collect();
             let all = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS, Method::HEAD];
-            for wrong in all.into_iter().filter(|method| right.iter().all(|right| method != right.method())) {
-                let failure = call_of(&wrong, &path).unwrap_err();
+            for wrong in all.into_iter().filter(|method| !right.contains(&method.as_str())) {
+                let failure = found(&wrong, &path).unwrap_err();
                 assert_eq!(failure.status(), StatusCode::METHOD_NOT_ALLOWED, "{wrong} {path}");
             }
         }
-        let unknown =
-            ["/", "/v1", "/v2/status", "/v1/status/", "//v1/status", "/v1/pending/7/", "/v1/pending/"];
-        for path in unknown {
-            assert_eq!(call_of(&Method::GET, path).unwrap_err().status(), StatusCode::NOT_FOUND, "{path}");
+        for path in ["/", "/v1", "/v2/status", "/v1/status/", "//v1/status", "/v1/pending/7/"] {
+            assert_eq!(found(&Method::GET, path).unwrap_err().status(), StatusCode::NOT_FOUND, "{path}");
         }
-        for id in ["07", "+7", "x", "99999999999999999999"] {
-            assert_eq!(turn_of(id).unwrap_err().status(), StatusCode::NOT_FOUND, "{id}");
+        for id in ["", "07", "+7", "x", "99999999999999999999"] {
+            assert_eq!(turn_id(id).unwrap_err().status(), StatusCode::NOT_FOUND, "{id}");
         }
     }
 

@@ -39,7 +39,8 @@ impl Shared {
             answer.headers_mut().insert(name, value);
         }
         // A count says no words.
-        let Some(conversation) = flow.api.conversation().filter(|_| answer.status().is_success()) else {
+        let Some(conversation) = flow.subject.api.conversation().filter(|_| answer.status().is_success())
+        else {
             return Ok(answer);
         };
         let came = match () {
@@ -59,7 +60,7 @@ impl Shared {
         if wanted == Form::Whole || is_begun {
             return made.await;
         }
-        let mut begun = begun::begin(made, flow.api, self.limits.keepalive);
+        let mut begun = begun::begin(made, flow.subject.api, self.limits.keepalive);
         if let Some((name, value)) = header {
             begun.headers_mut().insert(name, value);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_policy::{Cause, Evaluation, Hold, On, Verdict};
+use leafgate_policy::{Cause, Hold, On, Verdict};
 use leafgate_tree::Document;
 
 use super::Flow;
@@ -15,6 +15,7 @@ use crate::outgoing::{Passed, Received};
 use crate::pending::{Paused, TurnGuard};
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
+use crate::subject::Subject;
 
 /// The name that stands for a rule where a lesser form needs a person. No rule can be called that.
 const PROFILE: &str = "(profile)";
@@ -33,11 +34,10 @@ impl Flow {
         let document = Document::parse(body, self.format, &shared.limits.document)
             .map_err(|error| Refusal::internal(format!("a lesser form cannot be read: {error}")))?;
         let document = Arc::new(document);
-        let outside = self.subject.outside.list();
-        let context = self.subject.context(On::Request, &outside);
-        let (policy, vault) = (&self.subject.policy, &self.subject.vault);
-        let evaluation = policy.replay(Arc::clone(&document), &context, vault, |_| false);
-        drop(outside);
+        let subject = Arc::clone(&self.subject);
+        let outside = subject.outside.list();
+        let context = subject.context(On::Request, &outside);
+        let evaluation = subject.policy.replay(Arc::clone(&document), &context, &subject.vault, |_| false);
         let mut holds = match evaluation.verdict {
             Verdict::Block(hold) => return Err(blocked(&hold)),
             Verdict::Route(route) => return Err(blocked(&route.refused(NOT_ELSEWHERE))),
@@ -64,26 +64,25 @@ impl Flow {
             };
             holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
         }
-        let Evaluation { draft, recall, report, .. } = evaluation;
-        let guard = TurnGuard::new(On::Request, self.subject.clone(), recall, report.notes);
+        let guard =
+            TurnGuard::new(On::Request, Arc::clone(&subject), evaluation.recall, evaluation.report.notes);
         let waiter =
-            shared.turns.pause(Paused { title: self.title.clone(), draft, holds, mode: None, guard });
+            shared.turns.pause(Paused { draft: evaluation.draft, holds, mode: None, guard: Arc::new(guard) });
         let received = Received {
             body: document.source().clone(),
             coded: self.coded,
             wraps_more: true,
             reservation: Some(reservation),
         };
-        let path = self.subject.to.path.split('?').next().filter(|_| shared.answer_cancelled);
-        let manner =
-            path.and_then(|path| Manner::of(self.api, path, self.subject.model.as_deref(), &document));
+        let path = Some(subject.to.endpoint()).filter(|_| shared.answer_cancelled);
+        let manner = path.and_then(|path| Manner::of(subject.api, path, subject.model.as_deref(), &document));
         Ok(Outcome::Wait(Held {
             manner,
             waiter,
             received,
             source: document.source().clone(),
             streams: self.streams,
-            api: self.api,
+            api: subject.api,
             restoring: self.restoring(&document),
             ruling: self.ruling.clone(),
             other_model: self.other_model.clone(),
@@ -93,7 +92,8 @@ impl Flow {
 
     /// Returns how the answer is restored, where it is.
     fn restoring(&self, document: &Document) -> Option<Restoring> {
-        let restoring = Restoring::of(self.api, document, self.subject.vault.clone(), self.thread.clone());
+        let Subject { api, vault, .. } = &*self.subject;
+        let restoring = Restoring::of(*api, document, vault.clone(), self.thread.clone());
         restoring.filter(|_| self.restore)
     }
 }

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use leafgate_desk::Reviewer;
 use leafgate_policy::{Context, Evaluation, Hold, Note, On, Policy, Recall, Verdict};
 use leafgate_tree::{Document, Draft};
+use leafgate_vault::Vault;
 
 use crate::subject::Subject;
 
-/// The generation that judged a turn, and what it must know to judge it again.
+/// What a turn was judged by, and what its generation must know to judge it again.
 pub(crate) struct TurnGuard {
     /// What waits: a request, or the tool calls of an answer.
     pub(crate) on: On,
+    pub(crate) subject: Arc<Subject>,
     /// The policy's name, for whoever asks which generation it was.
     pub(crate) generation: Arc<str>,
-    subject: Subject,
     pub(crate) recall: Recall,
     /// What plugins said about the request, redacted.
     pub(crate) notes: Vec<Note>,
@@ -30,14 +31,9 @@ impl Deref for TurnGuard {
 }
 
 impl TurnGuard {
-    pub(crate) fn new(on: On, subject: Subject, recall: Recall, notes: Vec<Note>) -> Arc<Self> {
-        Arc::new(TurnGuard {
-            on,
-            generation: subject.policy.generation_name().into(),
-            subject,
-            recall,
-            notes,
-        })
+    pub(crate) fn new(on: On, subject: Arc<Subject>, recall: Recall, notes: Vec<Note>) -> Self {
+        let generation = subject.policy.generation_name().into();
+        TurnGuard { on, subject, generation, recall, notes }
     }
 
     /// Evaluates the request of a draft anew, as it was received, with saved edits made by `make`.
@@ -55,8 +51,8 @@ impl TurnGuard {
     /// its own.
     pub(crate) fn evaluate_by(&self, policy: &Policy, draft: &Draft) -> Evaluation {
         let outside = self.outside.list();
-        let context = self.context(self.on, &outside);
-        policy.evaluate(Arc::clone(draft.document()), &context, &self.unnamed_vault())
+        let vault = Vault::new(self.vault.keys().clone());
+        policy.evaluate(Arc::clone(draft.document()), &self.context(self.on, &outside), &vault)
     }
 }
 
@@ -71,11 +67,11 @@ impl Reviewer for TurnGuard {
     }
 
     fn asks(&self, body: Document) -> bool {
-        let outside = self.outside.list();
+        let (outside, vault) = (self.outside.list(), Vault::new(self.vault.keys().clone()));
         // Another body: what stands in this one stands elsewhere there.
         let context = Context { files: &[], ..self.context(self.on, &outside) };
         // Rules that rewrite may ask for a person too.
-        self.policy.evaluate(Arc::new(body), &context, &self.unnamed_vault()).verdict != Verdict::Forward
+        self.policy.evaluate(Arc::new(body), &context, &vault).verdict != Verdict::Forward
     }
 
     fn memory(&self) -> usize {

@@ -414,14 +414,15 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_desk::{Dismissal, TurnClass};
+    use leafgate_desk::Dismissal;
     use leafgate_policy::plugin::NoPlugins;
-    use leafgate_policy::{Cause, Hold, Policy, PolicySource, Recall};
+    use leafgate_policy::{Cause, Hold, On, Policy, PolicySource, Recall};
     use leafgate_tree::{Format, Limits};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
     use tokio::time::{advance, timeout};
 
     use super::*;
+    use crate::apis::named;
     use crate::subject::Subject;
 
     const LIMITS: DeskLimits = DeskLimits {
@@ -465,27 +466,13 @@ mod tests {
     }
 
     fn pause(turns: &Arc<Turns>, session: &str) -> Waiter {
-        let subject = Subject {
-            policy: Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()),
-            session: session.into(),
-            vault: Vault::new(keys()),
-            agent: leafgate_policy::OTHER_AGENT.into(),
-            model: None,
-            stream: None,
-            class: TurnClass::Main,
-            to: destination(),
-            lane: None,
-            outside: Arc::default(),
-            files: Arc::default(),
-        };
+        let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
+        let subject = Subject::plain(&policy, named("chat"), destination(), Vault::new(keys()));
+        let subject = Subject { session: session.into(), ..subject };
+        let guard = TurnGuard::new(On::Request, Arc::new(subject), Recall::default(), Vec::new());
         let hold = Hold::new("ask".into(), Cause::Rule, String::new());
-        turns.pause(Paused {
-            title: Title { location: "chat".into(), name: "test".into() },
-            draft: Draft::new(document(session)),
-            holds: vec![hold],
-            mode: None,
-            guard: TurnGuard::new(leafgate_policy::On::Request, subject, Recall::default(), Vec::new()),
-        })
+        let (draft, holds) = (Draft::new(document(session)), vec![hold]);
+        turns.pause(Paused { draft, holds, mode: None, guard: Arc::new(guard) })
     }
 
     /// How long it takes until a connection is answered, by a deadline.

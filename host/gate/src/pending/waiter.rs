@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, Title, TurnHold};
+use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, TurnHold};
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
 use tokio::sync::oneshot;
@@ -12,7 +12,6 @@ use super::{TurnGuard, Turns};
 
 /// A request that the policy or a mode paused.
 pub(crate) struct Paused {
-    pub(crate) title: Title,
     pub(crate) draft: Draft,
     pub(crate) holds: Vec<Hold>,
     pub(crate) mode: Option<ModePause>,
@@ -25,7 +24,7 @@ impl Paused {
             session: Arc::clone(&self.guard.session),
             connection,
             to: self.guard.to.clone(),
-            title: self.title,
+            title: self.guard.title.clone(),
             draft: self.draft,
             holds: self.holds,
             class: self.guard.class,

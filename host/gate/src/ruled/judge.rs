@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{Answer, CallError, ReadError, TextRun, ToolCall, respelled};
+use leafgate_answer::{Answer, Call, CallError, ReadError, TextRun, respelled};
 use leafgate_policy::answers::{self, NotWritten};
 use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format};
@@ -15,7 +15,6 @@ use crate::judge::{because, blocked, tally};
 use crate::log::Tally;
 use crate::pending::{Paused, TurnGuard, Waiter};
 use crate::refusal::Refusal;
-use crate::subject::Subject;
 
 /// The name that stands for a rule where a profile decides. No rule can be called that.
 const PROFILE: &str = "(profile)";
@@ -98,7 +97,7 @@ impl Ruling {
     }
 
     /// Has rules and the profile decide about calls.
-    fn decide(&self, shared: &Arc<Shared>, calls: &[ToolCall], told: &mut Tally) -> Result<Calls, Refusal> {
+    fn decide(&self, shared: &Arc<Shared>, calls: &[Call], told: &mut Tally) -> Result<Calls, Refusal> {
         let body = answers::calls_written(self.model.as_deref(), calls);
         let evaluation = self.evaluate(shared, body, On::ToolCall)?;
         told.also(tally(&evaluation));
@@ -129,22 +128,13 @@ impl Ruling {
     }
 
     fn pause(&self, shared: &Arc<Shared>, evaluation: Evaluation, holds: Vec<Hold>) -> Waiter {
-        let subject = Subject {
-            policy: Arc::clone(&self.policy),
-            session: Arc::clone(&self.session),
-            vault: self.vault.clone(),
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone(),
-            stream: Some(self.streams),
-            class: self.class,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            outside: Arc::default(),
-            files: Arc::default(),
-        };
-        let Evaluation { draft, recall, report, .. } = evaluation;
-        let guard = TurnGuard::new(On::ToolCall, subject, recall, report.notes);
-        shared.turns.pause(Paused { title: self.title.clone(), draft, holds, mode: None, guard })
+        let guard = TurnGuard::new(
+            On::ToolCall,
+            Arc::clone(&self.subject),
+            evaluation.recall,
+            evaluation.report.notes,
+        );
+        shared.turns.pause(Paused { draft: evaluation.draft, holds, mode: None, guard: Arc::new(guard) })
     }
 
     /// Texts of an answer that follow each other, as response rules leave them, joined.
@@ -205,7 +195,7 @@ impl Ruling {
                 Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
             })?;
         document.doubt_calls(|name| self.offered.has(name));
-        Ok(self.policy.evaluate(Arc::new(document), &self.context(on), &self.vault))
+        Ok(self.policy.evaluate(Arc::new(document), &self.context(on, &[]), &self.vault))
     }
 }
 

@@ -23,7 +23,7 @@ pub fn rules_schema() -> Value {
         "properties": {
             "requires": schema(&Type::Texts),
             "extends": { "enum": ["default", "none"], "description": meaning("Of a file", "extends") },
-            "mode": { "enum": Mode::WORDS, "description": meaning("Of a file", "mode") },
+            "mode": { "enum": Mode::NAMES, "description": meaning("Of a file", "mode") },
             "restore": {
                 "type": "array",
                 "items": {
