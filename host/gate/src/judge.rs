@@ -11,7 +11,7 @@ mod tally;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{AgentRequest, Destination, ModelKey, Request, SubagentVerdict, TurnClass};
+use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Policy, Verdict};
 use leafgate_tree::{Document, Limits, NodeId};
 
@@ -283,9 +283,9 @@ impl Case {
                 Verdict::Pause(_) => SubagentVerdict::Held,
                 Verdict::Block(_) | Verdict::Route(_) => SubagentVerdict::Blocked,
             };
-            let (session, title, agent) =
-                (Arc::clone(&subject.session), subject.title.clone(), self.called());
-            self.turns.observe(AgentRequest::of(shown, session, title, agent, verdict));
+            let agent = self.called();
+            let request = agent_request(shown, &subject.session, &subject.title, agent.as_deref(), verdict);
+            self.turns.observe(request);
         }
         let holds = match verdict {
             Verdict::Forward => None,

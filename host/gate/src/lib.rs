@@ -38,7 +38,6 @@ mod base;
 mod begun;
 mod body;
 mod budget;
-mod buffers;
 mod coding;
 mod config;
 mod connections;
@@ -85,7 +84,6 @@ mod status;
 mod subject;
 mod team;
 mod throttle;
-mod unread;
 mod upstream;
 mod upstreams;
 

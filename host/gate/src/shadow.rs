@@ -106,11 +106,6 @@ impl Shadow {
         self.shown(self.serving.status())
     }
 
-    /// Whether requests are asked for to try a generation on.
-    pub(crate) fn is_trying(&self) -> bool {
-        self.lock().is_some()
-    }
-
     /// Another generation was loaded: it serves, or is tried first.
     pub(crate) fn loaded(&self, policy: Arc<Policy>) {
         // What serves means something else already: an exception of it has ended.

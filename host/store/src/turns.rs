@@ -1,11 +1,13 @@
 //! A logged body as what was said in it, whatever API it speaks: for exports that know messages with
 //! roles and texts, and nothing else.
 //!
-//! It is a summary. Calls and results are told as text, media and options are left out: the whole body
-//! stands in the exports that have room for it.
+//! It is a summary. Media is named, calls and results are told as text, and options are left out: the
+//! whole body stands in the exports that have room for it.
 
 use bytes::Bytes;
-use leafgate_tree::{Document, LeafKind, Limits, Role, Segment};
+use leafgate_tree::{
+    Access, ContentKind, Document, LeafKind, Limits, MessageIndex, Role, Section, SectionKind,
+};
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,38 +23,47 @@ const ARGUMENTS: [&str; 3] = ["arguments", "input", "args"];
 pub(crate) fn said(body: &[u8]) -> Vec<Said> {
     let document = Document::detect(Bytes::copy_from_slice(body), &Limits::default());
     let Ok(document) = document else { return Vec::new() };
-    let mut all: Vec<(usize, Said)> = Vec::new();
-    let mut call = None;
-    for leaf in document.leaves() {
-        let Some(section) = leaf.section() else { continue };
-        let section = document.section(section);
-        let (speaker, text) = match leaf.kind() {
-            LeafKind::ToolArguments => {
-                let way = std::iter::successors(Some(leaf.id()), |&node| document.parent(node));
-                let is_whole = |node: &_| matches!(document.segment(*node), Some(Segment::Key(key)) if ARGUMENTS.contains(&&*key));
-                let whole = way.take_while(|node| *node != section.node).filter(is_whole).last();
-                let whole = whole.unwrap_or(leaf.id());
-                if call.replace(whole) == Some(whole) {
-                    continue;
-                }
-                let spelled =
-                    || String::from_utf8_lossy(&document.source()[document.body_span(whole)]).into_owned();
-                let arguments =
-                    document.settable(whole).map_or_else(spelled, |text| text.text().expose().to_owned());
-                (Role::Assistant, format!("‹call› {} {arguments}", leaf.tool().unwrap_or_default()))
-            }
-            LeafKind::ToolResult => (Role::Tool, leaf.text().expose().to_owned()),
-            LeafKind::Text | LeafKind::Reasoning => (section.role, leaf.text().expose().to_owned()),
-            LeafKind::ToolSchema | LeafKind::RequestOption | LeafKind::Metadata | LeafKind::Other => continue,
+    let leaves = document.leaves().filter_map(|leaf| {
+        let section = document.section(leaf.section()?);
+        let speaker = match leaf.kind() {
+            LeafKind::ToolResult => Role::Tool,
+            LeafKind::Text | LeafKind::Reasoning if leaf.access() != Access::Opaque => section.role,
+            _ => return None,
         };
-        let message = section.message.map_or(0, |message| message.index() + 1);
-        match all.last_mut().filter(|(at, said)| *at == message && said.speaker == speaker) {
-            Some((_, said)) => said.text = format!("{}\n{text}", said.text),
-            None => all.push((message, Said { speaker, text })),
+        Some((section, leaf.id(), speaker, leaf.text().expose().to_owned()))
+    });
+    let others = document.sections().iter().filter_map(|section| {
+        let (speaker, text) = match (section.kind, section.content_kind) {
+            (SectionKind::ToolCall, _) => (Role::Assistant, call(&document, section)),
+            (_, Some(kind @ (ContentKind::Image | ContentKind::Audio | ContentKind::Document))) => {
+                (section.role, format!("‹{kind}›"))
+            }
+            _ => return None,
+        };
+        Some((section, section.node, speaker, text))
+    });
+    let mut lines: Vec<_> = leaves.chain(others).filter(|(.., text)| !text.is_empty()).collect();
+    lines.sort_by_key(|(section, node, ..)| (section.message.map(MessageIndex::index), *node));
+    let mut all: Vec<Said> = Vec::new();
+    let mut message = None;
+    for (section, _, speaker, text) in lines {
+        let same = message.replace(section.message) == Some(section.message);
+        match all.last_mut().filter(|said| same && said.speaker == speaker) {
+            Some(said) => said.text = format!("{}\n{text}", said.text),
+            None => all.push(Said { speaker, text }),
         }
     }
-    all.sort_by_key(|(message, _)| *message);
-    all.into_iter().map(|(_, said)| said).filter(|said| !said.text.is_empty()).collect()
+    all
+}
+
+fn call(document: &Document, section: &Section) -> String {
+    let objects = std::iter::once(section.node).chain(document.children(section.node));
+    let arguments = objects.flat_map(|object| ARGUMENTS.map(|key| document.member(object, key)));
+    let arguments = arguments.flatten().next().map(|node| match document.settable(node) {
+        Some(text) => text.text().expose().to_owned(),
+        None => String::from_utf8_lossy(&document.source()[document.body_span(node)]).into_owned(),
+    });
+    format!("‹call› {} {}", section.tool.as_deref().unwrap_or_default(), arguments.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -168,7 +168,6 @@ impl Shared {
     /// Counts what rules did about an answer. Those that could not run get a line of log each.
     fn rules_ran(&self, ruling: &Ruling, tally: &Tally) {
         self.counters.judged_further(tally);
-        self.metrics.rules_ran(tally);
         log::warn_of_errors(tally, Some(&ruling.policy.generation_name()));
     }
 

@@ -18,7 +18,6 @@ use crate::gate::{Came, INLINE_BODY, Shared};
 use crate::judge::unreadable;
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::refusal::Refusal;
-use crate::session::Hints;
 use crate::upstreams::Lane;
 
 /// A model of this name is the team at its entry, and with a name behind it at that agent.
@@ -37,7 +36,6 @@ pub(crate) struct TeamRequest {
     /// Its part of the bytes that the gate may hold.
     pub(crate) reservation: Reservation,
     pub(crate) policy: Arc<Policy>,
-    pub(crate) hints: Hints,
     pub(crate) progress: Arc<RequestLogProgress>,
     /// The agent to begin at, where one was named.
     pub(crate) at: Option<Arc<str>>,
@@ -145,7 +143,6 @@ impl Shared {
             body: Arc::new(json),
             reservation: came.reservation,
             policy,
-            hints: Hints::of(&parts.headers),
             parts,
             path,
             progress,

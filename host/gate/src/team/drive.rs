@@ -15,11 +15,10 @@ use leafgate_agents::{
     RunId, RunLimits, Tick, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
-use leafgate_desk::TurnClass;
+use leafgate_desk::{PartsDigest, TurnClass};
 use leafgate_policy::Policy;
 use leafgate_tree::Document;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
@@ -36,8 +35,6 @@ use crate::content::Content;
 use crate::gate::Shared;
 use crate::judge::Asker;
 use crate::log::RequestLogProgress;
-use crate::outside::OutsideTexts;
-use crate::pending::ClassHint;
 use crate::refusal::Refusal;
 use crate::session::{Hints, Session};
 use crate::upstreams::Lane;
@@ -67,9 +64,6 @@ pub(super) struct RunCase {
     /// What the client of a stream is shown; there while the run is driven.
     pub(super) live: Option<Live>,
     pub(super) session: Session,
-    pub(super) outside: Arc<OutsideTexts>,
-    pub(super) hints: Hints,
-    pub(super) class: ClassHint,
     pub(super) policy: Arc<Policy>,
     /// What the run began with.
     pub(super) began: Began,
@@ -125,16 +119,14 @@ impl Shared {
             Refusal::malformed("a team answers chat completions, Responses and Messages alone")
         })?;
         let body = request.body;
-        let session = self.sessions.of(&request.document, &request.hints);
+        let session = self.sessions.of(&request.document, &Hints::of(&request.parts.headers));
         let key = self.teams.key()?.client(&who(&session, &request.parts.headers));
         let now = self.teams.now();
 
-        let answered = wire.answered(&body);
+        let answered = wire::answered(wire, &body);
         let ids: Vec<&str> = answered.results.iter().map(|result| result.id.as_str()).collect();
         let mut case = RunCase {
             began: Began { opening: Arc::clone(&body), policy: Arc::clone(&request.policy), answers: 0 },
-            outside: Arc::new(OutsideTexts::of(&request.parts)),
-            class: ClassHint::of(&request.parts.headers),
             parts: Arc::new(plain_parts(request.parts)),
             streams: request.api.streams(&request.document),
             path: request.path,
@@ -142,7 +134,6 @@ impl Shared {
             api: request.api,
             document: request.document,
             policy: request.policy,
-            hints: request.hints,
             shared: Arc::clone(&self),
             lane: request.lane,
             wire,
@@ -500,18 +491,14 @@ fn event(run: String, happened: &Happened) -> AgentEvent {
 
 /// Names the client as far as it was authenticated: by what it knows, and by its conversation.
 fn who(session: &Session, headers: &HeaderMap) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    part(session.key.as_bytes());
+    let mut parts = PartsDigest::default();
+    parts.add(session.key.as_bytes());
     for name in CREDENTIALS {
         let values: Vec<&[u8]> = headers.get_all(name).iter().map(http::HeaderValue::as_bytes).collect();
-        part(&values.len().to_le_bytes());
-        values.into_iter().for_each(&mut part);
+        parts.add(values.len().to_le_bytes());
+        values.into_iter().for_each(|value| parts.add(value));
     }
-    hash.finalize().into()
+    parts.finish()
 }
 
 /// The head of a request whose body leaves as we write it.

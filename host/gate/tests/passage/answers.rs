@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{
     Client, EMAIL, REDACT_EMAIL, SOON, Upstream, Whole, chat, email_token, full, gate, gate_with,
-    json_answer, once, says,
+    json_answer, once, policy, says,
 };
 
 async fn answered(rules: &str, said: &str, answer: (&'static str, String)) -> Whole {
@@ -107,4 +107,23 @@ async fn the_built_in_upstream_streams_tokens_in_fragments_and_they_come_back() 
         chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
     assert_eq!(said, body);
     assert!(answer.text().ends_with("data: [DONE]\n\n"));
+}
+
+#[tokio::test]
+async fn what_an_earlier_policy_redacted_is_restored_under_one_without_rules() {
+    let upstream = Upstream::start(|seen| async move {
+        let text = String::from_utf8(seen.body.to_vec()).unwrap();
+        let token = text.contains("mail").then(email_token).unwrap_or_default();
+        json_answer(
+            json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": token } }] })
+                .to_string(),
+        )
+    })
+    .await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    once(&gate, chat(says(EMAIL))).await;
+    gate.gate.policy_loaded(policy(""));
+    let again = once(&gate, chat(says(EMAIL))).await;
+    assert!(again.text().contains(EMAIL), "{}", again.text());
+    assert_eq!(upstream.seen()[1].body, Bytes::from(says(EMAIL)), "nothing is redacted any more");
 }

@@ -25,6 +25,5 @@ mod refusals;
 mod routed;
 mod support;
 mod threads;
-mod unread;
 mod upstreams;
 mod wherever;
