@@ -14,7 +14,7 @@ use leafgate_tree::{Document, NodeId, ValueType};
 use crate::apis::{Api, Terms};
 use crate::reading::{Reading, value};
 use crate::reply::{Call, CallKind};
-use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace};
+use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace};
 
 /// So many texts and calls an answer may have. Others have a handful, and whoever judges or restores them pays for each.
 const MOST_PLACES: usize = 65_536;
@@ -23,7 +23,7 @@ const MOST_PLACES: usize = 65_536;
 pub struct Account {
     says: Box<dyn Says>,
     terms: &'static Terms,
-    /// Texts that a stream may say again.
+    /// What each text said.
     texts: BTreeMap<TextPlace, String>,
     calls: BTreeMap<TextPlace, HeardCall>,
     ids: BTreeMap<(usize, String), TextPlace>,
@@ -132,6 +132,15 @@ impl Account {
         self.calls.values().map(HeardCall::call).collect()
     }
 
+    /// Returns what each choice said of a kind, in the order of its places.
+    pub(crate) fn texts(&self) -> BTreeMap<(usize, TextKind), String> {
+        let mut joined = BTreeMap::new();
+        for (place, text) in &self.texts {
+            joined.entry((place.choice, place.text)).or_insert_with(String::new).push_str(text);
+        }
+        joined
+    }
+
     pub(crate) fn call(&self, place: TextPlace) -> Option<&HeardCall> {
         self.calls.get(&place)
     }
@@ -212,9 +221,7 @@ impl Account {
                 if let Some(own) = self.texts.get(&place).filter(|_| again) {
                     return *own == words;
                 }
-                if again || is_event && self.terms.repeats {
-                    self.texts.entry(place).or_default().push_str(&words);
-                }
+                self.texts.entry(place).or_default().push_str(&words);
                 // Some clients join texts as they come, and some by their place.
                 let latest = self.latest.entry(place.choice).or_default();
                 let follows = place.at >= *latest;

@@ -70,8 +70,12 @@ impl Answer {
     /// # Errors
     /// For what is no JSON, and no answer of the API.
     pub fn read(api: Api, bytes: Bytes) -> Result<Answer, ReadError> {
+        Answer::heard(api, bytes, &mut Account::new(api, false))
+    }
+
+    /// Reads an answer, which `account` hears.
+    pub(crate) fn heard(api: Api, bytes: Bytes, account: &mut Account) -> Result<Answer, ReadError> {
         let (document, is_mended) = parse_mended(bytes)?;
-        let mut account = Account::new(api, false);
         let no_answer = ReadError::NoAnswer { api: api.name() };
         if !account.is_answer(&document) {
             return Err(no_answer);
@@ -85,7 +89,7 @@ impl Answer {
         let said: Vec<Said> = heard.said.iter().copied().chain([Said::EndAll]).collect();
         let mut telling = Telling::first(&said);
         let mut reply = Reply::default();
-        telling.tell(&heard.document, &said, &account).iter().for_each(|delta| reply.add(delta));
+        telling.tell(&heard.document, &said, account).iter().for_each(|delta| reply.add(delta));
         let wire = api.wire();
         let outer = whole.as_object().ok_or(no_answer)?;
         let root = wire.root(outer);

@@ -413,6 +413,24 @@ fn lines_that_clients_read_differently_are_odd() {
 }
 
 /// A null is no member to every client; what says nothing contradicts nothing.
+/// What a stream is put together to says what its events said: rules read the one, clients the others.
+#[test]
+fn a_text_that_is_lost_on_the_way_together_is_odd() {
+    let forms = [
+        [json!("heron"), json!(["bird"]), json!("sings")],
+        [json!("heron"), json!([{ "type": "text", "text": "" }]), json!("sings")],
+        [json!("heron"), json!({}), json!("sings")],
+        [json!("heron"), json!(1), json!("sings")],
+    ];
+    for contents in forms {
+        let said = contents.map(|content| chunk(json!({ "content": content })));
+        assert_eq!(stream(Api::Chat, &events(&said)), Err(ReadError::Unclear), "{said:?}");
+    }
+    let parts =
+        ["heron", "sings"].map(|text| chunk(json!({ "content": [{ "type": "text", "text": text }] })));
+    assert_eq!(stream(Api::Chat, &events(&parts)), Ok(Vec::new()));
+}
+
 #[test]
 fn what_real_servers_write_by_accident_is_read_alike() {
     let nulls = json!({ "id": "c1", "type": "function", "index": null, "function": function("Bash"), "custom": null });

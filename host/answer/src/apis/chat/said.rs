@@ -280,6 +280,9 @@ fn function_says(
 /// The texts of a content that is a list of parts. Some clients show texts of any part, and some join those of its kind.
 fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Message) -> Vec<Said> {
     let said = answer.elements_of(parts).into_iter().enumerate().filter_map(|(at, part)| {
+        if !answer.is_object(part) {
+            answer.is_read_differently();
+        }
         let leaf = answer.text(part, "text")?;
         let at = Position { part: at, ..Position::default() };
         let is_text = answer.kind(part).is_some_and(|kind| kind == "text");
