@@ -61,7 +61,7 @@ pub(super) async fn answer(
 ) -> Result<Response<Content>, Failure> {
     let (call, id) = found(&parts.method, parts.uri.path())?;
     let answered = carry_out(gate, call, id, parts, body).await?;
-    gate.metrics.called(call.name());
+    gate.counters.metrics.called(call.name());
     Ok(answered)
 }
 
