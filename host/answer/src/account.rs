@@ -29,8 +29,9 @@ pub struct Account {
     ids: BTreeMap<(usize, String), TextPlace>,
     items: BTreeMap<usize, String>,
     ended: BTreeSet<(usize, Position)>,
-    /// Where each choice says its latest text.
+    /// Where each choice says its latest text, and which it spoke last.
     latest: BTreeMap<usize, Position>,
+    spoken: BTreeMap<usize, TextPlace>,
     is_over: bool,
     is_of_several: bool,
     /// Whether what says something bears a name, once the first has come: clients read by name, or by data.
@@ -75,6 +76,7 @@ impl Account {
             items: BTreeMap::new(),
             ended: BTreeSet::new(),
             latest: BTreeMap::new(),
+            spoken: BTreeMap::new(),
             is_over: false,
             is_of_several: false,
             bears_names: None,
@@ -221,11 +223,15 @@ impl Account {
                 if let Some(own) = self.texts.get(&place).filter(|_| again) {
                     return *own == words;
                 }
-                self.texts.entry(place).or_default().push_str(&words);
-                // Some clients join texts as they come, and some by their place.
+                // Some clients join texts as they come, and some by their place or kind.
                 let latest = self.latest.entry(place.choice).or_default();
-                let follows = place.at >= *latest;
+                let mut follows = place.at >= *latest;
                 *latest = place.at.max(*latest);
+                if !place.text.is_reasoning() {
+                    let last = self.spoken.insert(place.choice, place);
+                    follows &= last == Some(place) || !self.texts.contains_key(&place);
+                }
+                self.texts.entry(place).or_default().push_str(&words);
                 follows || !is_event
             }
             Said::Call(place, said) => self.take_call(reading, place, said),

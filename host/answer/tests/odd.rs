@@ -406,6 +406,9 @@ fn lines_that_clients_read_differently_are_odd() {
         format!("data: [{call}]"),
         format!("event: a\nevent: b\ndata: {call}"),
         format!("data: {call}\nevent: ping"),
+        format!("data\nevent: message\ndata: {call}"),
+        format!("data:\ndata: {call}"),
+        format!("data: {call}\ndata:"),
     ] {
         let stream_of = format!("data: {said}\n\n{line}\n\n");
         assert_eq!(stream(Api::Chat, &stream_of), Err(ReadError::Unclear), "{line:?}");
@@ -426,6 +429,10 @@ fn a_text_that_is_lost_on_the_way_together_is_odd() {
         let said = contents.map(|content| chunk(json!({ "content": content })));
         assert_eq!(stream(Api::Chat, &events(&said)), Err(ReadError::Unclear), "{said:?}");
     }
+    // Some clients read each kind by itself.
+    let resumed = [("content", "her"), ("refusal", "No"), ("content", "on")];
+    let resumed = resumed.map(|(key, text)| chunk(json!({ key: text })));
+    assert_eq!(stream(Api::Chat, &events(&resumed)), Err(ReadError::Unclear));
     let parts =
         ["heron", "sings"].map(|text| chunk(json!({ "content": [{ "type": "text", "text": text }] })));
     assert_eq!(stream(Api::Chat, &events(&parts)), Ok(Vec::new()));
