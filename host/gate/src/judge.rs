@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
-use leafgate_policy::{Assembly, Context, Evaluation, On, Policy, Verdict};
+use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
 use leafgate_tree::{Document, Limits, NodeId};
 
 pub(crate) use self::blocked::{NOT_ELSEWHERE, because, blocked, unreadable};
@@ -131,6 +131,15 @@ pub(crate) struct Seen {
     pub(crate) edits: Vec<RecordedEdit>,
 }
 
+/// A request as it comes before the policy.
+struct Prepared {
+    subject: Arc<Subject>,
+    document: Arc<Document>,
+    wraps_more: bool,
+    /// What a profile made, for the log.
+    assembled: Option<String>,
+}
+
 impl Case {
     pub(crate) fn judge(mut self) -> Judged {
         match self.read() {
@@ -182,18 +191,8 @@ impl Case {
         Ok((Arc::new(document), wraps_more))
     }
 
-    fn ask(mut self, mut document: Arc<Document>, mut wraps_more: bool) -> Judged {
-        self.api = self.api.of_body(self.to.endpoint(), document.format());
-        let known = self.session.take();
-        let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
-        // Who else has the document knows no more of its calls, and restricts more.
-        if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
-        {
-            document.know_calls(|id| behind.call(id));
-        }
-        let mut subject = self.subject(session, &document);
-        let outside = Arc::clone(&self.outside);
-        let outside = outside.list();
+    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> Judged {
+        let (subject, document) = self.known(document);
         let mut seen = self.recorded.then(|| Seen {
             api: self.api.name(),
             session: Arc::clone(&subject.session),
@@ -202,46 +201,14 @@ impl Case {
             source: document.source().clone(),
             edits: Vec::new(),
         });
-        let mut assembled = None;
-        match self.assemble(&document, &subject.context(On::Request, &outside)) {
+        let outside = Arc::clone(&self.outside);
+        let outside = outside.list();
+        let prepared = self.prepare(subject, document, &outside, wraps_more);
+        let Prepared { subject, document, wraps_more, assembled } = match prepared {
+            Ok(prepared) => prepared,
             Err(refusal) => return self.unreadable(refusal, seen),
-            Ok(None) => {}
-            Ok(Some(made)) => {
-                assembled = Some(made.summary());
-                if let Some(other) = &made.assembly.profile().model {
-                    self.ask_model(&mut subject, other, true);
-                }
-                self.assembly = Some(Arc::clone(&made.assembly));
-                document = made.document;
-                // What came is not what leaves, whatever the policy does to it.
-                wraps_more = true;
-            }
-        }
-        if !self.policy.is_empty() {
-            let file = |(node, what): (NodeId, _)| FileIn {
-                node,
-                place: format!("`{}`", document.pointer(node)),
-                what,
-                bytes: document.file(node).map(Into::into),
-            };
-            if let Err(refusal) = self.files.look_into(document.unread().into_iter().map(file)) {
-                return self.unreadable(refusal, seen);
-            }
-        }
-        subject.files = Arc::clone(&self.files.texts);
-        let other =
-            self.policy.model_for(&document, &subject.context(On::Request, &outside)).map(str::to_owned);
-        if let Some(other) = other {
-            self.ask_model(&mut subject, &other, false);
-        }
-        let subject = Arc::new(subject);
+        };
         let context = subject.context(On::Request, &outside);
-        self.turns.receive(&Request {
-            session: Arc::clone(&subject.session),
-            class: subject.class,
-            model: ModelKey::of(&document),
-            title: subject.title.clone(),
-        });
         // Who joins sends a head of its own, which nobody has searched yet.
         if self.turns.has_pending(&subject.session)
             && self.policy.is_clean_outside(&document, &context, &subject.vault)
@@ -274,6 +241,74 @@ impl Case {
         if let Some(seen) = &mut seen {
             seen.edits = record::edits(&evaluation.draft, &evaluation.recall);
         }
+        let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
+        Judged { outcome, tally, seen }
+    }
+
+    /// Finds the conversation that it belongs to, and what is known of its calls there.
+    fn known(&mut self, mut document: Arc<Document>) -> (Subject, Arc<Document>) {
+        self.api = self.api.of_body(self.to.endpoint(), document.format());
+        let known = self.session.take();
+        let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
+        // Who else has the document knows no more of its calls, and restricts more.
+        if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
+        {
+            document.know_calls(|id| behind.call(id));
+        }
+        (self.subject(session, &document), document)
+    }
+
+    /// Has a profile make it, reads the files in it, and finds the model that it asks.
+    fn prepare(
+        &mut self,
+        mut subject: Subject,
+        mut document: Arc<Document>,
+        outside: &[Outside<'_>],
+        mut wraps_more: bool,
+    ) -> Result<Prepared, Refusal> {
+        let mut assembled = None;
+        if let Some(made) = self.assemble(&document, &subject.context(On::Request, outside))? {
+            assembled = Some(made.summary());
+            if let Some(other) = &made.assembly.profile().model {
+                self.ask_model(&mut subject, other, true);
+            }
+            self.assembly = Some(Arc::clone(&made.assembly));
+            document = made.document;
+            // What came is not what leaves, whatever the policy does to it.
+            wraps_more = true;
+        }
+        if !self.policy.is_empty() {
+            let file = |(node, what): (NodeId, _)| FileIn {
+                node,
+                place: format!("`{}`", document.pointer(node)),
+                what,
+                bytes: document.file(node).map(Into::into),
+            };
+            self.files.look_into(document.unread().into_iter().map(file))?;
+        }
+        subject.files = Arc::clone(&self.files.texts);
+        let other =
+            self.policy.model_for(&document, &subject.context(On::Request, outside)).map(str::to_owned);
+        if let Some(other) = other {
+            self.ask_model(&mut subject, &other, false);
+        }
+        self.turns.receive(&Request {
+            session: Arc::clone(&subject.session),
+            class: subject.class,
+            model: ModelKey::of(&document),
+            title: subject.title.clone(),
+        });
+        Ok(Prepared { subject: Arc::new(subject), document, wraps_more, assembled })
+    }
+
+    /// What becomes of it, by the policy, the mode and whoever was asked before.
+    fn decide(
+        self,
+        subject: &Arc<Subject>,
+        evaluation: Evaluation,
+        wraps_more: bool,
+        tally: &mut Tally,
+    ) -> Result<Outcome, Refusal> {
         let Evaluation { draft, verdict, recall, report, .. } = evaluation;
         let veiled = self.policy.veiled(&draft, &recall, &subject.vault);
         let shown = veiled.as_ref().unwrap_or(&draft);
@@ -290,35 +325,26 @@ impl Case {
         let holds = match verdict {
             Verdict::Forward => None,
             Verdict::Pause(holds) => Some(holds),
-            Verdict::Block(hold) => return Judged { outcome: Err(blocked(&hold)), tally, seen },
+            Verdict::Block(hold) => return Err(blocked(&hold)),
             Verdict::Route(route) => {
                 let sent_on = |rule| format!("rule `{rule}` sent it here, and nothing is sent on twice");
                 let why = self.routed.map_or(NOT_ELSEWHERE.to_owned(), sent_on);
-                let hold = route.refused(&why);
-                return Judged { outcome: Err(blocked(&hold)), tally, seen };
+                return Err(blocked(&route.refused(&why)));
             }
         };
         // Nobody is asked about a request that is refused whatever they say.
-        let ruling = match self.ruling(&subject, draft.document()) {
-            Ok(ruling) => ruling,
-            Err(refusal) => return Judged { outcome: Err(refusal), tally, seen },
-        };
+        let ruling = self.ruling(subject, draft.document())?;
         let (holds, mode) = match (self.turns.ask(&subject.session, subject.class, shown), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
-                let manner = self.manner(&subject, draft.document());
-                return Judged { outcome: Err(hold::refusal(&dismissed, manner)), tally, seen };
+                return Err(hold::refusal(&dismissed, self.manner(subject, draft.document())));
             }
-            (Answered::Nothing, None) => {
-                let passed = self.pass(&subject, &draft, ruling, wraps_more);
-                return Judged { outcome: Ok(passed), tally, seen };
-            }
+            (Answered::Nothing, None) => return Ok(self.pass(subject, &draft, ruling, wraps_more)),
             (Answered::Nothing, Some(holds)) => (holds, None),
             (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        let reviewed = Reviewed { draft, recall, notes: report.notes, holds, mode };
-        Judged { outcome: self.pause(&subject, reviewed, wraps_more), tally, seen }
+        self.pause(subject, Reviewed { draft, recall, notes: report.notes, holds, mode }, wraps_more)
     }
 
     /// What it is judged by.

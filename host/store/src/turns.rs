@@ -6,7 +6,8 @@
 
 use bytes::Bytes;
 use leafgate_tree::{
-    Access, ContentKind, Document, LeafKind, Limits, MessageIndex, Role, Section, SectionKind,
+    Access, ContentKind, Document, Leaf, LeafKind, Limits, MessageIndex, Role, Section, SectionKind,
+    ValueType,
 };
 
 /// One message.
@@ -23,7 +24,8 @@ const ARGUMENTS: [&str; 3] = ["arguments", "input", "args"];
 pub(crate) fn said(body: &[u8]) -> Vec<Said> {
     let document = Document::detect(Bytes::copy_from_slice(body), &Limits::default());
     let Ok(document) = document else { return Vec::new() };
-    let leaves = document.leaves().filter_map(|leaf| {
+    let says = |leaf: &Leaf<'_>| leaf.value_type() != ValueType::Null;
+    let leaves = document.leaves().filter(says).filter_map(|leaf| {
         let section = document.section(leaf.section()?);
         let speaker = match leaf.kind() {
             LeafKind::ToolResult => Role::Tool,

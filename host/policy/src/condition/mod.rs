@@ -435,11 +435,10 @@ fn offset_of_position(source: &str, (line, column): (isize, isize)) -> usize {
     start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at)
 }
 
-/// The interpreter counts characters, and its ranges include their last one.
+/// The interpreter counts bytes, and its ranges include their last one.
 fn span_of(source: &str, offsets: Option<(u32, u32)>) -> Range<usize> {
     let Some((start, stop)) = offsets else { return 0..source.len() };
-    let byte = |character: usize| source.char_indices().nth(character).map_or(source.len(), |(at, _)| at);
-    byte(start as usize)..byte(stop as usize + 1)
+    source.floor_char_boundary(start as usize)..source.ceil_char_boundary(stop as usize + 1)
 }
 
 thread_local! {

@@ -57,14 +57,16 @@ fn conjuncts<'e>(expression: &'e IdedExpr, terms: &mut Vec<&'e IdedExpr>, ends: 
 
 /// Takes away the brackets that a term shares with others.
 fn without_lone_brackets(mut written: &str) -> &str {
-    let count = |written: &str, bracket| written.matches(bracket).count();
-    // A bracket in a text has no partner, and no part of it is an expression.
-    while count(written, '(') != count(written, ')') && ENVIRONMENT.compile(written).is_err() {
-        let inner = written.strip_prefix('(').or_else(|| written.strip_suffix(')'));
-        let Some(inner) = inner else { break };
+    loop {
+        let (open, closed) = (written.matches('(').count(), written.matches(')').count());
+        // A bracket in a text has no partner either.
+        if open == closed || ENVIRONMENT.compile(written).is_ok() {
+            return written;
+        }
+        let inner = if open > closed { written.strip_prefix('(') } else { written.strip_suffix(')') };
+        let Some(inner) = inner else { return written };
         written = inner.trim();
     }
-    written
 }
 
 impl Term {

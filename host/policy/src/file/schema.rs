@@ -122,7 +122,7 @@ mod tests {
     fn an_editor_shows_what_a_key_means() {
         let schema = rules_schema();
         let rule = &schema["properties"]["rule"]["items"]["properties"];
-        for key in ["id", "restore", "max_lines", "timeout", "examples"] {
+        for key in ["id", "restore", "max_lines", "timeout", "tags"] {
             assert!(rule[key]["description"].as_str().unwrap().len() > 10, "{key}: {}", rule[key]);
         }
         let latest = &rule["match"]["properties"]["latest"];
