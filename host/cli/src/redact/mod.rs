@@ -5,7 +5,7 @@
 mod file;
 mod session;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, ensure};
 use leafgate_policy::Verdict;
@@ -161,12 +161,4 @@ fn report(
     };
     printer.error_line(&format!("leafgate: {shown}: {what}{done}"));
     Ok(())
-}
-
-/// Returns the folder of a file, for one that is written beside it.
-fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }
