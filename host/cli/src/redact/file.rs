@@ -5,9 +5,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use bytes::Bytes;
 use leafgate_folder::Stamp;
 
-use crate::private;
+use crate::{private, request};
 
 /// Largest file. Sessions of long days reach some hundred megabytes.
 const LARGEST: u64 = 1 << 30;
@@ -16,12 +17,18 @@ const LARGEST: u64 = 1 << 30;
 pub(super) struct Input {
     /// Where it is; a link was followed, so that it stays one.
     path: PathBuf,
-    bytes: Vec<u8>,
-    stamp: Stamp,
+    bytes: Bytes,
+    /// `None` for standard input, which nothing replaces.
+    stamp: Option<Stamp>,
 }
 
 impl Input {
+    /// Reads a file, or standard input for `-`.
     pub(super) fn read(path: &Path) -> anyhow::Result<Input> {
+        if path == Path::new("-") {
+            let bytes = request::body(None)?;
+            return Ok(Input { path: path.to_owned(), bytes, stamp: None });
+        }
         let path = fs::canonicalize(path).context("it cannot be found")?;
         let file = File::open(&path).context("it cannot be read")?;
         let found = file.metadata().context("it cannot be read")?;
@@ -29,10 +36,10 @@ impl Input {
         ensure!(found.len() <= LARGEST, "it is larger than {LARGEST} bytes");
         let mut bytes = Vec::new();
         file.take(LARGEST + 1).read_to_end(&mut bytes).context("it cannot be read")?;
-        Ok(Input { path, bytes, stamp: Stamp::of(&found) })
+        Ok(Input { path, bytes: bytes.into(), stamp: Some(Stamp::of(&found)) })
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
@@ -42,7 +49,7 @@ impl Input {
     /// When somebody wrote to it after it was read, as an agent does to a session that goes on.
     pub(super) fn replace(&self, bytes: &[u8]) -> anyhow::Result<()> {
         private::replace_if(&self.path, bytes, || {
-            let now = Stamp::of(&fs::metadata(&self.path)?);
+            let now = Some(Stamp::of(&fs::metadata(&self.path)?));
             ensure!(now == self.stamp, "it was written to meanwhile: end the agent that uses it first");
             Ok(())
         })
