@@ -5,11 +5,10 @@
 //! operator's, so it is an error, and no gate starts with it.
 
 use std::fs::{self, Metadata};
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, GateConfig, UpstreamTarget};
 use leafgate_policy::ManagedPolicy;
@@ -17,6 +16,8 @@ use leafgate_policy::diagnostics::Diagnostics;
 use leafgate_policy::plugin::Signer;
 use leafgate_wasm::{Limits, Signatures};
 use sha2::{Digest as _, Sha256};
+
+use crate::private;
 
 /// The folder.
 #[cfg(target_os = "macos")]
@@ -209,11 +210,8 @@ fn list(path: &Path, depth: usize, owner: Option<u32>, files: &mut Vec<PathBuf>)
 
 /// Returns what stands at a path, and not what a link there leads to.
 fn metadata(path: &Path) -> anyhow::Result<Option<Metadata>> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(anyhow!(error)).with_context(|| format!("{} cannot be looked at", path.display())),
-    }
+    private::if_there(fs::symlink_metadata(path))
+        .with_context(|| format!("{} cannot be looked at", path.display()))
 }
 
 /// Refuses what somebody else than its owner could change.
