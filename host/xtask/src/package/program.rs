@@ -31,7 +31,10 @@ impl Target {
         target("x86_64-unknown-linux-gnu", ["amd64", "x64", "manylinux_2_28_x86_64"]),
         target("aarch64-unknown-linux-gnu", ["arm64", "arm64", "manylinux_2_28_aarch64"]),
         target("x86_64-unknown-linux-musl", ["amd64", "x64", "manylinux_2_17_x86_64.musllinux_1_2_x86_64"]),
-        target("aarch64-unknown-linux-musl", ["arm64", "arm64", "manylinux_2_17_aarch64.musllinux_1_2_aarch64"]),
+        target(
+            "aarch64-unknown-linux-musl",
+            ["arm64", "arm64", "manylinux_2_17_aarch64.musllinux_1_2_aarch64"],
+        ),
     ];
 
     pub(super) fn named(triple: &str) -> Result<Target> {
