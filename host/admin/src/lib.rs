@@ -85,6 +85,9 @@ pub struct RuntimeFile {
     /// What that one was started with; `None` for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_with: Option<StartedWith>,
+    /// A keyed digest of what the operator of the machine enforced when it began; `None` for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforced: Option<String>,
 }
 
 /// What a gate was started with: who would start it otherwise now can tell.

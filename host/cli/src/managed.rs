@@ -8,7 +8,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
+use leafgate_admin::RuntimeFile;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, GateConfig, UpstreamTarget};
 use leafgate_policy::ManagedPolicy;
@@ -17,7 +18,7 @@ use leafgate_policy::plugin::Signer;
 use leafgate_wasm::{Limits, Signatures};
 use sha2::{Digest as _, Sha256};
 
-use crate::private;
+use crate::{private, standing};
 
 /// The folder.
 #[cfg(target_os = "macos")]
@@ -50,6 +51,25 @@ pub(crate) fn find() -> anyhow::Result<Option<Managed>> {
 /// Returns the operator's policy.
 pub(crate) fn policy() -> anyhow::Result<Option<ManagedPolicy>> {
     Ok(find()?.map(|managed| managed.policy))
+}
+
+/// Returns a keyed digest of the settings that the operator enforces, if any.
+pub(crate) fn enforced() -> anyhow::Result<Option<String>> {
+    let managed = find()?.filter(|managed| managed.policy.is_enforced);
+    managed
+        .map(|managed| standing::keyed("enforced", &Settings::of([managed.settings]).identity()))
+        .transpose()
+}
+
+/// Refuses a gate that began before the operator decided what is enforced now.
+pub(crate) fn check_gate(gate: &RuntimeFile) -> anyhow::Result<()> {
+    let enforced = enforced()?;
+    ensure!(
+        enforced.is_none() || gate.enforced == enforced,
+        "the gate at {} began before the operator of this machine decided what is enforced now ({FOLDER}): start it anew",
+        gate.listen
+    );
+    Ok(())
 }
 
 /// Returns the folder of its rules, if it is there.

@@ -31,6 +31,7 @@ use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 
 pub(crate) use self::clients::Behind;
 use self::kept::Kept;
+pub(crate) use self::started::keyed;
 use crate::admin::AdminClient;
 use crate::args::{ConfigArgs, StopArgs};
 use crate::exit::Exit;
