@@ -8,7 +8,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use leafgate_admin::RuntimeFile;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, GateConfig, UpstreamTarget};

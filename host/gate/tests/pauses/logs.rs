@@ -3,7 +3,10 @@
 use std::io;
 use std::sync::{Mutex, Once, PoisonError};
 
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::support::{CANARY, House, chat};
 
@@ -35,7 +38,8 @@ impl MakeWriter<'_> for Recorder {
 pub(crate) fn record() {
     RECORD.call_once(|| {
         let everything = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false);
-        everything.with_env_filter("off,leafgate=trace").with_writer(Recorder).init();
+        let ours = Targets::new().with_target("leafgate", tracing::Level::TRACE);
+        everything.with_writer(Recorder).finish().with(ours).init();
     });
 }
 
