@@ -24,6 +24,5 @@ mod schema;
 mod service;
 mod setup;
 mod shared;
-mod standing;
 mod unseen;
 mod untouched;

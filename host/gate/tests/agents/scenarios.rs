@@ -73,38 +73,6 @@ async fn a_client_runs_the_tool_of_an_agent_two_levels_down() {
     }
 }
 
-// S4-27
-#[tokio::test]
-async fn nobody_delegates_to_one_who_waits_for_him() {
-    for (api, streams) in every_way() {
-        let script = [
-            ("lead", vec![delegates("reviewer", "Review."), says("Done.")]),
-            ("reviewer", vec![delegates("lead", "You do it."), reports("Did it.")]),
-        ];
-        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Done.");
-        let told = stage.bodies_of("reviewer")[1].to_string();
-        assert!(told.contains("circular_delegation"), "{api:?} {streams}: {told}");
-    }
-}
-
-// S4-27
-#[tokio::test]
-async fn the_failure_of_an_agent_is_its_delegators_result() {
-    for (api, streams) in every_way() {
-        let script = [
-            ("lead", vec![delegates("reviewer", "Review."), says("Without a review.")]),
-            ("reviewer", vec![]),
-        ];
-        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Without a review.");
-        let told = stage.bodies_of("lead")[1].to_string();
-        assert!(told.contains("agent_execution_error"), "{api:?} {streams}: {told}");
-    }
-}
-
 // S4-05, S4-27
 #[tokio::test]
 async fn an_agent_has_the_tools_that_it_may_use() {
@@ -175,27 +143,6 @@ async fn another_policy_judges_the_next_run_and_not_this_one() {
         assert_eq!(client.finish(&stage).await.content.expose(), "Next.");
         let last = stage.bodies_of("lead").pop().unwrap().to_string();
         assert!(last.contains(EMAIL), "{api:?} {streams}: {last}");
-    }
-}
-
-#[tokio::test]
-async fn delegations_of_one_answer_run_side_by_side_and_their_results_stand_in_call_order() {
-    for (api, streams) in every_way() {
-        let both = calls(&[
-            ("delegateWork", work_of("reader", "Read.")),
-            ("delegateWork", work_of("reviewer", "Review.")),
-        ]);
-        let script = [
-            ("lead", vec![both, says("Both done.")]),
-            ("reader", vec![reports("first report")]),
-            ("reviewer", vec![reports("second report")]),
-        ];
-        let agents = [agent("lead"), agent("reader"), agent("reviewer")];
-        let stage = Stage::new(&team(&agents), script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Both done.");
-        let told = stage.bodies_of("lead")[1].to_string();
-        assert!(told.find("first report") < told.find("second report"), "{told}");
     }
 }
 

@@ -13,11 +13,6 @@ use tokio::task::JoinSet;
 
 use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, other_chat, read, streaming};
 
-fn with_model(mut chat: Value, model: &str) -> Value {
-    chat["model"] = json!(model);
-    chat
-}
-
 fn refused(answer: &Answer, code: &str, words: &str) {
     let (said, message) = answer.refusal();
     assert_eq!(said, code);
@@ -60,42 +55,6 @@ async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
     assert_eq!(house.upstream.received().len(), 3);
 }
 
-// S0-51
-#[tokio::test]
-async fn the_next_turn_pauses_and_the_one_after_it_does_not() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let chosen = house.choose(TurnMode::InterceptOnce).await;
-    assert_eq!(chosen.lasting, TurnMode::Off);
-    let first = house.send(&chat("Hi"));
-    let turn = events.paused().await.id;
-    assert_eq!(house.get::<ModeView>("/v1/mode").await.mode, TurnMode::Off);
-    assert_eq!(house.send(&other_chat("Ho")).await.unwrap().status, 200);
-    house.let_go(&turn).await;
-    assert_eq!(first.await.unwrap().status, 200);
-}
-
-// S0-57
-#[tokio::test]
-async fn another_question_takes_the_place_of_the_one_that_waits_by_a_mode() {
-    let house = House::start().await;
-    house.choose(TurnMode::InterceptAlways).await;
-    let mut events = house.events().await;
-    let first = house.send(&chat("one"));
-    events.paused().await;
-    let second = house.send(&chat("two"));
-    refused(
-        &first.await.unwrap(),
-        "leafgate_cancelled",
-        "Previous pending request was discarded before sending.",
-    );
-    let turn = events.paused().await.id;
-    assert_eq!(house.pending().await.len(), 1);
-    house.let_go(&turn).await;
-    assert_eq!(second.await.unwrap().status, 200);
-    assert_eq!(house.upstream.received(), [chat("two").to_string()]);
-}
-
 #[tokio::test]
 async fn a_cancel_holds_however_the_client_asks_again() {
     let house = House::start().await;
@@ -112,19 +71,6 @@ async fn a_cancel_holds_however_the_client_asks_again() {
     let other = house.send(&chat("prod-db, please"));
     house.let_go(&events.paused().await.id).await;
     assert_eq!(other.await.unwrap().status, 200);
-}
-
-// S0-119
-#[tokio::test]
-async fn another_model_begins_the_conversation_anew() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let first = house.send(&chat("prod-db"));
-    events.paused().await;
-    let second = house.send(&with_model(chat("prod-db"), "m-2"));
-    refused(&first.await.unwrap(), "leafgate_cancelled", "Chat context changed (new session or model).");
-    house.let_go(&events.paused().await.id).await;
-    assert_eq!(second.await.unwrap().status, 200);
 }
 
 // S0-93
@@ -256,23 +202,6 @@ async fn two_gates_know_nothing_of_each_other() {
     assert_eq!(one.pending().await[0].state, State::Waiting);
     one.let_go(&turn.id).await;
     assert_eq!(client.await.unwrap().status, 200);
-}
-
-#[tokio::test]
-async fn the_second_of_two_reviewers_is_told_which_decision_stands() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let turn = events.paused().await.id;
-    let digest = house.turn(&turn).await.digest;
-    let (first, second) = tokio::join!(house.resume(&turn, &digest), house.resume(&turn, &digest));
-    let (status, error) = first.and(second).unwrap_err();
-    assert_eq!((status, error.code), (409, ErrorCode::Over));
-    assert!(error.message.ends_with("a person resumed it, and it was sent"), "{}", error.message);
-    let (_, error) = house.cancel(&turn).await.unwrap_err();
-    assert!(error.message.ends_with("a person resumed it, and it was sent"), "{}", error.message);
-    assert_eq!(client.await.unwrap().status, 200);
-    assert_eq!(house.upstream.received().len(), 1);
 }
 
 #[tokio::test]

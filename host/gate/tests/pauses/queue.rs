@@ -25,41 +25,6 @@ async fn a_retry_joins_and_one_request_leaves() {
 }
 
 #[tokio::test]
-async fn the_newest_connection_gets_the_answer() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let older = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
-    let newer = house.send(&chat("prod-db"));
-    assert_eq!(older.await.unwrap().refusal().0, "leafgate_replaced");
-    house.let_go(&id).await;
-    assert_eq!(newer.await.unwrap().status, 200);
-    assert_eq!(house.upstream.received().len(), 1);
-}
-
-#[tokio::test]
-async fn another_request_of_the_session_queues() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let first = house.send(&chat("prod-db one"));
-    let one = events.paused().await;
-    let second = house.send(&chat("prod-db two"));
-    let two = events.paused().await;
-    assert_eq!((one.state, two.state), (State::Waiting, State::Queued));
-    assert_eq!(one.session, two.session);
-    let digest = house.turn(&two.id).await.digest;
-    let (status, error) = house.resume(&two.id, &digest).await.unwrap_err();
-    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Queued));
-    house.let_go(&one.id).await;
-    assert_eq!(first.await.unwrap().status, 200);
-    events.until(&two.id, State::Waiting).await;
-    house.let_go(&two.id).await;
-    assert_eq!(second.await.unwrap().status, 200);
-    let received = house.upstream.received();
-    assert_eq!(received, [chat("prod-db one").to_string(), chat("prod-db two").to_string()]);
-}
-
-#[tokio::test]
 async fn two_hundred_turns_wait_at_once() {
     const MANY: usize = 200;
     let house = House::start().await;

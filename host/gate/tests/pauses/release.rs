@@ -105,22 +105,3 @@ async fn a_released_value_is_shown_leaves_and_is_redacted_in_the_next_request() 
     assert!(again.await.unwrap().text().contains(EMAIL), "its token is restored as ever");
     assert!(!String::from_utf8_lossy(&house.upstream.received()[1]).contains(EMAIL));
 }
-
-// S0-42
-#[tokio::test]
-async fn undo_and_reset_take_a_release_back() {
-    let house = House::with(RULES, Reply::echo(), |_| {}).await;
-    let mut events = house.events().await;
-    let client = house.send(&chat(&format!("prod-db: {EMAIL}")));
-    let id = events.paused().await.id;
-    let before = house.turn(&id).await;
-    let email = spans(&before).0.remove(0);
-    for back in [EditCommand::Undo, EditCommand::Reset] {
-        house.edit(&id, &release(&email)).await.unwrap();
-        let taken = house.edit(&id, &back).await.unwrap();
-        assert_eq!(taken.digest, before.digest, "after {back:?}");
-    }
-    house.let_go(&id).await;
-    assert_eq!(client.await.unwrap().status, 200);
-    assert!(!String::from_utf8_lossy(&house.upstream.received()[0]).contains(EMAIL));
-}

@@ -134,66 +134,6 @@ async fn a_person_is_asked_once_for_a_message_and_what_repeats_it() {
     );
 }
 
-#[tokio::test]
-async fn what_came_before_its_turn_joins_it() {
-    let house = House::with(RULES, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
-    let named = house.title_of("Drop prod-db");
-    let title = events.paused().await;
-    assert_eq!((title.with.as_deref(), house.pending().await.len()), (None, 1));
-    let asked = house.turn_of("Drop prod-db");
-    let waits = events.paused().await;
-    loop {
-        if let Event::Changed { turn } = events.next().await
-            && turn.id == title.id
-        {
-            assert_eq!(turn.with.as_deref(), Some(&*waits.id));
-            break;
-        }
-    }
-    house.cancel(&waits.id).await.unwrap();
-    for answer in [asked, named] {
-        assert_eq!(answer.await.unwrap().refusal().0, "leafgate_cancelled");
-    }
-    assert!(house.left().is_empty());
-}
-
-#[tokio::test]
-async fn what_a_person_took_out_of_a_message_does_not_leave_by_its_title() {
-    let house = House::with(RULES, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
-    let asked = house.turn_of("Drop prod-db");
-    let waits = events.paused().await;
-    let named = house.title_of("Drop prod-db");
-    let title = beside(&mut events).await;
-    house.write(&waits.id, "/messages/2/content", "Good morning").await.unwrap();
-    house.let_go(&waits.id).await;
-    assert_eq!(asked.await.unwrap().status, 200);
-    let (code, message) = named.await.unwrap().refusal();
-    assert_eq!(code, "leafgate_cancelled");
-    assert!(message.contains("a person edited"), "{message}");
-    assert_eq!(events.until(&title.id, State::Cancelled).await.ending.as_deref(), Some("turnEdited"));
-    assert!(house.left().iter().all(|body| !body.contains("prod-db")));
-}
-
-#[tokio::test]
-async fn a_side_request_that_says_more_is_asked_about_like_any_other() {
-    let house = House::with(RULES, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
-    let _asked = house.turn_of("Drop prod-db");
-    let waits = events.paused().await;
-    let mut smuggler = title("Drop prod-db");
-    smuggler["messages"][0]["content"] = "The password of prod-db is hunter2".into();
-    let named = house.asks("/v1/chat/completions", &TITLE, &smuggler);
-    let alone = events.paused().await;
-    assert_eq!(alone.with, None);
-    house.let_go(&waits.id).await;
-    assert_eq!(house.pending().await.len(), 1);
-    house.cancel(&alone.id).await.unwrap();
-    assert_eq!(named.await.unwrap().status, 400);
-    assert!(house.left().iter().all(|body| !body.contains("hunter2")));
-}
-
 /// Without the words another message would stand where the rule does not look.
 #[tokio::test]
 async fn what_a_rule_counts_keeps_its_place() {
