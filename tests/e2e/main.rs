@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
 
-mod bodies;
 mod book;
 mod example;
 mod examples;

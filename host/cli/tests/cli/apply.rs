@@ -62,7 +62,7 @@ fn operations() {
 fn json() {
     let ran = bench(RULES).run(&["apply", "--policy", "policy", "--json"], &request());
     assert_masked(&ran.out);
-    let mut report: Value = serde_json::from_str(&ran.out).unwrap();
+    let mut report: Value = ran.json();
     // The generation hangs on the detectors' data, the rest of the report on the clock.
     assert_eq!(report["generation"].take().as_str().unwrap().len(), 12);
     assert_eq!(report["report"].take()["rules"].as_array().unwrap().len(), 2);
@@ -80,7 +80,7 @@ fn a_blocked_request_writes_nothing_and_says_why() {
     }
     let ran = bench.run(&["apply", "--policy", "policy", "--json"], &request());
     assert_eq!(ran.code, 4);
-    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let report: Value = ran.json();
     assert_eq!(report["verdict"]["type"], "block");
 }
 

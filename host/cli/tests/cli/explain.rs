@@ -41,7 +41,7 @@ fn a_leaf_is_named_by_its_path_or_its_pointer() {
 #[test]
 fn programs_read_it_as_json() {
     let ran = bench().run(&["explain", "--policy", "policy", "--json", "-"], &request());
-    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let json: Value = ran.json();
     assert_eq!(json["rules"][0]["rule"], "secrets");
     assert_eq!(json["rules"][0]["applies"], true);
     assert!(json["rules"][2]["did"][0].as_str().unwrap().starts_with("pauses the request"), "{json}");

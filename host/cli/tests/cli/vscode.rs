@@ -89,7 +89,7 @@ fn settings_lead_to_the_gate_until_they_are_given_back() {
             .contains(&format!("\"{gate}/u/own-a-example/v1/chat/completions\""))
     );
     home.done(&["vscode", "status"]);
-    let status: serde_json::Value = serde_json::from_str(&home.done(&["status", "--json"]).out).unwrap();
+    let status: serde_json::Value = home.done(&["status", "--json"]).json();
     let upstreams: Vec<_> =
         status["upstreams"].as_array().unwrap().iter().map(|one| one["prefix"].as_str().unwrap()).collect();
     for prefix in ["/u/copilot", "/u/copilot-proxy", "/u/own-a-example", "/u/openai"] {

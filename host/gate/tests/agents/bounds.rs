@@ -8,8 +8,8 @@ use leafgate_answer::Api;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
-use crate::stage::*;
-use crate::support::{Client, Upstream, answer, full, post};
+use crate::agents::stage::*;
+use crate::kit::{Client, Upstream, answer, full, post};
 
 // S4-21
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn an_entry_that_fails_at_once_becomes_plain_chat() {
             }
         })
         .await;
-        let gate = crate::support::gate("", &upstream.url()).await;
+        let gate = crate::kit::gate("", &upstream.url()).await;
         gate.gate.serve_team(Slot::new(&team(&[agent("lead")])));
         let stage = Stage { upstream, gate, slot: Slot::new(&team(&[agent("lead")])) };
         let mut client = Conversation::new(api, streams, "Go.");

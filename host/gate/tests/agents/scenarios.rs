@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::stage::*;
-use crate::support::{EMAIL, REDACT_EMAIL, email_token, policy};
+use crate::agents::stage::*;
+use crate::kit::{EMAIL, REDACT_EMAIL, email_token, policy};
 
 fn result_texts(bodies: &[serde_json::Value]) -> String {
     bodies.iter().map(ToString::to_string).collect()

@@ -8,7 +8,7 @@ use leafgate_gate::OnUnread;
 use proptest::prelude::*;
 
 use crate::fixtures;
-use crate::support::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, gate_with_files, post, says};
+use crate::kit::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, gate_with_files, post, says};
 
 /// Matches everything and changes nothing.
 const WATCHES: &str = r#"
@@ -164,7 +164,7 @@ async fn an_edited_body_leaves_decoded() {
     let answer = Client::connect(gate.address).await.whole(request).await;
     assert_eq!(answer.headers["leafgate-edits"], "1");
     let seen = upstream.only();
-    assert_eq!(seen.body, body.replace(EMAIL, &crate::support::email_token()));
+    assert_eq!(seen.body, body.replace(EMAIL, &crate::kit::email_token()));
     assert!(!seen.headers.contains_key("content-encoding"));
     assert_eq!(seen.headers["content-length"], seen.body.len().to_string());
 }
@@ -176,10 +176,7 @@ async fn a_rule_that_warns_changes_nothing_and_the_answer_names_it() {
     let mut client = Client::connect(warns.address).await;
     let body = says(EMAIL);
     let answer = client.whole(chat(body.clone())).await;
-    assert_eq!(
-        (answer.status.as_u16(), &answer.headers["leafgate-warnings"]),
-        (200, &"all, polite".parse().unwrap())
-    );
+    assert_eq!((answer.status, &answer.headers["leafgate-warnings"]), (200, &"all, polite".parse().unwrap()));
     assert_eq!(upstream.seen().pop().unwrap().body, body);
     let watches = gate(WATCHES, &upstream.url()).await;
     let mut client = Client::connect(watches.address).await;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
 
-use crate::support::{Client, Running, Upstream, Whole, chat, gate, once, says};
+use crate::kit::{Answer, Client, Running, Upstream, chat, gate, once, says};
 
 const SECRETS: &str = "extends = \"default\"\n";
 
@@ -23,7 +23,7 @@ fn with(mut request: Request<Full<Bytes>>, name: &str, value: &str) -> Request<F
     request
 }
 
-async fn assert_blocked(gate: &Running, request: Request<Full<Bytes>>) -> Whole {
+async fn assert_blocked(gate: &Running, request: Request<Full<Bytes>>) -> Answer {
     let shown = format!("{} {} {:?}", request.method(), request.uri(), request.headers());
     let refusal = once(gate, request).await;
     assert_eq!(refusal.status, 400, "{shown}");
@@ -132,7 +132,7 @@ async fn what_clients_say_about_themselves_passes() {
         bare(Method::GET, "/v1/files/file-8FkQ2mXpL0vTz1BnYcRw7dHs/content"),
         bare(Method::DELETE, "/v1/vector_stores/vs_68c1f2a3b4d5819e9f0a1b2c3d4e5f60"),
         bare(Method::POST, "/v1/messages/batches/msgbatch_01HkcTjaV5uDC8jWR4ZsDV8d/cancel"),
-        crate::support::post(
+        crate::kit::post(
             "/openai/deployments/gpt-4o/chat/completions?api-version=2025-04-01-preview",
             says("hi"),
         ),

@@ -6,13 +6,13 @@ use http_body_util::Full;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{
-    Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, Whole, answer, chat, full, gate, gate_with, once,
+use crate::kit::{
+    Answer, Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, answer, chat, full, gate, gate_with, once,
     post, refusing, says,
 };
 
 /// Sends a request that must be refused, and then one that must not, over one connection.
-async fn refused(gate: &Running, request: Request<Full<Bytes>>) -> Whole {
+async fn refused(gate: &Running, request: Request<Full<Bytes>>) -> Answer {
     let mut client = Client::connect(gate.address).await;
     let refusal = client.whole(request).await;
     assert_eq!(refusal.headers["content-type"], "application/json");
@@ -54,7 +54,7 @@ async fn each_refusal_has_its_status_and_code() {
     for (status, code, request) in cases {
         let shown = format!("{} {} {:?}", request.method(), request.uri(), request.headers());
         let refusal = refused(&gate, request).await;
-        assert_eq!((refusal.status.as_u16(), refusal.error().0.as_str()), (status, code), "{shown}");
+        assert_eq!((refusal.status, refusal.error().0.as_str()), (status, code), "{shown}");
         assert_eq!(refusal.headers["x-should-retry"], "false", "{shown}");
     }
 }

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::support::{
+use crate::kit::{
     Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, chat, email_token, gate, gate_with, json_answer,
     once, policy, refusing, says,
 };
@@ -30,7 +30,7 @@ enum Told {
     /// It has read so much of the body at least.
     Read(usize),
     /// The whole body.
-    Whole(Vec<u8>),
+    Answer(Vec<u8>),
     /// The connection ended before the body did.
     BrokenOff,
 }
@@ -67,7 +67,7 @@ async fn socket_upstream(
                 tell.send(Told::Read(first)).unwrap();
             }
             if read.len() - head >= length {
-                tell.send(Told::Whole(read.split_off(head))).unwrap();
+                tell.send(Told::Answer(read.split_off(head))).unwrap();
                 if !early {
                     stream.write_all(ANSWER).await.unwrap();
                 }
@@ -110,7 +110,7 @@ async fn invariant_1_a_body_that_nobody_looks_at_leaves_while_it_comes() {
         client.write_all(&body[LONG / 2..]).await.unwrap();
         let answer = rest(client).await;
         assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("{}"), "{answer}");
-        assert_eq!(told.recv().await, Some(Told::Whole(body)), "answered early: {early}");
+        assert_eq!(told.recv().await, Some(Told::Answer(body)), "answered early: {early}");
     }
 }
 
@@ -188,7 +188,7 @@ async fn a_client_reads_that_its_upstream_is_gone_behind_its_whole_body() {
     let gate = gate("", &gone).await;
     for length in [2000, 5_000_000] {
         let refusal = once(&gate, chat(body(length))).await;
-        assert_eq!((refusal.status.as_u16(), refusal.error().0.as_str()), (502, "leafgate_upstream"));
+        assert_eq!((refusal.status, refusal.error().0.as_str()), (502, "leafgate_upstream"));
     }
 }
 
@@ -211,5 +211,5 @@ async fn a_body_is_read_as_long_as_an_answer_may_repeat_what_an_earlier_policy_r
     assert!(again.text().contains(EMAIL), "{}", again.text());
     assert_eq!(upstream.seen()[1].body, Bytes::from(says(EMAIL)), "nothing is redacted any more");
     let refusal = once(&gate, chat("no json")).await;
-    assert_eq!((refusal.status.as_u16(), refusal.error().0.as_str()), (400, "leafgate_malformed"));
+    assert_eq!((refusal.status, refusal.error().0.as_str()), (400, "leafgate_malformed"));
 }

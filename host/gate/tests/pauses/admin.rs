@@ -8,7 +8,7 @@ use leafgate_admin::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
 
 /// What an attack changes of a proper call; an empty value leaves the header out.
 async fn attack(house: &House, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {

@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method};
+use http::Method;
 use leafgate_admin::{ApiError, ErrorCode, Excepted, RedactedSpan};
 use leafgate_gate::{NotExcepted, PolicyFiles};
 use leafgate_policy::plugin::NoPlugins;
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::logs;
-use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, chat};
 
 /// What leaves in the end, so that no canary does.
 const EMAIL: &str = "jo.excepted@mail.example.org";
@@ -216,24 +215,4 @@ async fn an_exception_that_changes_nothing_is_refused() {
     let (status, code, message) = refused(&except(&house, &id, &command(number)).await);
     assert_eq!((status, code), (422, ErrorCode::NotExceptable));
     assert!(message.contains("would redact it all the same"), "{message}");
-}
-
-#[tokio::test]
-async fn nobody_else_writes_an_exception() {
-    let (house, _folder, asked) = house(RULES).await;
-    let mut events = house.events().await;
-    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
-    let id = events.paused().await.id;
-    let command = command(redacted(&house, &id).await[0].redaction.unwrap());
-    let call = || house.admin_request(Method::POST, &format!("/v1/pending/{id}/except"), Some(&command));
-    let (mut unknown, mut page, mut form) = (call(), call(), call());
-    unknown.headers_mut().remove(AUTHORIZATION);
-    page.headers_mut().insert("origin", HeaderValue::from_static("https://page.example"));
-    form.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    for (request, code) in
-        [(unknown, ErrorCode::Unauthorised), (page, ErrorCode::ForeignOrigin), (form, ErrorCode::NoJson)]
-    {
-        assert_eq!(refused(&read(ask(house.admin, request).await).await).1, code);
-    }
-    assert!(asked.lock().unwrap().is_empty());
 }

@@ -11,7 +11,7 @@ use leafgate_tree::Role;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, other_chat, read, streaming};
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, other_chat, read, streaming};
 
 fn refused(answer: &Answer, code: &str, words: &str) {
     let (said, message) = answer.refusal();

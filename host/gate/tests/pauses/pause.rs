@@ -7,7 +7,7 @@ use http::Method;
 use leafgate_admin::{EditCommand, ErrorCode, Payload, State};
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, House, RULES, Reply, SOON, ask, chat};
+use crate::pauses::house::{CANARY, House, RULES, Reply, SOON, ask, chat};
 
 // S0-122
 #[tokio::test]
@@ -274,6 +274,7 @@ async fn a_request_that_no_rule_pauses_is_not_held_up_by_one_that_waits() {
     let mut events = house.events().await;
     let _client = house.send(&chat("prod-db"));
     events.paused().await;
-    let passed = crate::support::read(ask(house.address, house.request(chat("Hi").to_string())).await).await;
+    let passed =
+        crate::pauses::house::read(ask(house.address, house.request(chat("Hi").to_string())).await).await;
     assert_eq!(passed.status, 200);
 }

@@ -3,7 +3,7 @@
 use leafgate_admin::Payload;
 use serde_json::{Value, json};
 
-use crate::support::{House, RULES, Reply, chat};
+use crate::pauses::house::{House, RULES, Reply, chat};
 
 /// A profile that makes every chat.
 const PROFILE: &str = r#"

@@ -3,7 +3,7 @@
 use leafgate_admin::State;
 use tokio::task::JoinSet;
 
-use crate::support::{House, RULES, Reply, chat, other_chat};
+use crate::pauses::house::{House, RULES, Reply, chat, other_chat};
 
 #[tokio::test]
 async fn a_retry_joins_and_one_request_leaves() {

@@ -4,7 +4,7 @@ use http::Method;
 use leafgate_admin::{EditCommand, ErrorCode, RedactedSpan, TurnView};
 use serde_json::json;
 
-use crate::support::{House, Reply, chat};
+use crate::pauses::house::{House, Reply, chat};
 
 const RULES: &str = r#"
 [[rule]]

@@ -3,7 +3,7 @@
 use leafgate_admin::{Event, PolicyStatus};
 use leafgate_gate::TrialConfig;
 
-use crate::support::{CANARY, House, RULES, Reply, chat, policy};
+use crate::pauses::house::{CANARY, House, RULES, Reply, chat, policy};
 
 #[tokio::test]
 async fn invariant_8_a_turn_keeps_the_generation_that_paused_it() {

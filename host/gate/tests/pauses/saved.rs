@@ -7,7 +7,7 @@ use leafgate_admin::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, CANARY, Events, House, RULES, Reply, chat, other_chat};
+use crate::pauses::house::{Answer, CANARY, Events, House, RULES, Reply, chat, other_chat};
 
 const SYSTEM: &str = "/messages/0/content";
 

@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use leafgate_admin::{Event, SessionList, State, TurnSummary};
+use leafgate_admin::{SessionList, TurnSummary};
 use leafgate_gate::{FirstUpstream, GateConfig, UpstreamKind};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::support::{Answer, CANARY, House, Reply};
+use crate::pauses::house::{Answer, CANARY, House, Reply};
 
 /// Holds whatever names the database, wherever that stands; and hides addresses.
 const RULES: &str = r#"
@@ -82,7 +82,7 @@ fn copilots(config: &mut GateConfig) {
     }
 }
 
-async fn beside(events: &mut crate::support::Events) -> TurnSummary {
+async fn beside(events: &mut crate::pauses::house::Events) -> TurnSummary {
     loop {
         let turn = events.paused().await;
         if turn.with.is_some() {

@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, CHAT, House, LONG, RULES, Reply, SOON, ask, chat, streaming};
+use crate::pauses::house::{CANARY, CHAT, House, LONG, RULES, Reply, SOON, ask, chat, streaming};
 
 const KEEPALIVE: &str = ": keepalive\n\n";
 
@@ -289,7 +289,7 @@ async fn who_did_not_ask_for_a_stream_hears_nothing_before_the_answer() {
 }
 
 async fn begun_of_another_session(house: &House) -> (Incoming, u16) {
-    let body = streaming(crate::support::other_chat("prod-db elsewhere")).to_string();
+    let body = streaming(crate::pauses::house::other_chat("prod-db elsewhere")).to_string();
     let response = ask(house.address, house.request(body)).await;
     let status = response.status().as_u16();
     (response.into_body(), status)

@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use crate::support::{House, Reply, chat};
+use crate::pauses::house::{House, Reply, chat};
 
 #[tokio::test]
 async fn an_encoded_value_that_holds_a_turn_is_shown_nowhere() {

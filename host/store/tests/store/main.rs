@@ -4,6 +4,7 @@
 
 mod killed;
 mod kit;
+mod record;
 mod session;
 
 use std::fs::Permissions;

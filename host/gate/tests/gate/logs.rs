@@ -5,7 +5,7 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::support::{CANARY, House, chat};
+use crate::pauses::house::{CANARY, House, chat};
 
 static RECORD: Once = Once::new();
 static LOGGED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -35,7 +35,7 @@ impl MakeWriter<'_> for Recorder {
 pub(crate) fn record() {
     RECORD.call_once(|| {
         let everything = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false);
-        everything.with_env_filter("off,leafgate=trace").with_writer(Recorder).init();
+        everything.with_writer(Recorder).init();
     });
 }
 
