@@ -30,7 +30,8 @@ fn request(id: u64, change: impl FnOnce(&mut RequestRecord)) -> Box<RequestRecor
     record.model = Some("gpt-4o".to_owned());
     record.held = Some(CANARY.to_owned());
     let path = format!("messages[0].{CANARY}");
-    record.edits = record.edits.iter().map(|edit| RecordedEdit { path: path.clone(), ..edit.clone() }).collect();
+    record.edits =
+        record.edits.iter().map(|edit| RecordedEdit { path: path.clone(), ..edit.clone() }).collect();
     change(&mut record);
     Box::new(record)
 }

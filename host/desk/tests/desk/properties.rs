@@ -301,9 +301,10 @@ impl Harness {
         let asked = (session, says, model);
         let holds_back =
             self.cancelled.get(&asked).is_some_and(|at| self.bench.now < at.after(LIMITS.cancel_holds));
-        let same = self.turns.iter().find(|(_, known)| {
-            !known.over && known.body == asks.body() && known.class != TurnClass::Side
-        });
+        let same = self
+            .turns
+            .iter()
+            .find(|(_, known)| !known.over && known.body == asks.body() && known.class != TurnClass::Side);
         let same = same.map(|(turn, _)| *turn);
         let Came { fate, connection, mut effects } =
             self.bench.come(SESSIONS[session], class, draft(&text), holds.into_iter().collect());
@@ -512,10 +513,7 @@ impl Harness {
                     prop_assert!(!known.over, "a turn came back");
                     prop_assert!(turn.version() >= known.version, "a version went back");
                     let is_as_shown = turn.digest() == *known.shown.last().unwrap();
-                    prop_assert!(
-                        turn.version() != known.version || is_as_shown,
-                        "changed without a version"
-                    );
+                    prop_assert!(turn.version() != known.version || is_as_shown, "changed without a version");
                     let cancels = turn.holds().iter().any(|held| held.hold.on_timeout == OnTimeout::Cancel);
                     known.resumes_by_time &= !cancels;
                     known.by_mode = turn.waits_by_mode();

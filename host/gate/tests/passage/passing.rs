@@ -4,9 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request};
 use http_body_util::Full;
 
-use crate::kit::{
-    Client, EMAIL, REDACT_EMAIL, Upstream, answer, chat, email_token, full, gate, once, says,
-};
+use crate::kit::{Client, EMAIL, REDACT_EMAIL, Upstream, answer, chat, email_token, full, gate, once, says};
 
 fn get(path: &str) -> Request<Full<Bytes>> {
     Request::get(path).body(Full::default()).unwrap()
