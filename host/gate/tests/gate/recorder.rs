@@ -30,7 +30,7 @@ pub(crate) struct Kept {
     pub(crate) requests: Mutex<Vec<RequestRecord>>,
     pub(crate) answers: Mutex<Vec<(RecordId, AnswerPart)>>,
     pub(crate) reveals: Mutex<Vec<RevealRecord>>,
-    told: Notify,
+    pub(crate) told: Notify,
 }
 
 impl Kept {
