@@ -96,8 +96,7 @@ fn an_exported_team_is_the_same_team() {
 /// The built-in endpoint says the request that it got, so the answer is what the entry was asked.
 #[test]
 fn a_task_goes_to_the_team_of_a_running_gate() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &example("rules.toml"));
+    let bench = Bench::with(&example("rules.toml"));
     bench.file("policy/agents.json", &example("agents.json"));
     let gate = Running::start(bench, &["--policy", "policy"]);
     let task = format!("Write to {EMAIL}.");

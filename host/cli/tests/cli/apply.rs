@@ -5,8 +5,7 @@ use serde_json::Value;
 use crate::support::{Bench, EMAIL, RULES, holding, request, secret};
 
 fn bench(rules: &str) -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", rules);
+    let bench = Bench::with(rules);
     bench
 }
 

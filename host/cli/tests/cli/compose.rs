@@ -20,8 +20,7 @@ context = ["notes/*.md"]
 "#;
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", PROFILE);
+    let bench = Bench::with(PROFILE);
     bench.file("policy/prompt.md", "Answer from the notes.\n");
     bench.file("policy/notes/a.md", &format!("Ask {EMAIL}."));
     bench

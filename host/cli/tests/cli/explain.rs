@@ -5,8 +5,7 @@ use serde_json::Value;
 use crate::support::{Bench, EMAIL, holding, request, secret};
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &holding("pause"));
+    let bench = Bench::with(&holding("pause"));
     bench.file("request.json", &request());
     bench
 }

@@ -14,9 +14,7 @@ fn pausing() -> String {
 
 #[test]
 fn a_rule_changed_on_disk_is_live_on_the_next_request() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(RULES);
     let mut events = gate.events();
     let first = gate.chat(&request());
     assert!(first.body.contains("Be brief. Be polite."), "{}", first.body);
@@ -47,9 +45,7 @@ fn a_rule_changed_on_disk_is_live_on_the_next_request() {
 
 #[test]
 fn a_plugin_dropped_in_is_live_on_the_next_request() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(RULES);
     let mut events = gate.events();
     let before = gate.chat(&request());
     assert_eq!(before.status, 200);
@@ -74,9 +70,7 @@ fn a_plugin_dropped_in_is_live_on_the_next_request() {
 // S0-55, S0-112
 #[test]
 fn a_paused_request_is_edited_undone_and_resumed() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &pausing());
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(&pausing());
     assert_eq!(gate.json(&["pending", "list", "--json"]), json!({ "turns": [] }));
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
@@ -121,9 +115,7 @@ fn a_paused_request_is_edited_undone_and_resumed() {
 // S0-41
 #[test]
 fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &pausing());
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(&pausing());
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
     let seen = gate.json(&["pending", "show", turn, "--json"]);
@@ -141,9 +133,7 @@ fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
 
 #[test]
 fn a_turn_is_reviewed_line_by_line() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &pausing());
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(&pausing());
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
     let unknown = gate.run(&["review", "--plain", "99"]);
@@ -217,9 +207,7 @@ fn a_mode_that_was_acknowledged_outlives_a_kill() {
 // S0-88, S0-111
 #[test]
 fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(RULES);
     let empty = gate.run(&["pending", "list"]);
     assert!(empty.err.contains("Prompt interception is off"), "{}", empty.err);
     gate.json(&["mode", "interceptOnce", "--json"]);

@@ -14,8 +14,7 @@ fn chat(text: &str) -> String {
 }
 
 fn start(source: &str) -> Running {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("policy/projects.js", source);
     Running::start(bench, &["--policy", "policy"])
 }

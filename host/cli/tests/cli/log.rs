@@ -6,8 +6,7 @@ use crate::running::Running;
 use crate::support::{Bench, EMAIL, RULES, request, secret};
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench
 }
 
@@ -82,8 +81,7 @@ fn nothing_secret_is_in_the_log_in_monitor_mode_either() {
     for policy in
         [RULES.to_owned(), RULES.replace("action = \"redact\"", "action = \"redact\"\nmode = \"monitor\"")]
     {
-        let bench = Bench::new();
-        bench.file("policy/rules.toml", &policy);
+        let bench = Bench::with(&policy);
         let gate = start(bench, &[]);
         assert_eq!(gate.chat(&request()).status, 200);
         let bench = gate.stop();
@@ -375,8 +373,7 @@ fn exports_are_what_other_programs_read() {
 #[test]
 fn a_rule_that_was_not_wrong_is_promoted_and_acts() {
     let rules = "[[rule]]\nid = \"shout\" # for now\nmatch = { latest = true }\nwhen = 'leaf.text.contains(\"!!\")'\naction = \"block\"\nmode = \"monitor\"\n";
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", rules);
+    let bench = Bench::with(rules);
     let says =
         |text: &str| format!(r#"{{"model": "m", "messages": [{{"role": "user", "content": "{text}"}}]}}"#);
     let gate = start(bench, &[]);

@@ -46,8 +46,7 @@ fn requests() -> Vec<String> {
 }
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("new/rules.toml", &changed());
     for (at, request) in requests().iter().enumerate() {
         bench.file(&format!("{at}.json"), request);
@@ -142,8 +141,7 @@ fn a_plan_over_the_log_names_exactly_those_that_would_leave_otherwise() {
 fn a_plan_knows_which_upstream_a_request_was_for() {
     let away = "[[rule]]\nid = \"away\"\nmatch = { role = \"user\" }\nwhen = 'leaf.text.contains(\"house\")'\n\
                 action = \"route\"\nto = \"inner\"\n";
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", away);
+    let bench = Bench::with(away);
     // What the upstream is asked for has nothing of its name.
     let stop = "[[rule]]\nid = \"stop\"\nmatch = { upstream = \"far\", endpoint = \"/v1/chat/completions\" }\n\
                 action = \"block\"\nreason = \"No\"\n";

@@ -85,8 +85,7 @@ fn a_new_script_fulfils_its_cases_where_nothing_is_installed() {
 
 #[test]
 fn a_configuration_that_is_refused_is_told_at_its_own_line() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", "[plugins.names]\nfile = \"names.js\"\nconfig = { sise = 1 }\n");
+    let bench = Bench::with("[plugins.names]\nfile = \"names.js\"\nconfig = { sise = 1 }\n");
     let source = "export const labels = ['NAME'];\nexport const detect = () => [];\n\
         export function configure({ size }) { if (!size) throw new Error('`size` is missing'); }\n";
     bench.file("policy/names.js", source);

@@ -100,8 +100,7 @@ fn what_cannot_be_redacted_stops_the_file() {
 
 #[test]
 fn rules_of_a_folder_count_for_sessions_too() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", crate::support::RULES);
+    let bench = Bench::with(crate::support::RULES);
     bench.file("s.jsonl", &format!("{{\"text\": \"write to {EMAIL}\"}}\n"));
     let ran = bench.run(&["redact", "--policy", "policy", "--json", "s.jsonl"], "");
     let report: serde_json::Value = ran.json();

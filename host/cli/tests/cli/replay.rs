@@ -81,8 +81,7 @@ fn what_no_longer_fits_is_told_and_held() {
 
 #[test]
 fn a_file_that_holds_no_operations_is_refused() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("ops.jsonl", &format!("\n{{\"kind\":\"set\",\"pointer\":\"{}\"}}\n", secret()));
     let ran = bench.run(REPLAY, &request());
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));

@@ -33,8 +33,7 @@ todo = true
 "#;
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("policy/tests/all.toml", TESTS);
     bench
 }

@@ -71,6 +71,11 @@ impl Running {
         Running { bench, url, process }
     }
 
+    /// Starts one whose policy has these rules.
+    pub(crate) fn of(rules: &str) -> Running {
+        Running::start(Bench::with(rules), &["--policy", "policy"])
+    }
+
     /// Starts one that may make no file larger than so many KiB, as on a disk without room.
     pub(crate) fn start_within(bench: Bench, args: &[&str], most: usize) -> Running {
         let call = bench.command(&[RUN, args].concat());

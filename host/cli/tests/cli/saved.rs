@@ -12,9 +12,7 @@ use crate::support::{Bench, EMAIL, RULES, request};
 
 /// A gate that applies saved edits, and saves them for the workspace.
 fn capturing() -> Running {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(RULES);
     gate.json(&["mode", "autoOverride", "--json"]);
     gate.json(&["saved", "set", "--scope", "workspace", "--json"]);
     gate

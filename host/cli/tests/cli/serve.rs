@@ -11,8 +11,7 @@ use crate::support::{Bench, EMAIL, RULES, request, secret};
 
 #[test]
 fn a_script_starts_uses_and_stops_the_gate() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     let mut gate = bench
         .command(&["run", "--listen", "127.0.0.1:0", "--policy", "policy", "--upstream", "echo:"])
         .stdout(Stdio::piped())

@@ -36,6 +36,13 @@ impl Bench {
         bench
     }
 
+    /// The folder of a test whose policy has these rules.
+    pub(crate) fn with(rules: &str) -> Bench {
+        let bench = Bench::new();
+        bench.file("policy/rules.toml", rules);
+        bench
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }

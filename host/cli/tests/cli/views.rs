@@ -31,8 +31,7 @@ fn help() {
 
 #[test]
 fn tree() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     let shown = bench.run(&["tree", "--policy", "policy"], &request()).shown();
     assert!(!shown.contains(&secret()) && !shown.contains(EMAIL), "{shown}");
     insta::assert_snapshot!(shown);
@@ -77,8 +76,7 @@ fn a_tree_as_json() {
 
 #[test]
 fn check_and_explain() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file(
         "broken/rules.toml",
         "[[rule]]\nid = \"a\"\naction = \"redact\"\ndetect = [\"secrests\"]\nmatch = {}\n",

@@ -198,6 +198,13 @@ pub(crate) fn policy(rules: &str) -> Arc<Policy> {
     Arc::new(loaded.unwrap_or_else(|error| panic!("{error}")))
 }
 
+/// Starts a gate with these rules before an upstream that answers every request with `{}`.
+pub(crate) async fn behind(rules: &str) -> (Upstream, Running) {
+    let upstream = Upstream::silent().await;
+    let gate = gate(rules, &upstream.url()).await;
+    (upstream, gate)
+}
+
 /// Starts a gate with these rules before `upstream`.
 pub(crate) async fn gate(rules: &str, upstream: &str) -> Running {
     gate_with(rules, upstream, |_| {}).await

@@ -5,7 +5,7 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 
 use crate::kit::{
-    Answer, EMAIL, REDACT_EMAIL, Upstream, answer, email_token, full, gate, gate_with, once, post,
+    Answer, EMAIL, REDACT_EMAIL, Upstream, answer, behind, email_token, full, gate, gate_with, once, post,
 };
 
 /// A path of each API with a request that holds an address, and the pointer to a text that says it.
@@ -56,8 +56,7 @@ with = "token"
 
 #[tokio::test]
 async fn every_api_is_walked_and_sent_to_its_own_path() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
     for (path, body) in requests(EMAIL) {
         assert_eq!(once(&gate, post(path, body.to_string())).await.status, 200, "{path}");
         let seen = upstream.seen().pop().unwrap();
@@ -69,8 +68,7 @@ async fn every_api_is_walked_and_sent_to_its_own_path() {
 /// A path that nobody knows says nothing about its body; the body does.
 #[tokio::test]
 async fn an_unknown_path_is_read_by_shape() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(USERS_ONLY, &upstream.url()).await;
+    let (upstream, gate) = behind(USERS_ONLY).await;
     let body = r#"{"model": "m", "max_completion_tokens": 9, "messages": [{"role": "system", "content": "jane.doe@mail.example.org"}, {"role": "user", "content": "jane.doe@mail.example.org"}]}"#;
     once(&gate, post("/v1/nobody/knows", body)).await;
     let seen: Value = serde_json::from_slice(&upstream.only().body).unwrap();

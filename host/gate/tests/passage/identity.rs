@@ -8,7 +8,7 @@ use leafgate_gate::OnUnread;
 use proptest::prelude::*;
 
 use crate::fixtures;
-use crate::kit::{Client, EMAIL, REDACT_EMAIL, Upstream, chat, gate, gate_with_files, post, says};
+use crate::kit::{Client, EMAIL, REDACT_EMAIL, Upstream, behind, chat, gate, gate_with_files, post, says};
 
 /// Matches everything and changes nothing.
 const WATCHES: &str = r#"
@@ -128,8 +128,7 @@ fn untouched_is_identical_over_any_json() {
 /// What no decoder gives out was looked at by no rule.
 #[tokio::test]
 async fn a_compressed_body_that_may_hold_more_than_was_looked_at_leaves_decoded() {
-    let upstream = Upstream::silent().await;
-    let gate = gate("", &upstream.url()).await;
+    let (upstream, gate) = behind("").await;
     let body = says("hi");
     let mut named = Vec::new();
     let mut encoder =
@@ -156,8 +155,7 @@ async fn a_compressed_body_that_may_hold_more_than_was_looked_at_leaves_decoded(
 
 #[tokio::test]
 async fn an_edited_body_leaves_decoded() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
     let body = says(&format!("write to {EMAIL}"));
     let mut request = chat(body.clone()).map(|_| Full::new(gzip(body.as_bytes())));
     request.headers_mut().insert("content-encoding", "gzip".parse().unwrap());

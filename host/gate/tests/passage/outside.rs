@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
 
-use crate::kit::{Answer, Client, Running, Upstream, chat, gate, once, says};
+use crate::kit::{Answer, Client, Running, behind, chat, once, says};
 
 const SECRETS: &str = "extends = \"default\"\n";
 
@@ -35,8 +35,7 @@ async fn assert_blocked(gate: &Running, request: Request<Full<Bytes>>) -> Answer
 
 #[tokio::test]
 async fn invariant_6_a_secret_in_path_query_or_header_does_not_leave() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(SECRETS, &upstream.url()).await;
+    let (upstream, gate) = behind(SECRETS).await;
     let secret = secret();
     let escaped: String = secret.bytes().map(|byte| format!("%{byte:02x}")).collect();
     for method in [Method::GET, Method::HEAD, Method::DELETE, Method::POST] {
@@ -79,8 +78,7 @@ async fn invariant_6_a_secret_in_path_query_or_header_does_not_leave() {
 /// As Claude Code, Codex and the SDKs send them.
 #[tokio::test]
 async fn what_clients_say_about_themselves_passes() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(SECRETS, &upstream.url()).await;
+    let (upstream, gate) = behind(SECRETS).await;
     let credential = format!("Bearer {}", secret());
     let headers = [
         ("authorization", credential.as_str()),
@@ -147,8 +145,7 @@ async fn what_clients_say_about_themselves_passes() {
 async fn a_rule_that_asks_for_a_person_blocks_what_cannot_be_shown_to_one() {
     let rules = "[[rule]]\nid = 'mail'\nmatch = {}\ndetect = ['pii/email']\naction = 'redact'\non_unredactable = 'pause'\n\
                  [[rule]]\nid = 'look'\nmatch = {}\naction = 'pause'\n";
-    let upstream = Upstream::silent().await;
-    let gate = gate(rules, &upstream.url()).await;
+    let (upstream, gate) = behind(rules).await;
     let refusal = assert_blocked(&gate, bare(Method::GET, "/v1/models?q=jane.doe@mail.example.org")).await;
     let (_, message) = refusal.error();
     assert!(message.contains("rule `mail`") && message.contains("without a body"), "{message}");

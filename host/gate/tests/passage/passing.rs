@@ -4,7 +4,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Request};
 use http_body_util::Full;
 
-use crate::kit::{Client, EMAIL, REDACT_EMAIL, Upstream, answer, chat, email_token, full, gate, once, says};
+use crate::kit::{
+    Client, EMAIL, REDACT_EMAIL, Upstream, answer, behind, chat, email_token, full, gate, once, says,
+};
 
 fn get(path: &str) -> Request<Full<Bytes>> {
     Request::get(path).body(Full::default()).unwrap()
@@ -33,8 +35,7 @@ async fn method_path_and_query_pass_byte_for_byte() {
 
 #[tokio::test]
 async fn credentials_pass_and_hop_by_hop_fields_do_not() {
-    let upstream = Upstream::silent().await;
-    let gate = gate("", &upstream.url()).await;
+    let (upstream, gate) = behind("").await;
     let mut request = chat(says("hi"));
     for (name, value) in [
         ("authorization", "Bearer k"),
@@ -62,8 +63,7 @@ async fn credentials_pass_and_hop_by_hop_fields_do_not() {
 
 #[tokio::test]
 async fn an_answer_with_tokens_is_asked_for_uncompressed() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
     let mut request = chat(says(EMAIL));
     request.headers_mut().insert("accept-encoding", "gzip, br".parse().unwrap());
     once(&gate, request).await;
@@ -98,8 +98,7 @@ async fn status_and_header_of_an_answer_pass() {
 
 #[tokio::test]
 async fn a_megabyte_is_judged_whole() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
     let body = says(&format!("{}{EMAIL}{}", "a b ".repeat(300_000), " c d".repeat(300_000)));
     assert_eq!(once(&gate, chat(body.clone())).await.status, 200);
     assert!(upstream.only().body == body.replace(EMAIL, &email_token()));

@@ -6,7 +6,7 @@ use leafgate_gate::record::{AnswerPart, Both};
 use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
 
 use crate::kit::{
-    EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, gate_of, json_answer, once, post, says,
+    EMAIL, REDACT_EMAIL, Upstream, behind, chat, email_token, gate, gate_of, json_answer, once, post, says,
 };
 use crate::recorder::{Kept, Says};
 
@@ -46,8 +46,7 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
 
 #[tokio::test]
 async fn a_conversation_is_recorded_as_what_it_is_wherever_it_went() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
     let kept = Kept::of(&gate.gate);
     once(&gate, post("/v1/nobody/knows", says("hello"))).await;
     once(&gate, post("/v1/nobody/knows", "{}")).await;
@@ -83,8 +82,7 @@ async fn an_answer_is_told_while_one_of_two_recorders_keeps_it() {
 #[tokio::test]
 async fn what_must_be_recorded_and_is_not_does_not_leave() {
     for says_so in [Says::Refused, Says::Lost] {
-        let upstream = Upstream::silent().await;
-        let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+        let (upstream, gate) = behind(REDACT_EMAIL).await;
         Kept { of_requests: says_so, ..Kept::default() }.keeps(&gate.gate);
         let answer = once(&gate, chat(says("hello"))).await;
         let (code, message) = answer.error();
@@ -97,8 +95,7 @@ async fn what_must_be_recorded_and_is_not_does_not_leave() {
 #[tokio::test]
 async fn what_a_rule_blocks_is_told_and_what_nobody_reads_is_read_then() {
     let block = "[[rule]]\nid = \"no\"\nmatch = { role = \"user\" }\nwhen = 'leaf.text.contains(\"secret plan\")'\naction = \"block\"\nreason = \"No\"\n";
-    let upstream = Upstream::silent().await;
-    let gate = gate(block, &upstream.url()).await;
+    let (upstream, gate) = behind(block).await;
     let kept = Kept::of(&gate.gate);
     once(&gate, chat(says("the secret plan"))).await;
     {

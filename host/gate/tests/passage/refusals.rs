@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::kit::{
-    Answer, Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, answer, chat, full, gate, gate_with, once,
-    post, refusing, says,
+    Answer, Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, answer, behind, chat, full, gate,
+    gate_with, once, post, refusing, says,
 };
 
 /// Sends a request that must be refused, and then one that must not, over one connection.
@@ -110,8 +110,7 @@ async fn a_compression_bomb_is_refused() {
 
 #[tokio::test]
 async fn contradicting_lengths_are_no_request() {
-    let upstream = Upstream::silent().await;
-    let gate = gate("", &upstream.url()).await;
+    let (upstream, gate) = behind("").await;
     for lengths in ["content-length: 2\r\ncontent-length: 3", "content-length: 2, 3", "content-length: +2"] {
         let mut stream = TcpStream::connect(gate.address).await.unwrap();
         let head = format!(
@@ -156,8 +155,7 @@ reason = "Project names stay in the house"
 
 #[tokio::test]
 async fn a_blocked_request_reaches_no_upstream_and_hears_the_reason_of_the_rule() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(BLOCKS, &upstream.url()).await;
+    let (upstream, gate) = behind(BLOCKS).await;
     for stream in ["", r#""stream": true, "#] {
         let body = says("tell me about falcon").replacen('{', &format!("{{{stream}"), 1);
         let mut client = Client::connect(gate.address).await;

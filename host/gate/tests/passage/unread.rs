@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::kit::{
-    Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, chat, email_token, gate, gate_with, json_answer,
-    once, policy, refusing, says,
+    Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, behind, chat, email_token, gate, gate_with,
+    json_answer, once, policy, refusing, says,
 };
 
 /// Long enough to leave while it comes.
@@ -116,8 +116,7 @@ async fn invariant_1_a_body_that_nobody_looks_at_leaves_while_it_comes() {
 
 #[tokio::test]
 async fn invariant_1_bodies_of_every_length_arrive_as_they_were_with_it() {
-    let upstream = Upstream::silent().await;
-    let gate = gate("", &upstream.url()).await;
+    let (upstream, gate) = behind("").await;
     let mut client = Client::connect(gate.address).await;
     for length in [20, 2000, 32 * 1024, 32 * 1024 + 1, 100_000, 1_000_000, 5_000_000] {
         assert_eq!(client.whole(chat(body(length))).await.status, 200, "{length}");
@@ -131,8 +130,7 @@ async fn invariant_1_bodies_of_every_length_arrive_as_they_were_with_it() {
 /// One in chunks says no length, and servers want one.
 #[tokio::test]
 async fn a_body_in_chunks_is_gathered_and_leaves_with_its_length() {
-    let upstream = Upstream::silent().await;
-    let gate = gate("", &upstream.url()).await;
+    let (upstream, gate) = behind("").await;
     let mut stream = TcpStream::connect(gate.address).await.unwrap();
     let chunk = format!("186a0\r\n{}\r\n", "x".repeat(0x186a0));
     let head = format!(

@@ -199,8 +199,8 @@ async fn nobody_decides_and_the_calls_are_refused() {
 async fn a_client_that_goes_away_takes_its_calls_along() {
     let words = model("I run it", &[("run_sql", json!({ "q": "select 1" }))]);
     let reply = Reply::events(sent(Api::Chat, true, &words));
-    let house = House::with(ASK, reply, |config| config.limits.desk.linger = SOON).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(ASK, reply, |config| config.limits.desk.linger = SOON).await;
     let body = ask(house.address, request(&house, Api::Chat, true)).await.into_body();
     let turn = events.paused().await;
     drop(body);

@@ -84,8 +84,7 @@ async fn an_excepted_value_leaves_with_the_next_request_and_is_written_nowhere()
     let (house, folder, asked) = house(RULES).await;
     let mut events = house.events().await;
     let body = chat(&format!("prod-db: {EMAIL}"));
-    let client = house.send(&body);
-    let id = events.paused().await.id;
+    let (client, id) = house.holds(&mut events, &body).await;
     let before = house.turn(&id).await;
     let span = redacted(&house, &id).await.remove(0);
 
@@ -112,8 +111,7 @@ async fn an_excepted_value_leaves_with_the_next_request_and_is_written_nowhere()
     assert!(!String::from_utf8_lossy(&house.upstream.received()[0]).contains(EMAIL));
 
     house.gate.policy_loaded(Arc::new(load(folder.path())));
-    let again = house.send(&body);
-    let next = events.paused().await.id;
+    let (again, next) = house.holds(&mut events, &body).await;
     house.let_go(&next).await;
     again.await.unwrap();
     assert!(String::from_utf8_lossy(&house.upstream.received()[1]).contains(EMAIL));
@@ -124,8 +122,7 @@ async fn an_excepted_value_leaves_with_the_next_request_and_is_written_nowhere()
 async fn what_cannot_be_excepted_is_refused_with_a_sentence_and_nothing_is_written() {
     let (house, folder, asked) = house(RULES).await;
     let mut events = house.events().await;
-    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
-    let id = events.paused().await.id;
+    let (_client, id) = house.holds(&mut events, &chat(&format!("prod-db: {CANARY}"))).await;
     let number = redacted(&house, &id).await[0].redaction.unwrap();
     let with = |key: &str, value: Value| {
         let mut command = command(number);
@@ -209,8 +206,7 @@ async fn an_exception_that_changes_nothing_is_refused() {
     let house = House::start().await;
     house.gate.write_exceptions(Unmoved);
     let mut events = house.events().await;
-    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
-    let id = events.paused().await.id;
+    let (_client, id) = house.holds(&mut events, &chat(&format!("prod-db: {CANARY}"))).await;
     let number = redacted(&house, &id).await[0].redaction.unwrap();
     let (status, code, message) = refused(&except(&house, &id, &command(number)).await);
     assert_eq!((status, code), (422, ErrorCode::NotExceptable));

@@ -140,6 +140,21 @@ impl House {
         House::with(RULES, Reply::echo(), |_| ()).await
     }
 
+    /// The same, and what it tells.
+    pub(crate) async fn watched() -> (Self, Events) {
+        House::watched_with(RULES, Reply::echo(), |_| ()).await
+    }
+
+    pub(crate) async fn watched_with(
+        rules: &str,
+        reply: Reply,
+        change: impl FnOnce(&mut GateConfig),
+    ) -> (Self, Events) {
+        let house = House::with(rules, reply, change).await;
+        let events = house.events().await;
+        (house, events)
+    }
+
     pub(crate) async fn with(rules: &str, reply: Reply, change: impl FnOnce(&mut GateConfig)) -> Self {
         House::open("test", rules, reply, change).await
     }
@@ -199,6 +214,12 @@ impl House {
     /// Sends a chat and reads its answer to the end, in a task of its own.
     pub(crate) fn send(&self, chat: &Value) -> JoinHandle<Answer> {
         self.send_raw(self.request(chat.to_string()))
+    }
+
+    /// Sends a chat that must wait; its client, and the turn that it became.
+    pub(crate) async fn holds(&self, events: &mut Events, chat: &Value) -> (JoinHandle<Answer>, String) {
+        let client = self.send(chat);
+        (client, events.paused().await.id)
     }
 
     pub(crate) fn send_raw(&self, request: Request<Full<Bytes>>) -> JoinHandle<Answer> {

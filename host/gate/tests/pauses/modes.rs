@@ -22,8 +22,7 @@ fn refused(answer: &Answer, code: &str, words: &str) {
 // S0-53, S0-56, S0-58
 #[tokio::test]
 async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     assert_eq!(house.send(&chat("Hi")).await.unwrap().status, 200);
     let chosen = house.choose(TurnMode::InterceptAlways).await;
     assert_eq!(
@@ -43,10 +42,8 @@ async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
     house.let_go(&turn.id).await;
     assert_eq!(first.await.unwrap().status, 200);
 
-    let second = house.send(&chat("Hi once more"));
-    let by_mode = events.paused().await.id;
-    let ruled = house.send(&other_chat("prod-db"));
-    let by_rule = events.paused().await.id;
+    let (second, by_mode) = house.holds(&mut events, &chat("Hi once more")).await;
+    let (ruled, by_rule) = house.holds(&mut events, &other_chat("prod-db")).await;
     house.choose(TurnMode::Off).await;
     refused(&second.await.unwrap(), "leafgate_cancelled", "Prompt Interception Mode was disabled.");
     assert_eq!(events.until(&by_mode, State::Cancelled).await.ending.as_deref(), Some("modeDisabled"));
@@ -57,10 +54,8 @@ async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
 
 #[tokio::test]
 async fn a_cancel_holds_however_the_client_asks_again() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let first = house.send(&streaming(chat("prod-db")));
-    let turn = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (first, turn) = house.holds(&mut events, &streaming(chat("prod-db"))).await;
     house.cancel(&turn).await.unwrap();
     refused(&first.await.unwrap(), "leafgate_cancelled", "Request canceled before sending.");
     for again in [chat("prod-db"), streaming(chat("prod-db")), chat("prod-db")] {
@@ -138,8 +133,7 @@ async fn the_monitor_lists_what_agents_asked_and_nothing_of_what_they_said() {
 // S0-87, S0-89, S0-90, S0-117, S0-118
 #[tokio::test]
 async fn conversations_are_listed_selected_followed_and_closed() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     house.send(&other_chat("One")).await.unwrap();
     let Event::Sessions { active: Some(active), follow: true } = events.told().await else {
         panic!("the first conversation is the active one")
@@ -277,8 +271,7 @@ async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() 
 /// The house's rules may never be past without a word: off ends by itself, and says what it is.
 #[tokio::test]
 async fn a_person_switches_the_gate_off_for_a_while_and_everybody_is_told() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let switch =
         async |seconds: u32| house.call(Method::PUT, "/v1/off", Some(&json!({ "seconds": seconds }))).await;
     let leaves = async |words: &str| {

@@ -7,10 +7,8 @@ use crate::pauses::house::{House, RULES, Reply, chat, other_chat};
 
 #[tokio::test]
 async fn a_retry_joins_and_one_request_leaves() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let first = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (first, id) = house.holds(&mut events, &chat("prod-db")).await;
     first.abort();
     events.until(&id, State::Disconnected).await;
     let retry = house.send(&chat("prod-db"));
@@ -27,8 +25,7 @@ async fn a_retry_joins_and_one_request_leaves() {
 #[tokio::test]
 async fn two_hundred_turns_wait_at_once() {
     const MANY: usize = 200;
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let mut clients = JoinSet::new();
     for place in 0..MANY {
         let answer = house.send(&other_chat(&format!("prod-db {place}")));
@@ -51,8 +48,8 @@ async fn two_hundred_turns_wait_at_once() {
 
 #[tokio::test]
 async fn what_nobody_has_room_for_is_blocked() {
-    let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.turns = 1).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(RULES, Reply::echo(), |config| config.limits.desk.turns = 1).await;
     let _first = house.send(&other_chat("prod-db one"));
     events.paused().await;
     let (code, message) = house.send(&other_chat("prod-db two")).await.unwrap().refusal();
@@ -65,11 +62,10 @@ async fn what_nobody_has_room_for_is_blocked() {
 /// The desk counts the body of the turn; a connection that joins it has brought another one.
 #[tokio::test]
 async fn the_body_of_a_connection_that_joins_counts_towards_all_bodies() {
-    let house = House::with(RULES, Reply::echo(), |config| config.limits.bodies = 8192).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(RULES, Reply::echo(), |config| config.limits.bodies = 8192).await;
     let asks = chat(&format!("prod-db {}", "x ".repeat(2500)));
-    let first = house.send(&asks);
-    let id = events.paused().await.id;
+    let (first, id) = house.holds(&mut events, &asks).await;
     assert_eq!(house.send(&other_chat("Hi")).await.unwrap().status, 200, "there is room");
     let again = house.send(&asks);
     assert!(first.await.unwrap().text().contains("leafgate_replaced"));

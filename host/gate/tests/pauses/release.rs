@@ -47,11 +47,9 @@ fn release(span: &RedactedSpan) -> EditCommand {
 
 #[tokio::test]
 async fn a_released_value_is_shown_leaves_and_is_redacted_in_the_next_request() {
-    let house = House::with(RULES, Reply::echo(), |_| {}).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(RULES, Reply::echo(), |_| {}).await;
     let body = chat(&format!("prod-db: {EMAIL} paid with {}", card()));
-    let client = house.send(&body);
-    let id = events.paused().await.id;
+    let (client, id) = house.holds(&mut events, &body).await;
     let turn = house.turn(&id).await;
     let (redacted, released) = spans(&turn);
     assert_eq!((redacted.len(), released.len()), (2, 0));
@@ -97,8 +95,7 @@ async fn a_released_value_is_shown_leaves_and_is_redacted_in_the_next_request() 
     assert!(sent.contains(EMAIL) && !sent.contains(&card()), "{sent}");
 
     // The conversation goes on, and what was released is redacted again.
-    let again = house.send(&body);
-    let next = events.paused().await.id;
+    let (again, next) = house.holds(&mut events, &body).await;
     let (redacted, released) = spans(&house.turn(&next).await);
     assert_eq!((redacted.len(), released.len()), (2, 0));
     house.let_go(&next).await;

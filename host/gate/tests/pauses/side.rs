@@ -94,8 +94,7 @@ async fn beside(events: &mut crate::pauses::house::Events) -> TurnSummary {
 // S0-93
 #[tokio::test]
 async fn a_person_is_asked_once_for_a_message_and_what_repeats_it() {
-    let house = House::with(RULES, Reply::echo(), copilots).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(RULES, Reply::echo(), copilots).await;
     let words = format!("Drop prod-db and write to {CANARY}");
     let asked = house.turn_of(&words);
     let waits = events.paused().await;
@@ -138,8 +137,7 @@ async fn a_person_is_asked_once_for_a_message_and_what_repeats_it() {
 #[tokio::test]
 async fn what_a_rule_counts_keeps_its_place() {
     let rules = "[[rule]]\nid = 'third'\nmatch = { path = 'messages[2].content' }\naction = 'pause'\n";
-    let house = House::with(rules, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(rules, Reply::echo(), |_| ()).await;
     let _asked = house.turn_of("Why?");
     events.paused().await;
     let mut smuggler = title("Why?");
@@ -154,8 +152,7 @@ async fn what_a_rule_counts_keeps_its_place() {
 /// once.
 #[tokio::test]
 async fn a_rule_that_holds_all_that_a_user_says_asks_about_a_clients_own_words_once() {
-    let house = House::with(ALL, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(ALL, Reply::echo(), |_| ()).await;
     let _asked = house.turn_of("Why?");
     let waits = events.paused().await;
     let plain = json!({ "model": "small", "messages": [

@@ -13,6 +13,7 @@ use leafgate_policy::{Policy, PolicySource};
 use leafgate_store::{Store, StoreConfig, StoreKeys};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::record::record;
 
@@ -40,6 +41,13 @@ pub(crate) fn open(folder: &Path, change: impl FnOnce(&mut StoreConfig)) -> Stor
     let mut config = StoreConfig::new(folder.to_owned());
     change(&mut config);
     Store::open(config, keys()).unwrap()
+}
+
+/// A store in a folder of its own.
+pub(crate) fn begun() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    (folder, store)
 }
 
 pub(crate) fn body(messages: &[String]) -> Bytes {
