@@ -78,7 +78,7 @@ async fn invariant_6_a_secret_in_path_query_or_header_does_not_leave() {
 /// As Claude Code, Codex and the SDKs send them.
 #[tokio::test]
 async fn what_clients_say_about_themselves_passes() {
-    let (upstream, gate) = behind(SECRETS).await;
+    let (_upstream, gate) = behind(SECRETS).await;
     let credential = format!("Bearer {}", secret());
     let headers = [
         ("authorization", credential.as_str()),

@@ -46,7 +46,7 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
 
 #[tokio::test]
 async fn a_conversation_is_recorded_as_what_it_is_wherever_it_went() {
-    let (upstream, gate) = behind(REDACT_EMAIL).await;
+    let (_upstream, gate) = behind(REDACT_EMAIL).await;
     let kept = Kept::of(&gate.gate);
     once(&gate, post("/v1/nobody/knows", says("hello"))).await;
     once(&gate, post("/v1/nobody/knows", "{}")).await;
