@@ -13,8 +13,6 @@ use crate::support::{Bench, request};
 const VALUE: &str = "bq7xm2kd9vwt4hzr8pcy";
 const OTHER: &str = "zk4wq8nv2jx6tm9dbr3f";
 
-const KNOWN_ALONE: &str = "[[rule]]\nid = \"known\"\nmatch = {}\ndetect = [\"secrets/known\"]\naction = \"redact\"\nreason = \"Known\"\n";
-
 /// Every byte below a folder.
 fn all_below(folder: &Path) -> Vec<u8> {
     let mut all = Vec::new();

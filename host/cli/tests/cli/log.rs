@@ -6,8 +6,7 @@ use crate::running::Running;
 use crate::support::{Bench, EMAIL, RULES, request, secret};
 
 fn bench() -> Bench {
-    let bench = Bench::with(RULES);
-    bench
+    Bench::with(RULES)
 }
 
 fn start(bench: Bench, args: &[&str]) -> Running {
