@@ -2,7 +2,6 @@
 //!
 //! The plugins are the texts in `examples/hostile-plugins`.
 
-use leafgate_tests::gate::Gate;
 use leafgate_tests::{plugins, sample};
 use tempfile::TempDir;
 
@@ -54,22 +53,4 @@ fn invariant_9_a_plugin_whose_answer_is_none_blocks_its_request_only() {
     {
         blocks(plugin);
     }
-}
-
-#[test]
-fn a_plugin_that_no_gate_may_load_refuses_the_start() {
-    let said = refused("loops-on-load");
-    assert!(said.contains("configure") && said.contains("deadline"), "{said}");
-    let said = refused("wants-a-clock");
-    assert!(said.contains("wasi:clocks/monotonic-clock@0.2.0"), "{said}");
-}
-
-fn refused(plugin: &str) -> String {
-    let folder = folder(plugin);
-    let policy = folder.path().to_string_lossy();
-    let error =
-        Gate::start(&["--policy", &*policy, "--upstream", "echo:"]).err().expect("the gate must not start");
-    let said = format!("{error:#}");
-    assert!(said.contains("rules.toml:2"), "the declaration is shown:\n{said}");
-    said
 }

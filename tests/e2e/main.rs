@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
 
-mod bodies;
 mod book;
 mod example;
 mod examples;
@@ -24,6 +23,5 @@ mod schema;
 mod service;
 mod setup;
 mod shared;
-mod standing;
 mod unseen;
 mod untouched;

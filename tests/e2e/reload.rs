@@ -31,15 +31,11 @@ fn save(folder: &Path, text: &str) {
     std::fs::rename(draft, folder.join("rules.toml")).unwrap();
 }
 
-fn start(folder: &Path) -> Gate {
-    Gate::start(&["--policy".as_ref(), folder.as_os_str(), "--upstream".as_ref(), "echo:".as_ref()]).unwrap()
-}
-
 // S0-127
 #[test]
 fn a_rule_that_is_saved_while_a_plugin_compiles_without_end_serves_and_the_wait_is_seen() {
     let folder = policy(&rules("first", None));
-    let gate = start(folder.path());
+    let gate = Gate::of(folder.path()).unwrap();
     let admin = Admin::of(&gate).unwrap();
     let mut events = admin.events().unwrap();
     plugins::slow_to_compile(&folder.path().join("heavy.wasm")).unwrap();
@@ -63,7 +59,7 @@ fn a_rule_that_is_saved_while_a_plugin_compiles_without_end_serves_and_the_wait_
 #[test]
 fn a_pipe_and_a_device_in_the_folder_keep_no_rule_from_serving() {
     let folder = policy(&rules("first", None));
-    let gate = start(folder.path());
+    let gate = Gate::of(folder.path()).unwrap();
     let mut events = Admin::of(&gate).unwrap().events().unwrap();
     let made = std::process::Command::new("mkfifo").arg(folder.path().join("x.wasm")).status().unwrap();
     assert!(made.success());

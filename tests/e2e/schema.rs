@@ -201,9 +201,8 @@ fn every_answer_of_a_running_gate_is_as_the_schema_says() {
     let rules = policy(RULES);
     let script = "export const labels = [\"NAME\"];\nexport const detect = (leaf) => leaf.find(\"Ann\");\n";
     std::fs::write(rules.path().join("names.js"), script).unwrap();
-    let folder = rules.path().to_string_lossy().into_owned();
     std::fs::write(rules.path().join("agents.json"), TEAM).unwrap();
-    let gate = Gate::start(&["--policy", &folder, "--upstream", "echo:"]).unwrap();
+    let gate = Gate::of(rules.path()).unwrap();
     let caller = Caller { contract: Contract::printed(), admin: Admin::of(&gate).unwrap() };
     let mut events = caller.admin.events().unwrap();
     caller.get("/v1/status", "");

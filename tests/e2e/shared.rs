@@ -90,20 +90,6 @@ fn programs_share_one_gate_that_outlives_the_first_and_ends_after_the_last() {
 }
 
 #[test]
-fn programs_that_start_at_once_start_one_gate() {
-    let upstream = Upstream::start().unwrap();
-    let person = person(&upstream, AT_ONCE);
-    let all: Vec<Started> = std::thread::scope(|scope| {
-        let started = [(); 4].map(|()| scope.spawn(|| start(&person, &[])));
-        started.map(|program| program.join().unwrap()).into()
-    });
-    assert!(all.iter().all(|program| program.address() == all[0].address()));
-    let ended = end_of_gate(&person);
-    all.into_iter().for_each(|program| assert_eq!(program.end(0), Some(0)));
-    ended();
-}
-
-#[test]
 fn a_gate_of_its_own_is_no_other_programs() {
     let upstream = Upstream::start().unwrap();
     let person = person(&upstream, "");
@@ -145,20 +131,6 @@ fn a_program_that_is_killed_lets_the_gate_go() {
     let ended = end_of_gate(&person);
     kill(&program.process.id().to_string());
     ended();
-}
-
-#[test]
-fn a_gate_that_was_killed_is_started_again_at_its_place() {
-    let upstream = Upstream::start().unwrap();
-    let person = person(&upstream, "");
-    let first = start(&person, &[]);
-    let address = first.address();
-    let ended = end_of_gate(&person);
-    kill(&gate_process(&person));
-    ended();
-    let second = start(&person, &[]);
-    assert_eq!(second.address(), address);
-    assert_eq!((ask(&first), ask(&second)), (200, 200));
 }
 
 #[test]

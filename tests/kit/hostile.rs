@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use leafgate_tests::gate::Gate;
 use leafgate_tests::{plugins, sample};
 
-use crate::run::step;
+use crate::run::{p99, step};
 
 /// Those that load, and fail in each call.
 const HOSTILE: [&str; 7] = [
@@ -58,12 +58,7 @@ pub(crate) fn hostile() -> Result<()> {
     step(&format!("sending {REQUESTS} requests beside {} plugins that attack", HOSTILE.len()));
     let folder = tempfile::tempdir()?;
     write_policy(folder.path())?;
-    let gate = Gate::start(&[
-        "--policy".as_ref(),
-        folder.path().as_os_str(),
-        "--upstream".as_ref(),
-        "echo:".as_ref(),
-    ])?;
+    let gate = Gate::of(folder.path())?;
     let busy = beside(&gate, "a busy program", spin)?;
     let attacked = beside(&gate, "the attack", attack)?;
     let before = gate.memory()?;
@@ -170,11 +165,6 @@ fn attack(gate: &Gate, stop: &AtomicBool) -> Result<()> {
         ensure!(answer.status() == 400, "the request for {name} got `{}`", answer.start);
     }
     Ok(())
-}
-
-fn p99(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() * 99 / 100]
 }
 
 /// The processors' time since the machine began, in the system's ticks.

@@ -1,6 +1,7 @@
 //! Running other programs from the root of the repository.
 
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -15,4 +16,10 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("`{program}` cannot be run"))?;
     ensure!(status.success(), "`{program}` failed ({status})");
     Ok(())
+}
+
+/// The longest time but for one in a hundred.
+pub(crate) fn p99(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default()
 }

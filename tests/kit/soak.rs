@@ -53,8 +53,7 @@ fn reload() -> Result<()> {
 fn requests() -> Result<()> {
     step(&format!("sending {REQUESTS} requests over {CONNECTIONS} connections"));
     let policy = demo_policy();
-    let gate =
-        Gate::start(&["--policy".as_ref(), policy.as_os_str(), "--upstream".as_ref(), "echo:".as_ref()])?;
+    let gate = Gate::of(&policy)?;
     let (sent, settled) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let workers: Vec<_> =

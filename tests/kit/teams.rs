@@ -16,7 +16,7 @@ use leafgate_tests::sample;
 use leafgate_tests::upstream::Upstream;
 use serde_json::{Value, json};
 
-use crate::run::step;
+use crate::run::{p99, step};
 
 const RUNS: usize = 100;
 
@@ -160,9 +160,4 @@ fn plain(gate: &Gate, is_over: impl Fn(usize) -> bool) -> Result<Vec<Duration>> 
         ensure!(answer.status() == 200, "a plain request got `{}`", answer.start);
     }
     Ok(waited)
-}
-
-fn p99(mut waited: Vec<Duration>) -> Duration {
-    waited.sort_unstable();
-    waited.get(waited.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use leafgate_tests::admin::{Admin, answered, chat_later};
 use leafgate_tests::gate::Gate;
 use leafgate_tests::{plant, sample};
 
-use crate::run::step;
+use crate::run::{p99, step};
 
 /// Holds what names a word, and redacts as the default policy does.
 const RULES: &str = r#"
@@ -51,12 +51,7 @@ fn wait_and_go(crowd: &Crowd) -> Result<()> {
     step(&format!("letting {turns} turns of {} KiB wait at once", bytes >> 10));
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("rules.toml"), RULES)?;
-    let gate = Gate::start(&[
-        "--policy".as_ref(),
-        folder.path().as_os_str(),
-        "--upstream".as_ref(),
-        "echo:".as_ref(),
-    ])?;
+    let gate = Gate::of(folder.path())?;
     let admin = Admin::of(&gate)?;
     let mut events = admin.events()?;
     let mut passing = gate.client()?;
@@ -109,9 +104,4 @@ fn body(number: usize, bytes: usize) -> Vec<u8> {
     messages.extend((0..8).map(|_| serde_json::json!({ "role": "assistant", "content": history })));
     messages.push(serde_json::json!({ "role": "user", "content": "Go on." }));
     sample::messages("gpt-sample", &messages.into())
-}
-
-fn p99(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() * 99 / 100]
 }

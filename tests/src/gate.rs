@@ -89,6 +89,14 @@ impl Gate {
         Ok(Gate { _data: Some(data), ..gate })
     }
 
+    /// Starts one before `echo:` with the policy of a folder.
+    ///
+    /// # Errors
+    /// When it ends instead of listening; the error holds what it said.
+    pub fn of(policy: &Path) -> Result<Self> {
+        Gate::start(&["--policy".as_ref(), policy.as_os_str(), "--upstream".as_ref(), "echo:".as_ref()])
+    }
+
     /// The same, with a data directory that outlives the gate: one installation, the same tokens.
     ///
     /// # Errors

@@ -57,27 +57,3 @@ fn body(seed: u64, length: usize, alphabet: &[u8]) -> String {
     };
     std::iter::repeat_with(next).take(length).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_card_number_passes_luhn() {
-        for seed in 0..50 {
-            let card = card(seed);
-            let sum: u32 = (0..)
-                .zip(card.bytes().rev())
-                .map(|(place, digit)| (place, u32::from(digit - b'0') * (1 + place % 2)))
-                .map(|(_, value)| value / 10 + value % 10)
-                .sum();
-            assert_eq!((card.len(), sum % 10), (16, 0), "{card}");
-        }
-    }
-
-    #[test]
-    fn seeds_do_not_share_secrets() {
-        assert_ne!(github(1), github(2));
-        assert_eq!(github(1), github(1));
-    }
-}

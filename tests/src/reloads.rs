@@ -42,12 +42,7 @@ pub struct Figures {
 pub fn under_traffic(reloads: usize) -> Result<Figures> {
     let folder = tempfile::tempdir()?;
     write(folder.path(), 0)?;
-    let gate = Gate::start(&[
-        "--policy".as_ref(),
-        folder.path().as_os_str(),
-        "--upstream".as_ref(),
-        "echo:".as_ref(),
-    ])?;
+    let gate = Gate::of(folder.path())?;
     let mut events = Admin::of(&gate)?.events()?;
     let done = AtomicBool::new(false);
     let (memory, seen) = std::thread::scope(|scope| {

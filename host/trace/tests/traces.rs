@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+#[path = "../../store/tests/store/record.rs"]
+mod record;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use leafgate_answer::{Answer, Api, Delta};
 use leafgate_gate::record::{AnswerPart, RecordId, Recorded, RecordedEdit, Recorder as _, RequestRecord};
@@ -22,39 +25,13 @@ static POLICY: LazyLock<Arc<Policy>> =
     LazyLock::new(|| Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()));
 
 fn request(id: u64, change: impl FnOnce(&mut RequestRecord)) -> Box<RequestRecord> {
-    let mut record = RequestRecord {
-        id: RecordId(id),
-        at: SystemTime::now(),
-        method: "POST".to_owned(),
-        path: format!("/v1/chat/completions/{CANARY}"),
-        upstream: "https://api.example".into(),
-        upstream_name: None,
-        api: "chat",
-        agent: "curl".into(),
-        class: "main",
-        session: "SESSION_habcdef".into(),
-        model: Some("gpt-4o".to_owned()),
-        policy: Arc::clone(&POLICY),
-        verdict: "forwarded",
-        rules: vec!["secrets".to_owned()],
-        held: Some(CANARY.to_owned()),
-        edits: vec![RecordedEdit {
-            kind: "redact",
-            path: format!("messages[0].{CANARY}"),
-            rule: "secrets".to_owned(),
-            label: Some("GITHUB".into()),
-            detector: None,
-            length: Some(40),
-        }]
-        .into(),
-        received: CANARY.into(),
-        source: CANARY.into(),
-        sent: Some(CANARY.into()),
-        coded: false,
-        approved: None,
-        judging: Duration::from_micros(300),
-        waiting: None,
-    };
+    let mut record = record::record(id, &CANARY.into(), Arc::clone(&POLICY));
+    record.path = format!("/v1/chat/completions/{CANARY}");
+    record.model = Some("gpt-4o".to_owned());
+    record.held = Some(CANARY.to_owned());
+    let path = format!("messages[0].{CANARY}");
+    record.edits =
+        record.edits.iter().map(|edit| RecordedEdit { path: path.clone(), ..edit.clone() }).collect();
     change(&mut record);
     Box::new(record)
 }

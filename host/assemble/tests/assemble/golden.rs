@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::common::*;
 use leafgate_assemble::{
-    AgentMode, Api, AssembleError, Continuation, Counted, Did, FileFault, MapOf, Plugin, Profile, Prompt,
-    ToolsOf, Without, assemble, assemble_count, downgrade,
+    AgentMode, Api, AssembleError, Counted, Did, FileFault, MapOf, Plugin, Profile, Prompt, ToolsOf, Without,
+    assemble, assemble_count, downgrade,
 };
 use serde_json::{Value, json};
 
@@ -224,28 +224,6 @@ fn system(api: Api, body: &Value) -> String {
     body.pointer(at).unwrap().as_str().unwrap().to_owned()
 }
 
-fn did(assembled: &leafgate_assemble::Assembled) -> Vec<Did> {
-    assembled.steps.iter().map(|step| step.did).collect()
-}
-
-// S3-04
-#[test]
-fn a_prompt_that_cannot_be_had_is_the_fallback() {
-    let profile = Profile {
-        prompt: Some(Prompt::File("gone.md".to_owned())),
-        fallback_prompt: "Help.".to_owned(),
-        ..bare()
-    };
-    for api in Api::ALL {
-        let assembled = run(api, &one(api, "Hi"), &profile);
-        assert_eq!(system(api, &value(&assembled)), "Help.", "{api:?}");
-        assert!(did(&assembled).contains(&Did::FallbackPrompt));
-        // Without a prompt anywhere there is one all the same.
-        let profile = Profile { prompt: None, ..profile.clone() };
-        assert_eq!(system(api, &value(&run(api, &one(api, "Hi"), &profile))), "Help.", "{api:?}");
-    }
-}
-
 // S3-03
 #[test]
 fn the_agent_prompt_stands_before_others_and_not_before_itself() {
@@ -275,49 +253,6 @@ fn the_system_steps_digest_is_that_of_the_final_text() {
     };
     assert_eq!(digests("a"), digests("a"));
     assert_ne!(digests("a"), digests("b"));
-}
-
-// S3-23
-#[test]
-fn while_tools_run_context_is_left_out_or_kept() {
-    let request = json!({ "messages": [
-        { "role": "user", "content": "Read it." },
-        { "role": "assistant", "content": null, "tool_calls": [
-            { "id": "c", "type": "function", "function": { "name": "read_file", "arguments": "{}" } }] },
-        { "role": "tool", "tool_call_id": "c", "content": "text" },
-    ] });
-    let profile = |continuation| Profile { context: vec!["notes/a.md".to_owned()], continuation, ..bare() };
-    let roles = |continuation| {
-        let body = value(&run(Api::Chat, &request.to_string(), &profile(continuation)));
-        let messages = body["messages"].as_array().unwrap().clone();
-        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(roles(Continuation::SkipContext), ["system", "user", "assistant", "tool"]);
-    assert_eq!(roles(Continuation::Keep), ["system", "user", "user", "assistant", "tool"]);
-}
-
-/// Bytes that two bodies have in common at their beginning.
-fn common(one: &str, other: &str) -> usize {
-    one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
-}
-
-#[test]
-fn kept_context_leaves_the_beginning_of_a_turn_as_it_was() {
-    let ask = json!({ "role": "user", "content": "Read it." });
-    let call = json!({ "role": "assistant", "content": "", "tool_calls": [
-        { "id": "c", "type": "function", "function": { "name": "read_file", "arguments": "{}" } }] });
-    let result = json!({ "role": "tool", "tool_call_id": "c", "content": "text" });
-    let bodies = |continuation| {
-        let profile = Profile { context: vec!["notes/a.md".to_owned()], continuation, ..bare() };
-        let first = json!({ "messages": [ask] }).to_string();
-        let second = json!({ "messages": [ask, call, result] }).to_string();
-        [first, second].map(|body| text(&run(Api::Chat, &body, &profile)))
-    };
-    let [asked, kept] = bodies(Continuation::Keep);
-    // All of it but the end of the list.
-    assert_eq!(common(&asked, &kept), asked.len() - "]}".len());
-    let [asked, skipped] = bodies(Continuation::SkipContext);
-    assert!(common(&asked, &skipped) < common(&asked, &kept));
 }
 
 // S3-14

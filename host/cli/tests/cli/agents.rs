@@ -90,20 +90,19 @@ fn an_exported_team_is_the_same_team() {
     assert_eq!(exported.code, 0, "{}", exported.err);
     bench.file("again.json", &exported.out);
     assert_eq!(bench.run(&["agents", "export", "again.json"], "").out, exported.out);
-    assert_eq!(serde_json::from_str::<Value>(&exported.out).unwrap()["leafgate"]["maxDepth"], json!(2));
+    assert_eq!(exported.json::<Value>()["leafgate"]["maxDepth"], json!(2));
 }
 
 /// The built-in endpoint says the request that it got, so the answer is what the entry was asked.
 #[test]
 fn a_task_goes_to_the_team_of_a_running_gate() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &example("rules.toml"));
+    let bench = Bench::with(&example("rules.toml"));
     bench.file("policy/agents.json", &example("agents.json"));
     let gate = Running::start(bench, &["--policy", "policy"]);
     let task = format!("Write to {EMAIL}.");
     let ran = gate.run(&["agents", "run", &task, "--model", "m"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let asked: Value = serde_json::from_str(&ran.out).unwrap();
+    let asked: Value = ran.json();
     let messages = asked["messages"].as_array().unwrap();
     assert!(messages[0]["content"].as_str().unwrap().starts_with("You coordinate."), "{asked}");
     // What left as a token comes back in the answer.

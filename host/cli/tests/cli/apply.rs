@@ -4,12 +4,6 @@ use serde_json::Value;
 
 use crate::support::{Bench, EMAIL, RULES, holding, request, secret};
 
-fn bench(rules: &str) -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", rules);
-    bench
-}
-
 /// No value that was redacted may be anywhere in what a person or a program reads.
 fn assert_masked(text: &str) {
     assert!(!text.contains(&secret()) && !text.contains(EMAIL), "{text}");
@@ -20,7 +14,7 @@ fn the_bytes_are_those_that_leave() {
     let odd = "{ \"messages\" : [ ],\t\"n\": 1.50E+0 }\n";
     let untouched = Bench::new().run(&["apply"], odd);
     assert_eq!((untouched.code, untouched.out.as_str(), untouched.err.as_str()), (0, odd, ""));
-    let edited = bench(RULES).run(&["apply", "--policy", "policy", "-"], &request());
+    let edited = Bench::with(RULES).run(&["apply", "--policy", "policy", "-"], &request());
     assert_eq!(edited.code, 0);
     assert_masked(&edited.out);
     let [mut sent, mut received] =
@@ -37,7 +31,7 @@ fn the_bytes_are_those_that_leave() {
 
 #[test]
 fn a_file_is_read_like_standard_input() {
-    let bench = bench(RULES);
+    let bench = Bench::with(RULES);
     let file = bench.file("request.json", &request());
     let from_file = bench.run(&["apply", "--policy", "policy", file.to_str().unwrap()], "");
     assert_eq!(from_file.out, bench.run(&["apply", "--policy", "policy"], &request()).out);
@@ -46,23 +40,23 @@ fn a_file_is_read_like_standard_input() {
 // S0-79
 #[test]
 fn diff() {
-    let shown = bench(RULES).run(&["apply", "--policy", "policy", "--diff"], &request()).shown();
+    let shown = Bench::with(RULES).run(&["apply", "--policy", "policy", "--diff"], &request()).shown();
     assert_masked(&shown);
     insta::assert_snapshot!(shown);
 }
 
 #[test]
 fn operations() {
-    let shown = bench(RULES).run(&["apply", "--policy", "policy", "--ops"], &request()).shown();
+    let shown = Bench::with(RULES).run(&["apply", "--policy", "policy", "--ops"], &request()).shown();
     assert_masked(&shown);
     insta::assert_snapshot!(shown);
 }
 
 #[test]
 fn json() {
-    let ran = bench(RULES).run(&["apply", "--policy", "policy", "--json"], &request());
+    let ran = Bench::with(RULES).run(&["apply", "--policy", "policy", "--json"], &request());
     assert_masked(&ran.out);
-    let mut report: Value = serde_json::from_str(&ran.out).unwrap();
+    let mut report: Value = ran.json();
     // The generation hangs on the detectors' data, the rest of the report on the clock.
     assert_eq!(report["generation"].take().as_str().unwrap().len(), 12);
     assert_eq!(report["report"].take()["rules"].as_array().unwrap().len(), 2);
@@ -71,7 +65,7 @@ fn json() {
 
 #[test]
 fn a_blocked_request_writes_nothing_and_says_why() {
-    let bench = bench(&holding("block"));
+    let bench = Bench::with(&holding("block"));
     for view in [&["--diff"][..], &["--ops"], &[]] {
         let ran = bench.run(&[&["apply", "--policy", "policy"], view].concat(), &request());
         assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{view:?}");
@@ -80,13 +74,13 @@ fn a_blocked_request_writes_nothing_and_says_why() {
     }
     let ran = bench.run(&["apply", "--policy", "policy", "--json"], &request());
     assert_eq!(ran.code, 4);
-    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let report: Value = ran.json();
     assert_eq!(report["verdict"]["type"], "block");
 }
 
 #[test]
 fn a_paused_request_shows_its_edits_and_not_its_bytes() {
-    let bench = bench(&holding("pause"));
+    let bench = Bench::with(&holding("pause"));
     let ran = bench.run(&["apply", "--policy", "policy"], &request());
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     assert!(ran.err.contains("Ask first"), "{}", ran.err);
@@ -123,7 +117,7 @@ fn a_text_that_is_no_json_is_taken_under_any_name_for_it() {
 
 #[test]
 fn a_replaced_text_is_shown_below_the_old_one() {
-    let bench = bench(
+    let bench = Bench::with(
         "[[rule]]\nid = \"other\"\nmatch = { role = \"system\" }\naction = \"rewrite\"\nset = \"No secrets: the gate replaces what rules name, and the report of it shows that it did.\"\n",
     );
     let lines: String = (0..40)
@@ -136,7 +130,7 @@ fn a_replaced_text_is_shown_below_the_old_one() {
 
 #[test]
 fn bad_calls() {
-    let bench = bench("[[rule]]\nid = \"a\"\nmatsch = {}\naction = \"block\"\n");
+    let bench = Bench::with("[[rule]]\nid = \"a\"\nmatsch = {}\naction = \"block\"\n");
     let mut shown = String::new();
     let calls: [&[&str]; 6] = [
         &["apply", "--policy", "policy"],
@@ -154,7 +148,7 @@ fn bad_calls() {
 
 #[test]
 fn the_same_request_gives_the_same_bytes() {
-    let bench = bench(RULES);
+    let bench = Bench::with(RULES);
     let run = || bench.run(&["apply", "--policy", "policy"], &request()).out;
     assert_eq!(run(), run());
 }

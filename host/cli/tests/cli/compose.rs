@@ -20,8 +20,7 @@ context = ["notes/*.md"]
 "#;
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", PROFILE);
+    let bench = Bench::with(PROFILE);
     bench.file("policy/prompt.md", "Answer from the notes.\n");
     bench.file("policy/notes/a.md", &format!("Ask {EMAIL}."));
     bench
@@ -43,7 +42,7 @@ fn a_request_is_made_and_its_steps_are_told() {
 fn as_json_it_has_steps_and_losses() {
     let made = bench().run(&["compose", "--policy", "policy", "--json"], &asks());
     assert_eq!(made.code, 0, "{}", made.err);
-    let made: Value = serde_json::from_str(&made.out).unwrap();
+    let made: Value = made.json();
     assert_eq!(made["profile"], "vault");
     let body: Value = serde_json::from_str(made["body"].as_str().unwrap()).unwrap();
     assert_eq!(body["messages"][1]["content"], format!("Context from notes/a.md:\n\nAsk {EMAIL}."));
@@ -61,11 +60,11 @@ fn what_leaves_of_it_was_searched() {
     assert!(applied.out.contains("Context from notes/a.md:\\n\\nAsk EMAIL_"), "{}", applied.out);
     assert!(!applied.out.contains(EMAIL));
     let told = bench.run(&["apply", "--policy", "policy", "--json"], &asks());
-    let told: Value = serde_json::from_str(&told.out).unwrap();
+    let told: Value = told.json();
     assert_eq!(told["assembled"]["profile"], "vault");
     assert!(told["assembled"]["steps"].as_array().unwrap().len() >= 4);
     let plain = bench.run(&["apply", "--policy", "policy", "--json"], r#"{"model":"m","messages":[]}"#);
-    assert!(serde_json::from_str::<Value>(&plain.out).unwrap().get("assembled").is_none());
+    assert!(plain.json::<Value>().get("assembled").is_none());
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn a_gate_is_what_its_file_says() {
     bench.file("config.toml", text);
     let gate = serve(&bench, &["--config", "config.toml"]);
     let ran = bench.run(&["status", "--json"], "");
-    let status: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let status: serde_json::Value = ran.json();
     assert_eq!(
         (&status["listen"], &status["upstream"], &status["policy"]["source"]),
         (&gate.1.as_str().into(), &"echo:".into(), &"none".into())
@@ -182,7 +182,7 @@ fn a_gate_is_what_its_file_says() {
 #[test]
 fn the_schema_knows_what_the_file_knows() {
     let bench = Bench::new();
-    let schema: serde_json::Value = serde_json::from_str(&bench.run(&["schema", "config"], "").out).unwrap();
+    let schema: serde_json::Value = bench.run(&["schema", "config"], "").json();
     assert_eq!(schema["additionalProperties"], false);
     let body = &schema["properties"]["limits"]["properties"]["body"];
     assert!(body["description"].as_str().unwrap().starts_with("Bytes of a request body"), "{body}");

@@ -5,8 +5,7 @@ use crate::support::{Bench, EMAIL, RULES, request, secret};
 const SAID: [&str; 6] = ["--reason", "a \"fixed\" address", "--by", "platform", "--until", "never"];
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("request.json", &request());
     bench
 }

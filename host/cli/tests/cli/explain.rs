@@ -5,8 +5,7 @@ use serde_json::Value;
 use crate::support::{Bench, EMAIL, holding, request, secret};
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &holding("pause"));
+    let bench = Bench::with(&holding("pause"));
     bench.file("request.json", &request());
     bench
 }
@@ -41,7 +40,7 @@ fn a_leaf_is_named_by_its_path_or_its_pointer() {
 #[test]
 fn programs_read_it_as_json() {
     let ran = bench().run(&["explain", "--policy", "policy", "--json", "-"], &request());
-    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let json: Value = ran.json();
     assert_eq!(json["rules"][0]["rule"], "secrets");
     assert_eq!(json["rules"][0]["applies"], true);
     assert!(json["rules"][2]["did"][0].as_str().unwrap().starts_with("pauses the request"), "{json}");

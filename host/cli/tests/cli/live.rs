@@ -1,11 +1,8 @@
 //! A gate that runs while its policy changes and a person decides: hot reload, `status`, `pending`,
 //! `review --plain`.
 
-use std::path::Path;
-
+use leafgate_tests::plugins;
 use serde_json::{Value, json};
-use wit_component::{StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 use crate::running::Running;
 use crate::support::{Bench, EMAIL, RULES, holding, request, secret};
@@ -17,15 +14,13 @@ fn pausing() -> String {
 
 #[test]
 fn a_rule_changed_on_disk_is_live_on_the_next_request() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(RULES);
     let mut events = gate.events();
     let first = gate.chat(&request());
     assert!(first.body.contains("Be brief. Be polite."), "{}", first.body);
 
     gate.bench.file("policy/rules.toml", &RULES.replace("Be polite", "Be kind"));
-    let loaded = events.next("policy");
+    let loaded = events.next("policy").unwrap();
     assert_eq!((&loaded["policy"]["loads"], &loaded["policy"]["refused"]), (&json!(2), &Value::Null));
     let second = gate.chat(&request());
     assert!(second.body.contains("Be brief. Be kind."), "{}", second.body);
@@ -33,7 +28,7 @@ fn a_rule_changed_on_disk_is_live_on_the_next_request() {
     assert_ne!(first.generation(), second.generation());
 
     gate.bench.file("policy/rules.toml", "[[rule]]\nid = \"a\"\nacton = \"pause\"\n");
-    let refused = events.next("policy");
+    let refused = events.next("policy").unwrap();
     assert_eq!(refused["policy"]["failedLoads"], 1);
     let status = gate.run(&["status"]);
     assert_eq!(status.code, 0);
@@ -44,41 +39,27 @@ fn a_rule_changed_on_disk_is_live_on_the_next_request() {
     assert_eq!(gate.chat(&request()).generation(), second.generation(), "the last good policy serves");
 
     gate.bench.file("policy/rules.toml", RULES);
-    assert_eq!(events.next("policy")["policy"]["refused"], Value::Null);
+    assert_eq!(events.next("policy").unwrap()["policy"]["refused"], Value::Null);
     assert_eq!(gate.chat(&request()).generation(), first.generation());
-}
-
-/// A detector of the examples that traps on every call, given the contract's types as a compiler
-/// would.
-fn trapping_plugin() -> Vec<u8> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut module = wat::parse_file(root.join("examples/hostile-plugins/traps.wat")).unwrap();
-    let mut contract = Resolve::default();
-    let (package, _) = contract.push_dir(root.join("wit")).unwrap();
-    let world = contract.select_world(&[package], Some("detector")).unwrap();
-    embed_component_metadata(&mut module, &contract, world, StringEncoding::UTF8, false).unwrap();
-    module
 }
 
 #[test]
 fn a_plugin_dropped_in_is_live_on_the_next_request() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(RULES);
     let mut events = gate.events();
     let before = gate.chat(&request());
     assert_eq!(before.status, 200);
     std::fs::create_dir(gate.bench.path().join("policy/plugins")).unwrap();
-    std::fs::write(gate.bench.path().join("policy/plugins/traps.wasm"), trapping_plugin()).unwrap();
+    plugins::hostile("traps", &gate.bench.path().join("policy/plugins/traps.wasm")).unwrap();
     gate.bench.file(
         "policy/traps.toml",
         "[plugins.traps]\nfile = \"plugins/traps.wasm\"\n\n\
          [[rule]]\nid = \"trapping\"\nmatch = {}\ndetect = [\"plugin:traps\"]\naction = \"redact\"\nwith = \"mask\"\n",
     );
     // The component alone changes nothing; the rule that names it does.
-    let mut policy = events.next("policy");
+    let mut policy = events.next("policy").unwrap();
     while policy["policy"]["refused"].is_null() && policy["policy"]["generation"] == before.generation() {
-        policy = events.next("policy");
+        policy = events.next("policy").unwrap();
     }
     assert_eq!(policy["policy"]["refused"], Value::Null);
     let after = gate.chat(&request());
@@ -89,9 +70,7 @@ fn a_plugin_dropped_in_is_live_on_the_next_request() {
 // S0-55, S0-112
 #[test]
 fn a_paused_request_is_edited_undone_and_resumed() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &pausing());
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(&pausing());
     assert_eq!(gate.json(&["pending", "list", "--json"]), json!({ "turns": [] }));
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
@@ -136,9 +115,7 @@ fn a_paused_request_is_edited_undone_and_resumed() {
 // S0-41
 #[test]
 fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &pausing());
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(&pausing());
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
     let seen = gate.json(&["pending", "show", turn, "--json"]);
@@ -156,9 +133,7 @@ fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
 
 #[test]
 fn a_turn_is_reviewed_line_by_line() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", &pausing());
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(&pausing());
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
     let unknown = gate.run(&["review", "--plain", "99"]);
@@ -232,9 +207,7 @@ fn a_mode_that_was_acknowledged_outlives_a_kill() {
 // S0-88, S0-111
 #[test]
 fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(RULES);
     let empty = gate.run(&["pending", "list"]);
     assert!(empty.err.contains("Prompt interception is off"), "{}", empty.err);
     gate.json(&["mode", "interceptOnce", "--json"]);

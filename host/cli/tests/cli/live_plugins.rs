@@ -14,8 +14,7 @@ fn chat(text: &str) -> String {
 }
 
 fn start(source: &str) -> Running {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("policy/projects.js", source);
     Running::start(bench, &["--policy", "policy"])
 }
@@ -32,12 +31,12 @@ fn a_script_redacts_and_is_live_when_it_is_saved() {
     let answer = gate.chat(&asked).body;
     assert!(!answer.contains("Zeppelin") && answer.contains("[PROJECT] meets Hindenburg"), "{answer}");
     gate.bench.file("policy/projects.js", &finds("Hindenburg"));
-    assert_eq!(events.next("policy")["policy"]["refused"], Value::Null);
+    assert_eq!(events.next("policy").unwrap()["policy"]["refused"], Value::Null);
     let answer = gate.chat(&asked).body;
     assert!(answer.contains("Zeppelin meets [PROJECT]"), "{answer}");
     // A slip of the pen is told by line and column, and the last good one serves.
     gate.bench.file("policy/projects.js", "export const labels = [];\nlet = 1;\n");
-    let refused = events.next("policy")["policy"]["refused"].to_string();
+    let refused = events.next("policy").unwrap()["policy"]["refused"].to_string();
     assert!(refused.contains("projects.js:2:5: SyntaxError"), "{refused}");
     assert!(gate.chat(&asked).body.contains("Zeppelin meets [PROJECT]"));
 }

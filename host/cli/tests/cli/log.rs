@@ -6,9 +6,7 @@ use crate::running::Running;
 use crate::support::{Bench, EMAIL, RULES, request, secret};
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    bench
+    Bench::with(RULES)
 }
 
 fn start(bench: Bench, args: &[&str]) -> Running {
@@ -50,28 +48,27 @@ fn a_log_says_what_was_redacted_where_by_which_detector_and_rule() {
         2         2  EMAIL   pii/email             secrets  messages[].content
         2         2  SECRET  secrets/github-token  secrets  messages[].content
     ");
-    let lines: Value = serde_json::from_str(&bench.run(&["log", "--json"], "").out).unwrap();
+    let lines: Value = bench.run(&["log", "--json"], "").json();
     assert_eq!(lines.as_array().unwrap().len(), 2);
-    let list: Value = serde_json::from_str(&bench.run(&["log", "list", "--json"], "").out).unwrap();
+    let list: Value = bench.run(&["log", "list", "--json"], "").json();
     assert_eq!(list.as_array().unwrap().len(), 2);
     assert_eq!(
         (&list[0]["id"], &list[0]["status"], &list[0]["answer"]),
         (&2.into(), &200.into(), &"complete".into())
     );
-    let shown: Value = serde_json::from_str(&bench.run(&["log", "show", "1", "--json"], "").out).unwrap();
+    let shown: Value = bench.run(&["log", "show", "1", "--json"], "").json();
     assert_eq!(shown["body"]["messages"][0]["content"], "Be brief. Be polite.");
     assert!(shown["operations"].as_array().unwrap().iter().any(|made| made["rule"] == "polite"));
     let found = bench.run(&["log", "search", "polite"], "");
     assert!(found.out.trim_end().ends_with("Be brief. Be polite."), "{}", found.shown());
-    let found: Value =
-        serde_json::from_str(&bench.run(&["log", "search", "polite", "--json"], "").out).unwrap();
+    let found: Value = bench.run(&["log", "search", "polite", "--json"], "").json();
     let first = found.as_array().unwrap().last().unwrap();
     assert_eq!((&first["id"], &first["found"]), (&1.into(), &"Be brief. Be polite.".into()));
     for call in [&["log", "diff", "2"][..], &["log", "diff"], &["log", "diff", "2", "1"]] {
         let diff = bench.run(call, "");
         assert!(diff.err.contains("the bodies of request 1 and request 2 are the same"), "{}", diff.shown());
     }
-    let diff: Value = serde_json::from_str(&bench.run(&["log", "diff", "--json"], "").out).unwrap();
+    let diff: Value = bench.run(&["log", "diff", "--json"], "").json();
     assert_eq!(diff, serde_json::json!({ "old": 1, "new": 2, "diff": "" }));
     assert!(bench.run(&["log", "list", "--since", "soon"], "").err.contains("as in 90s or 1h"));
     assert!(bench.run(&["log", "show", "9"], "").err.contains("request 9 is not in the log"));
@@ -83,8 +80,7 @@ fn nothing_secret_is_in_the_log_in_monitor_mode_either() {
     for policy in
         [RULES.to_owned(), RULES.replace("action = \"redact\"", "action = \"redact\"\nmode = \"monitor\"")]
     {
-        let bench = Bench::new();
-        bench.file("policy/rules.toml", &policy);
+        let bench = Bench::with(&policy);
         let gate = start(bench, &[]);
         assert_eq!(gate.chat(&request()).status, 200);
         let bench = gate.stop();
@@ -132,8 +128,7 @@ fn what_was_answered_is_in_the_log_whenever_the_gate_is_killed() {
         let late: Vec<_> = (0..round % 4).map(|_| gate.chat_may_fail(&request())).collect();
         bench = gate.kill();
         answered += late.into_iter().map(|late| late.join().unwrap()).filter(|&answered| answered).count();
-        let list: Value =
-            serde_json::from_str(&bench.run(&["log", "list", "--limit", "10000", "--json"], "").out).unwrap();
+        let list: Value = bench.run(&["log", "list", "--limit", "10000", "--json"], "").json();
         let logged = list.as_array().unwrap().len();
         assert!(logged >= answered, "round {round}: {logged} of {answered}");
         bench.run(&["receipt", "export", "receipts.jsonl"], "");
@@ -248,7 +243,7 @@ fn a_full_disk_is_said_and_stops_what_must_be_logged_until_there_is_room() {
         assert!(status["store"]["missed"].as_u64() > Some(0), "some could not be written");
         let list = gate.run_within(&["log", "list", "--limit", "10000", "--json"]);
         assert_eq!(list.code, 0, "{}", list.err);
-        let logged = serde_json::from_str::<Value>(&list.out).unwrap().as_array().unwrap().len();
+        let logged = list.json::<Value>().as_array().unwrap().len();
         assert!(!required || logged > kept, "{logged} of {kept}");
         let receipts = gate.run_within(&["receipt", "export"]).out;
         let verified = gate.run_with(&["receipt", "verify", "-"], &receipts);
@@ -276,7 +271,7 @@ fn what_became_of_an_answer_is_in_the_log_and_counted() {
     let told = gate.run(&["status"]).out;
     assert!(told.contains("ruled     answers: 1 changed\n"), "{told}");
     let bench = gate.stop();
-    let list: Value = serde_json::from_str(&bench.run(&["log", "list", "--json"], "").out).unwrap();
+    let list: Value = bench.run(&["log", "list", "--json"], "").json();
     assert_eq!(
         (&list[1]["ruled"], &list[1]["ruledBy"]),
         (&"changed".into(), &serde_json::json!(["answers"]))
@@ -317,17 +312,6 @@ fn a_person_reveals_a_token_and_the_log_says_who_and_never_what() {
     assert!(lines[1]["by"].as_str().unwrap().starts_with("ann (uid "), "{lines}");
     let shown = gate.run(&["log", "reveals", "--since", "1h"]).out;
     assert!(shown.lines().count() == 3 && shown.contains(token), "{shown}");
-    // What cannot be logged is not revealed.
-    let other = rusqlite::Connection::open(gate.bench.path().join("data/log/log.db")).unwrap();
-    other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let locked = gate.run(&["reveal", token]);
-    assert!(
-        locked.code == 2 && locked.out.is_empty() && locked.err.contains("nothing is revealed"),
-        "{}",
-        locked.shown()
-    );
-    other.execute_batch("COMMIT").unwrap();
     // Another gate of the installation makes the same tokens and remembers none of their values.
     let bench = gate.stop();
     let next = start(bench, &[]);
@@ -335,31 +319,6 @@ fn a_person_reveals_a_token_and_the_log_says_who_and_never_what() {
     assert!(expired.code == 2 && expired.err.contains("it has expired"), "{}", expired.shown());
     let bench = next.stop();
     assert!(!holds(&written(&bench), EMAIL));
-}
-
-#[test]
-fn a_log_that_another_program_keeps_locked_is_said_and_stops_what_must_be_logged() {
-    for (args, status, then) in
-        [(&[][..], 200, "requests go on"), (&["--log-required"], 500, "requests stop")]
-    {
-        let gate = start(bench(), args);
-        assert_eq!(gate.chat(&request()).status, 200);
-        let file = gate.bench.path().join("data/log/log.db");
-        let other = rusqlite::Connection::open(file).unwrap();
-        other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
-        other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        assert_eq!(gate.chat(&request()).status, status);
-        let mut said = gate.run(&["status"]).out;
-        // Where no request waits for it, the writer may still be trying.
-        while !said.contains("CANNOT BE WRITTEN") {
-            said = gate.run(&["status"]).out;
-        }
-        assert!(said.contains("another program keeps it locked") && said.contains(then), "{said}");
-        other.execute_batch("COMMIT").unwrap();
-        // It is said no more once the lock is gone, whether a request comes or not.
-        while gate.run(&["status"]).out.contains("CANNOT BE WRITTEN") {}
-        assert_eq!(gate.chat(&request()).status, 200);
-    }
 }
 
 #[test]
@@ -395,8 +354,7 @@ fn exports_are_what_other_programs_read() {
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[1]["body"]["messages"][0]["content"], "Be brief. Be polite.");
-    let archive: Value =
-        serde_json::from_str(&bench.run(&["log", "export", "--format", "har"], "").out).unwrap();
+    let archive: Value = bench.run(&["log", "export", "--format", "har"], "").json();
     let entry = &archive["log"]["entries"][0];
     assert_eq!((&archive["log"]["version"], &entry["response"]["status"]), (&"1.2".into(), &200.into()));
     assert_eq!(entry["request"]["headers"], serde_json::json!([]));
@@ -414,8 +372,7 @@ fn exports_are_what_other_programs_read() {
 #[test]
 fn a_rule_that_was_not_wrong_is_promoted_and_acts() {
     let rules = "[[rule]]\nid = \"shout\" # for now\nmatch = { latest = true }\nwhen = 'leaf.text.contains(\"!!\")'\naction = \"block\"\nmode = \"monitor\"\n";
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", rules);
+    let bench = Bench::with(rules);
     let says =
         |text: &str| format!(r#"{{"model": "m", "messages": [{{"role": "user", "content": "{text}"}}]}}"#);
     let gate = start(bench, &[]);
@@ -505,7 +462,7 @@ fn a_log_names_the_upstream_and_no_key_of_its_address() {
         .collect();
     assert_eq!(names, [Value::Null, "inner".into(), "far".into()]);
     assert!(!holds(&written(&bench), &key));
-    let har: Value = serde_json::from_str(&bench.run(&["log", "export", "--format", "har"], "").out).unwrap();
+    let har: Value = bench.run(&["log", "export", "--format", "har"], "").json();
     let url = &har["log"]["entries"][2]["request"]["url"];
     assert_eq!(url, "http://127.0.0.1:9/…/v9/v1/chat/completions");
     for args in [

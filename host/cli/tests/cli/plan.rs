@@ -46,8 +46,7 @@ fn requests() -> Vec<String> {
 }
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("new/rules.toml", &changed());
     for (at, request) in requests().iter().enumerate() {
         bench.file(&format!("{at}.json"), request);
@@ -70,7 +69,7 @@ fn sent(bench: Bench, policy: &str) -> (Bench, Vec<Value>) {
     requests().iter().for_each(|request| drop(gate.chat(request)));
     let bench = gate.stop();
     let newest = ["log", "list", "--json", "--limit", &requests().len().to_string()];
-    let list: Vec<Value> = serde_json::from_str(&bench.run(&newest, "").out).unwrap();
+    let list: Vec<Value> = bench.run(&newest, "").json();
     assert_eq!(list.len(), requests().len());
     (bench, list.into_iter().rev().map(|line| line["sent"].clone()).collect())
 }
@@ -91,7 +90,7 @@ fn a_plan_over_files_names_exactly_those_that_would_leave_otherwise() {
     };
     let ran = call(&["--json"]);
     assert_eq!(ran.code, 1, "verdicts change: {}", ran.shown());
-    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    let plan: Value = ran.json();
     let number = |file: &str| file.trim_end_matches(".json").parse().unwrap();
     assert_eq!(named(&plan, number), differing(&bench));
     assert_eq!((&plan["verdictChanges"], &plan["neverMatch"]), (&2.into(), &json!(["unused"])));
@@ -115,7 +114,7 @@ fn a_plan_over_the_log_names_exactly_those_that_would_leave_otherwise() {
     let call = ["plan", "--policy", "new", "--today", "policy", "--json"];
     let ran = bench.run(&call, "");
     assert_eq!(ran.code, 1, "{}", ran.shown());
-    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    let plan: Value = ran.json();
     let number = |id: &str| id.trim_start_matches("request ").parse::<usize>().unwrap() - 1;
     let differing = named(&plan, number);
     let lost = |change: &&Value| change["detector"] == "pii/email";
@@ -124,7 +123,7 @@ fn a_plan_over_the_log_names_exactly_those_that_would_leave_otherwise() {
     assert!(!ran.out.contains(EMAIL) && !ran.out.contains(&secret()), "{}", ran.out);
     // A part of it.
     let ran = bench.run(&[&call[..], &["--limit", "1"]].concat(), "");
-    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    let plan: Value = ran.json();
     assert_eq!((&plan["requests"], named(&plan, number)), (&1.into(), BTreeSet::from([5])));
     assert_eq!(ran.code, 0, "no verdict changes there: {}", ran.shown());
     let ran = bench.run(&["plan", "--policy", "new", "--today", "policy", "--since", "1h"], "");
@@ -142,8 +141,7 @@ fn a_plan_over_the_log_names_exactly_those_that_would_leave_otherwise() {
 fn a_plan_knows_which_upstream_a_request_was_for() {
     let away = "[[rule]]\nid = \"away\"\nmatch = { role = \"user\" }\nwhen = 'leaf.text.contains(\"house\")'\n\
                 action = \"route\"\nto = \"inner\"\n";
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", away);
+    let bench = Bench::with(away);
     // What the upstream is asked for has nothing of its name.
     let stop = "[[rule]]\nid = \"stop\"\nmatch = { upstream = \"far\", endpoint = \"/v1/chat/completions\" }\n\
                 action = \"block\"\nreason = \"No\"\n";
@@ -159,7 +157,7 @@ fn a_plan_knows_which_upstream_a_request_was_for() {
     for (new, number, today, then) in [("stops", 3, "forward", "block"), ("stays", 2, "route", "forward")] {
         let ran =
             bench.run(&["plan", "--today", "policy", "--policy", new, "--against", "log", "--json"], "");
-        let plan: Value = serde_json::from_str(&ran.out).unwrap();
+        let plan: Value = ran.json();
         let differing = plan["differing"].as_array().unwrap();
         assert_eq!(differing.len(), 1, "{new}: {plan}");
         let differs = &differing[0];
@@ -201,7 +199,7 @@ fn a_gate_a_plan_and_apply_make_the_same_of_a_request_whose_input_is_a_text() {
     let call = ["plan", "--today", "none", "--policy", "new", "--json", "--against", "input.json"];
     let ran = bench.run(&call, "");
     assert_eq!(ran.code, 1, "{}", ran.err);
-    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    let plan: Value = ran.json();
     assert_eq!((&plan["verdictChanges"], &plan["differing"][0]["new"]["kind"]), (&json!(1), &json!("block")));
     assert!(plan["notes"].to_string().contains("read as openai-responses"), "{}", plan["notes"]);
     let named = bench.run(&[&call[..], &["--format", "openai-responses"]].concat(), "");
@@ -235,7 +233,7 @@ fn the_model_of_a_path_is_the_same_to_a_gate_apply_explain_and_a_plan() {
         let apply = bench.run(&["apply", "--policy", "new", "--path", path, "body.json"], "");
         assert_eq!(apply.code, if *blocks { 4 } else { 0 }, "{path}: {}", apply.shown());
         let explain = ["explain", "--policy", "new", "--json", "--path", path, "body.json"];
-        let explained: Value = serde_json::from_str(&bench.run(&explain, "").out).unwrap();
+        let explained: Value = bench.run(&explain, "").json();
         assert_eq!(explained["rules"][0]["applies"], *blocks, "{path}");
         let call = [
             "plan",
@@ -249,7 +247,7 @@ fn the_model_of_a_path_is_the_same_to_a_gate_apply_explain_and_a_plan() {
             "--against",
             "body.json",
         ];
-        let plan: Value = serde_json::from_str(&bench.run(&call, "").out).unwrap();
+        let plan: Value = bench.run(&call, "").json();
         assert_eq!(plan["verdictChanges"], i32::from(*blocks), "{path}");
     }
     let unsaid = bench.run(&["apply", "--policy", "new", "body.json"], "");

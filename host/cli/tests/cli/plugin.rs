@@ -85,8 +85,7 @@ fn a_new_script_fulfils_its_cases_where_nothing_is_installed() {
 
 #[test]
 fn a_configuration_that_is_refused_is_told_at_its_own_line() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", "[plugins.names]\nfile = \"names.js\"\nconfig = { sise = 1 }\n");
+    let bench = Bench::with("[plugins.names]\nfile = \"names.js\"\nconfig = { sise = 1 }\n");
     let source = "export const labels = ['NAME'];\nexport const detect = () => [];\n\
         export function configure({ size }) { if (!size) throw new Error('`size` is missing'); }\n";
     bench.file("policy/names.js", source);
@@ -274,7 +273,7 @@ fn a_plugin_is_asked_its_cases_under_the_limits_of_the_gate() {
     assert_eq!(unfulfilled.code, 1, "{}", unfulfilled.shown());
     insta::assert_snapshot!(shown(&bench, &unfulfilled));
     let json = bench.run(&["plugin", "test", "four.wasm", "--json"], "");
-    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let json: Value = json.json();
     assert_eq!((&json["failed"], json["cases"].as_array().map(Vec::len)), (&Value::from(1), Some(2)));
     bench.file("four.cases.toml", &CASES.replace("good day", "bad day"));
     let no_cases = bench.run(&["plugin", "test", "four.wasm"], "");
@@ -316,7 +315,7 @@ fn a_check_loads_as_the_gate_does() {
     }
     insta::assert_snapshot!(all);
     let json = bench.run(&["plugin", "check", "four.wasm", "--json", &pinned], "");
-    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let json: Value = json.json();
     assert_eq!(json["ok"], false);
     assert!(json["refused"].as_str().unwrap().contains("SHA-256"), "{json}");
     assert_eq!(bench.run(&["plugin", "check", "refuses/refuses.wasm"], "").code, 2);
@@ -329,7 +328,7 @@ fn a_plugin_is_tried_on_a_request() {
     let found = bench.run(&["plugin", "run", "four.wasm", "--match", "role = \"user\""], &request());
     insta::assert_snapshot!(shown(&bench, &found));
     let json = bench.run(&["plugin", "run", "four.wasm", "--match", "role = \"user\"", "--json"], &request());
-    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let json: Value = json.json();
     assert_eq!(json["isDirty"], true);
 
     let note = edit(case::REQUEST, 0, case::NOTE, TESTED.0, TESTED.1);
@@ -375,7 +374,7 @@ fn a_plugin_is_measured() {
     write(&bench, "none.wasm", &Guest::detector().module());
     let ran = bench.run(&["plugin", "bench", "none.wasm", "--json"], "");
     assert_eq!(ran.code, 0, "{}", ran.shown());
-    let figures: Value = serde_json::from_str(&ran.out).unwrap();
+    let figures: Value = ran.json();
     let calls = figures["calls"].as_array().unwrap();
     assert_eq!(calls.iter().map(|call| call["leaves"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 512, 1]);
     assert!(calls.iter().all(|call| call["calls"].as_u64().unwrap() >= 5), "{figures}");
@@ -428,7 +427,7 @@ fn a_plugin_is_signed_and_refused_once_it_changes() {
     assert!(changed.err.contains("is of another file"), "{}", changed.shown());
     let stale = verify(&["--json"]);
     assert_eq!(stale.code, 1);
-    let stale: Value = serde_json::from_str(&stale.out).unwrap();
+    let stale: Value = stale.json();
     assert_eq!((&stale["ok"], &stale["stale"][0]), (&Value::from(false), &Value::from(key)));
     assert_eq!(sign().code, 0);
     assert_eq!(check().code, 0);

@@ -100,11 +100,10 @@ fn what_cannot_be_redacted_stops_the_file() {
 
 #[test]
 fn rules_of_a_folder_count_for_sessions_too() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", crate::support::RULES);
+    let bench = Bench::with(crate::support::RULES);
     bench.file("s.jsonl", &format!("{{\"text\": \"write to {EMAIL}\"}}\n"));
     let ran = bench.run(&["redact", "--policy", "policy", "--json", "s.jsonl"], "");
-    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let report: serde_json::Value = ran.json();
     assert_eq!(report["findings"], json!([{ "line": 1, "label": "EMAIL" }]));
     assert_eq!((ran.code, &report["written"]), (0, &json!(false)));
 }

@@ -70,8 +70,7 @@ fn what_no_longer_fits_is_told_and_held() {
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     assert!(ran.err.contains("the edit in line 3 (messages[0].content) no longer fits"), "{}", ran.err);
     assert!(ran.err.contains("the edit in line 4 (tools[0]) no longer fits"), "{}", ran.err);
-    let report: Value =
-        serde_json::from_str(&bench.run(&[REPLAY, &["--json"]].concat(), &body.to_string()).out).unwrap();
+    let report: Value = bench.run(&[REPLAY, &["--json"]].concat(), &body.to_string()).json();
     assert_eq!(report["misfits"].as_array().unwrap().len(), 2);
     assert!(report["operations"].as_array().unwrap().iter().all(|operation| operation["kind"] == "redact"));
     // A place that is gone is told too.
@@ -82,8 +81,7 @@ fn what_no_longer_fits_is_told_and_held() {
 
 #[test]
 fn a_file_that_holds_no_operations_is_refused() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("ops.jsonl", &format!("\n{{\"kind\":\"set\",\"pointer\":\"{}\"}}\n", secret()));
     let ran = bench.run(REPLAY, &request());
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));

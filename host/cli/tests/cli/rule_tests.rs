@@ -33,8 +33,7 @@ todo = true
 "#;
 
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file("policy/tests/all.toml", TESTS);
     bench
 }
@@ -60,7 +59,7 @@ fn programs_read_json_and_junit() {
     let bench = bench();
     let ran = bench.run(&["test", "--policy", "policy", "--json", "--junit", "out.xml"], "");
     assert_eq!(ran.code, 1);
-    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let json: Value = ran.json();
     let grades: Vec<&str> =
         json["tests"].as_array().unwrap().iter().map(|test| test["grade"].as_str().unwrap()).collect();
     assert_eq!(grades, ["right", "wrong", "noisy", "missing", "missing"]);
@@ -112,7 +111,6 @@ fn check_reads_the_tests_and_runs_none() {
     let wrong = bench.run(&["check", "--policy", "policy"], "");
     assert_eq!(wrong.code, 2, "{}", wrong.shown());
     insta::assert_snapshot!(wrong.shown());
-    let json: Value =
-        serde_json::from_str(&bench.run(&["check", "--policy", "policy", "--json"], "").out).unwrap();
+    let json: Value = bench.run(&["check", "--policy", "policy", "--json"], "").json();
     assert_eq!((&json["ok"], json["diagnostics"].as_array().unwrap().len()), (&Value::Bool(false), 3));
 }

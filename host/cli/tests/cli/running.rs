@@ -1,12 +1,13 @@
 //! A gate as a process, its clients, and its events. Nothing here waits by sleeping: events say
 //! when something has happened.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, Stdio};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
+use leafgate_tests::admin::{Admin, Events};
+use leafgate_tests::http::{Client, Message};
 use serde_json::Value;
 
 use crate::support::{Bench, Ran};
@@ -15,9 +16,6 @@ const RUN: &[&str] = &["run", "--listen", "127.0.0.1:0", "--upstream", "echo:"];
 
 /// What takes the room of a small disk.
 const FILLER: &str = "filler";
-
-/// Far longer than anything takes; a test that waits so long has failed.
-const LONG: Duration = Duration::from_secs(60);
 
 /// A gate before `echo:`. Dropping it kills the process.
 pub(crate) struct Running {
@@ -49,21 +47,21 @@ impl Other {
 /// An answer, read to the end.
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    head: String,
     pub(crate) body: String,
+    generation: Option<String>,
 }
 
 impl Answer {
-    fn parse(text: &str) -> Answer {
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
-    }
-
     /// The generation that judged the request.
     pub(crate) fn generation(&self) -> String {
-        let line = self.head.lines().find_map(|line| line.strip_prefix("leafgate-generation: "));
-        line.unwrap_or_else(|| panic!("no generation in {}", self.head)).to_owned()
+        self.generation.clone().expect("an answer names the generation that judged its request")
+    }
+}
+
+impl From<Message> for Answer {
+    fn from(answer: Message) -> Answer {
+        let generation = answer.header("leafgate-generation").map(str::to_owned);
+        Answer { status: answer.status(), generation, body: String::from_utf8(answer.body).unwrap() }
     }
 }
 
@@ -71,6 +69,11 @@ impl Running {
     pub(crate) fn start(bench: Bench, args: &[&str]) -> Running {
         let (process, url) = spawn(&bench, args);
         Running { bench, url, process }
+    }
+
+    /// Starts one whose policy has these rules.
+    pub(crate) fn of(rules: &str) -> Running {
+        Running::start(Bench::with(rules), &["--policy", "policy"])
     }
 
     /// Starts one that may make no file larger than so many KiB, as on a disk without room.
@@ -170,75 +173,46 @@ impl Running {
     pub(crate) fn json_of(&self, args: &[&str], code: i32) -> Value {
         let ran = self.run(args);
         assert_eq!(ran.code, code, "{args:?}: {}", ran.shown());
-        serde_json::from_str(&ran.out).unwrap()
+        ran.json()
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.url.strip_prefix("http://").unwrap().parse().unwrap()
     }
 
     /// Sends a chat request and reads the answer.
     pub(crate) fn chat(&self, body: &str) -> Answer {
-        send(&self.url, body)
+        self.post(CHAT, body)
     }
 
     /// Sends a request of another API and reads the answer.
     pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
-        Answer::parse(&try_send(&self.url, path, body).unwrap())
+        send(self.address(), path, body).unwrap().into()
     }
 
     /// Sends one that may get no answer; gives whether it got one.
     pub(crate) fn chat_may_fail(&self, body: &str) -> JoinHandle<bool> {
-        let (url, body) = (self.url.clone(), body.to_owned());
-        std::thread::spawn(move || {
-            try_send(&url, CHAT, &body).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
-        })
+        let (to, body) = (self.address(), body.to_owned());
+        std::thread::spawn(move || send(to, CHAT, &body).is_ok_and(|answer| answer.status() == 200))
     }
 
     /// Sends one that will have to wait.
     pub(crate) fn chat_later(&self, body: &str) -> JoinHandle<Answer> {
-        let (url, body) = (self.url.clone(), body.to_owned());
-        std::thread::spawn(move || send(&url, &body))
+        let (to, body) = (self.address(), body.to_owned());
+        std::thread::spawn(move || send(to, CHAT, &body).unwrap().into())
     }
 
     /// Sends one that has to wait; gives its client, and the turn that it became.
     pub(crate) fn chat_that_waits(&self, body: &str) -> (JoinHandle<Answer>, Value) {
         let mut events = self.events();
         let client = self.chat_later(body);
-        (client, events.next("paused")["turn"].clone())
+        (client, events.next("paused").unwrap()["turn"].clone())
     }
 
     /// Everything that happens from now on.
     pub(crate) fn events(&self) -> Events {
         let file = self.bench.path().join(format!("data/run/gate-{}.json", self.port()));
-        let file: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-        let address = file["admin"].as_str().unwrap().strip_prefix("http://").unwrap();
-        let mut stream = connect(address);
-        let token = file["token"].as_str().unwrap();
-        write!(stream, "GET /v1/events HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\r\n")
-            .unwrap();
-        let mut events = Events(BufReader::new(stream));
-        assert!(events.line().starts_with("HTTP/1.1 200 "));
-        events
-    }
-}
-
-/// The event stream of a gate.
-pub(crate) struct Events(BufReader<TcpStream>);
-
-impl Events {
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "the events ended");
-        line
-    }
-
-    /// The next event of this name.
-    pub(crate) fn next(&mut self, name: &str) -> Value {
-        loop {
-            if let Some(json) = self.line().strip_prefix("data: ") {
-                let event: Value = serde_json::from_str(json).unwrap();
-                if event["event"] == name {
-                    return event;
-                }
-            }
-        }
+        Admin::at(&file).unwrap().events().unwrap()
     }
 }
 
@@ -254,29 +228,8 @@ fn spawned(mut command: std::process::Command) -> (Process, String) {
     (process, line.trim_end().to_owned())
 }
 
-fn connect(address: &str) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
-    stream
-}
-
 const CHAT: &str = "/v1/chat/completions";
 
-fn send(url: &str, body: &str) -> Answer {
-    Answer::parse(&try_send(url, CHAT, body).unwrap())
-}
-
-fn try_send(url: &str, path: &str, body: &str) -> std::io::Result<String> {
-    let address = url.strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(LONG))?;
-    write!(
-        stream,
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-         connection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
+fn send(to: SocketAddr, path: &str, body: &str) -> anyhow::Result<Message> {
+    Client::connect(to)?.post(path, &[], body.as_bytes())
 }

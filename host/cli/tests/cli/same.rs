@@ -1,11 +1,9 @@
 //! A policy does one and the same to a request: where `apply` shows it, in a gate, in a plan, and in the policy's own tests.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
-use std::sync::mpsc::{self, Receiver};
 
 use leafgate_harness::recordings::{self, Recording};
+use leafgate_tests::upstream::Upstream;
 use leafgate_tree::Format;
 use serde_json::{Value, json};
 
@@ -137,41 +135,13 @@ fn applied(bench: &Bench, name: &str, format: Format) -> Fate {
     }
 }
 
-/// An upstream that keeps every body.
-fn upstream() -> (String, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (keep, kept) = mpsc::channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.unwrap());
-            let mut length = 0;
-            let mut line = String::new();
-            while stream.read_line(&mut line).unwrap() > 2 {
-                let said = line.to_ascii_lowercase();
-                if let Some(said) = said.strip_prefix("content-length:") {
-                    length = said.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            let mut body = vec![0; length];
-            stream.read_exact(&mut body).unwrap();
-            keep.send(String::from_utf8(body).unwrap()).unwrap();
-            let head =
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close";
-            write!(stream.get_mut(), "{head}\r\n\r\n{{}}").unwrap();
-        }
-    });
-    (url, kept)
-}
-
 /// What a plan says of all requests of an API, by file.
 fn planned(bench: &Bench, format: Format, names: &[String]) -> BTreeMap<String, Option<usize>> {
     let call =
         ["plan", "--today", "none", "--policy", "new", "--json", "--format", format.name(), "--against"];
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let ran = bench.run(&[&call[..], &names].concat(), "");
-    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    let plan: Value = ran.json();
     assert_eq!((&plan["requests"], &plan["unread"]), (&names.len().into(), &json!([])), "{}", ran.shown());
     let differing = plan["differing"].as_array().unwrap().iter();
     let fate = |differs: &Value| {
@@ -220,15 +190,16 @@ fn a_policy_with_tests_and_exceptions_does_the_same_offline_in_a_gate_in_a_plan_
     bench.file("new/tests/all.toml", &tests);
     let tested = bench.run(&["test", "--policy", "new"], "");
     assert_eq!(tested.code, 0, "{}", tested.shown());
-    let (url, left) = upstream();
-    bench.file("config.toml", &format!("[upstreams.far]\nurl = \"{url}\"\n"));
+    let upstream = Upstream::start().unwrap();
+    bench.file("config.toml", &format!("[upstreams.far]\nurl = \"{}\"\n", upstream.url()));
     let gate = Running::start(bench, &["--policy", "new", "--config", "config.toml"]);
     for (recording, fate) in requests.iter().zip(&fates) {
         let (_, path) = APIS.iter().find(|(format, _)| *format == recording.format).unwrap();
         let body = std::str::from_utf8(&recording.body).unwrap();
         let status = gate.post(&format!("/u/far{path}"), body).status;
         assert_eq!(status, if fate.is_some() { 200 } else { 400 }, "{recording:?}");
-        assert!(left.try_recv().ok() == *fate, "{recording:?}: other bytes in a gate");
+        let left = upstream.take().pop().map(|request| String::from_utf8(request.body).unwrap());
+        assert!(left == *fate, "{recording:?}: other bytes in a gate");
     }
     gate.stop();
     let changed = requests

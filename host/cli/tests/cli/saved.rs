@@ -12,9 +12,7 @@ use crate::support::{Bench, EMAIL, RULES, request};
 
 /// A gate that applies saved edits, and saves them for the workspace.
 fn capturing() -> Running {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
-    let gate = Running::start(bench, &["--policy", "policy"]);
+    let gate = Running::of(RULES);
     gate.json(&["mode", "autoOverride", "--json"]);
     gate.json(&["saved", "set", "--scope", "workspace", "--json"]);
     gate
@@ -237,7 +235,7 @@ fn a_file_for_others_has_a_key_of_its_own_and_is_applied_offline() {
     assert!(!apply(&[]).out.contains("Be kind"), "only where it is asked for");
     let diff = apply(&["--saved", "--diff"]).out;
     assert!(diff.contains("saved edit "), "{diff}");
-    let json: Value = serde_json::from_str(&apply(&["--saved", "--json"]).out).unwrap();
+    let json: Value = apply(&["--saved", "--json"]).json();
     assert_eq!(
         (&json["saved"][0]["outcome"], &json["saved"][0]["scope"]),
         (&json!("made"), &json!("project"))

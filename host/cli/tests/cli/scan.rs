@@ -12,7 +12,7 @@ fn files_are_looked_at_with_the_detectors_that_are_named() {
     let text = format!("{EMAIL} {}", secret());
     let detectors = |args: &[&str]| {
         let ran = Bench::new().run(&[&["scan", "--json", "-"], args].concat(), &text);
-        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        let report: Value = ran.json();
         let found = report["findings"].as_array().unwrap().iter();
         found.map(|finding| finding["detector"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -78,7 +78,7 @@ fn files_are_reported_by_line_and_column_and_end_with_one() {
 fn files_are_reported_as_json_and_as_sarif() {
     let bench = planted();
     let ran = bench.run(&["scan", "--json", "tree"], "");
-    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let report: Value = ran.json();
     assert_eq!((ran.code, &report["files"], &report["binary"]), (1, &json!(3), &json!(1)));
     let expected = json!({
         "file": "tree/.env", "line": 3, "column": 14, "endLine": 3, "endColumn": 54, "start": 26, "end": 66,
@@ -90,7 +90,7 @@ fn files_are_reported_as_json_and_as_sarif() {
     assert_eq!(found, expected);
 
     let ran = bench.run(&["scan", "--sarif", "tree"], "");
-    let log: Value = serde_json::from_str(&ran.out).unwrap();
+    let log: Value = ran.json();
     assert_eq!((ran.code, &log["version"]), (1, &json!("2.1.0")));
     let run = &log["runs"][0];
     let result = &run["results"][0];

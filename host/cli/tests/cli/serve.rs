@@ -1,17 +1,17 @@
 //! `run`: a gate that a script can start, use and stop.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::process::Stdio;
 
+use leafgate_tests::http::Client;
 use serde_json::Value;
 
 use crate::support::{Bench, EMAIL, RULES, request, secret};
 
 #[test]
 fn a_script_starts_uses_and_stops_the_gate() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     let mut gate = bench
         .command(&["run", "--listen", "127.0.0.1:0", "--policy", "policy", "--upstream", "echo:"])
         .stdout(Stdio::piped())
@@ -22,17 +22,10 @@ fn a_script_starts_uses_and_stops_the_gate() {
     BufReader::new(gate.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim_end().strip_prefix("http://").expect("the first line is the URL");
     let body = request();
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(
-        stream,
-        "POST /v1/echo HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\nconnection: close\r\n\
-         content-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let mut client = Client::connect(address.parse().unwrap()).unwrap();
+    let answer = client.post("/v1/echo", &[], body.as_bytes()).unwrap();
+    assert_eq!(answer.status(), 200);
+    let answer = String::from_utf8(answer.body).unwrap();
     assert!(answer.contains("EMAIL_") && !answer.contains(EMAIL) && !answer.contains(&secret()), "{answer}");
     // What nobody answers in an API of its own comes back as it left, which is what `apply` writes.
     let applied = bench.run(&["apply", "--policy", "policy"], &body);
@@ -87,17 +80,15 @@ fn metrics_have_an_address_of_their_own_and_a_log_in_json_has_nothing_else() {
     BufReader::new(gate.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let clients = line.trim_end().strip_prefix("http://").unwrap();
     let ask = |address: &str, head: &str| {
-        let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let request = format!("{head} HTTP/1.1\r\nhost: {address}\r\n\r\n");
+        let answer = Client::connect(address.parse().unwrap()).unwrap().exchange(request.as_bytes()).unwrap();
+        (answer.status(), String::from_utf8(answer.body).unwrap())
     };
-    assert!(ask(clients, "GET /v1/models").starts_with("HTTP/1.1 200 "));
+    assert_eq!(ask(clients, "GET /v1/models").0, 200);
     let metrics = free.to_string();
-    assert!(ask(&metrics, "GET /metrics").contains("leafgate_requests_total{verdict=\"forwarded\"} 1"));
-    assert!(ask(&metrics, "GET /readyz").ends_with("\r\n\r\nok\n"));
-    assert!(ask(&metrics, "GET /v1/status").starts_with("HTTP/1.1 404 "));
+    assert!(ask(&metrics, "GET /metrics").1.contains("leafgate_requests_total{verdict=\"forwarded\"} 1"));
+    assert_eq!(ask(&metrics, "GET /readyz").1, "ok\n");
+    assert_eq!(ask(&metrics, "GET /v1/status").0, 404);
     let pid = gate.id().to_string();
     assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     let output = gate.wait_with_output().unwrap();
@@ -141,12 +132,8 @@ fn more_idle_connections_than_files_shut_out_neither_clients_nor_the_admin_api()
     BufReader::new(gate.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim_end().strip_prefix("http://").expect("the first line is the URL");
     let _idle: Vec<_> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
-    let mut stream = TcpStream::connect(address).unwrap();
-    let head = "content-type: application/json\r\nconnection: close\r\ncontent-length: 2";
-    write!(stream, "POST /v1/x HTTP/1.1\r\nhost: {address}\r\n{head}\r\n\r\n{{}}").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let answer = Client::connect(address.parse().unwrap()).unwrap().post("/v1/x", &[], b"{}").unwrap();
+    assert_eq!(answer.status(), 200);
     let status = bench.run(&["status"], "");
     assert_eq!(status.code, 0, "{}", status.shown());
     let pid = gate.0.id().to_string();

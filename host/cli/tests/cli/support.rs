@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -32,6 +33,13 @@ impl Bench {
         let bench = Bench(tempfile::tempdir().unwrap());
         let key = bench.file("data/key", &format!("{}\n", "07".repeat(32)));
         fs::set_permissions(key, fs::Permissions::from_mode(0o600)).unwrap();
+        bench
+    }
+
+    /// The folder of a test whose policy has these rules.
+    pub(crate) fn with(rules: &str) -> Bench {
+        let bench = Bench::new();
+        bench.file("policy/rules.toml", rules);
         bench
     }
 
@@ -77,6 +85,11 @@ impl Bench {
 }
 
 impl Ran {
+    /// What it wrote, as JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.shown()))
+    }
+
     /// Everything that a person sees, for snapshots.
     pub(crate) fn shown(&self) -> String {
         format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code, self.out, self.err)

@@ -31,8 +31,7 @@ fn help() {
 
 #[test]
 fn tree() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     let shown = bench.run(&["tree", "--policy", "policy"], &request()).shown();
     assert!(!shown.contains(&secret()) && !shown.contains(EMAIL), "{shown}");
     insta::assert_snapshot!(shown);
@@ -69,7 +68,7 @@ fn control_characters_are_shown_and_not_obeyed() {
 #[test]
 fn a_tree_as_json() {
     let ran = Bench::new().run(&["tree", "--json"], &request());
-    let tree: Value = serde_json::from_str(&ran.out).unwrap();
+    let tree: Value = ran.json();
     assert_eq!(tree["sections"][1]["id"], "user-1");
     assert_eq!(tree["sections"][1]["leaves"][0]["path"], "messages[1].content");
     assert_eq!(tree["model"], "gpt-4o");
@@ -77,8 +76,7 @@ fn a_tree_as_json() {
 
 #[test]
 fn check_and_explain() {
-    let bench = Bench::new();
-    bench.file("policy/rules.toml", RULES);
+    let bench = Bench::with(RULES);
     bench.file(
         "broken/rules.toml",
         "[[rule]]\nid = \"a\"\naction = \"redact\"\ndetect = [\"secrests\"]\nmatch = {}\n",
@@ -89,7 +87,7 @@ fn check_and_explain() {
     insta::assert_snapshot!(bench.run(&["check", "--policy", "broken"], "").shown());
     let json = bench.run(&["check", "--policy", "broken", "--json"], "");
     assert_eq!(json.code, 2);
-    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let json: Value = json.json();
     assert_eq!((&json["ok"], &json["diagnostics"][0]["line"]), (&Value::from(false), &Value::from(4)));
     for json in [&["explain"][..], &["explain", "--json"]] {
         let ran = bench.run(json, "");
@@ -103,7 +101,7 @@ fn detectors_completions_and_the_manual() {
     let bench = Bench::new();
     let list = bench.run(&["detectors", "list"], "").out;
     assert!(list.contains("pii/email") && list.lines().count() > 25, "{list}");
-    let json: Value = serde_json::from_str(&bench.run(&["detectors", "list", "--json"], "").out).unwrap();
+    let json: Value = bench.run(&["detectors", "list", "--json"], "").json();
     assert_eq!(json.as_array().unwrap().len() + 1, list.lines().count(), "a line of headings");
     assert!(bench.run(&["completions", "bash"], "").out.contains("leafgate"));
     let page = bench.run(&["man"], "").out;
@@ -138,7 +136,7 @@ fn a_word_that_is_no_command_leads_to_the_one_that_was_meant() {
 #[test]
 fn rule_files_have_a_schema_and_a_reference() {
     let bench = Bench::new();
-    let schema: Value = serde_json::from_str(&bench.run(&["schema", "rules"], "").out).unwrap();
+    let schema: Value = bench.run(&["schema", "rules"], "").json();
     assert_eq!(schema["properties"]["rule"]["items"]["properties"]["action"]["enum"][0], "redact");
     let reference = bench.run(&["help", "rules"], "");
     assert!(reference.code == 0 && reference.out.starts_with("# Rule files"), "{}", reference.shown());

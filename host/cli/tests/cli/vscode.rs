@@ -89,7 +89,7 @@ fn settings_lead_to_the_gate_until_they_are_given_back() {
             .contains(&format!("\"{gate}/u/own-a-example/v1/chat/completions\""))
     );
     home.done(&["vscode", "status"]);
-    let status: serde_json::Value = serde_json::from_str(&home.done(&["status", "--json"]).out).unwrap();
+    let status: serde_json::Value = home.done(&["status", "--json"]).json();
     let upstreams: Vec<_> =
         status["upstreams"].as_array().unwrap().iter().map(|one| one["prefix"].as_str().unwrap()).collect();
     for prefix in ["/u/copilot", "/u/copilot-proxy", "/u/own-a-example", "/u/openai"] {
@@ -117,6 +117,7 @@ fn nothing_is_changed_where_one_file_cannot_be() {
     assert!(home.run(&["vscode", "on", "--user-data-dir", "file/none"]).code == 0, "a folder is made");
     home.done(&["vscode", "off"]);
     assert!(!home.path("file/none/User/settings.json").exists());
+    let home = Home::new();
     let other = home.0.file("home/.config/VSCodium/User/settings.json", "{}");
     for (text, mode, words) in [
         ("{ \"a\": quoted }", 0o644, "line 1 is no JSON"),
@@ -133,6 +134,8 @@ fn nothing_is_changed_where_one_file_cannot_be() {
             (home.read(SETTINGS).as_str(), fs::read_to_string(&other).unwrap().as_str()),
             (text, "{}")
         );
+        let runs = fs::read_dir(home.path("data/run")).is_ok_and(|mut files| files.next().is_some());
+        assert!(!runs, "no gate was started for nothing");
         fs::remove_file(file).unwrap();
     }
 }

@@ -5,7 +5,6 @@
 mod beside;
 mod changes;
 mod common;
-mod mode_properties;
 mod modes;
 mod properties;
 mod transitions;

@@ -1,10 +1,9 @@
 //! What a turn of a team would cost, and which words a team has none of.
 
-use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::stage::*;
-use crate::support::{EMAIL, REDACT_EMAIL, email_token, once, post};
+use crate::agents::stage::*;
+use crate::kit::{EMAIL, REDACT_EMAIL, email_token, once, post};
 
 /// A body without what no count takes.
 fn countable(mut body: Value) -> Value {
@@ -35,11 +34,11 @@ async fn a_count_is_of_what_the_entry_would_send() {
                 assert!(answer.text().contains("leafgate.defaultModel"), "{}", answer.text());
                 continue;
             }
-            assert_eq!((answer.status, answer.text()), (StatusCode::OK, COUNTED), "{path}");
+            assert_eq!((answer.status, answer.text()), (200, COUNTED), "{path}");
         }
         client.finish(&stage).await;
         let [first, second, turn] = &stage.upstream.seen()[..] else { panic!("three requests") };
-        let body = |seen: &crate::support::Seen| serde_json::from_slice::<Value>(&seen.body).unwrap();
+        let body = |seen: &crate::kit::Seen| serde_json::from_slice::<Value>(&seen.body).unwrap();
         assert_eq!(body(first), countable(body(turn)), "{path}");
         assert_eq!(body(first), body(second));
         assert_eq!(first.target, format!("/v1{count}"));
@@ -78,7 +77,7 @@ async fn completions_are_refused_by_name_and_embeddings_pass() {
         let body = json!({ "model": model, "prompt": "Go." });
         let answer = once(&stage.gate, post(path, body.to_string())).await;
         let (code, said) = answer.error();
-        assert_eq!((answer.status, code.as_str()), (StatusCode::BAD_REQUEST, "leafgate_malformed"), "{path}");
+        assert_eq!((answer.status, code.as_str()), (400, "leafgate_malformed"), "{path}");
         assert!(said.contains("not completions") && said.contains("without `/agents`"), "{path}: {said}");
     }
     let gemini = r#"{"contents":[{"parts":[{"text":"Go."}]}]}"#;
@@ -95,10 +94,7 @@ async fn completions_are_refused_by_name_and_embeddings_pass() {
     }
     assert_eq!(stage.upstream.seen().len(), 0);
     let embeddings = once(&stage.gate, post("/agents/v1/embeddings", r#"{"model":"m","input":"x"}"#)).await;
-    assert_eq!(
-        (embeddings.status, stage.upstream.only().target.as_str()),
-        (StatusCode::OK, "/v1/embeddings")
-    );
+    assert_eq!((embeddings.status, stage.upstream.only().target.as_str()), (200, "/v1/embeddings"));
 }
 
 /// A client takes what comes from the team's base URL for the team's: what passes is a list.
@@ -127,7 +123,7 @@ async fn what_a_team_knows_nothing_of_is_refused_by_its_path_and_models_are_read
     ] {
         let answer = once(&stage.gate, request(method, path, body)).await;
         let said = answer.text();
-        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{method} {path}: {said}");
+        assert_eq!(answer.status, 404, "{method} {path}: {said}");
         let named = path.split_once("/v1/").unwrap().1;
         assert!(said.contains(&format!("{method} /v1/{named}")), "{method} {path}: {said}");
         assert!(said.contains("without `/agents`"), "{said}");
@@ -140,11 +136,11 @@ async fn what_a_team_knows_nothing_of_is_refused_by_its_path_and_models_are_read
         ("POST", "/agents/v1/responses/compact", r#"{"model":"m","input":[]}"#),
     ] {
         let answer = once(&stage.gate, request(method, path, body)).await;
-        assert_eq!(answer.status, StatusCode::OK, "{method} {path}: {}", answer.text());
+        assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text());
     }
     assert_eq!(stage.upstream.seen().len(), 4);
     // Without the team nothing changes.
-    assert_eq!(once(&stage.gate, request("GET", "/v1/files", "")).await.status, StatusCode::OK);
+    assert_eq!(once(&stage.gate, request("GET", "/v1/files", "")).await.status, 200);
 }
 
 /// What a team cannot do is said before anything is asked.
@@ -162,7 +158,7 @@ async fn what_only_a_provider_keeps_is_refused_with_what_to_send_instead() {
         let mut body = Conversation::new(api_of(path), false, "Go.").body;
         body.as_object_mut().unwrap().extend(member.as_object().unwrap().clone());
         let answer = once(&stage.gate, post(&format!("/agents/v1{path}"), body.to_string())).await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.text());
+        assert_eq!(answer.status, 400, "{}", answer.text());
         assert!(answer.text().contains(why), "{}", answer.text());
     }
     assert_eq!(stage.upstream.seen().len(), 0);

@@ -7,8 +7,8 @@ use hyper::body::Incoming;
 use leafgate_answer::{AnswerLimits, Api, Event, Finish, Head, LiveAnswer, Reader, Reply};
 use serde_json::{Value, json};
 
-use crate::stage::*;
-use crate::support::{Client, EMAIL, REDACT_EMAIL, SOON, Upstream, email_token, post};
+use crate::agents::stage::*;
+use crate::kit::{Client, EMAIL, REDACT_EMAIL, SOON, Upstream, email_token, post};
 
 /// A model that answers bit by bit.
 fn model(api: Api) -> LiveAnswer {

@@ -2,49 +2,63 @@
 
 use serde_json::json;
 
-use crate::stage::*;
-use crate::support::{EMAIL, REDACT_EMAIL, email_token, policy};
+use crate::agents::stage::*;
+use crate::kit::{EMAIL, REDACT_EMAIL, email_token, policy};
 
 fn result_texts(bodies: &[serde_json::Value]) -> String {
     bodies.iter().map(ToString::to_string).collect()
 }
 
-// S4-27
-#[tokio::test]
-async fn a_simple_task_needs_no_delegation() {
-    for (api, streams) in every_way() {
-        let script = [("lead", vec![says("Four.")])].into();
-        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script).await;
-        let mut client = Conversation::new(api, streams, "Two and two?");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Four.", "{api:?} {streams}");
-        let bodies = stage.bodies_of("lead");
-        assert_eq!(bodies.len(), 1);
-        let body = bodies[0].to_string();
-        assert!(
-            body.contains("## Available Agents for Delegation") && body.contains("- **reviewer**"),
-            "{body}"
-        );
-        assert!(body.contains("delegateWork") && !body.contains("reportOut"), "{body}");
-        assert!(body.contains("read_file") && bodies[0]["model"] == "m", "{body}");
-    }
+/// What the body of an agent's request has, and what it lacks: the agent, its turn, both.
+type Sent = (&'static str, usize, &'static [&'static str], &'static [&'static str]);
+
+/// Scripts of two agents, what the client hears in the end, and what models were asked. What the team's machine makes of each, its own
+/// tests show.
+fn scripts() -> [(Script, &'static str, Vec<Sent>); 4] {
+    let offered = &["## Available Agents for Delegation", "- **reviewer**", "delegateWork", "read_file"];
+    let asks = || delegates("reviewer", "Review it.");
+    [
+        ([("lead", vec![says("Four.")])].into(), "Four.", vec![("lead", 0, offered, &["reportOut"])]),
+        (
+            [("lead", vec![asks(), says("It is fine.")]), ("reviewer", vec![reports("Nothing wrong.")])]
+                .into(),
+            "It is fine.",
+            vec![
+                ("reviewer", 0, &["Review it.", "reportOut"], &["Go."]),
+                ("lead", 1, &["Nothing wrong."], &[]),
+            ],
+        ),
+        (
+            [
+                ("lead", vec![asks(), says("Done.")]),
+                ("reviewer", vec![delegates("lead", "You do it."), reports("Did it.")]),
+            ]
+            .into(),
+            "Done.",
+            vec![("reviewer", 1, &["circular_delegation"], &[])],
+        ),
+        (
+            [("lead", vec![asks(), says("Without a review.")]), ("reviewer", vec![])].into(),
+            "Without a review.",
+            vec![("lead", 1, &["agent_execution_error"], &[])],
+        ),
+    ]
 }
 
 // S4-27
 #[tokio::test]
-async fn work_is_delegated_to_one_and_its_report_is_the_result() {
-    for (api, streams) in every_way() {
-        let script = [
-            ("lead", vec![delegates("reviewer", "Review it."), says("It is fine.")]),
-            ("reviewer", vec![reports("Nothing wrong.")]),
-        ];
-        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
-        let mut client = Conversation::new(api, streams, "Review?");
-        assert_eq!(client.finish(&stage).await.content.expose(), "It is fine.", "{api:?} {streams}");
-        let reviewer = stage.bodies_of("reviewer")[0].to_string();
-        assert!(reviewer.contains("Review it.") && reviewer.contains("reportOut"), "{reviewer}");
-        assert!(!reviewer.contains("Review?"), "its conversation is its own: {reviewer}");
-        assert!(stage.bodies_of("lead")[1].to_string().contains("Nothing wrong."));
+async fn each_scenario_goes_the_same_way_in_every_api() {
+    for ((api, streams), (script, said, sent)) in every_way().flat_map(|way| scripts().map(|row| (way, row)))
+    {
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script).await;
+        let mut client = Conversation::new(api, streams, "Go.");
+        assert_eq!(client.finish(&stage).await.content.expose(), said, "{api:?} {streams}");
         assert!(client.ran.is_empty(), "the client ran nothing");
+        for (agent, turn, has, lacks) in sent {
+            let body = stage.bodies_of(agent)[turn].to_string();
+            assert!(has.iter().all(|word| body.contains(word)), "{api:?} {streams} {said}: {body}");
+            assert!(!lacks.iter().any(|word| body.contains(word)), "{api:?} {streams} {said}: {body}");
+        }
     }
 }
 
@@ -70,38 +84,6 @@ async fn a_client_runs_the_tool_of_an_agent_two_levels_down() {
         // The id that the client saw is ours; the model sees its own again.
         let again = stage.bodies_of("reader")[1].to_string();
         assert!(again.contains("own_0") && !again.contains("lga_"), "{again}");
-    }
-}
-
-// S4-27
-#[tokio::test]
-async fn nobody_delegates_to_one_who_waits_for_him() {
-    for (api, streams) in every_way() {
-        let script = [
-            ("lead", vec![delegates("reviewer", "Review."), says("Done.")]),
-            ("reviewer", vec![delegates("lead", "You do it."), reports("Did it.")]),
-        ];
-        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Done.");
-        let told = stage.bodies_of("reviewer")[1].to_string();
-        assert!(told.contains("circular_delegation"), "{api:?} {streams}: {told}");
-    }
-}
-
-// S4-27
-#[tokio::test]
-async fn the_failure_of_an_agent_is_its_delegators_result() {
-    for (api, streams) in every_way() {
-        let script = [
-            ("lead", vec![delegates("reviewer", "Review."), says("Without a review.")]),
-            ("reviewer", vec![]),
-        ];
-        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Without a review.");
-        let told = stage.bodies_of("lead")[1].to_string();
-        assert!(told.contains("agent_execution_error"), "{api:?} {streams}: {told}");
     }
 }
 
@@ -175,27 +157,6 @@ async fn another_policy_judges_the_next_run_and_not_this_one() {
         assert_eq!(client.finish(&stage).await.content.expose(), "Next.");
         let last = stage.bodies_of("lead").pop().unwrap().to_string();
         assert!(last.contains(EMAIL), "{api:?} {streams}: {last}");
-    }
-}
-
-#[tokio::test]
-async fn delegations_of_one_answer_run_side_by_side_and_their_results_stand_in_call_order() {
-    for (api, streams) in every_way() {
-        let both = calls(&[
-            ("delegateWork", work_of("reader", "Read.")),
-            ("delegateWork", work_of("reviewer", "Review.")),
-        ]);
-        let script = [
-            ("lead", vec![both, says("Both done.")]),
-            ("reader", vec![reports("first report")]),
-            ("reviewer", vec![reports("second report")]),
-        ];
-        let agents = [agent("lead"), agent("reader"), agent("reviewer")];
-        let stage = Stage::new(&team(&agents), script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Both done.");
-        let told = stage.bodies_of("lead")[1].to_string();
-        assert!(told.find("first report") < told.find("second report"), "{told}");
     }
 }
 

@@ -1,11 +1,10 @@
 //! What agents must not be able to do: see a value, reach another client's frames, put words into prompts.
 
-use http::StatusCode;
 use leafgate_answer::Api;
 use serde_json::json;
 
-use crate::stage::*;
-use crate::support::{EMAIL, REDACT_EMAIL, email_token};
+use crate::agents::stage::*;
+use crate::kit::{EMAIL, REDACT_EMAIL, email_token};
 
 #[tokio::test]
 async fn a_secret_that_a_delegated_agent_read_is_one_token_in_every_frame_and_comes_back() {
@@ -104,10 +103,10 @@ async fn who_asks_for_a_team_that_is_not_there_is_told_so() {
     let stage = Stage::new(&team(&[agent("lead")]), script).await;
     let mut client = Conversation::new(Api::Chat, false, "Go.").at("/agents/nobody/v1/chat/completions");
     let (status, _, text) = client.send(&stage).await;
-    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert_eq!(status, 400);
     assert!(text.contains("its agents are: lead"), "{text}");
-    let gate = crate::support::gate("", &stage.upstream.url()).await;
-    let answer = crate::support::once(&gate, crate::support::post("/agents/v1/chat/completions", "{}")).await;
+    let gate = crate::kit::gate("", &stage.upstream.url()).await;
+    let answer = crate::kit::once(&gate, crate::kit::post("/agents/v1/chat/completions", "{}")).await;
     assert!(answer.text().contains("has no team"), "{}", answer.text());
     assert_eq!(stage.upstream.seen().len(), 0);
 }
@@ -124,8 +123,8 @@ async fn who_asks_the_team_in_an_api_that_it_does_not_speak_is_told_so_and_nothi
         "/v1beta/models/agents:generateContent",
         "/v1beta/models/agents%2Flead:generateContent",
     ] {
-        let answer = crate::support::once(&stage.gate, crate::support::post(path, gemini)).await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}: {}", answer.text());
+        let answer = crate::kit::once(&stage.gate, crate::kit::post(path, gemini)).await;
+        assert_eq!(answer.status, 400, "{path}: {}", answer.text());
         let said = answer.text();
         assert!(said.contains("a team answers chat completions, Responses and Messages"), "{path}: {said}");
         assert!(said.contains("without `/agents`"), "{path}: {said}");

@@ -9,7 +9,7 @@ use leafgate_answer::{AnswerLimits, Api, Call, Finish, Head, Reader, Reply};
 use leafgate_gate::{ServingTeam, TeamSource};
 use serde_json::{Value, json};
 
-use crate::support::{Body, Client, Running, Seen, Upstream, answer, full, gate, gate_with, post};
+use crate::kit::{Body, Client, Running, Seen, Upstream, answer, full, gate, gate_with, post};
 
 /// The APIs, and where their requests go.
 pub(crate) const APIS: [(Api, &str); 3] =
@@ -275,7 +275,7 @@ impl Conversation {
         self.headers = answer.headers.clone();
         let text = answer.text().to_owned();
         if answer.status != 200 {
-            return (answer.status.as_u16(), None, text);
+            return (answer.status, None, text);
         }
         let limits = AnswerLimits::default();
         let mut reader = match self.streams {

@@ -7,7 +7,7 @@ use leafgate_harness::clients::Api;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::rig::{Rig, Rules, check, cuts};
+use super::rig::{Rig, Rules, check, cuts};
 
 /// Draws the cases of each API: the same 2,000 over all of them, so that what fails belongs to a change, and where there is time
 /// 100,000 that nobody has seen.

@@ -4,15 +4,15 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use serde_json::json;
 
-use crate::support::{
-    Client, EMAIL, REDACT_EMAIL, SOON, Upstream, Whole, chat, email_token, full, gate, gate_with,
+use crate::kit::{
+    Answer, Client, EMAIL, REDACT_EMAIL, SOON, Upstream, chat, email_token, full, gate, gate_with,
     json_answer, once, policy, says,
 };
 
-async fn answered(rules: &str, said: &str, answer: (&'static str, String)) -> Whole {
+async fn answered(rules: &str, said: &str, answer: (&'static str, String)) -> Answer {
     let upstream = Upstream::start(move |_| {
         let (kind, body) = answer.clone();
-        async move { crate::support::answer(kind, full(body)) }
+        async move { crate::kit::answer(kind, full(body)) }
     })
     .await;
     once(&gate(rules, &upstream.url()).await, chat(says(said))).await
@@ -94,19 +94,6 @@ async fn an_answer_over_the_limit_passes_with_its_tokens() {
     // So does one that fits where there is no room for it beside the others.
     let gate = gate_with(REDACT_EMAIL, &upstream.url(), |limits| limits.answers = 4096).await;
     assert_eq!(once(&gate, chat(says(EMAIL))).await.text(), body);
-}
-
-#[tokio::test]
-async fn the_built_in_upstream_streams_tokens_in_fragments_and_they_come_back() {
-    let gate = gate(REDACT_EMAIL, "echo:").await;
-    let body = says(&format!("write to {EMAIL}")).replacen('{', r#"{"stream": true, "#, 1);
-    let answer = once(&gate, chat(body.clone())).await;
-    let data = answer.text().lines().filter_map(|line| line.strip_prefix("data: "));
-    let chunks: Vec<serde_json::Value> = data.filter_map(|data| serde_json::from_str(data).ok()).collect();
-    let said: String =
-        chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
-    assert_eq!(said, body);
-    assert!(answer.text().ends_with("data: [DONE]\n\n"));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use http_body_util::Full;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::support::{EMAIL, REDACT_EMAIL, Running, Upstream, chat, email_token, gate, once, post, says};
+use crate::kit::{EMAIL, REDACT_EMAIL, Running, Upstream, chat, email_token, gate, once, post, says};
 
 /// Notes that a profile reads, and the policy with it.
 struct Vault {
@@ -106,7 +106,7 @@ async fn a_base_url_chooses_a_profile() {
 async fn a_secret_of_a_context_file_leaves_as_a_token_and_comes_back() {
     let upstream = Upstream::start(|seen| async move {
         let said = texts(&seen.body)[1].replace("Context from", "I read");
-        super::support::json_answer(
+        crate::kit::json_answer(
             json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": said } }] })
                 .to_string(),
         )

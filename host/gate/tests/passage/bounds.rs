@@ -9,7 +9,7 @@ use leafgate_gate::GateLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::support::{Client, SOON, Upstream, answer, chat, fed, full, gate_with, once, says};
+use crate::kit::{Client, SOON, Upstream, answer, chat, fed, full, gate_with, once, says};
 
 /// Passes at once where something is bounded, and hangs a test where it is not.
 const SHORT: Duration = Duration::from_millis(50);
@@ -140,7 +140,7 @@ async fn a_body_that_trickles_is_refused() {
 }
 
 /// Connections that do nothing: some that sent nothing yet, one within a header, one that had an answer.
-async fn idle_connections(gate: &crate::support::Running, count: usize) -> (Vec<TcpStream>, Client) {
+async fn idle_connections(gate: &crate::kit::Running, count: usize) -> (Vec<TcpStream>, Client) {
     let mut idle = Vec::new();
     for number in 1..count {
         let mut stream = TcpStream::connect(gate.address).await.unwrap();

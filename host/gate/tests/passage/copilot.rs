@@ -1,12 +1,12 @@
 //! An upstream that is Copilot's: its clients' paths, as the first upstream and as a named one.
 
-use http::{Request, StatusCode};
+use http::Request;
 use http_body_util::Full;
 use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig, UpstreamKind, UpstreamTarget};
 use serde_json::{Value, json};
 
-use crate::support::{
-    Body, EMAIL, REDACT_EMAIL, Running, Upstream, Whole, answer, email_token, full, gate, gate_of,
+use crate::kit::{
+    Answer, Body, EMAIL, REDACT_EMAIL, Running, Upstream, answer, email_token, full, gate, gate_of,
     json_answer, once, post, says,
 };
 
@@ -66,7 +66,7 @@ async fn every_path_of_its_clients_is_walked_and_sent_on_as_it_is() {
 
 #[tokio::test]
 async fn its_answers_are_restored_as_those_of_the_apis() {
-    let said = |seen: &crate::support::Seen| {
+    let said = |seen: &crate::kit::Seen| {
         let request: Value = serde_json::from_slice(&seen.body).unwrap();
         let pointers = ["/messages/0/content", "/input/0/content"];
         pointers.iter().find_map(|pointer| request.pointer(pointer)?.as_str().map(str::to_owned)).unwrap()
@@ -92,7 +92,7 @@ async fn its_answers_are_restored_as_those_of_the_apis() {
 }
 
 /// The list of models behind a gate whose upstream is of this kind.
-async fn models(kind: UpstreamKind, list: fn() -> http::Response<Body>) -> Whole {
+async fn models(kind: UpstreamKind, list: fn() -> http::Response<Body>) -> Answer {
     let upstream = Upstream::start(move |_| async move { list() }).await;
     let mut config = UpstreamConfig::new(upstream.url().parse().unwrap());
     config.kind = kind;
@@ -114,7 +114,7 @@ const LIST: &str =
 async fn the_list_of_models_offers_no_socket() {
     let listed = models(UpstreamKind::Copilot, || json_answer(LIST)).await;
     let expected = LIST.replace(r#" , "ws:/responses""#, "");
-    assert_eq!((listed.status, listed.text()), (StatusCode::OK, expected.as_str()));
+    assert_eq!((listed.status, listed.text()), (200, expected.as_str()));
     assert_eq!(listed.headers["content-length"], expected.len().to_string());
     assert_eq!(models(UpstreamKind::Models, || json_answer(LIST)).await.text(), LIST, "elsewhere it passes");
     let other = models(UpstreamKind::Copilot, || answer("text/plain", full(LIST))).await;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use http::Response;
 use serde_json::{Value, json};
 
-use super::support::{
+use crate::kit::{
     Body, REDACT_EMAIL, Running, Seen, Upstream, answer, chat, fed, full, gate, json_answer, once, post,
 };
 

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::support::{Upstream, answer, chat, full, gate, once, says};
+use crate::kit::{Upstream, answer, chat, full, gate, once, says};
 
 /// A rule whose condition fails on every leaf of text.
 fn failing(on_error: &str) -> String {
@@ -71,7 +71,7 @@ async fn answers_are_counted_by_what_the_upstream_said() {
     .await;
     let gate = gate("", &upstream.url()).await;
     for status in [200, 201, 401, 429, 500, 502, 503, 302] {
-        once(&gate, crate::support::post(&format!("/v1/{status}"), "{}")).await;
+        once(&gate, crate::kit::post(&format!("/v1/{status}"), "{}")).await;
     }
     let counts = gate.gate.status().requests;
     assert_eq!(counts.forwarded, 8);

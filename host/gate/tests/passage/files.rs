@@ -10,8 +10,8 @@ use leafgate_gate::{FirstUpstream, GateConfig, OnUnread};
 use leafgate_harness::packed::{docx, pdf, pdf_with, zip};
 use serde_json::{Value, json};
 
-use crate::support::{EMAIL, Running, Upstream, chat, gate_of, once, post, says};
-use crate::upstreams::upload;
+use crate::kit::{EMAIL, Running, Upstream, chat, gate_of, once, post, says};
+use crate::passage::upstreams::upload;
 
 const RULES: &str = r#"
 [[rule]]
@@ -112,7 +112,7 @@ async fn the_same_document_has_one_verdict_wherever_it_stands() {
             asked += 1;
         }
         let answer = once(&gate, upload("/v1/files", "a", &guilty)).await;
-        assert_eq!((answer.status.as_u16(), &*answer.error().0), (400, "leafgate_blocked"), "the upload");
+        assert_eq!((answer.status, &*answer.error().0), (400, "leafgate_blocked"), "the upload");
         assert_eq!(upstream.seen().len(), 0, "nothing of it left");
         for (path, body) in places(&clean) {
             let body = body.to_string();

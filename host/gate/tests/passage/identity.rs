@@ -11,7 +11,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::fixtures;
-use crate::support::{Client, EMAIL, REDACT_EMAIL, SOON, Upstream, chat, gate, gate_with_files, post, says};
+use crate::kit::{
+    Client, EMAIL, REDACT_EMAIL, SOON, Upstream, behind, chat, gate, gate_with_files, post, says,
+};
 
 /// Matches everything and changes nothing.
 const WATCHES: &str = r#"
@@ -131,8 +133,7 @@ fn untouched_is_identical_over_any_json() {
 /// What no decoder gives out was looked at by no rule.
 #[tokio::test]
 async fn a_compressed_body_that_may_hold_more_than_was_looked_at_leaves_decoded() {
-    let upstream = Upstream::silent().await;
-    let gate = gate("", &upstream.url()).await;
+    let (upstream, gate) = behind("").await;
     let body = says("hi");
     let mut named = Vec::new();
     let mut encoder =
@@ -159,15 +160,14 @@ async fn a_compressed_body_that_may_hold_more_than_was_looked_at_leaves_decoded(
 
 #[tokio::test]
 async fn an_edited_body_leaves_decoded() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
     let body = says(&format!("write to {EMAIL}"));
     let mut request = chat(body.clone()).map(|_| Full::new(gzip(body.as_bytes())));
     request.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
     let answer = Client::connect(gate.address).await.whole(request).await;
     assert_eq!(answer.headers["leafgate-edits"], "1");
     let seen = upstream.only();
-    assert_eq!(seen.body, body.replace(EMAIL, &crate::support::email_token()));
+    assert_eq!(seen.body, body.replace(EMAIL, &crate::kit::email_token()));
     assert!(!seen.headers.contains_key("content-encoding"));
     assert_eq!(seen.headers["content-length"], seen.body.len().to_string());
 }
@@ -179,10 +179,7 @@ async fn a_rule_that_warns_changes_nothing_and_the_answer_names_it() {
     let mut client = Client::connect(warns.address).await;
     let body = says(EMAIL);
     let answer = client.whole(chat(body.clone())).await;
-    assert_eq!(
-        (answer.status.as_u16(), &answer.headers["leafgate-warnings"]),
-        (200, &"all, polite".parse().unwrap())
-    );
+    assert_eq!((answer.status, &answer.headers["leafgate-warnings"]), (200, &"all, polite".parse().unwrap()));
     assert_eq!(upstream.seen().pop().unwrap().body, body);
     let watches = gate(WATCHES, &upstream.url()).await;
     let mut client = Client::connect(watches.address).await;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::support::{
+use crate::kit::{
     Client, EMAIL, REDACT_EMAIL, SOON, Upstream, answer, chat, fed, gate, json_answer, once, policy, says,
 };
 

@@ -1,65 +1,9 @@
 //! Invariant 6, for what the gate logs: a line for each request, and never a header value or text of a body.
 
-use std::cell::RefCell;
-use std::io;
-use std::sync::Once;
+use crate::kit::{Client, EMAIL, REDACT_EMAIL, chat, gate, says};
+use crate::logs::{logged, record};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-
-use crate::support::{Client, EMAIL, REDACT_EMAIL, chat, gate, says};
-
-thread_local! {
-    /// What this thread has logged, once it records. Other tests of this binary log on threads of their own.
-    static CAPTURED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
-}
-
-struct Recorder;
-
-impl io::Write for Recorder {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        CAPTURED.with_borrow_mut(|captured| captured.iter_mut().for_each(|log| log.extend_from_slice(bytes)));
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Records this thread from now on. The subscriber is that of the whole process: one of this thread alone would race with the other
-/// tests for what `tracing` remembers of each place that logs, and lose everything now and then.
-fn record() {
-    static SUBSCRIBE: Once = Once::new();
-    SUBSCRIBE.call_once(|| {
-        let everything = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false);
-        everything.with_writer(|| Recorder).init();
-    });
-    CAPTURED.with_borrow_mut(|captured| *captured = Some(Vec::new()));
-}
-
-fn logged() -> String {
-    CAPTURED.with_borrow(|captured| String::from_utf8(captured.clone().unwrap()).unwrap())
-}
-
-#[tokio::test(flavor = "current_thread")]
-async fn what_a_terminal_obeys_in_a_path_is_logged_as_numbers() {
-    record();
-    let gate = gate("", "echo:").await;
-    let mut stream = TcpStream::connect(gate.address).await.unwrap();
-    let head = format!(
-        "GET /v1/\u{9b}31m\u{202e}gnp.exe HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
-        gate.address
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await.unwrap();
-    let log = logged();
-    assert!(log.contains("path=/v1/\\u{9b}31m\\u{202e}gnp.exe"), "{log}");
-    assert!(!log.contains(['\u{9b}', '\u{202e}']), "{log}");
-}
-
-#[tokio::test(flavor = "current_thread")]
+#[tokio::test]
 async fn a_rule_that_could_not_run_is_a_warning_even_where_the_request_passes() {
     record();
     let rules = "[[rule]]\nid = 'broken'\nmatch = { role = 'user' }\nwhen = 'int(leaf.text) > 3'\n\
@@ -69,12 +13,12 @@ async fn a_rule_that_could_not_run_is_a_warning_even_where_the_request_passes() 
     assert_eq!(client.whole(chat(says("canary7391"))).await.status, 200);
     drop(client);
     let log = logged();
-    let warning = log.lines().find(|line| line.contains("could not run")).unwrap();
-    assert!(warning.contains("WARN leafgate::policy") && warning.contains("broken"), "{warning}");
+    let warning = log.lines().find(|line| line.contains("could not run") && line.contains("broken")).unwrap();
+    assert!(warning.contains("WARN leafgate::policy"), "{warning}");
     assert!(!log.contains("canary"), "{log}");
 }
 
-#[tokio::test(flavor = "current_thread")]
+#[tokio::test]
 async fn no_secret_of_a_path_a_query_or_a_header_is_logged() {
     record();
     let gate = gate("extends = \"default\"\n", "echo:").await;
@@ -109,8 +53,7 @@ async fn no_secret_of_a_path_a_query_or_a_header_is_logged() {
     assert!(!log.contains(body) && !log.contains(&escaped), "{log}");
 }
 
-/// On one thread, so that all that its gate logs is logged there.
-#[tokio::test(flavor = "current_thread")]
+#[tokio::test]
 async fn invariant_6_nothing_of_a_request_is_logged() {
     record();
     let gate = gate(REDACT_EMAIL, "echo:").await;

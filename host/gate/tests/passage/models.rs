@@ -3,7 +3,7 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use super::support::{Body, Running, Upstream, Whole, gate, json_answer, once, post};
+use crate::kit::{Answer, Body, Running, Upstream, gate, json_answer, once, post};
 
 const GEMINI: &str = "/v1beta/models/small:streamGenerateContent?alt=sse&key=k";
 const VERTEX: &str = "/v1/projects/p/locations/l/publishers/google/models/small:generateContent";
@@ -17,7 +17,7 @@ fn body(path: &str) -> String {
     .to_string()
 }
 
-async fn ask(gate: &Running, path: &str) -> Whole {
+async fn ask(gate: &Running, path: &str) -> Answer {
     once(gate, post(path, body(path))).await
 }
 

@@ -9,7 +9,7 @@ use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::Vault;
 
 use crate::fixtures::requests;
-use crate::support::{Client, Upstream, gate_with_files, keys, policy, post};
+use crate::kit::{Client, Upstream, gate_with_files, keys, policy, post};
 
 /// Rules of every phase; their words occur in recorded requests.
 const RULES: &str = r#"

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
 
-use crate::support::{Client, Running, Upstream, Whole, chat, gate, once, says};
+use crate::kit::{Answer, Client, Running, behind, chat, once, says};
 
 const SECRETS: &str = "extends = \"default\"\n";
 
@@ -23,7 +23,7 @@ fn with(mut request: Request<Full<Bytes>>, name: &str, value: &str) -> Request<F
     request
 }
 
-async fn assert_blocked(gate: &Running, request: Request<Full<Bytes>>) -> Whole {
+async fn assert_blocked(gate: &Running, request: Request<Full<Bytes>>) -> Answer {
     let shown = format!("{} {} {:?}", request.method(), request.uri(), request.headers());
     let refusal = once(gate, request).await;
     assert_eq!(refusal.status, 400, "{shown}");
@@ -35,8 +35,7 @@ async fn assert_blocked(gate: &Running, request: Request<Full<Bytes>>) -> Whole 
 
 #[tokio::test]
 async fn invariant_6_a_secret_in_path_query_or_header_does_not_leave() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(SECRETS, &upstream.url()).await;
+    let (upstream, gate) = behind(SECRETS).await;
     let secret = secret();
     let escaped: String = secret.bytes().map(|byte| format!("%{byte:02x}")).collect();
     for method in [Method::GET, Method::HEAD, Method::DELETE, Method::POST] {
@@ -79,8 +78,7 @@ async fn invariant_6_a_secret_in_path_query_or_header_does_not_leave() {
 /// As Claude Code, Codex and the SDKs send them.
 #[tokio::test]
 async fn what_clients_say_about_themselves_passes() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(SECRETS, &upstream.url()).await;
+    let (_upstream, gate) = behind(SECRETS).await;
     let credential = format!("Bearer {}", secret());
     let headers = [
         ("authorization", credential.as_str()),
@@ -132,7 +130,7 @@ async fn what_clients_say_about_themselves_passes() {
         bare(Method::GET, "/v1/files/file-8FkQ2mXpL0vTz1BnYcRw7dHs/content"),
         bare(Method::DELETE, "/v1/vector_stores/vs_68c1f2a3b4d5819e9f0a1b2c3d4e5f60"),
         bare(Method::POST, "/v1/messages/batches/msgbatch_01HkcTjaV5uDC8jWR4ZsDV8d/cancel"),
-        crate::support::post(
+        crate::kit::post(
             "/openai/deployments/gpt-4o/chat/completions?api-version=2025-04-01-preview",
             says("hi"),
         ),
@@ -147,8 +145,7 @@ async fn what_clients_say_about_themselves_passes() {
 async fn a_rule_that_asks_for_a_person_blocks_what_cannot_be_shown_to_one() {
     let rules = "[[rule]]\nid = 'mail'\nmatch = {}\ndetect = ['pii/email']\naction = 'redact'\non_unredactable = 'pause'\n\
                  [[rule]]\nid = 'look'\nmatch = {}\naction = 'pause'\n";
-    let upstream = Upstream::silent().await;
-    let gate = gate(rules, &upstream.url()).await;
+    let (upstream, gate) = behind(rules).await;
     let refusal = assert_blocked(&gate, bare(Method::GET, "/v1/models?q=jane.doe@mail.example.org")).await;
     let (_, message) = refusal.error();
     assert!(message.contains("rule `mail`") && message.contains("without a body"), "{message}");

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request};
 use http_body_util::Full;
 
-use crate::support::{
-    Client, EMAIL, REDACT_EMAIL, Upstream, answer, chat, email_token, full, gate, once, post, says,
+use crate::kit::{
+    Client, EMAIL, REDACT_EMAIL, Upstream, answer, behind, chat, email_token, full, gate, once, says,
 };
 
 fn get(path: &str) -> Request<Full<Bytes>> {
@@ -35,8 +35,7 @@ async fn method_path_and_query_pass_byte_for_byte() {
 
 #[tokio::test]
 async fn credentials_pass_and_hop_by_hop_fields_do_not() {
-    let upstream = Upstream::silent().await;
-    let gate = gate("", &upstream.url()).await;
+    let (upstream, gate) = behind("").await;
     let mut request = chat(says("hi"));
     for (name, value) in [
         ("authorization", "Bearer k"),
@@ -64,8 +63,7 @@ async fn credentials_pass_and_hop_by_hop_fields_do_not() {
 
 #[tokio::test]
 async fn an_answer_with_tokens_is_asked_for_uncompressed() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
     let mut request = chat(says(EMAIL));
     request.headers_mut().insert("accept-encoding", "gzip, br".parse().unwrap());
     once(&gate, request).await;
@@ -99,28 +97,9 @@ async fn status_and_header_of_an_answer_pass() {
 }
 
 #[tokio::test]
-async fn other_json_is_walked_generically() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
-    let body = format!(r#"{{"input": ["{EMAIL}"], "n": 1.0}}"#);
-    assert_eq!(once(&gate, post("/v1/embeddings", body.clone())).await.status, 200);
-    assert_eq!(upstream.only().body, body.replace(EMAIL, &email_token()));
-}
-
-#[tokio::test]
 async fn a_megabyte_is_judged_whole() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
     let body = says(&format!("{}{EMAIL}{}", "a b ".repeat(300_000), " c d".repeat(300_000)));
     assert_eq!(once(&gate, chat(body.clone())).await.status, 200);
     assert!(upstream.only().body == body.replace(EMAIL, &email_token()));
-}
-
-#[tokio::test]
-async fn the_built_in_upstream_shows_what_left_and_its_tokens_come_back() {
-    let gate = gate(REDACT_EMAIL, "echo:").await;
-    let body = says(&format!("write to {EMAIL} now"));
-    let answer = once(&gate, chat(body.clone())).await;
-    let answer: serde_json::Value = serde_json::from_str(answer.text()).unwrap();
-    assert_eq!(answer["choices"][0]["message"]["content"], body);
 }

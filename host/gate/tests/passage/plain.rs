@@ -7,7 +7,7 @@ use leafgate_gate::GateConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::support::{EMAIL, REDACT_EMAIL, Running, Upstream, answer, full, gate_of, once};
+use crate::kit::{EMAIL, REDACT_EMAIL, Running, Upstream, answer, full, gate_of, once};
 
 async fn off(upstream: &str) -> Running {
     let mut config = GateConfig::new(upstream.parse().unwrap());
@@ -50,7 +50,7 @@ async fn a_page_of_another_site_is_refused_all_the_same() {
     let gate = off(&upstream.url()).await;
     let request = Request::post("/x").header("origin", "https://evil.example");
     let answer = once(&gate, request.body(Full::default()).unwrap()).await;
-    assert_eq!((answer.status.as_u16(), upstream.seen().len()), (403, 0));
+    assert_eq!((answer.status, upstream.seen().len()), (403, 0));
 }
 
 // S0-11

@@ -1,70 +1,14 @@
 //! What a recorder is told, and that it decides whether what must be recorded leaves.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use leafgate_admin::StoreStatus;
-use leafgate_gate::record::{AnswerPart, Both, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
+use leafgate_gate::record::{AnswerPart, Both};
 use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
-use tokio::sync::oneshot;
 
-use crate::support::{
-    EMAIL, REDACT_EMAIL, Upstream, chat, email_token, gate, gate_of, json_answer, once, post, says,
+use crate::kit::{
+    EMAIL, REDACT_EMAIL, Upstream, behind, chat, email_token, gate, gate_of, json_answer, once, post, says,
 };
-
-/// What it says about each request.
-#[derive(Clone, Copy, Default)]
-enum Says {
-    #[default]
-    Taken,
-    Missed,
-    Refused,
-    /// It waits, and then has lost the request.
-    Lost,
-}
-
-/// Keeps what it is told.
-#[derive(Default)]
-struct Kept {
-    says: Says,
-    requests: Mutex<Vec<RequestRecord>>,
-    answers: Mutex<Vec<(RecordId, AnswerPart)>>,
-    reveals: Mutex<Vec<RevealRecord>>,
-}
-
-impl Kept {
-    fn said(&self) -> Recorded {
-        match self.says {
-            Says::Taken => Recorded::Taken,
-            Says::Missed => Recorded::Missed,
-            Says::Refused => Recorded::Refused,
-            Says::Lost => Recorded::Awaited(oneshot::channel().1),
-        }
-    }
-}
-
-impl Recorder for Kept {
-    fn request(&self, request: Box<RequestRecord>) -> Recorded {
-        self.requests.lock().unwrap().push(*request);
-        self.said()
-    }
-
-    fn answer(&self, request: RecordId, part: AnswerPart) {
-        self.answers.lock().unwrap().push((request, part));
-    }
-
-    fn reveal(&self, reveal: RevealRecord) -> Recorded {
-        self.reveals.lock().unwrap().push(reveal);
-        self.said()
-    }
-
-    fn is_required(&self) -> bool {
-        true
-    }
-
-    fn status(&self) -> Option<StoreStatus> {
-        None
-    }
-}
+use crate::recorder::{Kept, Says};
 
 // S0-115
 #[tokio::test]
@@ -78,8 +22,7 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
     });
     let upstream = upstream.await;
     let gate = gate(REDACT_EMAIL, &upstream.url()).await;
-    let kept = Arc::new(Kept::default());
-    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let kept = Kept::of(&gate.gate);
     let sent = says(&format!("write to {EMAIL}"));
     once(&gate, chat(sent.clone())).await;
     let requests = kept.requests.lock().unwrap();
@@ -103,10 +46,8 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
 
 #[tokio::test]
 async fn a_conversation_is_recorded_as_what_it_is_wherever_it_went() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
-    let kept = Arc::new(Kept::default());
-    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let (_upstream, gate) = behind(REDACT_EMAIL).await;
+    let kept = Kept::of(&gate.gate);
     once(&gate, post("/v1/nobody/knows", says("hello"))).await;
     once(&gate, post("/v1/nobody/knows", "{}")).await;
     let requests = kept.requests.lock().unwrap();
@@ -118,10 +59,9 @@ async fn a_conversation_is_recorded_as_what_it_is_wherever_it_went() {
 async fn of_a_request_that_was_missed_no_answer_is_told() {
     let upstream = Upstream::start(|_| async { json_answer("{}".to_owned()) }).await;
     let gate = gate(REDACT_EMAIL, &upstream.url()).await;
-    let kept = Arc::new(Kept { says: Says::Missed, ..Kept::default() });
-    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let kept = Kept { of_requests: Says::Missed, ..Kept::default() }.keeps(&gate.gate);
     let answer = once(&gate, chat(says("hello"))).await;
-    assert_eq!((answer.status.as_u16(), &answer.body[..]), (200, &b"{}"[..]));
+    assert_eq!((answer.status, &answer.body[..]), (200, &b"{}"[..]));
     assert_eq!(kept.requests.lock().unwrap().len(), 1);
     assert!(kept.answers.lock().unwrap().is_empty());
     // Who does not keep it need not be able to read it.
@@ -132,7 +72,7 @@ async fn of_a_request_that_was_missed_no_answer_is_told() {
 async fn an_answer_is_told_while_one_of_two_recorders_keeps_it() {
     let upstream = Upstream::start(|_| async { json_answer("{}".to_owned()) }).await;
     let gate = gate(REDACT_EMAIL, &upstream.url()).await;
-    let missed = Arc::new(Kept { says: Says::Missed, ..Kept::default() });
+    let missed = Arc::new(Kept { of_requests: Says::Missed, ..Kept::default() });
     let kept = Arc::new(Kept::default());
     gate.gate.record(Arc::new(Both(missed, kept.clone())));
     once(&gate, chat(says("hello"))).await;
@@ -142,9 +82,8 @@ async fn an_answer_is_told_while_one_of_two_recorders_keeps_it() {
 #[tokio::test]
 async fn what_must_be_recorded_and_is_not_does_not_leave() {
     for says_so in [Says::Refused, Says::Lost] {
-        let upstream = Upstream::silent().await;
-        let gate = gate(REDACT_EMAIL, &upstream.url()).await;
-        gate.gate.record(Arc::new(Kept { says: says_so, ..Kept::default() }));
+        let (upstream, gate) = behind(REDACT_EMAIL).await;
+        Kept { of_requests: says_so, ..Kept::default() }.keeps(&gate.gate);
         let answer = once(&gate, chat(says("hello"))).await;
         let (code, message) = answer.error();
         assert_eq!(code, "leafgate_internal");
@@ -156,10 +95,8 @@ async fn what_must_be_recorded_and_is_not_does_not_leave() {
 #[tokio::test]
 async fn what_a_rule_blocks_is_told_and_what_nobody_reads_is_read_then() {
     let block = "[[rule]]\nid = \"no\"\nmatch = { role = \"user\" }\nwhen = 'leaf.text.contains(\"secret plan\")'\naction = \"block\"\nreason = \"No\"\n";
-    let upstream = Upstream::silent().await;
-    let gate = gate(block, &upstream.url()).await;
-    let kept = Arc::new(Kept::default());
-    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let (upstream, gate) = behind(block).await;
+    let kept = Kept::of(&gate.gate);
     once(&gate, chat(says("the secret plan"))).await;
     {
         let requests = kept.requests.lock().unwrap();
@@ -167,8 +104,8 @@ async fn what_a_rule_blocks_is_told_and_what_nobody_reads_is_read_then() {
         assert_eq!(requests[0].rules, ["no"]);
     }
     // The rule that holds is one that matched, where nothing can be replaced too.
-    let mail = crate::support::gate(REDACT_EMAIL, &upstream.url()).await;
-    mail.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let mail = crate::kit::gate(REDACT_EMAIL, &upstream.url()).await;
+    mail.gate.record(Arc::clone(&kept) as _);
     once(&mail, post(&format!("/v1/chat/completions?to={EMAIL}"), says("hello"))).await;
     {
         let requests = kept.requests.lock().unwrap();
@@ -178,8 +115,8 @@ async fn what_a_rule_blocks_is_told_and_what_nobody_reads_is_read_then() {
         );
         assert_eq!(mail.gate.status().rules[0].requests, 1);
     }
-    let open = crate::support::gate("", &upstream.url()).await;
-    open.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let open = crate::kit::gate("", &upstream.url()).await;
+    open.gate.record(Arc::clone(&kept) as _);
     once(&open, chat(says("hello"))).await;
     assert_eq!(kept.requests.lock().unwrap().len(), 3);
 }
@@ -192,8 +129,7 @@ async fn a_request_that_a_rule_sends_on_is_told_of_once_from_where_it_went() {
     config.named = vec![NamedUpstream { name: "local".parse().unwrap(), upstream }];
     let rules = "[[rule]]\nid = 'away'\nmatch = {}\naction = 'route'\nto = 'local'\n";
     let gate = gate_of(config, rules).await;
-    let kept = Arc::new(Kept::default());
-    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let kept = Kept::of(&gate.gate);
     once(&gate, chat(says("hello"))).await;
     let requests = kept.requests.lock().unwrap();
     let [record] = &requests[..] else { panic!("{} requests", requests.len()) };
@@ -211,8 +147,7 @@ async fn a_recorder_is_told_the_name_of_an_upstream_and_no_key_of_its_address() 
     config.named =
         vec![NamedUpstream { name: "house".parse().unwrap(), upstream: UpstreamConfig::new(target) }];
     let gate = gate_of(config, "").await;
-    let kept = Arc::new(Kept::default());
-    gate.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let kept = Kept::of(&gate.gate);
     once(&gate, chat(says("hello"))).await;
     once(&gate, post("/u/house/v1/chat/completions", says("hello"))).await;
     assert_eq!(upstream.seen()[1].target, format!("/{key}/openai/v1/chat/completions"));

@@ -6,13 +6,13 @@ use http_body_util::Full;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{
-    Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, Whole, answer, chat, full, gate, gate_with, once,
-    post, refusing, says,
+use crate::kit::{
+    Answer, Client, EMAIL, REDACT_EMAIL, Running, SOON, Upstream, answer, behind, chat, full, gate,
+    gate_with, once, post, refusing, says,
 };
 
 /// Sends a request that must be refused, and then one that must not, over one connection.
-async fn refused(gate: &Running, request: Request<Full<Bytes>>) -> Whole {
+async fn refused(gate: &Running, request: Request<Full<Bytes>>) -> Answer {
     let mut client = Client::connect(gate.address).await;
     let refusal = client.whole(request).await;
     assert_eq!(refusal.headers["content-type"], "application/json");
@@ -54,7 +54,7 @@ async fn each_refusal_has_its_status_and_code() {
     for (status, code, request) in cases {
         let shown = format!("{} {} {:?}", request.method(), request.uri(), request.headers());
         let refusal = refused(&gate, request).await;
-        assert_eq!((refusal.status.as_u16(), refusal.error().0.as_str()), (status, code), "{shown}");
+        assert_eq!((refusal.status, refusal.error().0.as_str()), (status, code), "{shown}");
         assert_eq!(refusal.headers["x-should-retry"], "false", "{shown}");
     }
 }
@@ -110,8 +110,7 @@ async fn a_compression_bomb_is_refused() {
 
 #[tokio::test]
 async fn contradicting_lengths_are_no_request() {
-    let upstream = Upstream::silent().await;
-    let gate = gate("", &upstream.url()).await;
+    let (upstream, gate) = behind("").await;
     for lengths in ["content-length: 2\r\ncontent-length: 3", "content-length: 2, 3", "content-length: +2"] {
         let mut stream = TcpStream::connect(gate.address).await.unwrap();
         let head = format!(
@@ -156,8 +155,7 @@ reason = "Project names stay in the house"
 
 #[tokio::test]
 async fn a_blocked_request_reaches_no_upstream_and_hears_the_reason_of_the_rule() {
-    let upstream = Upstream::silent().await;
-    let gate = gate(BLOCKS, &upstream.url()).await;
+    let (upstream, gate) = behind(BLOCKS).await;
     for stream in ["", r#""stream": true, "#] {
         let body = says("tell me about falcon").replacen('{', &format!("{{{stream}"), 1);
         let mut client = Client::connect(gate.address).await;

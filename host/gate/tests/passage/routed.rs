@@ -1,10 +1,10 @@
 //! Requests that a rule sends to another upstream than their client did.
 
-use http::{Request, StatusCode};
+use http::Request;
 use http_body_util::Full;
 use leafgate_gate::{Gate, GateConfig, NamedUpstream, OwnPolicy, UpstreamConfig};
 
-use crate::support::{
+use crate::kit::{
     Client, EMAIL, Running, Upstream, chat, email_token, gate_of, keys, once, policy, post, says,
 };
 
@@ -51,12 +51,9 @@ async fn a_request_with_findings_goes_to_the_other_upstream_and_its_credentials_
     };
     let mut client = Client::connect(gate.address).await;
     let answer = client.whole(request("hello")).await;
-    assert_eq!((answer.status, answer.headers.get("leafgate-routed")), (StatusCode::OK, None));
+    assert_eq!((answer.status, answer.headers.get("leafgate-routed")), (200, None));
     let answer = client.whole(request(EMAIL)).await;
-    assert_eq!(
-        (answer.status, &answer.headers["leafgate-routed"]),
-        (StatusCode::OK, &"local".parse().unwrap())
-    );
+    assert_eq!((answer.status, &answer.headers["leafgate-routed"]), (200, &"local".parse().unwrap()));
     assert_eq!(first.only().headers["authorization"], "Bearer k-2", "only what is for it");
     let seen = other.only();
     assert_eq!(seen.target, "/v1/chat/completions?beta=true");
@@ -106,7 +103,7 @@ async fn nothing_is_sent_on_twice() {
     let third = NamedUpstream { name: "third".parse().unwrap(), ..local(&other) };
     let gate = gate(&first, vec![back, third], RULES).await;
     let refused = once(&gate, chat(says(EMAIL))).await;
-    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert_eq!(refused.status, 400);
     let (code, message) = refused.error();
     assert_eq!(code, "leafgate_blocked");
     assert!(message.contains("rule `away`") && message.contains("nothing is sent on twice"), "{message}");

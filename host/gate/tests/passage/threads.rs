@@ -4,7 +4,7 @@ use http::Response;
 use leafgate_answer::{Api, Call, CallKind, Finish, Head, Reply};
 use serde_json::{Value, json};
 
-use crate::support::{
+use crate::kit::{
     Body, EMAIL, REDACT_EMAIL, Running, Upstream, answer, email_token, full, gate, json_answer, once, post,
 };
 
@@ -41,7 +41,7 @@ async fn edits(
     file: &'static str,
     streams: bool,
 ) -> (Running, Upstream) {
-    let upstream = Upstream::start(move |seen: crate::support::Seen| async move {
+    let upstream = Upstream::start(move |seen: crate::kit::Seen| async move {
         let request: Value = serde_json::from_slice(&seen.body).unwrap();
         if request["previous_response_id"].is_null() {
             let first: Vec<_> = first.iter().map(|(id, file)| (*id, reads(file))).collect();

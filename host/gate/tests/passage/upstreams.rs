@@ -4,14 +4,14 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use http::{Request, StatusCode};
+use http::Request;
 use http_body_util::{BodyExt, Full};
 use leafgate_gate::{GateConfig, NamedUpstream, OnUnread, OwnPolicy, Proxy, Reach, UpstreamConfig};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::support::{
+use crate::kit::{
     Client, EMAIL, REDACT_EMAIL, Running, Upstream, chat, email_token, gate_of, gate_with_files, json_answer,
     once, policy, post, says,
 };
@@ -41,7 +41,7 @@ async fn a_path_chooses_the_upstream_and_the_name_does_not_leave() {
     assert!(String::from_utf8_lossy(&seen.body).contains(&email_token()), "rules run for all upstreams");
     assert_eq!(first.only().target, "/v1/chat/completions");
     let refused = once(&gate, post("/u/b/v1/chat/completions", says(EMAIL))).await;
-    assert_eq!((refused.status, refused.error().0.as_str()), (StatusCode::NOT_FOUND, "leafgate_unsupported"));
+    assert_eq!((refused.status, refused.error().0.as_str()), (404, "leafgate_unsupported"));
     // What is a path below a name is judged as that path.
     assert_eq!(once(&gate, post("/u/a/elsewhere", says("hi"))).await.status, 404);
     assert_eq!(once(&gate, post("/u/a/v1/../x", says("hi"))).await.status, 400);
@@ -50,7 +50,7 @@ async fn a_path_chooses_the_upstream_and_the_name_does_not_leave() {
 
 #[tokio::test]
 async fn an_upstream_has_its_own_policy_and_its_own_way_with_answers() {
-    let repeats = |seen: crate::support::Seen| async move {
+    let repeats = |seen: crate::kit::Seen| async move {
         let request: serde_json::Value = serde_json::from_slice(&seen.body).unwrap();
         let said = &request["messages"][0]["content"];
         json_answer(
@@ -158,7 +158,7 @@ async fn an_upload_leaves_byte_for_byte_unless_something_is_found_in_it_or_nothi
         [("/v1/files", "letter.txt", letter.as_bytes()), ("/v1/files", EMAIL, &batch[..])]
     {
         let answer = once(&gate, upload(path, name, file)).await;
-        assert_eq!((answer.status.as_u16(), answer.error().0.as_str()), (400, "leafgate_blocked"), "{name}");
+        assert_eq!((answer.status, answer.error().0.as_str()), (400, "leafgate_blocked"), "{name}");
         assert!(!answer.text().contains(EMAIL));
     }
     let answer = once(&gate, upload("/v1/files", "a.zip", archive)).await;
@@ -271,7 +271,7 @@ async fn a_proxy_gives_a_tunnel_and_sees_no_request() {
 
 #[tokio::test]
 async fn a_proxy_that_is_gone_is_named_without_its_password() {
-    let (_socket, refusing) = crate::support::refusing();
+    let (_socket, refusing) = crate::kit::refusing();
     let mut upstream = UpstreamConfig::new("http://model.invalid".parse().unwrap());
     let url = refusing.replace("http://", "http://ann:hunter2@");
     upstream.reach = Reach { proxy: Proxy::At(url), ..Reach::default() };
@@ -280,6 +280,6 @@ async fn a_proxy_that_is_gone_is_named_without_its_password() {
     let gate = gate_of(config, "").await;
     let answer = once(&gate, post("/u/far/v1/chat/completions", says("hi"))).await;
     let (code, message) = answer.error();
-    assert_eq!((answer.status, code.as_str()), (StatusCode::BAD_GATEWAY, "leafgate_upstream"));
+    assert_eq!((answer.status, code.as_str()), (502, "leafgate_upstream"));
     assert!(message.contains("setting `proxy`") && !message.contains("hunter2"), "{message}");
 }

@@ -1,11 +1,11 @@
 //! An answer is judged by what its request is, wherever that goes; where nobody can tell what an answer
 //! will hold that rules decide about, the request does not leave.
 
-use http::{Request, StatusCode};
+use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
 
-use crate::support::{Upstream, Whole, answer, full, gate, json_answer, once, post};
+use crate::kit::{Answer, Upstream, answer, full, gate, json_answer, once, post};
 
 const CALLS: &str =
     "[[rule]]\nid = 'no-shell'\non = 'tool-call'\nmatch = { tool = 'bash' }\naction = 'block'\n";
@@ -57,7 +57,7 @@ fn message_call(stream: bool) -> (&'static str, String) {
 }
 
 /// What a client gets for a chat that is sent to a path, from an upstream that answers so.
-async fn said(rules: &str, path: &str, stream: bool, says: fn(bool) -> (&'static str, String)) -> Whole {
+async fn said(rules: &str, path: &str, stream: bool, says: fn(bool) -> (&'static str, String)) -> Answer {
     let upstream = Upstream::start(move |_| async move {
         let (kind, body) = says(stream);
         answer(kind, full(body))
@@ -86,7 +86,7 @@ async fn a_call_is_judged_wherever_its_request_went() {
             let passed = said("", path, stream, chat_call).await;
             assert!(passed.text().contains("precious"), "{path}: without rules it passes");
             let judged = said(CALLS, path, stream, chat_call).await;
-            assert_eq!(judged.status, StatusCode::OK, "{path} {stream}");
+            assert_eq!(judged.status, 200, "{path} {stream}");
             assert!(!judged.text().contains("precious"), "{path} {stream}: {}", judged.text());
             assert!(judged.text().contains("no-shell"), "{path} {stream}: {}", judged.text());
         }
@@ -109,11 +109,11 @@ async fn leaves(rules: &str, request: Request<Full<bytes::Bytes>>) -> Result<(),
     let upstream = Upstream::start(|_| async { json_answer("{}") }).await;
     let gate = gate(rules, &upstream.url()).await;
     let answer = once(&gate, request).await;
-    if answer.status == StatusCode::OK {
+    if answer.status == 200 {
         assert_eq!(upstream.seen().len(), 1);
         return Ok(());
     }
-    assert_eq!((answer.status, upstream.seen().len()), (StatusCode::BAD_REQUEST, 0), "{}", answer.text());
+    assert_eq!((answer.status, upstream.seen().len()), (400, 0), "{}", answer.text());
     let (code, message) = answer.error();
     assert_eq!(code, "leafgate_blocked");
     Err(message)

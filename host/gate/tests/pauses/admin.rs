@@ -8,7 +8,7 @@ use leafgate_admin::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
 
 /// What an attack changes of a proper call; an empty value leaves the header out.
 async fn attack(house: &House, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
@@ -64,10 +64,8 @@ async fn a_listener_of_metrics_has_no_admin_api() {
 // S0-124
 #[tokio::test]
 async fn who_may_not_call_learns_and_changes_nothing() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let _client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (_client, id) = house.holds(&mut events, &chat("prod-db")).await;
     let cancel = format!("/v1/pending/{id}/cancel");
     let json = ("content-type", "application/json");
     let wrong = format!("Bearer {}", "0".repeat(64));
@@ -128,10 +126,9 @@ async fn the_data_port_is_no_admin_api_and_takes_no_foreign_pages() {
 // S0-27, S0-124
 #[tokio::test]
 async fn bad_calls_are_answered_in_words() {
-    let house = House::with(RULES, Reply::echo(), |config| config.limits.command = 1000).await;
-    let mut events = house.events().await;
-    let _client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (house, mut events) =
+        House::watched_with(RULES, Reply::echo(), |config| config.limits.command = 1000).await;
+    let (_client, id) = house.holds(&mut events, &chat("prod-db")).await;
     let edit = format!("/v1/pending/{id}/edit");
     let json = [("content-type", "application/json")];
     let set =
@@ -189,14 +186,12 @@ async fn bad_calls_are_answered_in_words() {
 // S0-33
 #[tokio::test]
 async fn a_turn_shows_every_leaf_once_and_every_edit_with_its_author() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let mut body = chat(&format!("{CANARY} asks about prod-db"));
     body["temperature"] = json!(0.5);
     body["tools"] =
         json!([{ "type": "function", "function": { "name": "look", "parameters": { "type": "object" } } }]);
-    let _client = house.send(&body);
-    let id = events.paused().await.id;
+    let (_client, id) = house.holds(&mut events, &body).await;
     let turn = house.turn(&id).await;
     let mut shown: Vec<_> =
         turn.sections.iter().flat_map(|section| &section.leaves).map(|leaf| leaf.pointer.clone()).collect();
@@ -221,8 +216,7 @@ async fn a_turn_shows_every_leaf_once_and_every_edit_with_its_author() {
 #[tokio::test]
 async fn a_request_that_is_no_chat_shows_every_leaf_too() {
     let rules = RULES.replace(r#"match = { role = "user" }"#, "match = {}");
-    let house = House::with(&rules, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(&rules, Reply::echo(), |_| ()).await;
     let bodies = [
         json!({ "model": "m-1", "input": ["prod-db", { "deep": [1, null, true] }], "n": 2 }),
         json!(["prod-db", ["x"]]),
@@ -265,8 +259,7 @@ fn leaves(value: &Value, pointer: String, found: &mut Vec<String>) {
 // S0-102
 #[tokio::test]
 async fn a_list_shows_the_beginning_of_a_long_name_and_the_request_all_of_it() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let name = "a-model-".repeat(20);
     let mut body = chat("prod-db");
     body["model"] = json!(name);
@@ -282,10 +275,8 @@ async fn a_list_shows_the_beginning_of_a_long_name_and_the_request_all_of_it() {
 // S0-07, S0-80
 #[tokio::test]
 async fn a_diff_masks_what_came_and_names_what_is_left_out() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let _client = house.send(&chat(&format!("{CANARY} asks about prod-db")));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (_client, id) = house.holds(&mut events, &chat(&format!("{CANARY} asks about prod-db"))).await;
     let edited = house.edit(&id, &EditCommand::Delete { section: "assistant-2".to_owned() }).await.unwrap();
     let section = |key: &str| edited.sections.iter().find(|section| section.key == key).unwrap();
     assert!(section("assistant-2").deleted && !section("user-3").deleted);
@@ -314,8 +305,7 @@ async fn a_diff_masks_what_came_and_names_what_is_left_out() {
 // S0-61, S0-105
 #[tokio::test]
 async fn events_tell_the_life_of_a_turn_in_order() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let _client = house.send(&chat("prod-db"));
     let Event::Paused { turn } = events.next().await else { panic!("it pauses first") };
     house.write(&turn.id, "/model", "m-2").await.unwrap();
@@ -343,8 +333,8 @@ async fn the_status_says_what_serves_and_what_became_of_requests() {
 #[tokio::test]
 async fn invariant_6_a_key_that_holds_a_finding_stands_in_no_view_and_its_place_can_be_edited() {
     let pausing = "action = \"redact\"\non_unredactable = \"pause\"";
-    let house = House::with(&RULES.replacen("action = \"redact\"", pausing, 1), Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(&RULES.replacen("action = \"redact\"", pausing, 1), Reply::echo(), |_| ()).await;
     let mut body = chat("prod-db");
     // A member of the body, one inside another, and one in the arguments of a call.
     body[CANARY] = json!({ "note": "one", CANARY: ["two"] });
@@ -356,8 +346,7 @@ async fn invariant_6_a_key_that_holds_a_finding_stands_in_no_view_and_its_place_
         .as_array_mut()
         .unwrap()
         .insert(3, json!({ "role": "tool", "tool_call_id": "c", "content": "r" }));
-    let client = house.send(&body);
-    let id = events.paused().await.id;
+    let (client, id) = house.holds(&mut events, &body).await;
     // Whatever the house calls and whatever events it hears must not hold the value.
     let turn = house.turn(&id).await;
     let leaves: Vec<_> = turn.sections.iter().flat_map(|section| &section.leaves).collect();
@@ -402,8 +391,7 @@ async fn metrics_count_what_happens_and_hold_no_content() {
     let house = House::start().await;
     let no_token = ("authorization", "");
     let mut events = house.events().await;
-    let _client = house.send(&chat(&format!("prod-db {CANARY}")));
-    let id = events.paused().await.id;
+    let (_client, id) = house.holds(&mut events, &chat(&format!("prod-db {CANARY}"))).await;
     let shown = house.call(Method::GET, &format!("/v1/pending/{id}"), None).await;
     assert_eq!(shown.status, 200);
     house.choose(TurnMode::InterceptOnce).await;
@@ -444,13 +432,11 @@ async fn metrics_count_what_happens_and_hold_no_content() {
 // S0-05, S0-17, S0-81
 #[tokio::test]
 async fn a_turn_says_how_many_tokens_it_is_and_what_its_model_takes() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let body = json!({ "model": "gpt-4o", "messages": [
         { "role": "system", "content": "Be brief." },
         { "role": "user", "content": "Look at prod-db, and say hello world." }] });
-    let _client = house.send(&body);
-    let id = events.paused().await.id;
+    let (_client, id) = house.holds(&mut events, &body).await;
     let turn = house.turn(&id).await;
     let tokens = turn.tokens.as_ref().unwrap();
     assert_eq!((tokens.max, &*tokens.tokenizer, tokens.is_estimate), (Some(128_000), "o200k_base", false));

@@ -7,7 +7,7 @@ use leafgate_answer::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, House, LONG, Reply};
+use crate::pauses::house::{Answer, House, LONG, Reply};
 
 /// Asks a person before anything is run, and never runs what forces.
 pub(crate) const ASK: &str = r#"
@@ -65,6 +65,9 @@ pub(crate) fn model(says: &str, calls: &[(&str, Value)]) -> Words {
     }
 }
 
+/// Takes addresses out of texts while they come.
+pub(crate) const LIVE: &str = "[[rule]]\nid = \"addresses\"\non = \"response\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\n";
+
 /// What an upstream sends.
 pub(crate) fn sent(api: Api, stream: bool, words: &Words) -> String {
     let head = Head { id: "answer_1".into(), model: "m-1".into(), ..Head::default() };
@@ -77,9 +80,18 @@ pub(crate) fn sent(api: Api, stream: bool, words: &Words) -> String {
 
 /// A house whose upstream answers everything with these words.
 pub(crate) async fn house(rules: &str, api: Api, stream: bool, words: &Words) -> House {
-    let kind = if stream { "text/event-stream" } else { "application/json" };
-    let reply = Reply { status: 200, kind, body: Some(sent(api, stream, words)) };
+    house_of(rules, stream, sent(api, stream, words)).await
+}
+
+async fn house_of(rules: &str, stream: bool, sent: String) -> House {
+    let reply = if stream { Reply::events(sent) } else { Reply::json(sent) };
     House::with(rules, reply, |config| config.limits.keepalive = LONG).await
+}
+
+/// What a client is answered whose upstream sends this.
+pub(crate) async fn told(rules: &str, api: Api, stream: bool, sent: &str) -> Answer {
+    let house = house_of(rules, stream, sent.to_owned()).await;
+    house.send_raw(request(&house, api, stream)).await.unwrap()
 }
 
 /// The tools that questions offer, as an API spells them.

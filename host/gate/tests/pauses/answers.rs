@@ -7,9 +7,11 @@ use leafgate_admin::{EditCommand, Ruled, State};
 use leafgate_answer::{Api, Finish, Reply as Words};
 use serde_json::{Value, json};
 
-use crate::answering::{ADDRESS, ASK, BUFFERED, everywhere, house, model, read, request, sent};
 use crate::logs;
-use crate::support::{Answer, House, LONG, Reply, SOON, ask};
+use crate::pauses::answering::{
+    ADDRESS, ASK, BUFFERED, everywhere, house, model, read, request, sent, told, tools,
+};
+use crate::pauses::house::{House, Reply, SOON, ask};
 
 // S3-21
 #[tokio::test]
@@ -164,7 +166,7 @@ async fn frame(body: &mut Incoming) -> String {
 #[tokio::test]
 async fn text_passes_while_calls_wait_and_signs_of_life_follow() {
     let words = model("I run it", &[("run_sql", json!({ "q": "select 1" }))]);
-    let reply = Reply { status: 200, kind: "text/event-stream", body: Some(sent(Api::Chat, true, &words)) };
+    let reply = Reply::events(sent(Api::Chat, true, &words));
     let house = House::with(ASK, reply, |config| config.limits.keepalive = SOON).await;
     let mut body = ask(house.address, request(&house, Api::Chat, true)).await.into_body();
     let mut came = String::new();
@@ -186,8 +188,7 @@ async fn text_passes_while_calls_wait_and_signs_of_life_follow() {
 #[tokio::test]
 async fn nobody_decides_and_the_calls_are_refused() {
     let words = model("", &[("run_sql", json!({ "q": "select 1" }))]);
-    let reply =
-        Reply { status: 200, kind: "application/json", body: Some(sent(Api::Messages, false, &words)) };
+    let reply = Reply::json(sent(Api::Messages, false, &words));
     let house = House::with(ASK, reply, |config| config.limits.desk.timeout = SOON).await;
     let rules = house.send_raw(request(&house, Api::Messages, false)).await.unwrap();
     let said = read(Api::Messages, false, &rules);
@@ -197,9 +198,9 @@ async fn nobody_decides_and_the_calls_are_refused() {
 #[tokio::test]
 async fn a_client_that_goes_away_takes_its_calls_along() {
     let words = model("I run it", &[("run_sql", json!({ "q": "select 1" }))]);
-    let reply = Reply { status: 200, kind: "text/event-stream", body: Some(sent(Api::Chat, true, &words)) };
-    let house = House::with(ASK, reply, |config| config.limits.desk.linger = SOON).await;
-    let mut events = house.events().await;
+    let reply = Reply::events(sent(Api::Chat, true, &words));
+    let (house, mut events) =
+        House::watched_with(ASK, reply, |config| config.limits.desk.linger = SOON).await;
     let body = ask(house.address, request(&house, Api::Chat, true)).await.into_body();
     let turn = events.paused().await;
     drop(body);
@@ -335,13 +336,6 @@ fn in_pieces(api: Api, words: &Words, length: usize) -> String {
     pieces
 }
 
-async fn told(rules: &str, api: Api, stream: String) -> Answer {
-    let reply = Reply { status: 200, kind: "text/event-stream", body: Some(stream) };
-    let house = House::with(rules, reply, |config| config.limits.keepalive = LONG).await;
-    let request = request(&house, api, true);
-    house.send_raw(request).await.unwrap()
-}
-
 #[tokio::test]
 async fn a_stream_in_which_nothing_is_found_is_byte_for_byte_the_same() {
     let words = model(
@@ -351,7 +345,7 @@ async fn a_stream_in_which_nothing_is_found_is_byte_for_byte_the_same() {
     for api in Api::ALL {
         for length in [1, 7, 300] {
             let stream = in_pieces(api, &words, length);
-            let answer = told(LOOKING, api, stream.clone()).await;
+            let answer = told(LOOKING, api, true, &stream).await;
             assert_eq!(answer.text(), stream, "{api:?} {length}");
         }
     }
@@ -369,7 +363,7 @@ async fn what_is_found_in_a_stream_is_gone_however_it_is_cut() {
     let words = model(&text(ADDRESS, "Project Aurora"), &[("send", json!({ "to": ADDRESS }))]);
     for api in Api::ALL {
         for length in [1, 2, 5, 64, 1000] {
-            let answer = told(LOOKING, api, in_pieces(api, &words, length)).await;
+            let answer = told(LOOKING, api, true, &in_pieces(api, &words, length)).await;
             assert!(!answer.text().contains(ADDRESS), "{api:?} {length}: {}", answer.text());
             let said = read(api, true, &answer);
             assert_eq!(said.reply.content.expose(), text("[EMAIL]", "the project"), "{api:?} {length}");
@@ -383,7 +377,7 @@ async fn what_is_found_in_a_stream_is_gone_however_it_is_cut() {
 async fn a_stream_that_clients_may_read_in_another_way_does_not_go_on() {
     let odd =
         "data: {\"choices\": [{\"index\": 0, \"delta\": {\"content\": \"a\", \"content\": \"b\"}}]}\n\n";
-    let answer = told(LOOKING, Api::Chat, odd.to_owned()).await;
+    let answer = told(LOOKING, Api::Chat, true, odd).await;
     assert!(answer.text().contains("clients may read"), "{}", answer.text());
     assert!(!answer.text().contains("\"content\""), "{}", answer.text());
 }
@@ -442,12 +436,12 @@ on = "tool-call"
 match = { tool = "write_file" }
 action = "block"
 "#;
-    let result = |house: &House, response: &str, tools: bool, stream: bool| {
+    let result = |house: &House, response: &str, offers: bool, stream: bool| {
         let output = json!({ "type": "function_call_output", "call_id": "call_0", "output": "x" });
         let mut body = json!({ "model": "m-1", "previous_response_id": response, "input": [output] });
         body["stream"] = stream.into();
-        if tools {
-            body["tools"] = crate::answering::tools(Api::Responses);
+        if offers {
+            body["tools"] = tools(Api::Responses);
         }
         let request = Request::post("/v1/responses").header("host", house.address.to_string());
         request.header("content-type", "application/json").body(Full::new(body.to_string().into())).unwrap()
@@ -480,7 +474,7 @@ action = "block"
 "#;
     let called = model("", &[("write_file", json!({ "path": "a" }))]);
     let plain = json!({ "model": "m-1", "messages": [{ "role": "user", "content": "Do it" }],
-        "tools": crate::answering::tools(Api::Chat) });
+        "tools": tools(Api::Chat) });
     let twice = plain.to_string().replacen("\"model\":\"m-1\"", "\"model\":\"m-1\",\"Model\":\"m-2\"", 1);
     let mut listed = plain.clone();
     listed["models"] = json!(["m-3", "m-2"]);

@@ -4,11 +4,7 @@
 use leafgate_answer::Api;
 use serde_json::{Value, json};
 
-use crate::answering::{ADDRESS, BUFFERED, everywhere, read, request};
-use crate::support::{Answer, House, LONG, Reply};
-
-/// Reads a stream while it comes.
-const LIVE: &str = "[[rule]]\nid = \"addresses\"\non = \"response\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\n";
+use crate::pauses::answering::{ADDRESS, BUFFERED, LIVE, everywhere, read, told};
 
 /// An answer with somebody's name in each such place.
 fn whole(api: Api, name: &str) -> Value {
@@ -78,13 +74,6 @@ fn sent(api: Api, stream: bool, name: &str) -> String {
     }
 }
 
-async fn told(rules: &str, api: Api, stream: bool, sent: String) -> Answer {
-    let kind = if stream { "text/event-stream" } else { "application/json" };
-    let reply = Reply { status: 200, kind, body: Some(sent) };
-    let house = House::with(rules, reply, |config| config.limits.keepalive = LONG).await;
-    house.send_raw(request(&house, api, stream)).await.unwrap()
-}
-
 // S3-24
 #[tokio::test]
 async fn what_stands_beside_the_models_words_is_judged_too() {
@@ -92,7 +81,7 @@ async fn what_stands_beside_the_models_words_is_judged_too() {
         for rules in [LIVE, BUFFERED] {
             let sent = sent(api, stream, ADDRESS);
             assert!(sent.matches(ADDRESS).count() >= 3, "{sent}");
-            let answer = told(rules, api, stream, sent).await;
+            let answer = told(rules, api, stream, &sent).await;
             assert!(!answer.text().contains(ADDRESS), "{api:?} {stream}: {}", answer.text());
             let said = read(api, stream, &answer);
             assert_eq!(said.reply.content.expose(), "Hello.", "{api:?} {stream}: {}", answer.text());
@@ -110,7 +99,7 @@ async fn where_nothing_is_found_beside_the_models_words_an_answer_is_byte_for_by
     for (api, stream) in everywhere() {
         for rules in [LIVE, BUFFERED] {
             let sent = sent(api, stream, "nobody");
-            assert_eq!(told(rules, api, stream, sent.clone()).await.text(), sent, "{api:?} {stream}");
+            assert_eq!(told(rules, api, stream, &sent).await.text(), sent, "{api:?} {stream}");
         }
     }
 }
@@ -121,6 +110,6 @@ async fn what_is_signed_stays_as_it_came() {
     let mut signed = whole(Api::Chat, "nobody");
     signed["choices"][0]["message"]["reasoning_details"] =
         json!([{ "type": "reasoning.text", "text": format!("Ask {ADDRESS} now"), "signature": "s" }]);
-    let answer = told(BUFFERED, Api::Chat, false, signed.to_string()).await;
+    let answer = told(BUFFERED, Api::Chat, false, &signed.to_string()).await;
     assert_eq!(answer.text(), signed.to_string());
 }

@@ -8,7 +8,7 @@ use leafgate_admin::{State, TurnMode};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::support::{Answer, CANARY, House, chat};
+use crate::pauses::house::{Answer, CANARY, House, chat};
 
 /// One of two conversations: how it begins, and how its client names it.
 #[derive(Clone, Copy)]

@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method};
+use http::Method;
 use leafgate_admin::{ApiError, ErrorCode, Excepted, RedactedSpan};
 use leafgate_gate::{NotExcepted, PolicyFiles};
 use leafgate_policy::plugin::NoPlugins;
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::logs;
-use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, chat};
 
 /// What leaves in the end, so that no canary does.
 const EMAIL: &str = "jo.excepted@mail.example.org";
@@ -85,8 +84,7 @@ async fn an_excepted_value_leaves_with_the_next_request_and_is_written_nowhere()
     let (house, folder, asked) = house(RULES).await;
     let mut events = house.events().await;
     let body = chat(&format!("prod-db: {EMAIL}"));
-    let client = house.send(&body);
-    let id = events.paused().await.id;
+    let (client, id) = house.holds(&mut events, &body).await;
     let before = house.turn(&id).await;
     let span = redacted(&house, &id).await.remove(0);
 
@@ -113,8 +111,7 @@ async fn an_excepted_value_leaves_with_the_next_request_and_is_written_nowhere()
     assert!(!String::from_utf8_lossy(&house.upstream.received()[0]).contains(EMAIL));
 
     house.gate.policy_loaded(Arc::new(load(folder.path())));
-    let again = house.send(&body);
-    let next = events.paused().await.id;
+    let (again, next) = house.holds(&mut events, &body).await;
     house.let_go(&next).await;
     again.await.unwrap();
     assert!(String::from_utf8_lossy(&house.upstream.received()[1]).contains(EMAIL));
@@ -125,8 +122,7 @@ async fn an_excepted_value_leaves_with_the_next_request_and_is_written_nowhere()
 async fn what_cannot_be_excepted_is_refused_with_a_sentence_and_nothing_is_written() {
     let (house, folder, asked) = house(RULES).await;
     let mut events = house.events().await;
-    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
-    let id = events.paused().await.id;
+    let (_client, id) = house.holds(&mut events, &chat(&format!("prod-db: {CANARY}"))).await;
     let number = redacted(&house, &id).await[0].redaction.unwrap();
     let with = |key: &str, value: Value| {
         let mut command = command(number);
@@ -210,30 +206,9 @@ async fn an_exception_that_changes_nothing_is_refused() {
     let house = House::start().await;
     house.gate.write_exceptions(Unmoved);
     let mut events = house.events().await;
-    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
-    let id = events.paused().await.id;
+    let (_client, id) = house.holds(&mut events, &chat(&format!("prod-db: {CANARY}"))).await;
     let number = redacted(&house, &id).await[0].redaction.unwrap();
     let (status, code, message) = refused(&except(&house, &id, &command(number)).await);
     assert_eq!((status, code), (422, ErrorCode::NotExceptable));
     assert!(message.contains("would redact it all the same"), "{message}");
-}
-
-#[tokio::test]
-async fn nobody_else_writes_an_exception() {
-    let (house, _folder, asked) = house(RULES).await;
-    let mut events = house.events().await;
-    let _client = house.send(&chat(&format!("prod-db: {CANARY}")));
-    let id = events.paused().await.id;
-    let command = command(redacted(&house, &id).await[0].redaction.unwrap());
-    let call = || house.admin_request(Method::POST, &format!("/v1/pending/{id}/except"), Some(&command));
-    let (mut unknown, mut page, mut form) = (call(), call(), call());
-    unknown.headers_mut().remove(AUTHORIZATION);
-    page.headers_mut().insert("origin", HeaderValue::from_static("https://page.example"));
-    form.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    for (request, code) in
-        [(unknown, ErrorCode::Unauthorised), (page, ErrorCode::ForeignOrigin), (form, ErrorCode::NoJson)]
-    {
-        assert_eq!(refused(&read(ask(house.admin, request).await).await).1, code);
-    }
-    assert!(asked.lock().unwrap().is_empty());
 }

@@ -11,12 +11,7 @@ use leafgate_tree::Role;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, other_chat, read, streaming};
-
-fn with_model(mut chat: Value, model: &str) -> Value {
-    chat["model"] = json!(model);
-    chat
-}
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, other_chat, read, streaming};
 
 fn refused(answer: &Answer, code: &str, words: &str) {
     let (said, message) = answer.refusal();
@@ -27,8 +22,7 @@ fn refused(answer: &Answer, code: &str, words: &str) {
 // S0-53, S0-56, S0-58
 #[tokio::test]
 async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     assert_eq!(house.send(&chat("Hi")).await.unwrap().status, 200);
     let chosen = house.choose(TurnMode::InterceptAlways).await;
     assert_eq!(
@@ -48,10 +42,8 @@ async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
     house.let_go(&turn.id).await;
     assert_eq!(first.await.unwrap().status, 200);
 
-    let second = house.send(&chat("Hi once more"));
-    let by_mode = events.paused().await.id;
-    let ruled = house.send(&other_chat("prod-db"));
-    let by_rule = events.paused().await.id;
+    let (second, by_mode) = house.holds(&mut events, &chat("Hi once more")).await;
+    let (ruled, by_rule) = house.holds(&mut events, &other_chat("prod-db")).await;
     house.choose(TurnMode::Off).await;
     refused(&second.await.unwrap(), "leafgate_cancelled", "Prompt Interception Mode was disabled.");
     assert_eq!(events.until(&by_mode, State::Cancelled).await.ending.as_deref(), Some("modeDisabled"));
@@ -60,48 +52,10 @@ async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
     assert_eq!(house.upstream.received().len(), 3);
 }
 
-// S0-51
-#[tokio::test]
-async fn the_next_turn_pauses_and_the_one_after_it_does_not() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let chosen = house.choose(TurnMode::InterceptOnce).await;
-    assert_eq!(chosen.lasting, TurnMode::Off);
-    let first = house.send(&chat("Hi"));
-    let turn = events.paused().await.id;
-    assert_eq!(house.get::<ModeView>("/v1/mode").await.mode, TurnMode::Off);
-    assert_eq!(house.send(&other_chat("Ho")).await.unwrap().status, 200);
-    house.let_go(&turn).await;
-    assert_eq!(first.await.unwrap().status, 200);
-}
-
-// S0-57
-#[tokio::test]
-async fn another_question_takes_the_place_of_the_one_that_waits_by_a_mode() {
-    let house = House::start().await;
-    house.choose(TurnMode::InterceptAlways).await;
-    let mut events = house.events().await;
-    let first = house.send(&chat("one"));
-    events.paused().await;
-    let second = house.send(&chat("two"));
-    refused(
-        &first.await.unwrap(),
-        "leafgate_cancelled",
-        "Previous pending request was discarded before sending.",
-    );
-    let turn = events.paused().await.id;
-    assert_eq!(house.pending().await.len(), 1);
-    house.let_go(&turn).await;
-    assert_eq!(second.await.unwrap().status, 200);
-    assert_eq!(house.upstream.received(), [chat("two").to_string()]);
-}
-
 #[tokio::test]
 async fn a_cancel_holds_however_the_client_asks_again() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let first = house.send(&streaming(chat("prod-db")));
-    let turn = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (first, turn) = house.holds(&mut events, &streaming(chat("prod-db"))).await;
     house.cancel(&turn).await.unwrap();
     refused(&first.await.unwrap(), "leafgate_cancelled", "Request canceled before sending.");
     for again in [chat("prod-db"), streaming(chat("prod-db")), chat("prod-db")] {
@@ -112,19 +66,6 @@ async fn a_cancel_holds_however_the_client_asks_again() {
     let other = house.send(&chat("prod-db, please"));
     house.let_go(&events.paused().await.id).await;
     assert_eq!(other.await.unwrap().status, 200);
-}
-
-// S0-119
-#[tokio::test]
-async fn another_model_begins_the_conversation_anew() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let first = house.send(&chat("prod-db"));
-    events.paused().await;
-    let second = house.send(&with_model(chat("prod-db"), "m-2"));
-    refused(&first.await.unwrap(), "leafgate_cancelled", "Chat context changed (new session or model).");
-    house.let_go(&events.paused().await.id).await;
-    assert_eq!(second.await.unwrap().status, 200);
 }
 
 // S0-93
@@ -192,8 +133,7 @@ async fn the_monitor_lists_what_agents_asked_and_nothing_of_what_they_said() {
 // S0-87, S0-89, S0-90, S0-117, S0-118
 #[tokio::test]
 async fn conversations_are_listed_selected_followed_and_closed() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     house.send(&other_chat("One")).await.unwrap();
     let Event::Sessions { active: Some(active), follow: true } = events.told().await else {
         panic!("the first conversation is the active one")
@@ -256,23 +196,6 @@ async fn two_gates_know_nothing_of_each_other() {
     assert_eq!(one.pending().await[0].state, State::Waiting);
     one.let_go(&turn.id).await;
     assert_eq!(client.await.unwrap().status, 200);
-}
-
-#[tokio::test]
-async fn the_second_of_two_reviewers_is_told_which_decision_stands() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let turn = events.paused().await.id;
-    let digest = house.turn(&turn).await.digest;
-    let (first, second) = tokio::join!(house.resume(&turn, &digest), house.resume(&turn, &digest));
-    let (status, error) = first.and(second).unwrap_err();
-    assert_eq!((status, error.code), (409, ErrorCode::Over));
-    assert!(error.message.ends_with("a person resumed it, and it was sent"), "{}", error.message);
-    let (_, error) = house.cancel(&turn).await.unwrap_err();
-    assert!(error.message.ends_with("a person resumed it, and it was sent"), "{}", error.message);
-    assert_eq!(client.await.unwrap().status, 200);
-    assert_eq!(house.upstream.received().len(), 1);
 }
 
 #[tokio::test]
@@ -348,8 +271,7 @@ async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() 
 /// The house's rules may never be past without a word: off ends by itself, and says what it is.
 #[tokio::test]
 async fn a_person_switches_the_gate_off_for_a_while_and_everybody_is_told() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let switch =
         async |seconds: u32| house.call(Method::PUT, "/v1/off", Some(&json!({ "seconds": seconds }))).await;
     let leaves = async |words: &str| {

@@ -3,11 +3,8 @@
 use leafgate_answer::Api;
 use serde_json::{Value, json};
 
-use crate::answering::{ASK, BUFFERED, everywhere, model, request, sent};
-use crate::support::{House, LONG, Reply};
-
-/// Reads a stream while it comes.
-const LIVE: &str = "[[rule]]\nid = \"addresses\"\non = \"response\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\n";
+use crate::pauses::answering::{self, ADDRESS, ASK, BUFFERED, LIVE, everywhere, model, request, sent};
+use crate::pauses::house::{House, Reply};
 
 /// Refuses what may reach nobody.
 const CALLS: &str =
@@ -52,10 +49,7 @@ fn completed(output: Value) -> String {
 }
 
 async fn told(rules: &str, api: Api, stream: bool, sent: &str) -> String {
-    let kind = if stream { "text/event-stream" } else { "application/json" };
-    let reply = Reply { status: 200, kind, body: Some(sent.to_owned()) };
-    let house = House::with(rules, reply, |config| config.limits.keepalive = LONG).await;
-    house.send_raw(request(&house, api, stream)).await.unwrap().text().to_owned()
+    answering::told(rules, api, stream, sent).await.text().to_owned()
 }
 
 /// P-01, P-10, P-14, P-26: each of these was read by some client as a call that was not judged.
@@ -197,7 +191,7 @@ async fn a_null_changes_nothing() {
 /// P-15: a value over two parts, blocks, items or choices is one value to whoever joins them.
 #[tokio::test]
 async fn a_value_over_a_border_is_found() {
-    let (left, right) = crate::answering::ADDRESS.split_at(11);
+    let (left, right) = ADDRESS.split_at(11);
     let text = |text: &str| json!({ "type": "text", "text": text });
     let said = |text: &str| json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] });
     let message = |id: &str, content: Value| json!({ "type": "message", "id": id, "role": "assistant", "status": "completed", "content": content });
@@ -221,7 +215,7 @@ async fn a_value_over_a_border_is_found() {
         ),
         (Api::Gemini, parts(json!([part(left), part(right)]))),
         // What is signed is judged, and cannot be changed.
-        (Api::Gemini, parts(json!([signed(crate::answering::ADDRESS)]))),
+        (Api::Gemini, parts(json!([signed(ADDRESS)]))),
     ];
     for (api, whole) in cases {
         let stream: String = api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect();
@@ -229,7 +223,7 @@ async fn a_value_over_a_border_is_found() {
             [(BUFFERED, false, whole.to_string()), (BUFFERED, true, stream.clone()), (LIVE, true, stream)]
         {
             let told = told(rules, api, streams, &sent).await;
-            let is_whole = told.contains(crate::answering::ADDRESS);
+            let is_whole = told.contains(ADDRESS);
             let is_there = is_whole || told.contains(left) && told.contains(right);
             assert!(!is_there, "{api:?} {streams} {sent}\n-> {told}");
         }
@@ -239,7 +233,7 @@ async fn a_value_over_a_border_is_found() {
 /// A stream passes up to its first call, and what comes behind that goes on with it for some clients.
 #[tokio::test]
 async fn a_value_over_a_call_is_found() {
-    let (left, right) = crate::answering::ADDRESS.split_at(11);
+    let (left, right) = ADDRESS.split_at(11);
     let gemini = |part: Value| {
         event(&json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": [part] } }] }))
     };

@@ -4,23 +4,21 @@ use std::io::Write as _;
 
 use bytes::Bytes;
 use http::Method;
-use leafgate_admin::{EditCommand, Payload, State};
+use leafgate_admin::{EditCommand, ErrorCode, Payload, State};
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, House, RULES, Reply, SOON, ask, chat};
+use crate::pauses::house::{CANARY, House, RULES, Reply, SOON, ask, chat};
 
 // S0-122
 #[tokio::test]
 async fn what_our_edits_made_invalid_waits_until_they_are_taken_back() {
     let rules = "[[rule]]\nid = 'none'\nmatch = { section = 'user' }\naction = 'delete'\n";
-    let house = House::with(rules, Reply::echo(), |_| {}).await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("hello"));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched_with(rules, Reply::echo(), |_| {}).await;
+    let (client, id) = house.holds(&mut events, &chat("hello")).await;
     let turn = house.turn(&id).await;
     assert!(turn.invalid.is_some_and(|why| why.contains("would answer itself")));
     let (status, error) = house.resume(&id, &turn.digest).await.unwrap_err();
-    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Invalid));
+    assert_eq!((status, error.code), (409, ErrorCode::Invalid));
     house.edit(&id, &EditCommand::Reset).await.unwrap();
     house.let_go(&id).await;
     assert_eq!(client.await.unwrap().status, 200);
@@ -30,8 +28,7 @@ async fn what_our_edits_made_invalid_waits_until_they_are_taken_back() {
 // S0-02, S0-63, S0-65, S0-108
 #[tokio::test]
 async fn invariant_4_a_resume_sends_exactly_the_bytes_that_were_shown() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let client = house.send(&chat(&format!("{CANARY} asks about prod-db")));
     let paused = events.paused().await;
     assert_eq!(paused.holds[0].rule, "production");
@@ -56,11 +53,9 @@ async fn invariant_4_a_resume_sends_exactly_the_bytes_that_were_shown() {
 // S0-34, S0-43, S1-11
 #[tokio::test]
 async fn invariant_11_an_edit_that_is_undone_leaves_the_very_bytes() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let body = chat("prod-db, please");
-    let client = house.send(&body);
-    let id = events.paused().await.id;
+    let (client, id) = house.holds(&mut events, &body).await;
     let before = house.turn(&id).await;
     let edited = house.write(&id, "/messages/3/content", "test-db, please").await.unwrap();
     assert_ne!(edited.digest, before.digest);
@@ -79,11 +74,9 @@ async fn invariant_11_an_edit_that_is_undone_leaves_the_very_bytes() {
 /// It leaves under its own header, which nobody has searched yet.
 #[tokio::test]
 async fn a_request_that_comes_again_is_searched_outside_its_body_before_it_joins() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let body = chat("prod-db");
-    let first = house.send(&body);
-    let id = events.paused().await.id;
+    let (first, id) = house.holds(&mut events, &body).await;
     let mut again = house.request(body.to_string());
     again.headers_mut().insert("baggage", CANARY.parse().unwrap());
     assert_eq!(house.send_raw(again).await.unwrap().refusal().0, "leafgate_blocked");
@@ -94,8 +87,7 @@ async fn a_request_that_comes_again_is_searched_outside_its_body_before_it_joins
 /// Google's clients may put their key into the query.
 #[tokio::test]
 async fn a_key_in_the_query_is_shown_to_nobody_and_leaves_as_it_came() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let ask = |key: &str| {
         let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "prod-db" }] }] });
         let mut request = house.request(body.to_string());
@@ -120,10 +112,8 @@ async fn a_key_in_the_query_is_shown_to_nobody_and_leaves_as_it_came() {
 // S0-01, S0-40, S1-18
 #[tokio::test]
 async fn an_edit_is_what_leaves() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db, please"));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (client, id) = house.holds(&mut events, &chat("prod-db, please")).await;
     house.write(&id, "/messages/3/content", "test-db, please").await.unwrap();
     house.edit(&id, &EditCommand::Delete { section: "assistant-2".to_owned() }).await.unwrap();
     house.let_go(&id).await;
@@ -133,79 +123,56 @@ async fn an_edit_is_what_leaves() {
     assert_eq!(sent["messages"].as_array().unwrap().len(), 3);
 }
 
-// S0-108
-#[tokio::test]
-async fn an_edit_that_brings_a_secret_in_is_redacted_before_it_is_shown_and_no_undo_brings_it_back() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
-    let secret = format!("prod-db of {CANARY}");
-    // Every answer and event is checked for the canary by the helpers that read them.
-    let edited = house.write(&id, "/messages/3/content", &secret).await.unwrap();
-    assert_eq!(edited.summary.redactions, 1);
-    let text = leaf(&edited, "/messages/3/content");
-    assert!(text.starts_with("prod-db of EMAIL_"), "{text}");
-    house.write(&id, "/messages/3/content", "something else").await.unwrap();
-    let undone = house.edit(&id, &EditCommand::Undo).await.unwrap();
-    assert_eq!(undone.digest, edited.digest);
-    house.edit(&id, &EditCommand::Undo).await.unwrap();
-    let redone = house.edit(&id, &EditCommand::Redo).await.unwrap();
-    assert_eq!(redone.digest, edited.digest);
-    house.call(Method::GET, &format!("/v1/pending/{id}/diff"), None).await;
-    house.call(Method::GET, &format!("/v1/pending/{id}/payload"), None).await;
-    house.let_go(&id).await;
-    assert!(client.await.unwrap().text().contains(CANARY), "its token is restored for who wrote it");
-    assert!(!String::from_utf8_lossy(&house.upstream.received()[0]).contains(CANARY));
-}
-
-fn leaf<'t>(turn: &'t leafgate_admin::TurnView, pointer: &str) -> &'t str {
-    let mut leaves = turn.sections.iter().flat_map(|section| &section.leaves);
-    leaves.find(|leaf| leaf.pointer == pointer).unwrap().text.expose()
-}
-
 // S0-01, S0-10
 #[tokio::test]
 async fn a_stale_digest_is_refused() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (client, id) = house.holds(&mut events, &chat("prod-db")).await;
     let seen = house.turn(&id).await.digest;
     let edited = house.write(&id, "/messages/3/content", "prod-db again").await.unwrap();
     let (status, error) = house.resume(&id, &seen).await.unwrap_err();
-    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Stale));
+    assert_eq!((status, error.code), (409, ErrorCode::Stale));
     assert_eq!(house.resume(&id, "no digest").await.unwrap_err().0, 400);
     assert_eq!(house.upstream.received().len(), 0);
     house.resume(&id, &edited.digest).await.unwrap();
     assert_eq!(client.await.unwrap().status, 200);
     let (status, error) = house.resume(&id, &edited.digest).await.unwrap_err();
-    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Over));
+    assert_eq!((status, error.code), (409, ErrorCode::Over));
     assert_eq!(house.upstream.received().len(), 1);
 }
 
+/// What the desk refuses is a state of its own to whoever asked.
 #[tokio::test]
-async fn what_a_rule_blocks_cannot_be_resumed_until_it_is_undone() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
-    let edited = house.write(&id, "/messages/3/content", "prod-db: rm -rf /").await.unwrap();
-    assert!(edited.summary.holds.iter().any(|hold| hold.blocks && hold.rule == "no-destruction"));
-    let (status, error) = house.resume(&id, &edited.digest).await.unwrap_err();
-    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Blocked));
-    house.edit(&id, &EditCommand::Reset).await.unwrap();
-    house.let_go(&id).await;
-    assert_eq!(client.await.unwrap().status, 200);
+async fn who_may_not_resume_is_told_by_a_code() {
+    let (house, mut events) = House::watched().await;
+    let (client, id) = house.holds(&mut events, &chat("prod-db")).await;
+    let _behind = house.send(&chat("prod-db, again"));
+    let queued = events.paused().await;
+    assert_eq!(queued.state, State::Queued);
+    let blocked = house.write(&id, "/messages/3/content", "prod-db: rm -rf /").await.unwrap();
+    let mut cases = vec![
+        (queued.id.clone(), house.turn(&queued.id).await.digest, ErrorCode::Queued),
+        (id.clone(), blocked.digest.clone(), ErrorCode::Blocked),
+    ];
+    for gone in [false, true] {
+        if gone {
+            client.abort();
+            events.until(&id, State::Disconnected).await;
+            cases = vec![(id.clone(), blocked.digest.clone(), ErrorCode::Disconnected)];
+        }
+        for (id, digest, code) in &cases {
+            let (status, error) = house.resume(id, digest).await.unwrap_err();
+            assert_eq!((status, error.code), (409, *code));
+        }
+    }
+    assert_eq!(house.upstream.received().len(), 0);
 }
 
 // S0-53, S0-63
 #[tokio::test]
 async fn a_cancelled_request_is_refused_in_its_dialect_and_never_sent() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (client, id) = house.holds(&mut events, &chat("prod-db")).await;
     assert_eq!(house.cancel(&id).await.unwrap().state, State::Cancelled);
     let answer = client.await.unwrap();
     let words = "held by this gate (rule `production`): Request canceled before sending.";
@@ -231,22 +198,12 @@ async fn a_deadline_cancels_where_nothing_else_is_said() {
     assert_eq!(house.send(&chat("prod-db")).await.unwrap().refusal().0, "leafgate_timed_out");
 }
 
-#[tokio::test]
-async fn a_deadline_resumes_where_the_rule_says_so() {
-    let rules = RULES.replace(r#"action = "pause""#, "action = \"pause\"\non_timeout = \"resume\"");
-    let house = House::with(&rules, Reply::echo(), |config| config.limits.desk.timeout = SOON).await;
-    let body = chat("prod-db");
-    assert_eq!(house.send(&body).await.unwrap().status, 200);
-    assert_eq!(house.upstream.received(), [body.to_string()]);
-}
-
 // S0-117
 #[tokio::test]
 async fn a_client_that_goes_away_takes_its_turn_along_after_a_while() {
-    let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.linger = SOON).await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (house, mut events) =
+        House::watched_with(RULES, Reply::echo(), |config| config.limits.desk.linger = SOON).await;
+    let (client, id) = house.holds(&mut events, &chat("prod-db")).await;
     client.abort();
     let gone = events.until(&id, State::Disconnected).await;
     assert_eq!(gone.connections, 0);
@@ -254,25 +211,10 @@ async fn a_client_that_goes_away_takes_its_turn_along_after_a_while() {
     assert_eq!(house.upstream.received().len(), 0);
 }
 
-#[tokio::test]
-async fn a_turn_without_a_client_is_not_sent() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
-    let seen = house.turn(&id).await.digest;
-    client.abort();
-    events.until(&id, State::Disconnected).await;
-    let (status, error) = house.resume(&id, &seen).await.unwrap_err();
-    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Disconnected));
-    assert_eq!(house.upstream.received().len(), 0);
-}
-
 // S0-46
 #[tokio::test]
 async fn a_compressed_body_leaves_as_it_came_unless_it_was_edited() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let plain = chat("prod-db").to_string();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(plain.as_bytes()).unwrap();
@@ -297,8 +239,7 @@ async fn a_compressed_body_leaves_as_it_came_unless_it_was_edited() {
 async fn a_gate_that_stops_answers_who_waits() {
     let mut house = House::start().await;
     let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (client, id) = house.holds(&mut events, &chat("prod-db")).await;
     house.stop().await;
     let (code, message) = client.await.unwrap().refusal();
     assert_eq!(code, "leafgate_cancelled");
@@ -310,10 +251,10 @@ async fn a_gate_that_stops_answers_who_waits() {
 // S0-60, S0-127
 #[tokio::test]
 async fn a_request_that_no_rule_pauses_is_not_held_up_by_one_that_waits() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let _client = house.send(&chat("prod-db"));
     events.paused().await;
-    let passed = crate::support::read(ask(house.address, house.request(chat("Hi").to_string())).await).await;
+    let passed =
+        crate::pauses::house::read(ask(house.address, house.request(chat("Hi").to_string())).await).await;
     assert_eq!(passed.status, 200);
 }

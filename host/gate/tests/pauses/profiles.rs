@@ -3,7 +3,7 @@
 use leafgate_admin::Payload;
 use serde_json::{Value, json};
 
-use crate::support::{House, RULES, Reply, chat};
+use crate::pauses::house::{House, RULES, Reply, chat};
 
 /// A profile that makes every chat.
 const PROFILE: &str = r#"
@@ -32,10 +32,8 @@ fn with_tools(says: &str) -> Value {
 
 #[tokio::test]
 async fn what_is_shown_is_what_the_profile_made_and_what_leaves() {
-    let house = House::with(&rules(""), Reply::echo(), |_| {}).await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db?"));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched_with(&rules(""), Reply::echo(), |_| {}).await;
+    let (client, id) = house.holds(&mut events, &chat("prod-db?")).await;
     let payload: Payload = house.get(&format!("/v1/pending/{id}/payload")).await;
     assert!(payload.body.expose().contains(r#"{"role":"system","content":"Review."}"#));
     assert!(!payload.body.expose().contains("Be brief"));
@@ -48,8 +46,8 @@ async fn what_is_shown_is_what_the_profile_made_and_what_leaves() {
 #[tokio::test]
 async fn an_approved_body_asks_again_before_it_leaves_in_another_form() {
     let rules = rules("downgrade = { on = [\"tools\"] }\n");
-    let house = House::with(&rules, refusing("this model does not support tools"), |_| {}).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(&rules, refusing("this model does not support tools"), |_| {}).await;
     let client = house.send(&with_tools("prod-db?"));
     let first = events.paused().await;
     // The person takes the words away for which the rule asked.
@@ -71,8 +69,8 @@ async fn an_approved_body_asks_again_before_it_leaves_in_another_form() {
 #[tokio::test]
 async fn a_person_who_cancels_the_lesser_form_has_nothing_sent() {
     let rules = rules("downgrade = { on = [\"tools\"] }\n");
-    let house = House::with(&rules, refusing("this model does not support tools"), |_| {}).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(&rules, refusing("this model does not support tools"), |_| {}).await;
     let client = house.send(&with_tools("prod-db?"));
     house.let_go(&events.paused().await.id).await;
     house.cancel(&events.paused().await.id).await.unwrap();
@@ -84,8 +82,8 @@ async fn a_person_who_cancels_the_lesser_form_has_nothing_sent() {
 #[tokio::test]
 async fn a_person_may_choose_another_model_for_one_that_is_not_there() {
     let rules = rules("downgrade = { else = \"pause\" }\n");
-    let house = House::with(&rules, refusing("The model `m-1` does not exist"), |_| {}).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(&rules, refusing("The model `m-1` does not exist"), |_| {}).await;
     let client = house.send(&chat("hello"));
     let turn = events.paused().await;
     assert!(turn.holds[0].reason.contains("choose another one"), "{}", turn.holds[0].reason);

@@ -3,14 +3,12 @@
 use leafgate_admin::State;
 use tokio::task::JoinSet;
 
-use crate::support::{House, RULES, Reply, chat, other_chat};
+use crate::pauses::house::{House, RULES, Reply, chat, other_chat};
 
 #[tokio::test]
 async fn a_retry_joins_and_one_request_leaves() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let first = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (first, id) = house.holds(&mut events, &chat("prod-db")).await;
     first.abort();
     events.until(&id, State::Disconnected).await;
     let retry = house.send(&chat("prod-db"));
@@ -25,45 +23,9 @@ async fn a_retry_joins_and_one_request_leaves() {
 }
 
 #[tokio::test]
-async fn the_newest_connection_gets_the_answer() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let older = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
-    let newer = house.send(&chat("prod-db"));
-    assert_eq!(older.await.unwrap().refusal().0, "leafgate_replaced");
-    house.let_go(&id).await;
-    assert_eq!(newer.await.unwrap().status, 200);
-    assert_eq!(house.upstream.received().len(), 1);
-}
-
-#[tokio::test]
-async fn another_request_of_the_session_queues() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let first = house.send(&chat("prod-db one"));
-    let one = events.paused().await;
-    let second = house.send(&chat("prod-db two"));
-    let two = events.paused().await;
-    assert_eq!((one.state, two.state), (State::Waiting, State::Queued));
-    assert_eq!(one.session, two.session);
-    let digest = house.turn(&two.id).await.digest;
-    let (status, error) = house.resume(&two.id, &digest).await.unwrap_err();
-    assert_eq!((status, error.code), (409, leafgate_admin::ErrorCode::Queued));
-    house.let_go(&one.id).await;
-    assert_eq!(first.await.unwrap().status, 200);
-    events.until(&two.id, State::Waiting).await;
-    house.let_go(&two.id).await;
-    assert_eq!(second.await.unwrap().status, 200);
-    let received = house.upstream.received();
-    assert_eq!(received, [chat("prod-db one").to_string(), chat("prod-db two").to_string()]);
-}
-
-#[tokio::test]
 async fn two_hundred_turns_wait_at_once() {
     const MANY: usize = 200;
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let mut clients = JoinSet::new();
     for place in 0..MANY {
         let answer = house.send(&other_chat(&format!("prod-db {place}")));
@@ -86,8 +48,8 @@ async fn two_hundred_turns_wait_at_once() {
 
 #[tokio::test]
 async fn what_nobody_has_room_for_is_blocked() {
-    let house = House::with(RULES, Reply::echo(), |config| config.limits.desk.turns = 1).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(RULES, Reply::echo(), |config| config.limits.desk.turns = 1).await;
     let _first = house.send(&other_chat("prod-db one"));
     events.paused().await;
     let (code, message) = house.send(&other_chat("prod-db two")).await.unwrap().refusal();
@@ -100,11 +62,10 @@ async fn what_nobody_has_room_for_is_blocked() {
 /// The desk counts the body of the turn; a connection that joins it has brought another one.
 #[tokio::test]
 async fn the_body_of_a_connection_that_joins_counts_towards_all_bodies() {
-    let house = House::with(RULES, Reply::echo(), |config| config.limits.bodies = 8192).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(RULES, Reply::echo(), |config| config.limits.bodies = 8192).await;
     let asks = chat(&format!("prod-db {}", "x ".repeat(2500)));
-    let first = house.send(&asks);
-    let id = events.paused().await.id;
+    let (first, id) = house.holds(&mut events, &asks).await;
     assert_eq!(house.send(&other_chat("Hi")).await.unwrap().status, 200, "there is room");
     let again = house.send(&asks);
     assert!(first.await.unwrap().text().contains("leafgate_replaced"));

@@ -4,7 +4,7 @@ use http::Method;
 use leafgate_admin::{EditCommand, ErrorCode, RedactedSpan, TurnView};
 use serde_json::json;
 
-use crate::support::{House, Reply, chat};
+use crate::pauses::house::{House, Reply, chat};
 
 const RULES: &str = r#"
 [[rule]]
@@ -47,11 +47,9 @@ fn release(span: &RedactedSpan) -> EditCommand {
 
 #[tokio::test]
 async fn a_released_value_is_shown_leaves_and_is_redacted_in_the_next_request() {
-    let house = House::with(RULES, Reply::echo(), |_| {}).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(RULES, Reply::echo(), |_| {}).await;
     let body = chat(&format!("prod-db: {EMAIL} paid with {}", card()));
-    let client = house.send(&body);
-    let id = events.paused().await.id;
+    let (client, id) = house.holds(&mut events, &body).await;
     let turn = house.turn(&id).await;
     let (redacted, released) = spans(&turn);
     assert_eq!((redacted.len(), released.len()), (2, 0));
@@ -97,30 +95,10 @@ async fn a_released_value_is_shown_leaves_and_is_redacted_in_the_next_request() 
     assert!(sent.contains(EMAIL) && !sent.contains(&card()), "{sent}");
 
     // The conversation goes on, and what was released is redacted again.
-    let again = house.send(&body);
-    let next = events.paused().await.id;
+    let (again, next) = house.holds(&mut events, &body).await;
     let (redacted, released) = spans(&house.turn(&next).await);
     assert_eq!((redacted.len(), released.len()), (2, 0));
     house.let_go(&next).await;
     assert!(again.await.unwrap().text().contains(EMAIL), "its token is restored as ever");
     assert!(!String::from_utf8_lossy(&house.upstream.received()[1]).contains(EMAIL));
-}
-
-// S0-42
-#[tokio::test]
-async fn undo_and_reset_take_a_release_back() {
-    let house = House::with(RULES, Reply::echo(), |_| {}).await;
-    let mut events = house.events().await;
-    let client = house.send(&chat(&format!("prod-db: {EMAIL}")));
-    let id = events.paused().await.id;
-    let before = house.turn(&id).await;
-    let email = spans(&before).0.remove(0);
-    for back in [EditCommand::Undo, EditCommand::Reset] {
-        house.edit(&id, &release(&email)).await.unwrap();
-        let taken = house.edit(&id, &back).await.unwrap();
-        assert_eq!(taken.digest, before.digest, "after {back:?}");
-    }
-    house.let_go(&id).await;
-    assert_eq!(client.await.unwrap().status, 200);
-    assert!(!String::from_utf8_lossy(&house.upstream.received()[0]).contains(EMAIL));
 }

@@ -3,12 +3,11 @@
 use leafgate_admin::{Event, PolicyStatus};
 use leafgate_gate::TrialConfig;
 
-use crate::support::{CANARY, House, RULES, Reply, chat, policy};
+use crate::pauses::house::{CANARY, House, RULES, Reply, chat, policy};
 
 #[tokio::test]
 async fn invariant_8_a_turn_keeps_the_generation_that_paused_it() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let client = house.send(&chat("prod-db"));
     let paused = events.paused().await;
     // The next generation neither redacts nor pauses anything.
@@ -34,8 +33,7 @@ async fn invariant_8_a_turn_keeps_the_generation_that_paused_it() {
 
 #[tokio::test]
 async fn a_retry_joins_although_another_generation_would_let_it_pass() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let first = house.send(&chat("prod-db"));
     let paused = events.paused().await;
     house.gate.policy_loaded(policy(&RULES.replace("prod-db", "other-db")));
@@ -49,8 +47,7 @@ async fn a_retry_joins_although_another_generation_would_let_it_pass() {
 
 #[tokio::test]
 async fn a_policy_that_is_refused_leaves_the_last_good_one() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let before = house.gate.status().policy;
     assert_eq!((before.loads, before.failed_loads, before.refused), (1, 0, None));
     house.gate.policy_refused("rules.toml:3:1: unknown action `paus`");
@@ -80,8 +77,7 @@ async fn ask_until(house: &House, done: impl Fn(&PolicyStatus) -> bool) -> Vec<S
 #[tokio::test]
 async fn a_generation_serves_once_it_was_tried_on_live_requests() {
     let trial = TrialConfig { requests: 3, rise: 50 };
-    let house = House::with(RULES, Reply::echo(), |config| config.trial = trial).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(RULES, Reply::echo(), |config| config.trial = trial).await;
     let before = house.gate.status().policy.generation;
     let next = policy(&RULES.replace("prod-db", "other-db"));
     house.gate.policy_loaded(next.clone());

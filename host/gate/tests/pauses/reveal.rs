@@ -1,53 +1,19 @@
 //! The value of a token is for the person at this machine: on record before it is given, and in no log.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method};
-use leafgate_admin::{ApiError, ErrorCode, Revealed, StoreStatus};
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
+use leafgate_admin::{ApiError, ErrorCode, Revealed};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use crate::logs;
-use crate::support::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
-
-/// Keeps who asks, or does not.
-struct Kept {
-    can: bool,
-    reveals: Mutex<Vec<RevealRecord>>,
-}
-
-impl Recorder for Kept {
-    fn request(&self, _: Box<RequestRecord>) -> Recorded {
-        Recorded::Taken
-    }
-
-    fn answer(&self, _: RecordId, _: AnswerPart) {}
-
-    fn reveal(&self, reveal: RevealRecord) -> Recorded {
-        self.reveals.lock().unwrap().push(reveal);
-        // A sender that is gone has kept nothing.
-        let (sender, receiver) = oneshot::channel();
-        if self.can {
-            sender.send(()).unwrap();
-        }
-        Recorded::Awaited(receiver)
-    }
-
-    fn is_required(&self) -> bool {
-        false
-    }
-
-    fn status(&self) -> Option<StoreStatus> {
-        None
-    }
-}
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
+use crate::recorder::{Kept, Says};
 
 fn keeps(house: &House, can: bool) -> Arc<Kept> {
-    let kept = Arc::new(Kept { can, reveals: Mutex::default() });
-    house.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
-    kept
+    let of_reveals = if can { Says::Waits } else { Says::Lost };
+    Kept { of_reveals, ..Kept::default() }.keeps(&house.gate)
 }
 
 /// Has a chat with the canary sent, and returns the token that left in its place.

@@ -1,86 +1,16 @@
 //! What becomes of answers is counted by the gate, and told to who records.
 
-use std::sync::{Arc, Mutex};
-
-use leafgate_admin::{Ruled, Status, StoreStatus};
+use leafgate_admin::{Ruled, Status};
 use leafgate_answer::Api;
 use leafgate_gate::GateConfig;
-use leafgate_gate::record::{
-    AnswerOutcome, AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord,
-};
+use leafgate_gate::record::{AnswerOutcome, AnswerPart, RecordId};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
 
-use crate::answering::{ADDRESS, ASK, BUFFERED, everywhere, house, model, request};
 use crate::logs;
-use crate::support::{House, ask, read};
-
-/// A rule that reads a stream while it comes.
-const LIVE: &str = r#"
-[[rule]]
-id = "addresses"
-on = "response"
-match = {}
-detect = ["pii/email"]
-action = "redact"
-"#;
-
-/// Keeps what becomes of answers.
-#[derive(Default)]
-pub(crate) struct Kept(Mutex<Vec<(RecordId, AnswerOutcome, Vec<String>)>>, Ended);
-
-/// Says that the gate has told what there is to tell: an answer's outcome, or its end.
-#[derive(Default)]
-struct Ended {
-    told: Notify,
-    /// Whether the answers were whole that have ended.
-    complete: Mutex<Vec<bool>>,
-}
-
-impl Kept {
-    fn outcomes(&self) -> Vec<AnswerOutcome> {
-        self.0.lock().unwrap().iter().map(|(_, outcome, _)| *outcome).collect()
-    }
-
-    /// Waits until what was told is so.
-    async fn until(&self, is_so: impl Fn(&Kept) -> bool) {
-        loop {
-            let told = self.1.told.notified();
-            if is_so(self) {
-                return;
-            }
-            told.await;
-        }
-    }
-}
-
-impl Recorder for Kept {
-    fn request(&self, _: Box<RequestRecord>) -> Recorded {
-        Recorded::Taken
-    }
-
-    fn answer(&self, request: RecordId, part: AnswerPart) {
-        match part {
-            AnswerPart::Ruled { outcome, rules } => self.0.lock().unwrap().push((request, outcome, rules)),
-            AnswerPart::End { complete, .. } => self.1.complete.lock().unwrap().push(complete),
-            AnswerPart::Head { .. } | AnswerPart::Said(_) => return,
-        }
-        self.1.told.notify_one();
-    }
-
-    fn reveal(&self, _: RevealRecord) -> Recorded {
-        Recorded::Taken
-    }
-
-    fn is_required(&self) -> bool {
-        false
-    }
-
-    fn status(&self) -> Option<StoreStatus> {
-        None
-    }
-}
+use crate::pauses::answering::{ADDRESS, ASK, BUFFERED, LIVE, everywhere, house, model, request};
+use crate::pauses::house::{House, Reply, ask, read};
+use crate::recorder::Kept;
 
 /// What a person does with calls that wait.
 enum Person {
@@ -103,8 +33,7 @@ async fn told(
 ) -> (ToldOf, Status) {
     let calls: Vec<(&str, Value)> = call.into_iter().map(|arguments| ("run_sql", arguments)).collect();
     let house = house(rules, api, stream, &model(says, &calls)).await;
-    let kept = Arc::new(Kept::default());
-    house.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let kept = Kept::of(&house.gate);
     let mut events = house.events().await;
     let client = house.send_raw(request(&house, api, stream));
     if !matches!(person, Person::Nothing) {
@@ -120,7 +49,7 @@ async fn told(
         }
     }
     client.await.unwrap();
-    let parts = kept.0.lock().unwrap().clone();
+    let parts = kept.outcomes();
     assert!(parts.iter().all(|(id, ..)| *id == RecordId(1)), "{parts:?}");
     let rules = parts.last().map(|(.., rules)| rules.clone()).unwrap_or_default();
     ((parts.into_iter().map(|(_, outcome, _)| outcome).collect(), rules), house.gate.status())
@@ -187,13 +116,13 @@ async fn texts_that_rules_change_while_they_come_are_told_with_what_becomes_of_t
 async fn a_client_that_leaves_while_a_person_is_asked_is_told_as_the_end_of_it() {
     for (api, stream) in everywhere() {
         let house = house(ASK, api, stream, &model("I run it", &[("run_sql", json!({ "q": "1" }))])).await;
-        let kept = Arc::new(Kept::default());
-        house.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+        let kept = Kept::of(&house.gate);
         let mut events = house.events().await;
         let client = house.send_raw(request(&house, api, stream));
         events.paused().await;
         client.abort();
-        kept.until(|kept| kept.outcomes() == [AnswerOutcome::Held, AnswerOutcome::Abandoned]).await;
+        let outcomes = [AnswerOutcome::Held, AnswerOutcome::Abandoned];
+        kept.until(|kept| kept.outcomes().iter().map(|(_, outcome, _)| *outcome).eq(outcomes)).await;
         let ruled = Ruled { held: 1, abandoned: 1, ..Ruled::default() };
         assert_eq!(house.gate.status().requests.ruled, ruled, "{api:?} {stream}");
     }
@@ -204,18 +133,18 @@ async fn a_client_that_leaves_while_a_person_is_asked_is_told_as_the_end_of_it()
 async fn a_client_that_leaves_before_its_answer_begins_ends_it_for_who_records() {
     let silent = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let to = format!("http://{}", silent.local_addr().unwrap());
-    let house = House::with(ASK, crate::support::Reply::echo(), |config| {
+    let house = House::with(ASK, Reply::echo(), |config| {
         config.upstream = GateConfig::new(to.parse().unwrap()).upstream;
     })
     .await;
-    let kept = Arc::new(Kept::default());
-    house.gate.record(Arc::clone(&kept) as Arc<dyn Recorder>);
+    let kept = Kept::of(&house.gate);
     let client = house.send_raw(request(&house, Api::Chat, false));
     // The upstream has the request, and says nothing.
     let (asked, _) = silent.accept().await.unwrap();
     asked.readable().await.unwrap();
     client.abort();
-    kept.until(|kept| *kept.1.complete.lock().unwrap() == [false]).await;
+    let broke_off = |part: &AnswerPart| matches!(part, AnswerPart::End { complete: false, .. });
+    kept.until(|kept| kept.answers.lock().unwrap().iter().any(|(_, part)| broke_off(part))).await;
 }
 
 #[tokio::test]
@@ -223,7 +152,7 @@ async fn invariant_7_an_answer_that_cannot_be_judged_counts_as_blocked() {
     for (kind, body) in
         [("application/json", "{\"choices\": oops"), ("text/event-stream", "data: {oops}\n\n")]
     {
-        let reply = crate::support::Reply { status: 200, kind, body: Some(body.to_owned()) };
+        let reply = Reply { status: 200, kind, body: Some(body.to_owned()) };
         let house = House::with(ASK, reply, |_| ()).await;
         house.send_raw(request(&house, Api::Chat, false)).await.unwrap();
         assert_eq!(house.gate.status().requests.ruled, Ruled { blocked: 1, ..Ruled::default() }, "{kind}");

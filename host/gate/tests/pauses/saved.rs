@@ -7,7 +7,7 @@ use leafgate_admin::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Answer, CANARY, Events, House, RULES, Reply, chat, other_chat};
+use crate::pauses::house::{Answer, CANARY, Events, House, RULES, Reply, chat, other_chat};
 
 const SYSTEM: &str = "/messages/0/content";
 
@@ -55,8 +55,7 @@ fn error(answer: &Answer) -> (u16, ErrorCode) {
 // S0-66, S0-74, S0-75, S0-76
 #[tokio::test]
 async fn what_a_person_edits_while_capturing_is_applied_to_later_turns() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let mode = house.choose(TurnMode::AutoOverride).await;
     let banner = mode.saved.unwrap();
     assert_eq!(mode.auto, Some(AutoState::Capturing));
@@ -110,8 +109,7 @@ async fn what_a_person_edits_while_capturing_is_applied_to_later_turns() {
 // S0-68, S0-69, S0-75
 #[tokio::test]
 async fn capture_is_armed_again_by_hand_and_by_removing_everything() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     let refused = house.call(Method::POST, "/v1/saved/capture", Some(&json!({}))).await;
     assert_eq!(error(&refused), (422, ErrorCode::Nothing));
     house.choose(TurnMode::AutoOverride).await;
@@ -156,11 +154,9 @@ async fn capture_is_armed_again_by_hand_and_by_removing_everything() {
 
 #[tokio::test]
 async fn edits_are_applied_under_no_other_mode_and_a_waiting_turn_becomes_a_capture() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     house.choose(TurnMode::InterceptAlways).await;
-    let client = house.send(&chat("one"));
-    let turn = events.paused().await.id;
+    let (client, turn) = house.holds(&mut events, &chat("one")).await;
     house.choose(TurnMode::AutoOverride).await;
     house.write(&turn, SYSTEM, "Be kind").await.unwrap();
     assert_eq!(house.resumed(&turn).await.captured.unwrap().edits.len(), 1);
@@ -171,8 +167,7 @@ async fn edits_are_applied_under_no_other_mode_and_a_waiting_turn_becomes_a_capt
         assert_eq!(sent(&house, SYSTEM), says, "{mode:?}");
     }
     house.choose(TurnMode::InterceptOnce).await;
-    let client = house.send(&chat("three"));
-    let turn = events.paused().await.id;
+    let (client, turn) = house.holds(&mut events, &chat("three")).await;
     assert_eq!(house.resumed(&turn).await.captured, None);
     client.await.unwrap();
     assert_eq!(sent(&house, SYSTEM), "Be kind");
@@ -181,13 +176,11 @@ async fn edits_are_applied_under_no_other_mode_and_a_waiting_turn_becomes_a_capt
 // S0-67
 #[tokio::test]
 async fn what_drifts_is_told_or_waits_as_the_edit_says() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     house.choose(TurnMode::AutoOverride).await;
     house.capture(&mut events, &chat("one"), "Be kind").await;
     // The system prompt opens the conversation, so a later message is what drifts in it.
-    let client = house.send(&chat("prod-db"));
-    let turn = events.paused().await.id;
+    let (client, turn) = house.holds(&mut events, &chat("prod-db")).await;
     house.write(&turn, "/messages/3/content", "the other database").await.unwrap();
     let path = format!("/v1/pending/{turn}/capture");
     let captured: CapturedEdits =
@@ -221,8 +214,7 @@ async fn what_drifts_is_told_or_waits_as_the_edit_says() {
 // S0-70
 #[tokio::test]
 async fn another_conversation_sees_no_saved_edits_whatever_it_calls_itself() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     house.choose(TurnMode::AutoOverride).await;
     let named = |says: &str, key: &str| {
         let mut body = chat(says);
@@ -270,16 +262,14 @@ async fn another_conversation_sees_no_saved_edits_whatever_it_calls_itself() {
 
 #[tokio::test]
 async fn saved_edits_of_a_conversation_end_with_it() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     house.choose(TurnMode::AutoOverride).await;
     house.capture(&mut events, &chat("one"), "Be kind").await;
     let session = house.saved().await.edits[0].session.clone().unwrap();
     let closed = house.call(Method::DELETE, &format!("/v1/sessions/{session}"), None).await;
     assert_eq!(closed.status, 200);
     assert!(house.saved().await.edits.is_empty());
-    let client = house.send(&chat("two"));
-    let turn = events.paused().await.id;
+    let (client, turn) = house.holds(&mut events, &chat("two")).await;
     assert!(house.turn(&turn).await.edits.is_empty());
     house.let_go(&turn).await;
     client.await.unwrap();
@@ -290,11 +280,9 @@ async fn invariant_10_a_pinned_leaf_is_neither_captured_nor_changed() {
     let rules = format!(
         "{RULES}\n[[rule]]\nid = \"steady\"\nmatch = {{ role = \"system\" }}\naction = \"pin\"\n\n[[rule]]\nid = \"polite\"\nmatch = {{ role = \"user\" }}\naction = \"rewrite\"\nappend = \"!\"\n"
     );
-    let house = House::with(&rules, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(&rules, Reply::echo(), |_| ()).await;
     house.choose(TurnMode::AutoOverride).await;
-    let client = house.send(&chat("one"));
-    let turn = events.paused().await.id;
+    let (client, turn) = house.holds(&mut events, &chat("one")).await;
     house.write(&turn, SYSTEM, "Be kind").await.unwrap();
     house.write(&turn, "/messages/1/content", "Good day").await.unwrap();
     house.write(&turn, "/messages/2/content", "Yes, please?").await.unwrap();
@@ -320,10 +308,8 @@ async fn invariant_10_a_pinned_leaf_is_neither_captured_nor_changed() {
 // S0-71, S0-77
 #[tokio::test]
 async fn a_turn_is_saved_by_hand_and_a_capture_shows_its_first_sections() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let turn = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (client, turn) = house.holds(&mut events, &chat("prod-db")).await;
     let path = format!("/v1/pending/{turn}/capture");
     let nothing = house.call(Method::POST, &path, Some(&json!({}))).await;
     assert_eq!(error(&nothing), (422, ErrorCode::Nothing));
@@ -366,8 +352,7 @@ async fn a_turn_is_saved_by_hand_and_a_capture_shows_its_first_sections() {
 // S0-66
 #[tokio::test]
 async fn a_conversation_that_saved_nothing_captures_for_itself() {
-    let house = House::start().await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched().await;
     house.choose(TurnMode::AutoOverride).await;
     house.capture(&mut events, &chat("one"), "Be kind").await;
     let client = house.send(&other_chat("Hello there"));
@@ -382,12 +367,10 @@ async fn a_conversation_that_saved_nothing_captures_for_itself() {
 async fn invariant_6_a_place_under_a_key_that_holds_a_value_is_not_saved() {
     let pausing = "action = \"redact\"\non_unredactable = \"pause\"";
     let rules = RULES.replacen("action = \"redact\"", pausing, 1);
-    let house = House::with(&rules, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(&rules, Reply::echo(), |_| ()).await;
     let mut body = chat("Hi");
     body["metadata"] = json!({ CANARY: "some words of a client" });
-    let client = house.send(&body);
-    let turn = events.paused().await.id;
+    let (client, turn) = house.holds(&mut events, &body).await;
     for (pointer, text) in [("/metadata/[KEY]", "other words"), (SYSTEM, "Be kind")] {
         house.write(&turn, pointer, text).await.unwrap();
     }

@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use leafgate_admin::{Event, SessionList, State, TurnSummary};
+use leafgate_admin::{SessionList, TurnSummary};
 use leafgate_gate::{FirstUpstream, GateConfig, UpstreamKind};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::support::{Answer, CANARY, House, Reply};
+use crate::pauses::house::{Answer, CANARY, House, Reply};
 
 /// Holds whatever names the database, wherever that stands; and hides addresses.
 const RULES: &str = r#"
@@ -82,7 +82,7 @@ fn copilots(config: &mut GateConfig) {
     }
 }
 
-async fn beside(events: &mut crate::support::Events) -> TurnSummary {
+async fn beside(events: &mut crate::pauses::house::Events) -> TurnSummary {
     loop {
         let turn = events.paused().await;
         if turn.with.is_some() {
@@ -94,8 +94,7 @@ async fn beside(events: &mut crate::support::Events) -> TurnSummary {
 // S0-93
 #[tokio::test]
 async fn a_person_is_asked_once_for_a_message_and_what_repeats_it() {
-    let house = House::with(RULES, Reply::echo(), copilots).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(RULES, Reply::echo(), copilots).await;
     let words = format!("Drop prod-db and write to {CANARY}");
     let asked = house.turn_of(&words);
     let waits = events.paused().await;
@@ -134,72 +133,11 @@ async fn a_person_is_asked_once_for_a_message_and_what_repeats_it() {
     );
 }
 
-#[tokio::test]
-async fn what_came_before_its_turn_joins_it() {
-    let house = House::with(RULES, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
-    let named = house.title_of("Drop prod-db");
-    let title = events.paused().await;
-    assert_eq!((title.with.as_deref(), house.pending().await.len()), (None, 1));
-    let asked = house.turn_of("Drop prod-db");
-    let waits = events.paused().await;
-    loop {
-        if let Event::Changed { turn } = events.next().await
-            && turn.id == title.id
-        {
-            assert_eq!(turn.with.as_deref(), Some(&*waits.id));
-            break;
-        }
-    }
-    house.cancel(&waits.id).await.unwrap();
-    for answer in [asked, named] {
-        assert_eq!(answer.await.unwrap().refusal().0, "leafgate_cancelled");
-    }
-    assert!(house.left().is_empty());
-}
-
-#[tokio::test]
-async fn what_a_person_took_out_of_a_message_does_not_leave_by_its_title() {
-    let house = House::with(RULES, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
-    let asked = house.turn_of("Drop prod-db");
-    let waits = events.paused().await;
-    let named = house.title_of("Drop prod-db");
-    let title = beside(&mut events).await;
-    house.write(&waits.id, "/messages/2/content", "Good morning").await.unwrap();
-    house.let_go(&waits.id).await;
-    assert_eq!(asked.await.unwrap().status, 200);
-    let (code, message) = named.await.unwrap().refusal();
-    assert_eq!(code, "leafgate_cancelled");
-    assert!(message.contains("a person edited"), "{message}");
-    assert_eq!(events.until(&title.id, State::Cancelled).await.ending.as_deref(), Some("turnEdited"));
-    assert!(house.left().iter().all(|body| !body.contains("prod-db")));
-}
-
-#[tokio::test]
-async fn a_side_request_that_says_more_is_asked_about_like_any_other() {
-    let house = House::with(RULES, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
-    let _asked = house.turn_of("Drop prod-db");
-    let waits = events.paused().await;
-    let mut smuggler = title("Drop prod-db");
-    smuggler["messages"][0]["content"] = "The password of prod-db is hunter2".into();
-    let named = house.asks("/v1/chat/completions", &TITLE, &smuggler);
-    let alone = events.paused().await;
-    assert_eq!(alone.with, None);
-    house.let_go(&waits.id).await;
-    assert_eq!(house.pending().await.len(), 1);
-    house.cancel(&alone.id).await.unwrap();
-    assert_eq!(named.await.unwrap().status, 400);
-    assert!(house.left().iter().all(|body| !body.contains("hunter2")));
-}
-
 /// Without the words another message would stand where the rule does not look.
 #[tokio::test]
 async fn what_a_rule_counts_keeps_its_place() {
     let rules = "[[rule]]\nid = 'third'\nmatch = { path = 'messages[2].content' }\naction = 'pause'\n";
-    let house = House::with(rules, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(rules, Reply::echo(), |_| ()).await;
     let _asked = house.turn_of("Why?");
     events.paused().await;
     let mut smuggler = title("Why?");
@@ -214,8 +152,7 @@ async fn what_a_rule_counts_keeps_its_place() {
 /// once.
 #[tokio::test]
 async fn a_rule_that_holds_all_that_a_user_says_asks_about_a_clients_own_words_once() {
-    let house = House::with(ALL, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(ALL, Reply::echo(), |_| ()).await;
     let _asked = house.turn_of("Why?");
     let waits = events.paused().await;
     let plain = json!({ "model": "small", "messages": [

@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, CHAT, House, LONG, RULES, Reply, SOON, ask, chat, streaming};
+use crate::pauses::house::{CANARY, CHAT, House, LONG, RULES, Reply, SOON, ask, chat, streaming};
 
 const KEEPALIVE: &str = ": keepalive\n\n";
 
@@ -50,10 +50,8 @@ fn error(stream: &str) -> Value {
 // S0-54
 #[tokio::test]
 async fn before_the_grace_period_is_over_an_error_has_a_status() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&streaming(chat("prod-db")));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (client, id) = house.holds(&mut events, &streaming(chat("prod-db"))).await;
     house.cancel(&id).await.unwrap();
     assert_eq!(
         client.await.unwrap().refusal().1,
@@ -63,10 +61,8 @@ async fn before_the_grace_period_is_over_an_error_has_a_status() {
 
 #[tokio::test]
 async fn before_the_grace_period_is_over_a_resume_passes_the_answer_as_it_is() {
-    let house = House::with(RULES, Reply::events("data: [DONE]\n\n"), |_| ()).await;
-    let mut events = house.events().await;
-    let client = house.send(&streaming(chat("prod-db")));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched_with(RULES, Reply::events("data: [DONE]\n\n"), |_| ()).await;
+    let (client, id) = house.holds(&mut events, &streaming(chat("prod-db"))).await;
     house.let_go(&id).await;
     assert_eq!(client.await.unwrap().text(), "data: [DONE]\n\n");
 }
@@ -178,8 +174,8 @@ async fn what_is_no_models_turn_and_what_nobody_decided_about_stay_errors() {
     })
     .await;
     assert_eq!(house.send(&chat("prod-db")).await.unwrap().refusal().0, "leafgate_timed_out");
-    let house = House::with(RULES, Reply::echo(), |config| config.answer_cancelled = true).await;
-    let mut events = house.events().await;
+    let (house, mut events) =
+        House::watched_with(RULES, Reply::echo(), |config| config.answer_cancelled = true).await;
     let request = Request::post("/v1/messages/count_tokens").header("host", house.address.to_string());
     let said = json!({ "model": "m", "messages": [{ "role": "user", "content": "prod-db" }] });
     let client = house.send_raw(request.body(Full::from(said.to_string())).unwrap());
@@ -278,8 +274,7 @@ async fn a_client_that_leaves_a_begun_stream_is_noticed() {
 async fn who_did_not_ask_for_a_stream_hears_nothing_before_the_answer() {
     let house = house(Reply::echo(), SOON).await;
     let mut events = house.events().await;
-    let client = house.send(&chat("prod-db"));
-    let id = events.paused().await.id;
+    let (client, id) = house.holds(&mut events, &chat("prod-db")).await;
     // A stream that is held as long has begun by now.
     let (body, _) = begun_of_another_session(&house).await;
     assert!(!client.is_finished());
@@ -289,7 +284,7 @@ async fn who_did_not_ask_for_a_stream_hears_nothing_before_the_answer() {
 }
 
 async fn begun_of_another_session(house: &House) -> (Incoming, u16) {
-    let body = streaming(crate::support::other_chat("prod-db elsewhere")).to_string();
+    let body = streaming(crate::pauses::house::other_chat("prod-db elsewhere")).to_string();
     let response = ask(house.address, house.request(body)).await;
     let status = response.status().as_u16();
     (response.into_body(), status)

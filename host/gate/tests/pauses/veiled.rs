@@ -2,14 +2,13 @@
 
 use http::Method;
 
-use crate::support::{House, Reply, chat};
+use crate::pauses::house::{House, Reply, chat};
 
 #[tokio::test]
 async fn an_encoded_value_that_holds_a_turn_is_shown_nowhere() {
     // A value that the rule of the house finds, in hexadecimal: nothing can be put in its place.
     let rules = "[[rule]]\nid = \"secrets\"\nmatch = {}\ndetect = [\"secrets\"]\naction = \"redact\"\n";
-    let house = House::with(rules, Reply::echo(), |_| ()).await;
-    let mut events = house.events().await;
+    let (house, mut events) = House::watched_with(rules, Reply::echo(), |_| ()).await;
     let value = ["gh", "p_", "R7sKf2LmQ9xVb4NcT8wYz3HdJ6gPa1EuXo5B"].concat();
     let spelled: String = format!("token={value}").bytes().map(|byte| format!("{byte:02x}")).collect();
     let body = chat(&format!("{spelled} is what?"));

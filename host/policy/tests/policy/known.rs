@@ -205,7 +205,7 @@ fn leaves_without(policy: &Policy, planted: &Planted, encoding: &Encoding, value
 }
 
 #[test]
-fn a_known_value_is_contained_in_every_encoding_at_every_position() {
+fn invariant_3_known_values_are_contained_in_every_encoding_and_at_every_position() {
     /// Of all positions and encodings, so many are tried where nobody asks for all of them.
     const TRIED: usize = 400;
     /// In larger recordings nothing stands that smaller ones do not have.

@@ -2,17 +2,20 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
 use leafgate_answer::{AnswerLimits, Api, Delta, Reader};
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, RecordedEdit, Recorder as _, RequestRecord};
+use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder as _, RequestRecord};
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_store::{Store, StoreConfig, StoreKeys};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::record::record;
 
 /// A secret of real shape, put together here so that no scanner takes this file for a leak.
 pub(crate) fn secret() -> String {
@@ -40,6 +43,13 @@ pub(crate) fn open(folder: &Path, change: impl FnOnce(&mut StoreConfig)) -> Stor
     Store::open(config, keys()).unwrap()
 }
 
+/// A store in a folder of its own.
+pub(crate) fn begun() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), |_| ());
+    (folder, store)
+}
+
 pub(crate) fn body(messages: &[String]) -> Bytes {
     let messages: Vec<Value> =
         messages.iter().map(|text| json!({ "role": "user", "content": text })).collect();
@@ -47,39 +57,7 @@ pub(crate) fn body(messages: &[String]) -> Bytes {
 }
 
 pub(crate) fn request(id: u64, body: &Bytes) -> Box<RequestRecord> {
-    Box::new(RequestRecord {
-        id: RecordId(id),
-        at: SystemTime::now(),
-        method: "POST".to_owned(),
-        path: "/v1/chat/completions".to_owned(),
-        upstream: "https://api.example".into(),
-        upstream_name: None,
-        api: "chat",
-        agent: "curl".into(),
-        class: "main",
-        session: "SESSION_habcdef".into(),
-        model: Some("m".to_owned()),
-        policy: policy(""),
-        verdict: "forwarded",
-        rules: vec!["secrets".to_owned()],
-        held: None,
-        edits: vec![RecordedEdit {
-            kind: "redact",
-            path: "messages[3].content".to_owned(),
-            rule: "secrets".to_owned(),
-            label: Some("GITHUB".into()),
-            detector: Some("secrets/github".to_owned()),
-            length: Some(40),
-        }]
-        .into(),
-        received: body.clone(),
-        source: body.clone(),
-        sent: Some(body.clone()),
-        coded: false,
-        approved: None,
-        judging: Duration::from_micros(300),
-        waiting: None,
-    })
+    Box::new(record(id, body, policy("")))
 }
 
 pub(crate) fn head() -> AnswerPart {

@@ -4,6 +4,7 @@
 
 mod killed;
 mod kit;
+mod record;
 mod session;
 
 use std::fs::Permissions;
@@ -18,14 +19,13 @@ use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
 
 use self::kit::{
-    answer, body, delta, end, event, files, head, keys, noise, open, policy, request, secret, taken,
+    answer, begun, body, delta, end, event, files, head, keys, noise, open, policy, request, secret, taken,
 };
 
 // S0-16, S0-116
 #[test]
 fn a_request_and_its_answer_come_back_masked() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let body = body(&[format!("the key is {}", secret())]);
     taken(store.request(request(1, &body)));
     // Cut within the secret.
@@ -59,8 +59,7 @@ fn a_request_and_its_answer_come_back_masked() {
 
 #[test]
 fn a_request_says_which_upstream_it_went_to_and_no_key_of_its_address() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let body = body(&["hello".to_owned()]);
     taken(store.request(request(1, &body)));
     let named = RequestRecord { upstream_name: Some("house".into()), ..*request(2, &body) };
@@ -90,8 +89,7 @@ fn a_request_says_which_upstream_it_went_to_and_no_key_of_its_address() {
 
 #[test]
 fn a_conversation_is_found_by_what_lists_show_of_its_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     for (id, session) in [(1, "SESSION_habc1"), (2, "SESSION_habd2"), (3, "SESSION_habc1x")] {
         let body = body(&[session.to_owned()]);
         taken(store.request(Box::new(RequestRecord { session: session.into(), ..*request(id, &body) })));
@@ -116,8 +114,7 @@ fn a_conversation_is_found_by_what_lists_show_of_its_key() {
 // S3-24
 #[test]
 fn an_answer_is_saved_while_it_comes_but_for_its_last_word() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     taken(store.request(request(1, &body(&["hello".to_owned()]))));
     store.answer(RecordId(1), head());
     store.answer(RecordId(1), delta("one two th"));
@@ -138,8 +135,7 @@ fn an_answer_is_saved_while_it_comes_but_for_its_last_word() {
 /// P-20: nothing recognises a secret that lacks its last character.
 #[test]
 fn a_stream_that_ends_within_a_secret_leaves_nothing_of_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let (secret, part) = (secret(), secret()[..secret().len() - 1].to_owned());
     let function = json!({ "name": "write", "arguments": format!("{{\"path\": \"a\", \"text\": \"{part}") });
     let call = json!({ "tool_calls": [{ "index": 0, "id": "c", "type": "function", "function": function }] });
@@ -167,8 +163,7 @@ fn a_stream_that_ends_within_a_secret_leaves_nothing_of_it() {
 // S3-25
 #[test]
 fn calls_are_put_together_and_their_arguments_masked_like_json() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     taken(store.request(request(1, &body(&["hello".to_owned()]))));
     let arguments = json!({ "path": "a", "token": secret(), "password": "hunter2hunter2" }).to_string();
     let call = |call: Value| event(&json!({ "tool_calls": [call] }), None);
@@ -197,8 +192,7 @@ fn calls_are_put_together_and_their_arguments_masked_like_json() {
 
 #[test]
 fn what_every_turn_repeats_is_written_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let messages: Vec<String> = (0..60).map(|n| noise(n, 120)).collect();
     for turn in 1..=60 {
         taken(store.request(request(turn as u64, &body(&messages[..turn]))));
@@ -216,8 +210,7 @@ fn what_every_turn_repeats_is_written_once() {
 
 #[test]
 fn what_only_the_policy_knows_is_masked_in_monitor_mode_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let policy = policy(
         r#"
 [[detector]]
@@ -313,8 +306,7 @@ fn no_digest_in_an_export_is_computable_without_the_key() {
 // S0-115
 #[test]
 fn what_left_is_compared_with_what_was_agreed_to() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let to = destination();
     for (number, shown) in [(1, "shown"), (2, "something else")] {
         let mut record = request(number, &body(&["shown".to_owned()]));
@@ -438,8 +430,7 @@ fn old_requests_give_way_and_those_that_stay_are_whole() {
 
 #[test]
 fn words_are_found_where_they_were_said_first() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let filler = "lorem ipsum ".repeat(200);
     let mut messages = vec![format!("about marmots {filler}")];
     for number in 1..=3 {
@@ -515,8 +506,7 @@ fn the_ledger_names_each_leaf_that_breaks_a_cache_and_whose_doing_it_is() {
         ("/messages/1/role", "messages[1].role", "client"),
         ("/messages/2/content/0/text", "messages[2].content[0].text", "saved:a"),
     ];
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let mut number = 0;
     let mut tell = |session: String, body: &Value, edits: Vec<RecordedEdit>| {
         number += 1;
@@ -562,8 +552,7 @@ fn the_ledger_names_each_leaf_that_breaks_a_cache_and_whose_doing_it_is() {
 
 #[test]
 fn what_people_say_of_a_rule_is_kept_with_its_requests() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     for id in 1..=3 {
         let mut request = request(id, &body(&["hello".to_owned()]));
         request.rules = if id == 3 { Vec::new() } else { vec!["mail".to_owned(), "secrets".to_owned()] };
@@ -597,8 +586,7 @@ fn what_people_say_of_a_rule_is_kept_with_its_requests() {
 
 #[test]
 fn matches_under_another_generation_are_counted_apart() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path(), |_| ());
+    let (folder, store) = begun();
     let rule = "[[rule]]\nid = \"mail\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\nwith = \"token\"\n";
     let (one, another) = (policy(""), policy(rule));
     for (id, judge) in [(1, &one), (2, &another), (3, &another), (4, &another)] {

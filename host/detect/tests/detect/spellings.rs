@@ -1,8 +1,5 @@
 //! However JSON, CSV and spreadsheets spell a number that somebody is known by, it is found.
 
-// Helpers of tests are tests: a panic is their report.
-#![allow(clippy::unwrap_used)]
-
 use leafgate_detect::{Engine, Input, views};
 
 fn is_found(engine: &Engine, key: &str, text: &str) -> bool {

@@ -1,8 +1,5 @@
 //! Recorded requests hold hardly any secrets: what the default selection reports there is a false alarm or needs a reason.
 
-// Helpers of tests are tests: a panic is their report.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
-
 use leafgate_detect::{Engine, Input, views};
 use leafgate_harness::recordings;
 use serde_json::Value;

@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper_util::rt::TokioIo;
 use leafgate_admin::{
     ApiError, EditCommand, Event, ModeView, ShownText, State, TurnMode, TurnSummary, TurnView,
 };
@@ -18,12 +16,11 @@ use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+pub(crate) use crate::kit::{Answer, Upstream, ask, policy, read};
 use crate::kit::{Body, full};
-pub(crate) use crate::kit::{Upstream, policy};
 use crate::logs;
 
 /// What redaction must take away, wherever it stands: no answer, event or log may hold it.
@@ -79,53 +76,6 @@ pub(crate) fn streaming(mut chat: Value) -> Value {
     chat
 }
 
-/// An answer as read by a client.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: http::HeaderMap,
-    pub(crate) body: Bytes,
-}
-
-impl Answer {
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        std::str::from_utf8(&self.body).unwrap()
-    }
-
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> T {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
-    }
-
-    /// `error.code` and `error.message` of a refusal that must not be retried.
-    pub(crate) fn refusal(&self) -> (String, String) {
-        assert_eq!((self.status, self.header("x-should-retry")), (400, "false"), "{}", self.text());
-        let body: Value = self.json();
-        let word = |name: &str| body["error"][name].as_str().unwrap().to_owned();
-        (word("code"), word("message"))
-    }
-}
-
-/// A connection of its own, with a request on it.
-pub(crate) async fn connect(to: SocketAddr) -> SendRequest<Full<Bytes>> {
-    let stream = TcpStream::connect(to).await.unwrap();
-    let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(async move { drop(connection.await) });
-    sender
-}
-
-pub(crate) async fn ask(to: SocketAddr, request: Request<Full<Bytes>>) -> Response<Incoming> {
-    connect(to).await.send_request(request).await.unwrap()
-}
-
-pub(crate) async fn read(response: Response<Incoming>) -> Answer {
-    let (parts, body) = response.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
-    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
-}
-
 /// What an upstream answers with.
 #[derive(Clone)]
 pub(crate) struct Reply {
@@ -138,6 +88,10 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn echo() -> Self {
         Reply { status: 200, kind: "application/json", body: None }
+    }
+
+    pub(crate) fn json(body: impl Into<String>) -> Self {
+        Reply { body: Some(body.into()), ..Reply::echo() }
     }
 
     pub(crate) fn events(body: impl Into<String>) -> Self {
@@ -184,6 +138,21 @@ impl House {
     /// A gate under [`RULES`] whose waits do not end by themselves.
     pub(crate) async fn start() -> Self {
         House::with(RULES, Reply::echo(), |_| ()).await
+    }
+
+    /// The same, and what it tells.
+    pub(crate) async fn watched() -> (Self, Events) {
+        House::watched_with(RULES, Reply::echo(), |_| ()).await
+    }
+
+    pub(crate) async fn watched_with(
+        rules: &str,
+        reply: Reply,
+        change: impl FnOnce(&mut GateConfig),
+    ) -> (Self, Events) {
+        let house = House::with(rules, reply, change).await;
+        let events = house.events().await;
+        (house, events)
     }
 
     pub(crate) async fn with(rules: &str, reply: Reply, change: impl FnOnce(&mut GateConfig)) -> Self {
@@ -245,6 +214,12 @@ impl House {
     /// Sends a chat and reads its answer to the end, in a task of its own.
     pub(crate) fn send(&self, chat: &Value) -> JoinHandle<Answer> {
         self.send_raw(self.request(chat.to_string()))
+    }
+
+    /// Sends a chat that must wait; its client, and the turn that it became.
+    pub(crate) async fn holds(&self, events: &mut Events, chat: &Value) -> (JoinHandle<Answer>, String) {
+        let client = self.send(chat);
+        (client, events.paused().await.id)
     }
 
     pub(crate) fn send_raw(&self, request: Request<Full<Bytes>>) -> JoinHandle<Answer> {

@@ -3,18 +3,13 @@
 //! Nothing here waits by sleeping. A test waits for an event of the admin API, for an answer, or for the end of a connection; deadlines
 //! are set so short or so long that they come at once or not at all.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 mod admin;
 mod answering;
 mod answers;
 mod beside;
 mod crossing;
 mod except;
-#[allow(dead_code, reason = "each suite uses a part of what they share")]
-#[path = "../passage/support.rs"]
-mod kit;
-mod logs;
+pub(crate) mod house;
 mod modes;
 mod odd;
 mod pause;
@@ -27,5 +22,4 @@ mod ruled;
 mod saved;
 mod side;
 mod stream;
-mod support;
 mod veiled;

@@ -1,8 +1,5 @@
 //! Requests and answers on their way through the gate, over real sockets, before an upstream of the test's own that records what it gets.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-#![allow(clippy::print_stdout, reason = "a test that skips says so")]
-
 mod answers;
 mod apis;
 mod assembly;
@@ -11,7 +8,6 @@ mod copilot;
 mod downgrade;
 mod faults;
 mod files;
-mod fixtures;
 mod identity;
 mod lifecycle;
 mod logging;
@@ -23,7 +19,6 @@ mod plain;
 mod recording;
 mod refusals;
 mod routed;
-mod support;
 mod threads;
 mod upstreams;
 mod wherever;

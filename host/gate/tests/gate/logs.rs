@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::support::{CANARY, House, chat};
+use crate::pauses::house::{CANARY, House, chat};
 
 static RECORD: Once = Once::new();
 static LOGGED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -58,10 +58,8 @@ pub(crate) fn logged() -> String {
 /// Every other test checks its log too, when its gate is dropped; this one goes where text could slip out.
 #[tokio::test]
 async fn invariant_6_no_text_of_a_request_reaches_the_log() {
-    let house = House::start().await;
-    let mut events = house.events().await;
-    let client = house.send(&chat(&format!("{CANARY} asks about prod-db")));
-    let id = events.paused().await.id;
+    let (house, mut events) = House::watched().await;
+    let (client, id) = house.holds(&mut events, &chat(&format!("{CANARY} asks about prod-db"))).await;
     house.write(&id, "/messages/3/content", &format!("prod-db of {CANARY}, rm -rf")).await.unwrap();
     let refused = house.write(&id, &format!("/{CANARY}"), CANARY).await.unwrap_err();
     assert_eq!(refused.0, 422);

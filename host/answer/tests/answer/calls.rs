@@ -1,7 +1,5 @@
 //! Tool calls of answers that wait, over synthetic and every recorded stream.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 use leafgate_answer::{
     Account, Answer, AnswerLimits, Api, Call, CallError, CallKind, Finish, Gathered, Gathering, Hearing,
     Holding, ReadError, Reader, Reply, RunKind, Step, TextRun,

@@ -1,7 +1,5 @@
 //! Streams that are written while their answer comes about.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 use leafgate_answer::{
     Answer, AnswerLimits, Api, Call, Event, Finish, Head, LIVE_SIGNATURE, LiveAnswer, Reader, Reply, Usage,
 };

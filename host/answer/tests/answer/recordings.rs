@@ -1,7 +1,5 @@
 //! What the crate promises, over every recorded answer.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 use leafgate_answer::{Answer, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply};
 use leafgate_harness::recordings;
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! Answers that clients read in different ways, and what real servers write that all of them read alike.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 use std::time::{Duration, Instant};
 
 use leafgate_answer::{Answer, AnswerLimits, Api, Call, ReadError, Reader};

@@ -1,7 +1,5 @@
 //! Answers that no recording has: broken, hostile, unusual.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
-
 use leafgate_answer::{Answer, AnswerLimits, Api, CallKind, Delta, Finish, ReadError, Reader, Reply};
 use serde_json::{Value, json};
 

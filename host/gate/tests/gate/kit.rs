@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -18,6 +18,7 @@ use leafgate_gate::{FirstUpstream, Gate, GateConfig, GateLimits, LOCAL_CLIENT, L
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -197,6 +198,13 @@ pub(crate) fn policy(rules: &str) -> Arc<Policy> {
     Arc::new(loaded.unwrap_or_else(|error| panic!("{error}")))
 }
 
+/// Starts a gate with these rules before an upstream that answers every request with `{}`.
+pub(crate) async fn behind(rules: &str) -> (Upstream, Running) {
+    let upstream = Upstream::silent().await;
+    let gate = gate(rules, &upstream.url()).await;
+    (upstream, gate)
+}
+
 /// Starts a gate with these rules before `upstream`.
 pub(crate) async fn gate(rules: &str, upstream: &str) -> Running {
     gate_with(rules, upstream, |_| {}).await
@@ -258,32 +266,56 @@ impl Client {
             .unwrap()
     }
 
-    pub(crate) async fn whole(&mut self, request: Request<Full<Bytes>>) -> Whole {
-        let (parts, body) = self.send(request).await.into_parts();
-        let body =
-            tokio::time::timeout(SOON, body.collect()).await.expect("an end in time").unwrap().to_bytes();
-        Whole { status: parts.status, headers: parts.headers, body }
+    pub(crate) async fn whole(&mut self, request: Request<Full<Bytes>>) -> Answer {
+        read(self.send(request).await).await
     }
+}
+
+/// Sends a request on a connection of its own.
+pub(crate) async fn ask(to: SocketAddr, request: Request<Full<Bytes>>) -> Response<Incoming> {
+    Client::connect(to).await.send(request).await
+}
+
+/// Reads an answer to its end.
+pub(crate) async fn read(response: Response<Incoming>) -> Answer {
+    let (parts, body) = response.into_parts();
+    let body = tokio::time::timeout(SOON, body.collect()).await.expect("an end in time").unwrap().to_bytes();
+    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
 }
 
 /// A whole answer.
 #[derive(Debug)]
-pub(crate) struct Whole {
-    pub(crate) status: StatusCode,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Whole {
+impl Answer {
+    /// A header; empty where there is none.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
     /// `error.code` and `error.message` of a refusal.
     pub(crate) fn error(&self) -> (String, String) {
-        let body: Value = serde_json::from_slice(&self.body).unwrap();
+        let body: Value = self.json();
         let field = |name: &str| body["error"][name].as_str().unwrap().to_owned();
         (field("code"), field("message"))
+    }
+
+    /// The same of one that must not be retried.
+    pub(crate) fn refusal(&self) -> (String, String) {
+        assert_eq!((self.status, self.header("x-should-retry")), (400, "false"), "{}", self.text());
+        self.error()
     }
 }
 
@@ -301,6 +333,6 @@ pub(crate) fn says(text: &str) -> String {
     json!({ "model": "m", "messages": [{ "role": "user", "content": text }] }).to_string()
 }
 
-pub(crate) async fn once(gate: &Running, request: Request<Full<Bytes>>) -> Whole {
-    Client::connect(gate.address).await.whole(request).await
+pub(crate) async fn once(gate: &Running, request: Request<Full<Bytes>>) -> Answer {
+    read(ask(gate.address, request).await).await
 }

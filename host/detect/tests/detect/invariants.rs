@@ -1,8 +1,5 @@
 //! What every engine promises, whatever the text.
 
-// Helpers of tests are tests: a panic is their report.
-#![allow(clippy::unwrap_used)]
-
 use leafgate_detect::{Engine, Input, all_detectors};
 use proptest::prelude::*;
 
