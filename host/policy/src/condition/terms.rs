@@ -27,7 +27,7 @@ pub(crate) enum Left {
 pub(super) fn split(source: &str, whole: &IdedExpr, offset_of: &dyn Fn(u64) -> Range<usize>) -> Vec<Term> {
     let (mut terms, mut ends) = (Vec::new(), Vec::new());
     conjuncts(whole, &mut terms, &mut ends);
-    let places = ends.iter().map(|&id| offset_of(id)).chain([source.len()..source.len()]);
+    let places = ends.iter().map(|&id| offset_of(id)).chain(std::iter::once(source.len()..source.len()));
     let mut from = 0;
     let place = |(expression, end): (&IdedExpr, Range<usize>)| {
         let written = without_lone_brackets(source[from..end.start.max(from)].trim());
