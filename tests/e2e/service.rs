@@ -92,3 +92,28 @@ fn a_service_is_written_runs_the_gate_that_all_share_and_leaves_nothing() {
     ];
     assert_eq!(calls, wanted.map(|call| format!("--user {call}")));
 }
+
+/// A name space of its own has another folder of units, where the system gives one.
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::print_stderr, reason = "whoever runs the tests reads what was skipped")]
+fn the_unit_of_a_package_is_known() {
+    let person = Standing::of("").unwrap();
+    let script = "mount -t tmpfs tmpfs /usr/lib/systemd && mkdir /usr/lib/systemd/user \
+                  && touch /usr/lib/systemd/user/leafgate.service && exec \"$0\" \"$@\"";
+    let within = |call: &Command| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-c", script]);
+        command.arg(call.get_program()).args(call.get_args()).env_clear();
+        command.envs(call.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.output().unwrap()
+    };
+    if !within(&Command::new("true")).status.success() {
+        eprintln!("skipped: this system gives no name space with a /usr/lib/systemd of its own");
+        return;
+    }
+    let output = within(&call(&person, &["service", "status"]));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("`systemctl --user enable --now leafgate.service`"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}

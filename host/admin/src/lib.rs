@@ -6,53 +6,22 @@
 //! [`Revealed`]. Texts still
 //! hold control characters, which the printer must show as visible text.
 //!
-//! | call | body | answer |
-//! |---|---|---|
-//! | `GET /v1/status` | | [`Status`] |
-//! | `GET /v1/pending` | | [`Pending`] |
-//! | `GET /v1/pending/{id}` | | [`TurnView`] |
-//! | `GET /v1/pending/{id}/request` | | [`EditableRequest`] |
-//! | `GET /v1/pending/{id}/outline` | | [`OutlineView`] |
-//! | `GET /v1/pending/{id}/diff` | | [`Diff`] |
-//! | `GET /v1/pending/{id}/payload` | | [`Payload`] |
-//! | `POST /v1/pending/{id}/edit` | [`EditCommand`] | [`TurnView`] |
-//! | `PUT /v1/pending/{id}/pins` | [`Pins`] | [`TurnView`] |
-//! | `GET /v1/pending/{id}/capture` | | [`CapturePreview`] |
-//! | `POST /v1/pending/{id}/capture` | [`CaptureTurn`] | [`CapturedEdits`] |
-//! | `POST /v1/pending/{id}/except` | [`Except`] | [`Excepted`] |
-//! | `POST /v1/pending/{id}/resume` | [`Resume`] | [`Resumed`] |
-//! | `POST /v1/pending/{id}/cancel` | [`Cancel`] | [`TurnSummary`] |
-//! | `GET /v1/mode` | | [`ModeView`] |
-//! | `PUT /v1/mode` | [`SetMode`] | [`ModeView`] |
-//! | `PUT /v1/off` | [`SwitchOff`] | [`ModeView`] |
-//! | `GET /v1/saved` | | [`SavedList`] |
-//! | `PUT /v1/saved` | [`SetSaved`] | [`SavedList`] |
-//! | `POST /v1/saved/capture` | [`ArmCapture`] | [`SavedList`] |
-//! | `POST /v1/saved/clear` | [`ClearSaved`] | [`SavedList`] |
-//! | `GET /v1/saved/{id}` | | [`SavedEditView`] |
-//! | `DELETE /v1/saved/{id}` | | [`SavedList`] |
-//! | `GET /v1/saved/{id}/diff` | | [`SavedDiff`] |
-//! | `GET /v1/sessions` | | [`SessionList`] |
-//! | `PUT /v1/sessions` | [`Follow`] | [`SessionList`] |
-//! | `POST /v1/sessions/{id}/select` | [`Select`] | [`SessionList`] |
-//! | `DELETE /v1/sessions/{id}` | | [`SessionList`] |
-//! | `GET /v1/subagents` | | [`Subagents`] |
-//! | `GET /v1/agents` | | [`AgentsView`] |
-//! | `GET /v1/agents/runs/{id}` | | [`RunView`] |
-//! | `POST /v1/plugins/{id}/release` | [`Release`] | [`Released`] |
-//! | `POST /v1/reveal` | [`Reveal`] | [`Revealed`] |
-//! | `GET /v1/events` | | server-sent events, each an [`Event`] |
-//! | `GET /healthz` | | `ok`, without a token |
-//! | `GET /readyz` | | `ok`, or 503 and why no request should come, without a token |
-//! | `GET /metrics` | | metrics of Prometheus, without a token |
+//! [`AdminCall`] declares the calls. Beside them the gate answers, without a token:
 //!
-//! [`schema`] says the same as a JSON Schema, with a version.
+//! | path | answer |
+//! |---|---|
+//! | `GET /healthz` | `ok` |
+//! | `GET /readyz` | `ok`, or 503 and why no request should come |
+//! | `GET /metrics` | metrics of Prometheus |
 //!
-//! Every other call has `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]. A POST
+//! [`schema`] says the calls as a JSON Schema and as an OpenAPI document, with a version.
+//!
+//! Every call has `Authorization: Bearer <token>`, the token of the [`RuntimeFile`]. A POST
 //! or PUT has `content-type: application/json`. A failed call is answered with an [`ApiError`] and the
 //! status of its [`ErrorCode`].
 
 mod agents;
+mod call;
 mod error;
 mod except;
 mod mode;
@@ -69,6 +38,7 @@ mod url;
 pub use agents::{
     AgentEvent, AgentEventKind, AgentsView, FrameState, FrameView, RunState, RunView, TeamStatus,
 };
+pub use call::{AdminCall, AdminCommand, AdminView};
 pub use error::{ApiError, ErrorCode};
 pub use except::{Except, Excepted};
 pub use mode::{
@@ -115,6 +85,9 @@ pub struct RuntimeFile {
     /// What that one was started with; `None` for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_with: Option<StartedWith>,
+    /// A keyed digest of what the operator of the machine enforced when it began; `None` for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforced: Option<String>,
 }
 
 /// What a gate was started with: who would start it otherwise now can tell.

@@ -91,3 +91,23 @@ fn every_definition_that_is_named_exists() {
     assert!(named.all(|name| schema["$defs"].get(name).is_some()));
     assert_eq!(schema["$id"], format!("urn:leafgate:admin:{VERSION}"));
 }
+
+#[test]
+fn the_openapi_document_has_every_call_and_type() {
+    let (schema, document) = (schema::schema(), schema::openapi());
+    let operations =
+        document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());
+    let mut names: Vec<_> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), schema["calls"].as_array().unwrap().len());
+    let text = document.to_string();
+    let mut named = text.split("\"#/components/schemas/").skip(1).map(|rest| rest.split('"').next().unwrap());
+    assert!(named.all(|name| document["components"]["schemas"].get(name).is_some()));
+    assert!(!text.contains("#/$defs/"));
+    assert_eq!(document["paths"]["/v1/saved/{id}"]["delete"]["parameters"][0]["name"], "id");
+    assert_eq!(
+        document["paths"]["/v1/mode"]["put"]["requestBody"]["content"]["application/json"]["schema"]["$ref"],
+        "#/components/schemas/SetMode"
+    );
+}

@@ -12,10 +12,9 @@ use std::sync::Arc;
 use leafgate_tree::{Document, NodeId, ValueType};
 
 use crate::apis::{Api, Terms};
-use crate::calls::ToolCall;
 use crate::reading::{Reading, value};
 use crate::reply::{Call, CallKind};
-use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextPlace};
+use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace};
 
 /// So many texts and calls an answer may have. Others have a handful, and whoever judges or restores them pays for each.
 const MOST_PLACES: usize = 65_536;
@@ -24,14 +23,15 @@ const MOST_PLACES: usize = 65_536;
 pub struct Account {
     says: Box<dyn Says>,
     terms: &'static Terms,
-    /// Texts that a stream may say again.
+    /// What each text said.
     texts: BTreeMap<TextPlace, String>,
     calls: BTreeMap<TextPlace, HeardCall>,
     ids: BTreeMap<(usize, String), TextPlace>,
     items: BTreeMap<usize, String>,
     ended: BTreeSet<(usize, Position)>,
-    /// Where each choice says its latest text.
+    /// Where each choice says its latest text, and which it spoke last.
     latest: BTreeMap<usize, Position>,
+    spoken: BTreeMap<usize, TextPlace>,
     is_over: bool,
     is_of_several: bool,
     /// Whether what says something bears a name, once the first has come: clients read by name, or by data.
@@ -76,6 +76,7 @@ impl Account {
             items: BTreeMap::new(),
             ended: BTreeSet::new(),
             latest: BTreeMap::new(),
+            spoken: BTreeMap::new(),
             is_over: false,
             is_of_several: false,
             bears_names: None,
@@ -129,8 +130,17 @@ impl Account {
 
     /// Returns the calls that were heard, in the order of their places.
     #[must_use]
-    pub fn calls(&self) -> Vec<ToolCall> {
+    pub fn calls(&self) -> Vec<Call> {
         self.calls.values().map(HeardCall::call).collect()
+    }
+
+    /// Returns what each choice said of a kind, in the order of its places.
+    pub(crate) fn texts(&self) -> BTreeMap<(usize, TextKind), String> {
+        let mut joined = BTreeMap::new();
+        for (place, text) in &self.texts {
+            joined.entry((place.choice, place.text)).or_insert_with(String::new).push_str(text);
+        }
+        joined
     }
 
     pub(crate) fn call(&self, place: TextPlace) -> Option<&HeardCall> {
@@ -213,13 +223,15 @@ impl Account {
                 if let Some(own) = self.texts.get(&place).filter(|_| again) {
                     return *own == words;
                 }
-                if again || is_event && self.terms.repeats {
-                    self.texts.entry(place).or_default().push_str(&words);
-                }
-                // Some clients join texts as they come, and some by their place.
+                // Some clients join texts as they come, and some by their place or kind.
                 let latest = self.latest.entry(place.choice).or_default();
-                let follows = place.at >= *latest;
+                let mut follows = place.at >= *latest;
                 *latest = place.at.max(*latest);
+                if !place.text.is_reasoning() {
+                    let last = self.spoken.insert(place.choice, place);
+                    follows &= last == Some(place) || !self.texts.contains_key(&place);
+                }
+                self.texts.entry(place).or_default().push_str(&words);
                 follows || !is_event
             }
             Said::Call(place, said) => self.take_call(reading, place, said),
@@ -304,23 +316,18 @@ impl Account {
 }
 
 impl HeardCall {
-    fn call(&self) -> ToolCall {
-        ToolCall {
+    pub(crate) fn call(&self) -> Call {
+        Call {
             id: self.id.as_str().into(),
             name: self.name.as_str().into(),
             arguments: self.arguments.as_str().into(),
-            is_json: self.form != Some(Form::Text),
+            kind: if self.form == Some(Form::Text) { CallKind::Custom } else { CallKind::Function },
         }
     }
 
     /// Whether its arguments are an object, and no text.
     pub(crate) fn is_object(&self) -> bool {
         self.form == Some(Form::Json)
-    }
-
-    pub(crate) fn of_reply(&self) -> Call {
-        let ToolCall { id, name, arguments, is_json } = self.call();
-        Call { id, name, arguments, kind: if is_json { CallKind::Function } else { CallKind::Custom } }
     }
 }
 

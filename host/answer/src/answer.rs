@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::account::{Account, Heard};
 use crate::apis::{Api, Assembly, failure};
-use crate::calls::{CallError, ToolCall, edit};
+use crate::calls::{CallError, edit};
 use crate::limits::ReadError;
 use crate::reading::{parse_mended, value, value_of};
-use crate::reply::{Failure, Finish, Head, Reply, Summary};
+use crate::reply::{Call, Failure, Finish, Head, Reply, Summary};
 use crate::said::{Arguments, Called, Form, Said, Tool};
 use crate::told::Telling;
 
@@ -59,7 +59,7 @@ pub struct Answer {
     texts: Vec<TextRun>,
     /// Those in which nothing may be changed.
     sealed: BTreeSet<NodeId>,
-    calls: Vec<ToolCall>,
+    calls: Vec<Call>,
     /// Where each call stands.
     places: Vec<(Called, Option<Arguments>)>,
 }
@@ -70,8 +70,12 @@ impl Answer {
     /// # Errors
     /// For what is no JSON, and no answer of the API.
     pub fn read(api: Api, bytes: Bytes) -> Result<Answer, ReadError> {
+        Answer::heard(api, bytes, &mut Account::new(api, false))
+    }
+
+    /// Reads an answer, which `account` hears.
+    pub(crate) fn heard(api: Api, bytes: Bytes, account: &mut Account) -> Result<Answer, ReadError> {
         let (document, is_mended) = parse_mended(bytes)?;
-        let mut account = Account::new(api, false);
         let no_answer = ReadError::NoAnswer { api: api.name() };
         if !account.is_answer(&document) {
             return Err(no_answer);
@@ -85,7 +89,7 @@ impl Answer {
         let said: Vec<Said> = heard.said.iter().copied().chain([Said::EndAll]).collect();
         let mut telling = Telling::first(&said);
         let mut reply = Reply::default();
-        telling.tell(&heard.document, &said, &account).iter().for_each(|delta| reply.add(delta));
+        telling.tell(&heard.document, &said, account).iter().for_each(|delta| reply.add(delta));
         let wire = api.wire();
         let outer = whole.as_object().ok_or(no_answer)?;
         let root = wire.root(outer);
@@ -125,7 +129,7 @@ impl Answer {
 
     /// Returns the calls, in order.
     #[must_use]
-    pub fn calls(&self) -> &[ToolCall] {
+    pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
@@ -199,7 +203,7 @@ impl Answer {
     ///
     /// # Errors
     /// [`CallError`].
-    pub fn changed(&self, texts: &[(NodeId, String)], calls: &[ToolCall]) -> Result<Value, CallError> {
+    pub fn changed(&self, texts: &[(NodeId, String)], calls: &[Call]) -> Result<Value, CallError> {
         if self.calls.len() != calls.len() {
             return Err(CallError::Count { had: self.calls.len(), given: calls.len() });
         }
@@ -288,7 +292,7 @@ fn runs(heard: &Heard) -> Vec<TextRun> {
 }
 
 /// What is written for the arguments of a call; `None` where JSON is wanted and this is none.
-fn spelled(form: Form, call: &ToolCall) -> Option<Value> {
+fn spelled(form: Form, call: &Call) -> Option<Value> {
     let text = call.arguments.expose();
     match form {
         Form::Text => Some(text.into()),

@@ -98,6 +98,8 @@ struct Events {
     /// Lines with data of their own since the last empty line. By the standard, several of them are
     /// one event, which is then no JSON.
     data_lines: usize,
+    /// Whether a line without data has come since. Some clients end there what they read as one event.
+    has_blank_data: bool,
     /// Whether an empty line has ended an event.
     blank_lines: bool,
     /// The last line ended with CR, and no LF has come.
@@ -122,7 +124,7 @@ impl Events {
         match field(line) {
             Field::End => self.end(account),
             Field::Data(data) => self.data(account, &line.slice_ref(data)),
-            Field::Name(_) if self.data_lines > 0 || self.name.is_some() => Step::Odd,
+            Field::Name(_) if self.data_lines > 0 || self.has_blank_data || self.name.is_some() => Step::Odd,
             Field::Name(name) => {
                 self.name = Some(line.slice_ref(name));
                 Step::Within
@@ -135,6 +137,7 @@ impl Events {
 
     fn end(&mut self, account: &mut Account) -> Step {
         let (name, data) = (self.name.take(), self.data.take());
+        self.has_blank_data = false;
         // Whoever reads by the standard has read nothing in an event of several texts, and others have.
         let lines = std::mem::take(&mut self.data_lines);
         self.blank_lines |= lines > 0;
@@ -155,8 +158,12 @@ impl Events {
             let is_read_alone = said.starts_with(b"{") && said != b"{}" && object(data.clone()).is_ok();
             return if is_read_alone || begun.len() > self.longest { Step::Odd } else { Step::Within };
         }
+        let has_blank = std::mem::replace(&mut self.has_blank_data, said.is_empty());
         if said.is_empty() {
-            return Step::Within;
+            return if self.data_lines > 0 { Step::Odd } else { Step::Within };
+        }
+        if has_blank {
+            return Step::Odd;
         }
         let is_second = self.blank_lines && self.data_lines > 0;
         if said == DONE && !is_second {

@@ -64,7 +64,7 @@ mod told;
 pub use account::{Account, Heard};
 pub use answer::{Answer, RunKind, TextRun};
 pub use apis::{Api, Event};
-pub use calls::{CallError, Gathered, Gathering, Holding, ToolCall};
+pub use calls::{CallError, Gathered, Gathering, Holding};
 pub use hearing::{Hearing, Step};
 pub use limits::{AnswerLimits, ReadError};
 pub use lines::{Field, Lines, Piece, field, with_data};

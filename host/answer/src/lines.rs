@@ -186,7 +186,8 @@ pub fn with_data(event: &[u8], data: &[u8]) -> Bytes {
             if at > 0 {
                 told.extend_from_slice(between);
             }
-            told.extend_from_slice(&text[..text.len() - was.len()]);
+            // A line that is the name of its field alone has no colon.
+            told.extend_from_slice(if text == b"data" { b"data: " } else { &text[..text.len() - was.len()] });
             told.extend_from_slice(line);
         }
         told.extend_from_slice(ending);
@@ -292,6 +293,7 @@ mod tests {
         assert_eq!(told("event: a\r\ndata:{}\r\n\r\n", "1"), "event: a\r\ndata:1\r\n\r\n");
         assert_eq!(told("data: {\nid: 7\ndata: }\n\n", "[]"), "data: []\nid: 7\n\n");
         assert_eq!(told("data: 1", "2\n3"), "data: 2\ndata: 3");
+        assert_eq!(told("data\ndata: {}\n\n", "1"), "data: 1\n\n");
     }
 
     proptest! {

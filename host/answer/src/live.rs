@@ -39,30 +39,17 @@ pub struct LiveAnswer {
     parts: Vec<Delta>,
     /// The last part may go on.
     is_open: bool,
-    begun: bool,
-    /// How many events there were, for an API that numbers them.
+    /// How many events there were: an API may number them.
     sent: u64,
     /// The last piece of the part that is open: the next one differs in its text alone.
     piece: Option<(Event, Value)>,
-}
-
-/// Where an event stands about the part that it is of.
-#[derive(Clone, Copy, PartialEq)]
-enum Phase {
-    /// Before all parts.
-    Start,
-    Open,
-    Text,
-    Close,
-    /// Behind all parts.
-    End,
 }
 
 impl LiveAnswer {
     /// Begins an answer. `usage` is that of [`Api::events`].
     #[must_use]
     pub fn new(api: Api, head: Head, usage: bool) -> Self {
-        LiveAnswer { api, head, usage, parts: Vec::new(), is_open: false, begun: false, sent: 0, piece: None }
+        LiveAnswer { api, head, usage, parts: Vec::new(), is_open: false, sent: 0, piece: None }
     }
 
     /// Returns the events of more content.
@@ -89,20 +76,16 @@ impl LiveAnswer {
         self.close(&mut events);
         for call in &last.calls {
             self.parts.push(Delta::Call(call.clone()));
-            let is_first = !self.begun;
-            self.put(&self.parts[self.parts.len() - 1].clone(), &mut events, |phase| {
-                phase != Phase::End && (phase != Phase::Start || is_first)
-            });
+            let [begin, call, _] = self.of_part(&Delta::Call(call.clone()));
+            self.send(begin.into_iter().chain(call), &mut events);
         }
-        let whole = self.whole(last);
-        let is_first = !self.begun;
-        let end = self.api.events(&whole, self.usage).unwrap_or_default();
-        for event in end {
-            let phase = self.phase(&event);
-            if phase == Phase::End || (phase == Phase::Start && is_first) {
-                self.send(event, 0, &mut events);
-            }
+        let mut end = self.api.events(&self.whole(last), self.usage).unwrap_or_default();
+        if let Some((before, behind)) = self.around() {
+            let ends = end.split_off(end.len().saturating_sub(behind));
+            end.truncate(if self.sent == 0 { before } else { 0 });
+            end.extend(ends);
         }
+        self.send(end, &mut events);
         events
     }
 
@@ -113,24 +96,18 @@ impl LiveAnswer {
         }
         let is_like = |last: &Delta| std::mem::discriminant(last) == std::mem::discriminant(&piece);
         let goes_on = self.is_open && self.parts.last().is_some_and(is_like);
-        match self.parts.last_mut() {
-            Some(Delta::Reasoning(text) | Delta::Content(text)) if goes_on => text.push(said(&piece)),
-            _ => {
-                self.close(&mut events);
-                self.parts.push(piece.clone());
-                self.is_open = true;
-            }
+        if let (true, Some(Delta::Reasoning(text) | Delta::Content(text))) = (goes_on, self.parts.last_mut())
+        {
+            text.push(said(&piece));
+            return self.next_piece(&piece).into_iter().collect();
         }
-        if let Some(event) = self.next_piece(&piece) {
-            return vec![event];
-        }
-        let is_first = !self.begun;
-        self.put(&piece, &mut events, |phase| match phase {
-            Phase::Start => is_first,
-            Phase::Open => !goes_on,
-            Phase::Text => true,
-            Phase::Close | Phase::End => false,
-        });
+        self.close(&mut events);
+        self.parts.push(piece.clone());
+        self.is_open = true;
+        let [begin, text, _] = self.of_part(&piece);
+        self.send(begin.into_iter().chain(text), &mut events);
+        self.piece =
+            events.last().and_then(|sent| Some((sent.clone(), serde_json::from_str(sent.data()).ok()?)));
         events
     }
 
@@ -148,60 +125,70 @@ impl LiveAnswer {
     /// Ends the part that is open.
     fn close(&mut self, events: &mut Vec<Event>) {
         self.piece = None;
-        if let Some(last) = self.parts.last().filter(|_| self.is_open).cloned() {
-            self.put(&last, events, |phase| phase == Phase::Close);
+        if let Some(last) = self.parts.last().filter(|_| self.is_open) {
+            let [_, _, closes] = self.of_part(last);
+            self.send(closes, events);
         }
         self.is_open = false;
     }
 
-    /// Writes some events of the last part, of which `part` is all or a piece.
-    fn put(&mut self, part: &Delta, events: &mut Vec<Event>, is_wanted: impl Fn(Phase) -> bool) {
-        let at = self.parts.len() - 1;
-        let mut whole = self.api.write(&of_part(part), &self.head);
-        if let Some(list) = list(self.api) {
-            whole[list] = json!([self.element(at, part)]);
-        }
-        for event in self.api.events(&whole, self.usage).unwrap_or_default() {
-            let phase = self.phase(&event);
-            if !is_wanted(phase) {
-                continue;
-            }
-            self.send(event, at, events);
-            if let (Phase::Text, Some(sent)) = (phase, events.last()) {
-                self.piece = serde_json::from_str(sent.data()).ok().map(|data| (sent.clone(), data));
-            }
+    /// How many events stand before the parts of an answer, and behind them; `None` where nothing of it leaves before its
+    /// end.
+    fn around(&self) -> Option<(usize, usize)> {
+        match self.api {
+            Api::Chat => Some((1, 2 + usize::from(self.usage))),
+            Api::Messages => Some((1, 2)),
+            Api::Responses => Some((2, 1)),
+            Api::Gemini | Api::CodeAssist => None,
         }
     }
 
-    /// Sets what an event says about its place, and puts it behind the others.
-    fn send(&mut self, event: Event, at: usize, events: &mut Vec<Event>) {
-        self.begun = true;
-        let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
-            // The word that ends a stream of chat completions.
-            return events.push(event);
-        };
-        match self.api {
-            Api::Chat => {
-                let calls = self.parts.iter().filter(|part| matches!(part, Delta::Call(_))).count();
-                if let Some(call) = data.pointer_mut("/choices/0/delta/tool_calls/0") {
-                    call["index"] = calls.saturating_sub(1).into();
-                }
-            }
-            Api::Messages => {
-                if let Some(index) = data.get_mut("index") {
-                    *index = at.into();
-                }
-            }
-            Api::Responses => {
-                if let Some(index) = data.get_mut("output_index") {
-                    *index = at.into();
-                }
-                data["sequence_number"] = self.sent.into();
-            }
-            Api::Gemini | Api::CodeAssist => {}
+    /// The events of an answer that has the last part alone, of which `part` is all or a piece: those before it where nothing
+    /// has left yet, those up to its text, and those behind that.
+    fn of_part(&self, part: &Delta) -> [Vec<Event>; 3] {
+        let Some((before, behind)) = self.around() else { return Default::default() };
+        let mut whole = self.api.write(&of_part(part), &self.head);
+        if let Some(list) = list(self.api) {
+            whole[list] = json!([self.element(self.parts.len() - 1, part)]);
         }
-        self.sent += 1;
-        events.push(event.with(&data));
+        let mut begin = self.api.events(&whole, self.usage).unwrap_or_default();
+        begin.truncate(begin.len().saturating_sub(behind));
+        let mut opens = begin.split_off(before.min(begin.len()));
+        begin.retain(|_| self.sent == 0);
+        let is_text = |event: &Event| {
+            let data: Value = serde_json::from_str(event.data()).unwrap_or_default();
+            place(self.api, part).is_some_and(|place| data.pointer(place).is_some_and(Value::is_string))
+        };
+        let closes = opens.iter().position(is_text).map_or(opens.len(), |text| text + 1);
+        let closes = opens.split_off(closes);
+        [begin, opens, closes]
+    }
+
+    /// Sets what events say about their place, which is that of the last part, and puts them behind the others.
+    fn send(&mut self, sent: impl IntoIterator<Item = Event>, events: &mut Vec<Event>) {
+        let at = self.parts.len().saturating_sub(1);
+        let calls = self.parts.iter().filter(|part| matches!(part, Delta::Call(_))).count();
+        for event in sent {
+            let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
+                // The word that ends a stream of chat completions.
+                events.push(event);
+                continue;
+            };
+            let (index, place) = match self.api {
+                Api::Chat => ("/choices/0/delta/tool_calls/0/index", calls.saturating_sub(1)),
+                Api::Messages => ("/index", at),
+                Api::Responses => ("/output_index", at),
+                Api::Gemini | Api::CodeAssist => ("", 0),
+            };
+            if let Some(index) = data.pointer_mut(index).filter(|index| index.is_number()) {
+                *index = place.into();
+            }
+            if let Some(number) = data.get_mut("sequence_number") {
+                *number = self.sent.into();
+            }
+            self.sent += 1;
+            events.push(event.with(&data));
+        }
     }
 
     /// The block or item of a part.
@@ -228,36 +215,6 @@ impl LiveAnswer {
             whole[list] = self.parts.iter().enumerate().map(|(at, part)| self.element(at, part)).collect();
         }
         whole
-    }
-
-    fn phase(&self, event: &Event) -> Phase {
-        let Ok(data) = serde_json::from_str::<Value>(event.data()) else { return Phase::End };
-        let kind = data["type"].as_str().unwrap_or_default();
-        match self.api {
-            Api::Chat | Api::Gemini | Api::CodeAssist => {
-                let delta = &data["choices"][0]["delta"];
-                match delta.as_object() {
-                    Some(delta) if delta.contains_key("role") => Phase::Start,
-                    Some(delta) if !delta.is_empty() => Phase::Text,
-                    _ => Phase::End,
-                }
-            }
-            Api::Messages => match kind {
-                "message_start" => Phase::Start,
-                "content_block_start" => Phase::Open,
-                "content_block_delta" if data["delta"]["type"] == "signature_delta" => Phase::Close,
-                "content_block_delta" => Phase::Text,
-                "content_block_stop" => Phase::Close,
-                _ => Phase::End,
-            },
-            Api::Responses => match kind.rsplit('.').next().unwrap_or_default() {
-                "created" | "in_progress" => Phase::Start,
-                "added" => Phase::Open,
-                "delta" => Phase::Text,
-                "done" => Phase::Close,
-                _ => Phase::End,
-            },
-        }
     }
 }
 

@@ -43,27 +43,33 @@ pub enum CallKind {
     Custom,
 }
 
-/// Why a model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// It had said all, or came to a stop sequence.
-    Stop,
-    /// It ran into a limit of tokens.
-    Length,
-    /// It waits for the results of its calls.
-    Calls,
-    /// The provider cut it off for what it said.
-    Filtered,
-    /// It refused.
-    Refusal,
-    /// The provider wants the same request again to go on.
-    Paused,
-    /// It was cancelled.
-    Cancelled,
-    /// It failed; [`crate::Failure`] says how.
-    Failed,
-    /// A reason that no API had when this was written.
-    Other,
+leafgate_words::words! {
+    /// Why a model stopped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Finish {
+        /// It had said all, or came to a stop sequence.
+        Stop = "stop" / "stop",
+        /// It ran into a limit of tokens.
+        Length = "length" / "length",
+        /// It waits for the results of its calls.
+        Calls = "calls" / "tool_calls",
+        /// The provider cut it off for what it said.
+        Filtered = "filtered" / "content_filter",
+        /// It refused.
+        Refusal = "refusal" / "refusal",
+        /// The provider wants the same request again to go on.
+        Paused = "paused" / "paused",
+        /// It was cancelled.
+        Cancelled = "cancelled" / "cancelled",
+        /// It failed; [`crate::Failure`] says how.
+        Failed = "failed" / "error",
+        /// A reason that no API had when this was written.
+        Other = "other" / "other",
+    }
+    /// Its word in the log.
+    pub fn name = 0;
+    /// Its word in the conventions of OpenTelemetry.
+    pub fn otel = 1;
 }
 
 /// What an answer cost, in tokens.

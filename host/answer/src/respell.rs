@@ -107,7 +107,7 @@ impl Respelling {
             return;
         }
         match bare(data).trim_ascii_end() {
-            b"" => return put(out, b"data:", b""),
+            b"" => return,
             DONE => put(out, b"data: ", DONE),
             said => match spelled(said, &mut self.names) {
                 Ok(json) => put(out, b"data: ", &json),

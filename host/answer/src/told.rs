@@ -85,7 +85,7 @@ impl Telling {
             *told = call.arguments.len().max(*told);
         } else {
             self.calls.insert(place, (next, call.arguments.len()));
-            deltas.push(Delta::Call(call.of_reply()));
+            deltas.push(Delta::Call(call.call()));
         }
     }
 

@@ -92,13 +92,17 @@ pub struct ToolsOf {
     pub allow: Option<Vec<String>>,
 }
 
-/// Whether context is sent again while tools run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Continuation {
-    /// It is left out until the user says something again.
-    SkipContext,
-    /// It stays where it was, which is kind to caches of prompts.
-    Keep,
+leafgate_words::words! {
+    /// Whether context is sent again while tools run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Continuation {
+        /// It is left out until the user says something again.
+        SkipContext = "skip-context",
+        /// It stays where it was, which is kind to caches of prompts.
+        Keep = "keep",
+    }
+    /// Returns its word in rule files.
+    pub fn name = 0;
 }
 
 /// A profile that would undo what it is made of.

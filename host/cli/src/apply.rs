@@ -110,14 +110,13 @@ pub(crate) fn print_holds(verdict: &Verdict, printer: &mut Printer) {
 
 /// Prints on standard error which ranges of a chat export could not follow its texts.
 pub(crate) fn print_stale_ranges(ranges: &Ranges, printer: &mut Printer) {
-    for stale in &ranges.stale {
-        let held = if stale.reason.holds() { "held" } else { "left as it was" };
-        printer.error_line(&format!(
-            "leafgate: {held}: {}: {}",
-            masking::masked(&stale.pointer),
-            stale.reason.describe()
-        ));
-    }
+    ranges.stale.iter().for_each(|stale| printer.error_line(&format!("leafgate: {}", stale_range(stale))));
+}
+
+/// Returns what is said of such a range.
+pub(crate) fn stale_range(stale: &Stale) -> String {
+    let held = if stale.reason.holds() { "held" } else { "left as it was" };
+    format!("{held}: {}: {}", masking::masked(&stale.pointer), stale.reason.describe())
 }
 
 /// Prints as JSON what became of a request in which no earlier edits were made.
@@ -186,7 +185,7 @@ impl<'a> SavedOutcome<'a> {
 }
 
 /// Returns stale ranges, with masks for secrets in their pointers.
-pub(crate) fn masked_stale(ranges: &Ranges) -> Vec<Stale> {
+fn masked_stale(ranges: &Ranges) -> Vec<Stale> {
     let masked = |stale: &Stale| Stale { pointer: masking::masked(&stale.pointer), reason: stale.reason };
     ranges.stale.iter().map(masked).collect()
 }

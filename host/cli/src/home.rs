@@ -5,14 +5,16 @@
 //! a data folder that is named, else in `$XDG_CACHE_HOME/leafgate` or `~/.cache/leafgate`. Only its owner can read the key. A new key makes every token in the
 //! clients' histories meaningless, so an unreadable key is an error and never replaced.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use leafgate_gate::LOCAL_CLIENT;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+
+use crate::private;
 
 const KEY_FILE: &str = "key";
 const KEY_BYTES: usize = 32;
@@ -91,25 +93,18 @@ fn read(path: &Path) -> anyhow::Result<InstallationKey> {
 /// Writes the key under another name and links it to its own: another process sees a whole key or
 /// none, and of two that start at once the second takes the first one's.
 fn create(folder: &Path, path: &Path) -> anyhow::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let draft = folder.join(format!("{KEY_FILE}.{}", std::process::id()));
+    private::make_folder(folder)?;
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).context("the system gives no random bytes")?;
-    let written = write_draft(&draft, &key).and_then(|()| fs::hard_link(&draft, path));
-    let _ = fs::remove_file(&draft);
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        written => Ok(written?),
+    let text = format!("{}\n", base16ct::lower::encode_string(&key));
+    match private::draft(folder, KEY_FILE.as_ref(), 0o600, text.as_bytes())?.persist_noclobber(path) {
+        Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        written => Ok(written.map(drop)?),
     }
 }
 
-fn write_draft(draft: &Path, key: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
-    writeln!(file, "{}", base16ct::lower::encode_string(key))?;
-    file.sync_all()
-}
-
-fn from_hex(text: &str) -> Option<[u8; KEY_BYTES]> {
+/// Reads the digits of a key or digest.
+pub(crate) fn from_hex(text: &str) -> Option<[u8; KEY_BYTES]> {
     let mut bytes = [0; KEY_BYTES];
     let decoded = base16ct::mixed::decode(text, &mut bytes).ok()?;
     (decoded.len() == KEY_BYTES).then_some(bytes)
@@ -117,6 +112,8 @@ fn from_hex(text: &str) -> Option<[u8; KEY_BYTES]> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn token(folder: &Path) -> anyhow::Result<String> {

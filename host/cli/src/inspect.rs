@@ -20,7 +20,8 @@ pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result
 /// Writes the schema of what other programs read.
 pub(crate) fn schema(of: SchemaCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
     printer.json(&match of {
-        SchemaCommand::Admin => leafgate_admin::schema::schema(),
+        SchemaCommand::Admin { openapi: false } => leafgate_admin::schema::schema(),
+        SchemaCommand::Admin { openapi: true } => leafgate_admin::schema::openapi(),
         SchemaCommand::Config => leafgate_config::schema::schema(),
         SchemaCommand::Rules => leafgate_policy::rules_schema(),
     })?;

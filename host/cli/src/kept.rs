@@ -3,11 +3,9 @@
 //! It lies in `mode.json` of the data folder, for all gates of the installation: the next one that
 //! starts begins with it. A single pause (`interceptOnce`) is for the run in which it was asked for.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use leafgate_admin::TurnMode;
 use serde::{Deserialize, Serialize};
 
@@ -36,33 +34,25 @@ impl KeptMode {
     /// would let requests leave unseen.
     pub(crate) fn read(&self) -> anyhow::Result<TurnMode> {
         let path = self.0.join(MODE_FILE);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TurnMode::Off),
-            Err(error) => return Err(error).with_context(|| unusable(&path)),
+        let unusable = || {
+            format!(
+                "the mode of the last run, {}, cannot be used: remove the file, and turns are sent normally",
+                path.display()
+            )
         };
-        let kept: Kept = serde_json::from_slice(&text).with_context(|| unusable(&path))?;
-        Ok(kept.mode)
+        private::read_json(&path, unusable).map(|Kept { mode }| mode)
     }
 
     /// Keeps a mode. Once this returns, it is found again whatever happens to process and machine;
     /// until then the one before it is.
     pub(crate) fn write(&self, mode: TurnMode) -> io::Result<()> {
-        let mut content = serde_json::to_vec(&Kept { mode })?;
-        content.push(b'\n');
-        private::write(&self.0, MODE_FILE, &content)
+        private::write_json(&self.0, MODE_FILE, &Kept { mode })
     }
-}
-
-fn unusable(path: &Path) -> String {
-    format!(
-        "the mode of the last run, {}, cannot be used: remove the file, and turns are sent normally",
-        path.display()
-    )
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -86,7 +76,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let kept = KeptMode::in_folder(folder.path().to_owned());
         kept.write(TurnMode::InterceptAlways).unwrap();
-        let draft = folder.path().join(format!("{MODE_FILE}.{}", std::process::id()));
+        let draft = folder.path().join(format!(".{MODE_FILE}.{}", std::process::id()));
         fs::write(&draft, "{\"mode\":\"of").unwrap();
         assert_eq!(kept.read().unwrap(), TurnMode::InterceptAlways);
         kept.write(TurnMode::AutoOverride).unwrap();

@@ -134,7 +134,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Plugin { command } => plugin::run(&command, printer),
         Command::Detectors { command } => detectors::run(&command, printer),
         Command::Known { command } => known::run(&command, printer),
-        Command::Redact(args) => redact::run(&args, printer),
+        Command::Redact(args) => redact::run(&args, false, printer),
         Command::Chat { command } => chat::run(&command, printer),
         Command::Config { command: ConfigCommand::Show(config) } => settings::run(&config, printer),
         Command::Own { command } => parcel::run(&command, printer),

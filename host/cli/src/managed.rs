@@ -5,11 +5,11 @@
 //! operator's, so it is an error, and no gate starts with it.
 
 use std::fs::{self, Metadata};
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
+use leafgate_admin::RuntimeFile;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, GateConfig, UpstreamTarget};
 use leafgate_policy::ManagedPolicy;
@@ -17,6 +17,8 @@ use leafgate_policy::diagnostics::Diagnostics;
 use leafgate_policy::plugin::Signer;
 use leafgate_wasm::{Limits, Signatures};
 use sha2::{Digest as _, Sha256};
+
+use crate::{private, standing};
 
 /// The folder.
 #[cfg(target_os = "macos")]
@@ -49,6 +51,25 @@ pub(crate) fn find() -> anyhow::Result<Option<Managed>> {
 /// Returns the operator's policy.
 pub(crate) fn policy() -> anyhow::Result<Option<ManagedPolicy>> {
     Ok(find()?.map(|managed| managed.policy))
+}
+
+/// Returns a keyed digest of the settings that the operator enforces, if any.
+pub(crate) fn enforced() -> anyhow::Result<Option<String>> {
+    let managed = find()?.filter(|managed| managed.policy.is_enforced);
+    managed
+        .map(|managed| standing::keyed("enforced", &Settings::of([managed.settings]).identity()))
+        .transpose()
+}
+
+/// Refuses a gate that began before the operator decided what is enforced now.
+pub(crate) fn check_gate(gate: &RuntimeFile) -> anyhow::Result<()> {
+    let enforced = enforced()?;
+    ensure!(
+        enforced.is_none() || gate.enforced == enforced,
+        "the gate at {} began before the operator of this machine decided what is enforced now ({FOLDER}): start it anew",
+        gate.listen
+    );
+    Ok(())
 }
 
 /// Returns the folder of its rules, if it is there.
@@ -209,11 +230,8 @@ fn list(path: &Path, depth: usize, owner: Option<u32>, files: &mut Vec<PathBuf>)
 
 /// Returns what stands at a path, and not what a link there leads to.
 fn metadata(path: &Path) -> anyhow::Result<Option<Metadata>> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(anyhow!(error)).with_context(|| format!("{} cannot be looked at", path.display())),
-    }
+    private::if_there(fs::symlink_metadata(path))
+        .with_context(|| format!("{} cannot be looked at", path.display()))
 }
 
 /// Refuses what somebody else than its owner could change.

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit
 /// Has everything pass as it comes for a time, or the policy look again.
 pub(crate) fn switch_off(gate: &GateArgs, time: Duration, printer: &mut Printer) -> anyhow::Result<Exit> {
     let command = SwitchOff { seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX) };
-    let mode = gate.client()?.switch_off(command)?;
+    let mode = gate.client()?.command("", &command)?;
     printer.show(&mode, |mode, printer| {
         if mode.off_seconds.is_none() {
             return printer.line("the policy looks at every request");

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
-use leafgate_admin::{EditCommand, Pending, ShownText, TurnSummary, TurnView};
+use leafgate_admin::{EditCommand, EditableRequest, Pending, ShownText, TurnSummary, TurnView};
 use leafgate_review::rows::{self, Row, RowStyle};
 use leafgate_review::{AdminApi, Outline, ended, leaf_authors};
 
@@ -23,7 +23,7 @@ pub(crate) fn run(gate: &GateArgs, command: &PendingCommand, printer: &mut Print
         PendingCommand::List => list(&mut gate, printer),
         PendingCommand::Show { id } => {
             match printer.is_json() {
-                true => printer.json(&gate.request(id)?)?,
+                true => printer.json(&gate.view::<EditableRequest>(id)?)?,
                 false => printer.rows(&in_full(&gate.turn(id)?))?,
             }
             Ok(Exit::Done)

@@ -1,42 +1,102 @@
-//! Private files of the data folder that change: each is there whole, as it was before a change or
-//! after it.
+//! Files that are replaced whole: each is there as it was before a change or after it. Those of the data
+//! folder are for their owner alone.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+
+use anyhow::Context as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tempfile::NamedTempFile;
+
+/// Returns what was found; `None` where nothing is there.
+pub(crate) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// Reads a record of JSON, the default where none was ever written. `unusable` says what to do with one
+/// that is none.
+pub(crate) fn read_json<T: Default + DeserializeOwned>(
+    path: &Path,
+    unusable: impl Fn() -> String,
+) -> anyhow::Result<T> {
+    match if_there(fs::read(path)).with_context(&unusable)? {
+        None => Ok(T::default()),
+        Some(text) => serde_json::from_slice(&text).with_context(unusable),
+    }
+}
+
+/// Writes a record of JSON.
+pub(crate) fn write_json(folder: &Path, name: &str, record: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(record)?;
+    text.push(b'\n');
+    write(folder, name, &text)
+}
+
+/// Opens a file of a folder that processes lock. It is never removed.
+pub(crate) fn lock_file(folder: &Path, name: &str) -> io::Result<File> {
+    make_folder(folder)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.join(name))
+}
 
 /// Writes a file of a folder, both for their owner alone. Once this returns, the content is found
 /// again whatever happens to process and machine; until then the one before it is.
 pub(crate) fn write(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     make_folder(folder)?;
-    let draft = folder.join(format!("{name}.{}", std::process::id()));
-    let written = write_draft(&draft, content).and_then(|()| fs::rename(&draft, folder.join(name)));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
+    draft(folder, name.as_ref(), 0o600, content)?.persist(folder.join(name))?;
+    sync(folder)
+}
+
+/// The same of a file that others may read: who opens it meanwhile sees the one or the other. It keeps its
+/// permissions.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace_if(path, content, || Ok(()))
+}
+
+/// Replaces a file, if at the last moment it still may be.
+pub(crate) fn replace_if<E: From<io::Error>>(
+    path: &Path,
+    content: &[u8],
+    may: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let draft = draft(folder, path.file_name().unwrap_or_default(), 0o666, content)?;
+    if let Ok(found) = fs::metadata(path) {
+        draft.as_file().set_permissions(found.permissions())?;
     }
-    written.and_then(|()| sync(folder))
+    may()?;
+    draft.persist(path).map_err(|failed| failed.error)?;
+    Ok(sync(folder)?)
+}
+
+/// Writes what is to replace a file of this name. It is removed where that fails.
+pub(crate) fn draft(folder: &Path, name: &OsStr, mode: u32, content: &[u8]) -> io::Result<NamedTempFile> {
+    let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
+    // One that a process of the same number left behind when it was killed.
+    if_there(fs::remove_file(folder.join(&name)))?;
+    let mode = Permissions::from_mode(mode);
+    let mut draft =
+        tempfile::Builder::new().prefix(&name).rand_bytes(0).permissions(mode).tempfile_in(folder)?;
+    draft.write_all(content)?;
+    draft.as_file().sync_all()?;
+    Ok(draft)
 }
 
 /// Removes a file, if it is there, with the same promise.
 pub(crate) fn remove(folder: &Path, name: &str) -> io::Result<()> {
-    match fs::remove_file(folder.join(name)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => sync(folder),
-    }
+    if_there(fs::remove_file(folder.join(name)))?.map_or(Ok(()), |()| sync(folder))
 }
 
 /// Makes a folder for its owner alone.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-fn write_draft(draft: &Path, content: &[u8]) -> io::Result<()> {
-    // One that a process of the same number left behind when it was killed is overwritten.
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
-    file.write_all(content)?;
-    file.sync_all()
 }
 
 fn sync(folder: &Path) -> io::Result<()> {

@@ -265,7 +265,7 @@ pub(crate) fn document(
     }
 }
 
-fn name(path: Option<&Path>) -> String {
+pub(crate) fn name(path: Option<&Path>) -> String {
     let path = path.filter(|path| *path != Path::new("-"));
     path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }

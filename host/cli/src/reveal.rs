@@ -22,7 +22,7 @@ pub(crate) struct RevealArgs {
 
 pub(crate) fn run(args: &RevealArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let command = Reveal { token: args.token.trim().to_owned(), by: caller() };
-    let revealed = args.gate.client()?.reveal(&command)?;
+    let revealed = args.gate.client()?.command("", &command)?;
     printer.show(&revealed, |revealed, printer| {
         let value = revealed.value.expose();
         // A terminal obeys what a value says. A program gets it as it is.

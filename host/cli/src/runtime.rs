@@ -7,14 +7,14 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
 use leafgate_admin::RuntimeFile;
 
-use crate::home;
+use crate::{home, private};
 
 /// Names a running gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(crate) fn publish(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::R
 
 /// Makes the folder, or ensures that nobody else may put files into an existing one.
 fn make_private(folder: &Path) -> anyhow::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    private::make_folder(folder)?;
     let found = fs::metadata(folder)?;
     ensure_own(&found)?;
     let mode = found.permissions().mode();
@@ -255,12 +255,9 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         let folder = folder.display();
         format!("the runtime folder {folder} cannot be read (LEAFGATE_RUNTIME_DIR names another)")
     };
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.with_context(unreadable)?,
-    };
+    let entries = private::if_there(fs::read_dir(folder)).with_context(unreadable)?;
     let mut files = Vec::new();
-    for entry in entries {
+    for entry in entries.into_iter().flatten() {
         let entry = entry.with_context(unreadable)?;
         let name = entry.file_name();
         if name.to_str().is_some_and(|name| name.starts_with("gate-") && name.ends_with(".json")) {

@@ -44,8 +44,8 @@ pub(crate) struct VerifyArgs {
     /// The format of the requests; without it, of each the one whose shape it has
     #[arg(long, value_name = "FORMAT", value_parser = args::formats())]
     format: Option<Format>,
-    /// The kind of secret to plant, which the policy must look for: github, aws or card
-    #[arg(long, value_name = "KIND", default_value = "github")]
+    /// The kind of secret to plant, which the policy must look for
+    #[arg(long, value_name = "KIND", default_value = "github", value_parser = args::one_of(Family::ALL, |kind| (kind.name(), "")))]
     canary: Family,
     /// Print which encodings of secrets the policy contains, instead of checking requests
     #[arg(long, conflicts_with_all = ["files", "format", "canary"])]
@@ -88,7 +88,7 @@ impl Check {
         let (format, is_raw) = (document.format(), document.is_raw());
         let mut tally = Tally { files: 1, ..Tally::default() };
         let mut planted_so_far = 0;
-        for pass in Pass::ALL {
+        for &pass in Pass::ALL {
             let planted = planted(&body, is_raw, pass, self.family, planted_so_far)?;
             planted_so_far += planted.plants.len() as u64;
             let document = match is_raw {
@@ -226,11 +226,11 @@ fn print(verified: &Verified, printer: &mut Printer) -> anyhow::Result<()> {
             let Counts { redacted, held, media, no_prefix, leaked } = *counts;
             let numbers = [counts.total(), redacted, held, media, no_prefix, leaked].map(Cell::from);
             let [planted, redacted, held, media, no_prefix, leaked] = numbers;
-            [word(*what).into(), planted, redacted, held, media, no_prefix, leaked]
+            [what.word().into(), planted, redacted, held, media, no_prefix, leaked]
         };
         printer.table(heads, tally.positions.iter().map(row))?;
         for leak in tally.leaks.iter().take(SHOWN) {
-            let place = format!("{} {} {}", leak.file, word(leak.position.what), leak.position.pointer);
+            let place = format!("{} {} {}", leak.file, leak.position.what, leak.position.pointer);
             let again = match leak.position.occurrence {
                 0 => String::new(),
                 again => format!(" (occurrence {})", again + 1),
@@ -253,15 +253,4 @@ fn print(verified: &Verified, printer: &mut Printer) -> anyhow::Result<()> {
         leaked => format!("{leaked} of {planted} planted {canary} secrets would leave"),
     };
     Ok(printer.line(&result)?)
-}
-
-fn word(what: PositionKind) -> &'static str {
-    match what {
-        PositionKind::Text => "text",
-        PositionKind::Number => "number",
-        PositionKind::Boolean => "boolean",
-        PositionKind::Null => "null",
-        PositionKind::Key => "key",
-        PositionKind::Document => "document",
-    }
 }

@@ -11,10 +11,18 @@ pub struct Key {
     pub kind: Kind,
     /// What it does, in a sentence.
     pub about: &'static str,
+    /// What is built in, as a flag says it. Limits have what the gate has.
+    pub(crate) default: Option<&'static str>,
 }
 
 const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
-    Key { name, kind, about }
+    Key { name, kind, about, default: None }
+}
+
+impl Key {
+    const fn or(self, default: &'static str) -> Key {
+        Key { default: Some(default), ..self }
+    }
 }
 
 use Kind::{Command, Path, Paths, Policy, Switch, Text, Texts, Url};
@@ -76,15 +84,17 @@ pub const UPSTREAMS: &str = "upstreams";
 
 /// All settings but those of named upstreams.
 pub const KEYS: &[Key] = &[
-    key("enabled", Switch, "Whether requests are looked at; without it the gate is a plain proxy"),
-    key("listen", Text, "The loopback address that clients send their requests to"),
+    key("enabled", Switch, "Whether requests are looked at; without it the gate is a plain proxy").or("true"),
+    key("listen", Text, "The loopback address that clients send their requests to").or("127.0.0.1:4141"),
     key("upstream", Url, "Where requests go: a URL, `echo:`, or the name of an upstream"),
-    key("policy", Policy, "The rules: a folder, `own` (the default), `default` or `none`"),
-    key("require-tests", Switch, "Whether a policy serves only where it passes the tests in its folder"),
-    key("workspace", Path, "The folder whose saved edits are used"),
+    key("policy", Policy, "The rules: a folder, `own` (the default), `default` or `none`").or("own"),
+    key("require-tests", Switch, "Whether a policy serves only where it passes the tests in its folder")
+        .or("false"),
+    key("workspace", Path, "The folder whose saved edits are used").or("."),
     key("agents", Path, "The file of the team behind /agents/v1"),
-    key("answer-cancelled", Switch, "Whether a cancel is answered as the model's words, and not as an error"),
-    key("switch-off", Switch, "Whether `leafgate off` may let everything pass for a while"),
+    key("answer-cancelled", Switch, "Whether a cancel is answered as the model's words, and not as an error")
+        .or("false"),
+    key("switch-off", Switch, "Whether `leafgate off` may let everything pass for a while").or("true"),
     key(
         "enforce",
         Switch,
@@ -95,9 +105,10 @@ pub const KEYS: &[Key] = &[
         Texts,
         "In the operator's settings alone: keys of which one must have signed the operator's policy",
     ),
-    key("standing.grace", TIME, "How long the gate that all programs share goes on after the last one"),
-    key("log", LEVELS, "What is logged"),
-    key("log-format", FORMATS, "How a line of the log is written"),
+    key("standing.grace", TIME, "How long the gate that all programs share goes on after the last one")
+        .or("10m"),
+    key("log", LEVELS, "What is logged").or("info"),
+    key("log-format", FORMATS, "How a line of the log is written").or("text"),
     key(
         "intercept",
         Texts,
@@ -116,11 +127,11 @@ pub const KEYS: &[Key] = &[
          `house/coder = 200000 o200k_base`",
     ),
     key("notify-command", Command, "A command for `sh -c` when a request begins to wait"),
-    key("restore", Switch, "Whether values are put back into answers"),
+    key("restore", Switch, "Whether values are put back into answers").or("true"),
     key("ca", Paths, "Files with further certificate authorities for https upstreams"),
     key("client-certificate", Path, "A file with the certificate that the gate shows to upstreams"),
     key("client-key", Path, "A file with the key of that certificate"),
-    key("proxy", Url, "The proxy on the way to upstreams: a URL, `environment` or `none`"),
+    key("proxy", Url, "The proxy on the way to upstreams: a URL, `environment` or `none`").or("environment"),
     key(
         "raw",
         Texts,
@@ -131,10 +142,11 @@ pub const KEYS: &[Key] = &[
         ON_UNREAD,
         "What becomes of requests with a file (PDF, archive, office document) whose text cannot be read",
     ),
-    key("store.enabled", Switch, "Whether requests and answers are logged, with all findings masked"),
-    key("store.required", Switch, "Whether a request leaves only when it is in the log"),
-    key("store.size", LOG, "Bytes of log beyond which the oldest requests are removed"),
-    key("store.days", DAYS, "Days after which requests are removed from the log"),
+    key("store.enabled", Switch, "Whether requests and answers are logged, with all findings masked")
+        .or("true"),
+    key("store.required", Switch, "Whether a request leaves only when it is in the log").or("false"),
+    key("store.size", LOG, "Bytes of log beyond which the oldest requests are removed").or("1 GiB"),
+    key("store.days", DAYS, "Days after which requests are removed from the log").or("30"),
     key(
         "known.files",
         Texts,
@@ -156,8 +168,8 @@ pub const KEYS: &[Key] = &[
         PERCENT,
         "How many more of these may be held, or may rules fail at, than today, in percent",
     ),
-    key("admin.enabled", Switch, "Whether there is an admin API"),
-    key("admin.listen", Text, "The loopback address of the admin API"),
+    key("admin.enabled", Switch, "Whether there is an admin API").or("true"),
+    key("admin.listen", Text, "The loopback address of the admin API").or("127.0.0.1:0"),
     key(
         "metrics.listen",
         Text,

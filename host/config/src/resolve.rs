@@ -81,6 +81,14 @@ impl Settings {
         self.values.entry(key.to_owned()).or_insert((value, Source::Default));
     }
 
+    /// Adds what is built in, but for limits.
+    pub fn add_defaults(&mut self) {
+        for key in KEYS {
+            let value = key.default.and_then(|default| key.kind.parse(default).ok());
+            value.into_iter().for_each(|value| self.default_to(key.name, value));
+        }
+    }
+
     /// Returns a value.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
@@ -166,6 +174,12 @@ impl Settings {
         self.upstreams().find(|upstream| upstream.name == name)
     }
 
+    /// Returns what an upstream has that no table names: what stands at the top. Its name is empty.
+    #[must_use]
+    pub fn first_upstream(&self) -> UpstreamSettings<'_> {
+        UpstreamSettings { settings: self, name: "" }
+    }
+
     /// Returns bytes that differ wherever a value does. Passwords stand in them as they are: only a keyed
     /// digest may be kept.
     #[must_use]
@@ -220,6 +234,9 @@ impl<'s> UpstreamSettings<'s> {
     /// Returns where a value comes from: its own, or else that at the top.
     #[must_use]
     pub fn source(&self, key: &str) -> Source {
+        if self.name.is_empty() {
+            return self.settings.source(if key == "url" { "upstream" } else { key });
+        }
         let own = format!("{UPSTREAMS}.{}.{key}", self.name);
         let is_own = OWN.contains(&key) || self.settings.get(&own).is_some();
         self.settings.source(if is_own { &own } else { key })

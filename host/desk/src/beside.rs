@@ -31,7 +31,6 @@ use leafgate_policy::{Cause, Hold};
 use leafgate_tree::{
     Author, Document, Draft, Format, Leaf, Limits, NodeId, NodeType, Section, SectionId, Segment, ValueType,
 };
-use sha2::{Digest as _, Sha256};
 
 use crate::digest::Destination;
 use crate::reviewer::Reviewer;
@@ -142,17 +141,10 @@ impl Repeats {
 
 impl Addition {
     fn of(to: &Destination, holds: &[Hold], rest: &[u8]) -> Self {
-        let mut hash = Sha256::new();
-        let mut feed = |part: &[u8]| {
-            // The length keeps the parts apart.
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        };
-        let place = [&to.upstream, &to.method, &to.path, &to.options];
-        place.into_iter().for_each(|part| feed(part.as_bytes()));
-        holds.iter().for_each(|hold| feed(hold.rule.as_bytes()));
-        feed(rest);
-        Addition(hash.finalize().into())
+        let mut parts = to.parts();
+        holds.iter().for_each(|hold| parts.add(hold.rule.as_bytes()));
+        parts.add(rest);
+        Addition(parts.finish())
     }
 }
 

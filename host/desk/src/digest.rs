@@ -34,6 +34,33 @@ impl Destination {
     }
 }
 
+/// SHA-256 over parts. Each has its length before it, so that the end of one cannot count as the start of the next.
+#[derive(Default)]
+pub struct PartsDigest(Sha256);
+
+impl PartsDigest {
+    /// Adds a part.
+    pub fn add(&mut self, part: impl AsRef<[u8]>) {
+        self.0.update((part.as_ref().len() as u64).to_be_bytes());
+        self.0.update(part);
+    }
+
+    /// Returns the digest of all parts.
+    #[must_use]
+    pub fn finish(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+}
+
+impl Destination {
+    pub(crate) fn parts(&self) -> PartsDigest {
+        let mut parts = PartsDigest::default();
+        let place = [&self.upstream, &self.method, &self.path, &self.options];
+        place.into_iter().for_each(|part| parts.add(part.as_bytes()));
+        parts
+    }
+}
+
 /// SHA-256 over destination and body of a request. Hexadecimal in JSON and in text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -42,18 +69,9 @@ impl Digest {
     /// Returns the digest of a body sent to a destination.
     #[must_use]
     pub fn of(to: &Destination, body: &[u8]) -> Self {
-        let mut hash = Sha256::new();
-        for part in [&to.upstream, &to.method, &to.path, &to.options]
-            .map(|part| part.as_bytes())
-            .into_iter()
-            .chain([body])
-        {
-            // The length separates the parts, so that the end of one cannot count as the start of
-            // the next.
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
-        }
-        Digest(hash.finalize().into())
+        let mut parts = to.parts();
+        parts.add(body);
+        Digest(parts.finish())
     }
 
     /// Returns the bytes.

@@ -4,9 +4,8 @@
 //! A record has names and numbers and no text of a leaf but the model's name.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use leafgate_admin::{SubagentSection, SubagentVerdict};
+use leafgate_admin::{ShownText, SubagentSection, SubagentVerdict, SubagentView};
 use leafgate_tree::{Access, Draft};
 
 use crate::summary::model;
@@ -16,75 +15,48 @@ use crate::turn::Title;
 /// Sections that a record names. The first ones: instructions, and what the agent was told to do.
 const SECTIONS: usize = 40;
 
-/// A request of an agent, as it comes to the monitor.
-#[derive(Clone, Debug)]
-pub struct AgentRequest {
-    /// Its session's key.
-    pub session: Arc<str>,
-    /// How its conversation is called.
-    pub title: Title,
-    /// What the client calls the agent, where it does.
-    pub agent: Option<Arc<str>>,
-    /// How it went on.
-    pub verdict: SubagentVerdict,
-    /// The model that it asks.
-    pub model: Option<String>,
-    /// What it consists of, without what exceeds the bound.
-    pub sections: Vec<SubagentSection>,
-    /// All sections.
-    pub total_sections: usize,
-    /// Edits of rules.
-    pub edits: usize,
-    /// Redactions.
-    pub redactions: usize,
-}
-
 /// A request of an agent that came.
 #[derive(Clone, Debug)]
 pub struct AgentLine {
-    /// Its number in the order of arrival, from 1.
-    pub number: u64,
-    /// When it came.
+    /// When it came; its view does not say it.
     pub at: Tick,
-    /// `<location> · <name> · …<last 6 of the session>`.
-    pub label: String,
     /// What is known of it.
-    pub request: AgentRequest,
+    pub view: SubagentView,
 }
 
-impl AgentRequest {
-    /// Describes a request by its draft after the policy.
-    #[must_use]
-    pub fn of(
-        draft: &Draft,
-        session: Arc<str>,
-        title: Title,
-        agent: Option<Arc<str>>,
-        verdict: SubagentVerdict,
-    ) -> Self {
-        let document = draft.document();
-        let outermost = || document.sections().iter().filter(|section| section.parent.is_none());
-        let sections = outermost().take(SECTIONS).map(|section| SubagentSection {
-            node_type: section.node_type,
-            kind: section.kind,
-            role: section.role,
-            bytes: document
-                .lasting_leaves(section.node)
-                .filter(|leaf| leaf.access() != Access::Protected)
-                .map(|leaf| draft.text(leaf.id()).expose().len())
-                .sum(),
-        });
-        AgentRequest {
-            session,
-            title,
-            agent,
-            verdict,
-            model: model(draft),
-            sections: sections.collect(),
-            total_sections: outermost().count(),
-            edits: draft.standing_edits().len(),
-            redactions: draft.standing_redactions().len(),
-        }
+/// Describes a request of an agent by its draft after the policy. Its number is given to it when it is kept.
+#[must_use]
+pub fn agent_request(
+    draft: &Draft,
+    session: &str,
+    title: &Title,
+    agent: Option<&str>,
+    verdict: SubagentVerdict,
+) -> SubagentView {
+    let document = draft.document();
+    let outermost = || document.sections().iter().filter(|section| section.parent.is_none());
+    let sections = outermost().take(SECTIONS).map(|section| SubagentSection {
+        node_type: section.node_type,
+        kind: section.kind,
+        role: section.role,
+        bytes: document
+            .lasting_leaves(section.node)
+            .filter(|leaf| leaf.access() != Access::Protected)
+            .map(|leaf| draft.text(leaf.id()).expose().len())
+            .sum(),
+    });
+    SubagentView {
+        number: 0,
+        session: session.to_owned(),
+        label: title.label(session),
+        agent: agent.map(str::to_owned),
+        model: model(draft).map(ShownText::new),
+        verdict,
+        at: 0,
+        sections: sections.collect(),
+        total_sections: outermost().count(),
+        edits: draft.standing_edits().len(),
+        redactions: draft.standing_redactions().len(),
     }
 }
 
@@ -97,17 +69,16 @@ pub(crate) struct Monitor {
 
 impl Monitor {
     /// Keeps a request, and forgets the oldest beyond the bound.
-    pub(crate) fn keep(&mut self, request: AgentRequest, now: Tick, limit: usize) {
+    pub(crate) fn keep(&mut self, request: SubagentView, now: Tick, limit: usize) {
         self.seen += 1;
-        let label = request.title.label(&request.session);
-        self.lines.push_back(AgentLine { number: self.seen, at: now, label, request });
+        self.lines.push_back(AgentLine { at: now, view: SubagentView { number: self.seen, ..request } });
         let beyond = self.lines.len().saturating_sub(limit);
         self.lines.drain(..beyond);
     }
 
     /// Forgets what came of a session.
     pub(crate) fn forget(&mut self, session: &str) {
-        self.lines.retain(|line| &*line.request.session != session);
+        self.lines.retain(|line| line.view.session != session);
     }
 
     /// The kept requests, newest first.
@@ -123,11 +94,13 @@ impl Monitor {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use leafgate_tree::{Author, Document, Format, Limits, Redaction, Role};
 
     use super::*;
 
-    fn request(session: &str, body: &str) -> AgentRequest {
+    fn request(session: &str, body: &str) -> SubagentView {
         let document =
             Document::parse(body.to_owned().into(), Format::OpenaiChat, &Limits::default()).unwrap();
         let mut draft = Draft::new(Arc::new(document));
@@ -135,7 +108,7 @@ mod tests {
         let redaction = Redaction { at: 0..5, label: "NAME".into(), replacement: "NAME_x".to_owned() };
         draft.redact(node, &[redaction], &Author::rule("names")).unwrap();
         let title = Title { location: "chat".into(), name: "agent".into() };
-        AgentRequest::of(&draft, session.into(), title, Some("a9da".into()), SubagentVerdict::Sent)
+        agent_request(&draft, session, &title, Some("a9da"), SubagentVerdict::Sent)
     }
 
     const BODY: &str = r#"{"model": "m", "messages": [{"role": "system", "content": "Count."},
@@ -149,7 +122,7 @@ mod tests {
             let session = if number % 2 == 0 { "S_even" } else { "S_odd" };
             monitor.keep(request(session, BODY), Tick::from_millis(number), 3);
         }
-        let numbers = |monitor: &Monitor| monitor.lines().map(|line| line.number).collect::<Vec<_>>();
+        let numbers = |monitor: &Monitor| monitor.lines().map(|line| line.view.number).collect::<Vec<_>>();
         assert_eq!((numbers(&monitor), monitor.seen()), (vec![5, 4, 3], 5));
         monitor.forget("S_odd");
         assert_eq!((numbers(&monitor), monitor.seen()), (vec![4], 5));
@@ -160,7 +133,7 @@ mod tests {
         let request = request("S_1", BODY);
         let sizes: Vec<_> = request.sections.iter().map(|section| (section.role, section.bytes)).collect();
         assert!(sizes.contains(&(Role::User, "NAME_x's files".len())), "{sizes:?}");
-        assert_eq!((request.redactions, request.model.as_deref()), (1, Some("m")));
+        assert_eq!((request.redactions, request.model.as_ref().map(ShownText::expose)), (1, Some("m")));
         assert!(!format!("{request:?}").contains("files"));
     }
 

@@ -6,7 +6,8 @@
 use std::fmt;
 
 use leafgate_tree::{Document, NodeType};
-use sha2::{Digest as _, Sha256};
+
+use crate::digest::PartsDigest;
 
 /// SHA-256 over the model and the messages of a request as received, marks for caches aside.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,23 +17,18 @@ impl Question {
     /// Returns the question of a request; a request without messages asks by all its bytes.
     #[must_use]
     pub fn of(document: &Document) -> Self {
-        let mut hash = Sha256::new();
-        let mut feed = |text: &[u8]| {
-            // The length keeps the parts apart: "ab" + "c" is not "a" + "bc".
-            hash.update((text.len() as u64).to_be_bytes());
-            hash.update(text);
-        };
-        feed(document.model().unwrap_or_default().as_bytes());
+        let mut parts = PartsDigest::default();
+        parts.add(document.model().unwrap_or_default().as_bytes());
         let mut messages =
             document.sections().iter().filter(|section| section.node_type == NodeType::Message).peekable();
         if messages.peek().is_none() {
-            feed(document.source());
+            parts.add(document.source());
         }
         for message in messages {
-            feed(message.role.name().as_bytes());
-            document.lasting_leaves(message.node).for_each(|leaf| feed(leaf.text().expose().as_bytes()));
+            parts.add(message.role.name());
+            document.lasting_leaves(message.node).for_each(|leaf| parts.add(leaf.text().expose()));
         }
-        Question(hash.finalize().into())
+        Question(parts.finish())
     }
 }
 

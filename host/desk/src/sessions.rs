@@ -8,13 +8,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafgate_admin::TurnClass;
+use leafgate_admin::{ShownText, TurnClass};
 use leafgate_tree::Document;
 use sha2::{Digest as _, Sha256};
 
 use crate::tick::Tick;
 use crate::turn::Title;
-use crate::words::FirstWords;
 
 /// What tells one model's name from another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +59,7 @@ pub struct SessionLine {
     /// When its latest main request came.
     pub last: Tick,
     /// How the latest message of the user begins, as it would leave.
-    pub words: Option<FirstWords>,
+    pub words: Option<ShownText>,
 }
 
 /// The conversations.
@@ -81,7 +80,7 @@ struct Session {
     last: Tick,
     /// Its place in the order.
     place: u64,
-    words: Option<FirstWords>,
+    words: Option<ShownText>,
 }
 
 impl Default for Sessions {
@@ -111,7 +110,7 @@ impl Sessions {
     }
 
     /// The user said this in a conversation, as it would leave.
-    pub(crate) fn say(&mut self, session: &str, words: FirstWords) {
+    pub(crate) fn say(&mut self, session: &str, words: ShownText) {
         if let Some(known) = self.known.get_mut(session) {
             known.words = Some(words);
         }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use leafgate_admin::{State, TurnClass, TurnMode};
+use leafgate_admin::{ShownText, State, TurnClass, TurnMode};
 use leafgate_policy::{Hold, OnTimeout};
 use leafgate_tree::{Draft, Format};
 
@@ -12,7 +12,7 @@ use crate::holds::TurnHold;
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
 use crate::turn::{Turn, TurnId};
-use crate::words::FirstWords;
+use crate::words::first_words_of;
 
 /// Characters of a model's name that a list shows. Real names have up to 60.
 const MODEL_SHOWN: usize = 64;
@@ -33,7 +33,7 @@ pub struct TurnLine {
     /// The model of the request that would leave.
     pub model: Option<String>,
     /// How the latest message of the user begins, as it would leave.
-    pub words: Option<FirstWords>,
+    pub words: Option<ShownText>,
     /// Its format.
     pub format: Format,
     /// Its state.
@@ -65,7 +65,7 @@ pub struct TurnLine {
 #[derive(Clone, Debug)]
 pub(crate) struct Extract {
     model: Option<String>,
-    words: Option<FirstWords>,
+    words: Option<ShownText>,
     edits: usize,
     redactions: usize,
 }
@@ -77,7 +77,7 @@ impl Extract {
         let put_in = draft.inserted().map(|inserted| inserted.redacted().len()).sum::<usize>();
         Extract {
             model: model(draft),
-            words: FirstWords::of(draft),
+            words: first_words_of(draft),
             edits: draft.standing_edits().len(),
             redactions: draft.standing_redactions().len() + put_in,
         }

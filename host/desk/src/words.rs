@@ -4,10 +4,10 @@
 //! that are tags (Claude Code), in tags before the words (Copilot CLI), or in tags around one that
 //! holds the words (VS Code).
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use leafgate_admin::ShownText;
 use leafgate_tree::{Draft, Leaf, LeafKind, NodeId, NodeType, Role, Section, SectionKind};
 
 /// Characters of a question that a list shows: half a line.
@@ -22,37 +22,18 @@ const START: usize = 4 * WORDS_SHOWN;
 /// The tag in which VS Code puts what the user typed.
 const QUERY: (&str, &str) = ("<userRequest>", "</userRequest>");
 
-/// The first words of what a turn asks. `Debug` prints their length: even redacted, they are the
-/// user's.
-#[derive(Clone, PartialEq, Eq)]
-pub struct FirstWords(Box<str>);
-
-impl FirstWords {
-    /// Returns how the latest message of the user begins, as it would leave.
-    #[must_use]
-    pub fn of(draft: &Draft) -> Option<Self> {
-        let mut last = None;
-        for leaf in said_last(draft)? {
-            if let Some((words, is_own)) = begins(draft, leaf.id())
-                && (last.is_none() || is_own)
-            {
-                last = Some(words);
-            }
+/// Returns how the latest message of the user begins, as it would leave, on one line.
+#[must_use]
+pub fn first_words_of(draft: &Draft) -> Option<ShownText> {
+    let mut last = None;
+    for leaf in said_last(draft)? {
+        if let Some((words, is_own)) = begins(draft, leaf.id())
+            && (last.is_none() || is_own)
+        {
+            last = Some(words);
         }
-        last.map(|words| FirstWords(words.into()))
     }
-
-    /// Returns the words on one line, for a printer that shows control characters as visible text.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for FirstWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of text", self.0.len())
-    }
+    last.map(ShownText::new)
 }
 
 /// Returns what the user said last, as it would leave.
@@ -179,10 +160,10 @@ mod tests {
             (&longer, "long long long long long long long long long lo…"),
             (&long, "long long long long long long long long long lo…"),
         ] {
-            assert_eq!(FirstWords::of(&asks(content)).unwrap().expose(), words, "{content}");
+            assert_eq!(first_words_of(&asks(content)).unwrap().expose(), words, "{content}");
         }
-        assert_eq!(FirstWords::of(&asks(r#""  ""#)), None);
-        assert_eq!(FirstWords::of(&asks(r#""<userRequest> </userRequest>""#)), None);
+        assert_eq!(first_words_of(&asks(r#""  ""#)), None);
+        assert_eq!(first_words_of(&asks(r#""<userRequest> </userRequest>""#)), None);
     }
 
     #[test]
@@ -191,7 +172,7 @@ mod tests {
         let node = draft.document().resolve("/messages/2/content").unwrap();
         let redaction = Redaction { at: 9..13, label: "NAME".into(), replacement: "NAME_x".to_owned() };
         draft.redact(node, &[redaction], &leafgate_tree::Author::rule("names")).unwrap();
-        let words = FirstWords::of(&draft).unwrap();
+        let words = first_words_of(&draft).unwrap();
         assert_eq!(words.expose(), "Write to NAME_x");
         assert_eq!(format!("{words:?}"), "15 bytes of text");
     }

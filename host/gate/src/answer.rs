@@ -99,19 +99,35 @@ async fn whole(
     most: usize,
     mut reservation: Reservation,
 ) -> Result<Content, Refusal> {
-    let (mut answer, mut weight) = (BytesMut::new(), AnswerWeight::default());
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        answer.extend_from_slice(&data);
-        weight.add(&data);
-        if answer.len() > most || reservation.cover(weight.total(COPIES)).is_err() {
-            return Ok(content::with(rejoined(answer.freeze(), body), reservation));
-        }
+    let mut answer = BytesMut::new();
+    if gather(&mut body, &mut answer, most, COPIES, &mut reservation).await?.is_none() {
+        return Ok(content::with(rejoined(answer.freeze(), body), reservation));
     }
     let edited = edit(&answer.freeze());
     // Kept until the client has read it.
     Ok(content::with(content::full(edited), reservation))
+}
+
+/// Reads an answer to its end into `bytes`, and returns what it weighs; `None` for one that is too large, or too much beside all
+/// others in so many copies, of which the rest is left.
+pub(crate) async fn gather(
+    body: &mut Content,
+    bytes: &mut BytesMut,
+    most: usize,
+    copies: usize,
+    reservation: &mut Reservation,
+) -> Result<Option<AnswerWeight>, Refusal> {
+    let mut weight = AnswerWeight::default();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        bytes.extend_from_slice(&data);
+        weight.add(&data);
+        if bytes.len() > most || reservation.cover(weight.total(copies)).is_err() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(weight))
 }
 
 /// What was read already, and then the rest.

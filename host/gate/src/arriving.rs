@@ -159,22 +159,34 @@ impl Followed {
         }
     }
 
+    /// Tells the end, behind what leaves: the last bytes of the answer do not wait until it is read.
     fn end(&mut self, complete: bool) {
         if self.told.over {
             return;
         }
         self.read();
-        let Some(reader) = self.reader.take() else { return self.told.end(complete, None) };
-        if self.came <= INLINE_BODY {
-            return self.told.end(complete, reader.finish().ok().as_ref());
-        }
         let Told { recorder, id, api, over } = &mut self.told;
-        let mut told = Told::new(recorder, *id, *api, std::mem::replace(over, true));
-        let finish = move || told.end(complete, reader.finish().ok().as_ref());
+        let told = Told::new(recorder, *id, *api, std::mem::replace(over, true));
+        let ending = Ending { told, reader: self.reader.take(), complete };
         match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(finish)),
-            Err(_) => finish(),
+            Ok(runtime) if self.came <= INLINE_BODY => drop(runtime.spawn(async move { drop(ending) })),
+            Ok(runtime) => drop(runtime.spawn_blocking(move || drop(ending))),
+            Err(_) => drop(ending),
         }
+    }
+}
+
+/// The end of an answer that is to be read and told: when this is dropped, so that it is told once however its task ends.
+struct Ending {
+    told: Told,
+    reader: Option<Reader>,
+    complete: bool,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let answer = self.reader.take().and_then(|reader| reader.finish().ok());
+        self.told.end(self.complete, answer.as_ref());
     }
 }
 

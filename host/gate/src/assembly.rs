@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use leafgate_assemble::{Counted, Step};
+use leafgate_desk::PartsDigest;
 use leafgate_policy::{ASKED, Assembly, Context, Policy, ReadOnce};
 use leafgate_tree::{Document, Limits, NodeId};
 use lru::LruCache;
-use sha2::{Digest, Sha256};
 
 use crate::refusal::Refusal;
 
@@ -112,21 +112,17 @@ impl Assembler {
 
 /// Names a turn: the conversation, the profile, and the latest message of the user.
 fn turn(policy: &Policy, assembly: &Assembly, session: &str, document: &Document) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    part(&policy.digest());
-    part(assembly.id().as_bytes());
-    part(session.as_bytes());
+    let mut parts = PartsDigest::default();
+    parts.add(policy.digest());
+    parts.add(assembly.id().as_bytes());
+    parts.add(session.as_bytes());
     for range in document.latest_user_words() {
         // Which of several equal messages it is, its place says.
-        part(&(range.start as u64).to_le_bytes());
+        parts.add((range.start as u64).to_le_bytes());
         let leaves = range.filter_map(|node| document.leaf(NodeId::from_index(node)));
-        leaves.for_each(|leaf| part(leaf.spelling().0.as_bytes()));
+        leaves.for_each(|leaf| parts.add(leaf.spelling().0.as_bytes()));
     }
-    hash.finalize().into()
+    parts.finish()
 }
 
 /// What a request picks from a profile must not leave where there is none.

@@ -84,7 +84,8 @@ async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Resul
     let refused = |refusal: Refusal| refusal.events(api);
     let (parts, body) = answered.map_err(refused)?.into_parts();
     if !parts.status.is_success() {
-        let said = upstream_error(body).await.map(|error| error.events(api, passes_later(parts.status)));
+        let said = error_body(body).await.and_then(|error| ErrorBody::read(&error));
+        let said = said.map(|error| error.events(api, passes_later(parts.status)));
         return Err(said.unwrap_or_else(|| {
             refused(Refusal::upstream(format!("the upstream answered with status {}", parts.status.as_u16())))
         }));
@@ -101,8 +102,8 @@ fn passes_later(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 409 | 429 | 500..)
 }
 
-/// The upstream's own words, where they are an error.
-async fn upstream_error(mut body: Content) -> Option<ErrorBody> {
+/// Returns what an upstream says in its error; `None` where it says too much, or nothing in time.
+pub(crate) async fn error_body(mut body: Content) -> Option<Bytes> {
     let bounds = Bounds { size: MOST_ERROR, idle: ERROR_IDLE, time: ERROR_IDLE };
-    ErrorBody::read(&body::read(&mut body, bounds).await.ok()?)
+    body::read(&mut body, bounds).await.ok()
 }

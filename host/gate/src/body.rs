@@ -3,15 +3,13 @@
 //! Bytes are only ever gathered, never decoded piecewise: a chunk may end inside a character. A client that sends slowly holds memory
 //! and a connection, so it must make progress, and be done after a while.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
 use http_body::{Body, Frame};
-use tokio::time::{Instant, Sleep, sleep};
+use http_body_util::BodyExt;
+use tokio::time::{Instant, timeout};
 
 use crate::budget::Reservation;
 use crate::refusal::{Code, Refusal};
@@ -52,7 +50,7 @@ where
     let too_large = || too_large(bounds);
     let declared = declared(body, bounds)?;
     let mut pace = Pace::new(bounds);
-    let mut bytes = reservation.buffer(declared.min(FIRST_BUFFER));
+    let mut bytes = Vec::with_capacity(declared.min(FIRST_BUFFER));
     reservation.cover(bytes.capacity())?;
     while let Some(frame) = pace.next(body).await? {
         let frame = frame.map_err(|_| broken_off())?;
@@ -60,15 +58,15 @@ where
         if bytes.len() + data.len() > bounds.size {
             return Err(too_large());
         }
-        make_room(&mut bytes, data.len(), declared, reservation);
+        make_room(&mut bytes, data.len(), declared);
         bytes.extend_from_slice(&data);
         reservation.cover(bytes.capacity())?;
     }
-    Ok(reservation.share(bytes))
+    Ok(bytes.into())
 }
 
 /// Returns the length that a body is declared to have, 0 where it is not known before its end.
-pub(crate) fn declared(body: &impl Body, bounds: Bounds) -> Result<usize, Refusal> {
+fn declared(body: &impl Body, bounds: Bounds) -> Result<usize, Refusal> {
     let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if declared > bounds.size { Err(too_large(bounds)) } else { Ok(declared) }
 }
@@ -82,20 +80,20 @@ fn too_large(bounds: Bounds) -> Refusal {
 
 /// Makes room for `more` bytes, and where a body is as long as its client declares, for hardly any
 /// too many.
-fn make_room(bytes: &mut Vec<u8>, more: usize, declared: usize, reservation: &Reservation) {
+fn make_room(bytes: &mut Vec<u8>, more: usize, declared: usize) {
     let needed = bytes.len() + more;
     if needed <= bytes.capacity() {
         return;
     }
     match needed <= declared {
-        true => reservation.enlarge(bytes, needed.saturating_mul(TRUST).min(declared)),
+        true => bytes.reserve_exact(needed.saturating_mul(TRUST).min(declared) - bytes.len()),
         // It comes in chunks, and nobody knows how many.
         false => bytes.reserve(more),
     }
 }
 
 /// The client went away, or framed its body so that nobody knows where it ends.
-pub(crate) fn broken_off() -> Refusal {
+fn broken_off() -> Refusal {
     Refusal::malformed("the request body broke off or was framed wrongly")
 }
 
@@ -107,77 +105,36 @@ where
     read_within(body, bounds, &mut Reservation::unbounded()).await
 }
 
-/// The next frame of a body, `None` at its end, or the refusal of a client that is too slow.
-type NextFrame<E> = Result<Option<Result<Frame<Bytes>, E>>, Refusal>;
-
-/// How fast a body comes. Time runs while somebody waits for the client, and not while nobody asks
-/// for more.
-pub(crate) struct Pace {
+/// How fast a body comes.
+struct Pace {
     bounds: Bounds,
     /// What is left of the time for the whole body.
     time: Duration,
     /// What is left of the present period, and what came in it.
     idle: Duration,
     came: usize,
-    waiting_since: Option<Instant>,
-    /// Most bodies are there at once and need no timer.
-    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Pace {
-    pub(crate) fn new(bounds: Bounds) -> Self {
+    fn new(bounds: Bounds) -> Self {
         let Bounds { time, idle, .. } = bounds;
-        Pace { bounds, time, idle, came: 0, waiting_since: None, timer: None }
+        Pace { bounds, time, idle, came: 0 }
     }
 
-    /// Waits for the next frame for as long as the client may take.
-    async fn next<B>(&mut self, body: &mut B) -> NextFrame<B::Error>
+    /// Returns the next frame of a body, `None` at its end. Waits for as long as the client may take.
+    async fn next<B>(&mut self, body: &mut B) -> Result<Option<Result<Frame<Bytes>, B::Error>>, Refusal>
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        poll_fn(|context| self.poll_next(body, context)).await
-    }
-
-    /// The next frame, or a refusal once the client has taken too long for it.
-    pub(crate) fn poll_next<B>(
-        &mut self,
-        body: &mut B,
-        context: &mut Context<'_>,
-    ) -> Poll<NextFrame<B::Error>>
-    where
-        B: Body<Data = Bytes> + Unpin,
-    {
-        if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
-            self.account(
-                frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()).map_or(0, Bytes::len),
-            );
-            return Poll::Ready(Ok(frame));
-        }
-        ready!(self.poll_end(context));
-        Poll::Ready(Err(self.too_slow()))
-    }
-
-    /// Takes note of what came.
-    fn account(&mut self, bytes: usize) {
-        if let Some(since) = self.waiting_since.take() {
-            let waited = since.elapsed();
-            (self.time, self.idle) = (self.time.saturating_sub(waited), self.idle.saturating_sub(waited));
-        }
-        self.came += bytes;
+        let began = Instant::now();
+        let frame = timeout(self.idle.min(self.time), body.frame()).await.map_err(|_| self.too_slow())?;
+        let waited = began.elapsed();
+        (self.time, self.idle) = (self.time.saturating_sub(waited), self.idle.saturating_sub(waited));
+        self.came += frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()).map_or(0, Bytes::len);
         if self.came >= PROGRESS {
             (self.came, self.idle) = (0, self.bounds.idle);
         }
-    }
-
-    /// Ready once the time is over.
-    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(Duration::ZERO)));
-        if self.waiting_since.is_none() {
-            let now = Instant::now();
-            self.waiting_since = Some(now);
-            timer.as_mut().reset(now + self.idle.min(self.time));
-        }
-        timer.as_mut().poll(context)
+        Ok(frame)
     }
 
     fn too_slow(&self) -> Refusal {

@@ -6,6 +6,7 @@
 
 use std::io::{self, Read};
 
+use brotli_decompressor::Decompressor;
 use bytes::Bytes;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use http::HeaderMap;
@@ -149,9 +150,9 @@ fn layer(body: &[u8], coding: Coding, most: usize) -> io::Result<Option<Vec<u8>>
             finish(ZlibDecoder::new(body), most, |decoder| decoder.get_ref().is_empty())
         }
         Coding::Deflate => finish(DeflateDecoder::new(body), most, |decoder| decoder.get_ref().is_empty()),
-        Coding::Brotli => finish(brotli::Decompressor::new(body, BROTLI_BUFFER), most, |decoder| {
-            decoder.get_ref().is_empty()
-        }),
+        Coding::Brotli => {
+            finish(Decompressor::new(body, BROTLI_BUFFER), most, |decoder| decoder.get_ref().is_empty())
+        }
         Coding::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(body)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;

@@ -36,7 +36,6 @@ use crate::flow::Delivered;
 use crate::judge::{Outcome, blocked};
 use crate::listener::Listener;
 use crate::log::{RequestLog, RequestLogProgress};
-use crate::metrics::Metrics;
 use crate::path::PathPattern;
 use crate::pending::Turns;
 use crate::plugins;
@@ -79,7 +78,6 @@ pub(crate) struct Shared {
     pub(crate) turns: Arc<Turns>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) metrics: Metrics,
     /// Whether the client of a cancelled request reads why as the model's words.
     pub(crate) answer_cancelled: bool,
     /// See [`GateConfig::may_be_off`].
@@ -138,7 +136,6 @@ impl Gate {
             turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters), saved)),
             hub,
             counters,
-            metrics: Metrics::default(),
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
             slow: LastSlow::default(),
             metadata_fields: config.metadata_fields,
@@ -417,10 +414,6 @@ impl Shared {
             Route::Pass => {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
                 return self.forward_bodyless(&lane, parts, &request_log.progress()).await;
-            }
-            Route::Walk if self.is_unread(parts, &policy) && !self.teams.may_want(&to.base) => {
-                request_log.generation(policy.generation_name());
-                return self.pass_unread(&lane, parts, body, &request_log.progress()).await;
             }
             Route::Walk => {
                 let came = self.read(parts, &policy, coming, request_log).await?;

@@ -11,14 +11,14 @@ mod tally;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{AgentRequest, Destination, ModelKey, Request, SubagentVerdict, TurnClass};
-use leafgate_policy::{Assembly, Context, Evaluation, On, Policy, Verdict};
+use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
+use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
 use leafgate_tree::{Document, Limits, NodeId};
 
 pub(crate) use self::blocked::{NOT_ELSEWHERE, because, blocked, unreadable};
 pub(crate) use self::bodyless::Bodyless;
 pub(crate) use self::outcome::Outcome;
-use self::outcome::{Pauses, Reviewed};
+use self::outcome::Reviewed;
 pub(crate) use self::tally::tally;
 use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
@@ -29,7 +29,6 @@ use crate::gate::Came;
 use crate::hold;
 use crate::log::Tally;
 use crate::multipart;
-use crate::outgoing;
 use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Turns};
 use crate::record::{self, RecordedEdit};
@@ -37,7 +36,8 @@ use crate::refusal::Refusal;
 use crate::routed::{Before, Rerouted};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
-use crate::shadow::{TrialTurn, Tried};
+use crate::shadow::TrialTurn;
+use crate::subject::Subject;
 
 /// One request to judge.
 pub(crate) struct Case {
@@ -131,6 +131,15 @@ pub(crate) struct Seen {
     pub(crate) edits: Vec<RecordedEdit>,
 }
 
+/// A request as it comes before the policy.
+struct Prepared {
+    subject: Arc<Subject>,
+    document: Arc<Document>,
+    wraps_more: bool,
+    /// What a profile made, for the log.
+    assembled: Option<String>,
+}
+
 impl Case {
     pub(crate) fn judge(mut self) -> Judged {
         match self.read() {
@@ -182,117 +191,39 @@ impl Case {
         Ok((Arc::new(document), wraps_more))
     }
 
-    fn ask(mut self, mut document: Arc<Document>, mut wraps_more: bool) -> Judged {
-        self.api = self.api.of_body(self.to.endpoint(), document.format());
-        let known = self.session.take();
-        let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
-        // Who else has the document knows no more of its calls, and restricts more.
-        if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
-        {
-            document.know_calls(|id| behind.call(id));
-        }
-        let outside = Arc::clone(&self.outside);
-        let outside = outside.list();
-        if self.model.is_none() && document.model().is_none() {
-            self.model = self.api.deployment(self.to.endpoint()).map(Into::into);
-        }
-        let (model, to, lane) = (self.model.clone(), self.to.clone(), self.lane.clone());
-        let class =
-            self.asker.as_ref().map_or_else(|| self.class.class(self.api, &document), |asker| asker.class);
-        let class = match class {
-            TurnClass::Main if !self.intercepts => TurnClass::Side,
-            class => class,
-        };
-        let agent = Arc::clone(&self.agent);
-        let context = Context {
-            on: On::Request,
-            session: &session.key,
-            agent: Some(&agent),
-            model: model.as_deref(),
-            other_models: &[],
-            stream: self.api.streams_by_path(),
-            subagent: Some(class == TurnClass::Subagent),
-            upstream: Some(&to.upstream),
-            upstream_name: lane.as_deref(),
-            endpoint: Some(to.endpoint()),
-            outside: &outside,
-            files: &[],
-        };
+    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> Judged {
+        let (subject, document) = self.known(document);
         let mut seen = self.recorded.then(|| Seen {
             api: self.api.name(),
-            session: Arc::clone(&session.key),
-            class,
-            model: model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
+            session: Arc::clone(&subject.session),
+            class: subject.class,
+            model: subject.model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
             source: document.source().clone(),
             edits: Vec::new(),
         });
-        let mut assembled = None;
-        match self.assemble(&document, &context) {
+        let outside = Arc::clone(&self.outside);
+        let outside = outside.list();
+        let prepared = self.prepare(subject, document, &outside, wraps_more);
+        let Prepared { subject, document, wraps_more, assembled } = match prepared {
+            Ok(prepared) => prepared,
             Err(refusal) => return self.unreadable(refusal, seen),
-            Ok(None) => {}
-            Ok(Some(made)) => {
-                assembled = Some(made.summary());
-                if let Some(other) = &made.assembly.profile().model {
-                    self.ask_model(other, true);
-                }
-                self.assembly = Some(Arc::clone(&made.assembly));
-                document = made.document;
-                // What came is not what leaves, whatever the policy does to it.
-                wraps_more = true;
-            }
-        }
-        if !self.policy.is_empty() {
-            let file = |(node, what): (NodeId, _)| FileIn {
-                node,
-                place: format!("`{}`", document.pointer(node)),
-                what,
-                bytes: document.file(node).map(Into::into),
-            };
-            if let Err(refusal) = self.files.look_into(document.unread().into_iter().map(file)) {
-                return self.unreadable(refusal, seen);
-            }
-        }
-        let (model, to) = (self.model.clone(), self.to.clone());
-        let files = Arc::clone(&self.files.texts);
-        let context =
-            Context { model: model.as_deref(), endpoint: Some(to.endpoint()), files: &files, ..context };
-        if let Some(other) = self.policy.model_for(&document, &context).map(str::to_owned) {
-            self.ask_model(&other, false);
-        }
-        self.turns.receive(&Request {
-            session: Arc::clone(&session.key),
-            class,
-            model: ModelKey::of(&document),
-            title: self.title(),
-        });
+        };
+        let context = subject.context(On::Request, &outside);
         // Who joins sends a head of its own, which nobody has searched yet.
-        if self.turns.has_pending(&session.key)
-            && self.policy.is_clean_outside(&document, &context, &session.vault)
-            && let Some(waiter) = self.turns.join(&session.key, &self.to, &document)
+        if self.turns.has_pending(&subject.session)
+            && self.policy.is_clean_outside(&document, &context, &subject.vault)
+            && let Some(waiter) = self.turns.join(&subject.session, &subject.to, &document)
         {
             // The desk counts the body that waits there; that of this connection is another one.
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
             let tally = self.counted(Tally { assembled, ..Tally::default() });
-            let outcome = self.held(&document, wraps_more, waiter, Some(reservation));
+            let outcome = self.held(&subject, &document, wraps_more, waiter, Some(reservation));
             return Judged { outcome, tally, seen };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
-        let evaluation = self.evaluate(document, &context, &session, class);
+        let evaluation = self.evaluate(document, &context, &subject);
         if let Some((trial, document)) = trial {
-            let tried = Tried {
-                document,
-                session: Arc::clone(&session.key),
-                agent: Arc::clone(&agent),
-                model: model.clone(),
-                stream: context.stream,
-                class,
-                to: to.clone(),
-                lane: lane.clone(),
-                outside: Arc::clone(&self.outside),
-                files: Arc::clone(&files),
-                keys: session.vault.keys().clone(),
-            };
-            trial.judge(tried, &evaluation);
+            trial.judge(document, Arc::clone(&subject), &evaluation);
         }
         let mut tally = self.counted(Tally { assembled, ..tally(&evaluation) });
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
@@ -310,52 +241,137 @@ impl Case {
         if let Some(seen) = &mut seen {
             seen.edits = record::edits(&evaluation.draft, &evaluation.recall);
         }
+        let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
+        Judged { outcome, tally, seen }
+    }
+
+    /// Finds the conversation that it belongs to, and what is known of its calls there.
+    fn known(&mut self, mut document: Arc<Document>) -> (Subject, Arc<Document>) {
+        self.api = self.api.of_body(self.to.endpoint(), document.format());
+        let known = self.session.take();
+        let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
+        // Who else has the document knows no more of its calls, and restricts more.
+        if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
+        {
+            document.know_calls(|id| behind.call(id));
+        }
+        (self.subject(session, &document), document)
+    }
+
+    /// Has a profile make it, reads the files in it, and finds the model that it asks.
+    fn prepare(
+        &mut self,
+        mut subject: Subject,
+        mut document: Arc<Document>,
+        outside: &[Outside<'_>],
+        mut wraps_more: bool,
+    ) -> Result<Prepared, Refusal> {
+        let mut assembled = None;
+        if let Some(made) = self.assemble(&document, &subject.context(On::Request, outside))? {
+            assembled = Some(made.summary());
+            if let Some(other) = &made.assembly.profile().model {
+                self.ask_model(&mut subject, other, true);
+            }
+            self.assembly = Some(Arc::clone(&made.assembly));
+            document = made.document;
+            // What came is not what leaves, whatever the policy does to it.
+            wraps_more = true;
+        }
+        if !self.policy.is_empty() {
+            let file = |(node, what): (NodeId, _)| FileIn {
+                node,
+                place: format!("`{}`", document.pointer(node)),
+                what,
+                bytes: document.file(node).map(Into::into),
+            };
+            self.files.look_into(document.unread().into_iter().map(file))?;
+        }
+        subject.files = Arc::clone(&self.files.texts);
+        let other =
+            self.policy.model_for(&document, &subject.context(On::Request, outside)).map(str::to_owned);
+        if let Some(other) = other {
+            self.ask_model(&mut subject, &other, false);
+        }
+        self.turns.receive(&Request {
+            session: Arc::clone(&subject.session),
+            class: subject.class,
+            model: ModelKey::of(&document),
+            title: subject.title.clone(),
+        });
+        Ok(Prepared { subject: Arc::new(subject), document, wraps_more, assembled })
+    }
+
+    /// What becomes of it, by the policy, the mode and whoever was asked before.
+    fn decide(
+        self,
+        subject: &Arc<Subject>,
+        evaluation: Evaluation,
+        wraps_more: bool,
+        tally: &mut Tally,
+    ) -> Result<Outcome, Refusal> {
         let Evaluation { draft, verdict, recall, report, .. } = evaluation;
-        let veiled = self.policy.veiled(&draft, &recall, &session.vault);
+        let veiled = self.policy.veiled(&draft, &recall, &subject.vault);
         let shown = veiled.as_ref().unwrap_or(&draft);
-        if class == TurnClass::Subagent {
+        if subject.class == TurnClass::Subagent {
             let verdict = match &verdict {
                 Verdict::Forward => SubagentVerdict::Sent,
                 Verdict::Pause(_) => SubagentVerdict::Held,
                 Verdict::Block(_) | Verdict::Route(_) => SubagentVerdict::Blocked,
             };
-            let (session, agent) = (Arc::clone(&session.key), self.called());
-            self.turns.observe(AgentRequest::of(shown, session, self.title(), agent, verdict));
+            let agent = self.called();
+            let request = agent_request(shown, &subject.session, &subject.title, agent.as_deref(), verdict);
+            self.turns.observe(request);
         }
         let holds = match verdict {
             Verdict::Forward => None,
             Verdict::Pause(holds) => Some(holds),
-            Verdict::Block(hold) => return Judged { outcome: Err(blocked(&hold)), tally, seen },
+            Verdict::Block(hold) => return Err(blocked(&hold)),
             Verdict::Route(route) => {
                 let sent_on = |rule| format!("rule `{rule}` sent it here, and nothing is sent on twice");
                 let why = self.routed.map_or(NOT_ELSEWHERE.to_owned(), sent_on);
-                let hold = route.refused(&why);
-                return Judged { outcome: Err(blocked(&hold)), tally, seen };
+                return Err(blocked(&route.refused(&why)));
             }
         };
         // Nobody is asked about a request that is refused whatever they say.
-        let ruling = self.ruling(&self.policy, &session.key, &session.vault, class, draft.document());
-        let ruling = match ruling {
-            Ok(ruling) => ruling,
-            Err(refusal) => return Judged { outcome: Err(refusal), tally, seen },
-        };
-        let (holds, mode) = match (self.turns.ask(&session.key, class, shown), holds) {
+        let ruling = self.ruling(subject, draft.document())?;
+        let (holds, mode) = match (self.turns.ask(&subject.session, subject.class, shown), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
-                let manner = self.manner(draft.document());
-                return Judged { outcome: Err(hold::refusal(&dismissed, manner)), tally, seen };
+                return Err(hold::refusal(&dismissed, self.manner(subject, draft.document())));
             }
-            (Answered::Nothing, None) => {
-                let passed = self.pass(session, &draft, class, ruling, wraps_more);
-                return Judged { outcome: Ok(passed), tally, seen };
-            }
+            (Answered::Nothing, None) => return Ok(self.pass(subject, &draft, ruling, wraps_more)),
             (Answered::Nothing, Some(holds)) => (holds, None),
             (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        let pauses = Pauses { holds, class, mode };
-        let reviewed = Reviewed { draft, recall, notes: report.notes };
-        Judged { outcome: self.pause(session, reviewed, pauses, wraps_more), tally, seen }
+        self.pause(subject, Reviewed { draft, recall, notes: report.notes, holds, mode }, wraps_more)
+    }
+
+    /// What it is judged by.
+    fn subject(&self, session: Session, document: &Document) -> Subject {
+        let Session { key, vault } = session;
+        let class = match &self.asker {
+            Some(asker) => asker.class,
+            None => self.class.class(self.api, document),
+        };
+        let by_path = || self.api.deployment(self.to.endpoint()).filter(|_| document.model().is_none());
+        Subject {
+            policy: Arc::clone(&self.policy),
+            api: self.api,
+            session: key,
+            vault,
+            agent: Arc::clone(&self.agent),
+            model: self.model.clone().or_else(|| by_path().map(Into::into)),
+            other_models: Vec::new(),
+            streams: self.api.streams_by_path(),
+            class: if class == TurnClass::Main && !self.intercepts { TurnClass::Side } else { class },
+            to: self.to.clone(),
+            endpoint: self.to.endpoint().into(),
+            lane: self.lane.clone(),
+            title: self.title(),
+            outside: Arc::clone(&self.outside),
+            files: Arc::default(),
+        }
     }
 
     /// Has a profile make the request, where one is for it: a turn, or a count of one.
@@ -378,37 +394,27 @@ impl Case {
         Ok(made)
     }
 
-    /// Has another model be asked, where the path names it. Rules are asked about the one that a
-    /// profile names, as they are where a body names it.
-    fn ask_model(&mut self, model: &str, by_profile: bool) {
-        let Some(target) = outgoing::with_model(self.api, &self.to.path, model) else { return };
-        self.to.path = target.into();
-        self.other_model = Some(model.into());
-        if by_profile && self.model.is_some() {
-            self.model = Some(model.into());
+    fn ask_model(&mut self, subject: &mut Subject, model: &str, by_profile: bool) {
+        if subject.ask_model(model, by_profile) {
+            self.other_model = Some(model.into());
         }
     }
 
     /// Has the policy decide, with the saved edits that the mode applies.
-    fn evaluate(
-        &self,
-        document: Arc<Document>,
-        context: &Context<'_>,
-        session: &Session,
-        class: TurnClass,
-    ) -> Evaluation {
-        let Some(saved) = self.turns.saved_for(&session.key) else {
-            return self.policy.evaluate(document, context, &session.vault);
+    fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, subject: &Subject) -> Evaluation {
+        let Subject { session, vault, class, .. } = subject;
+        let Some(saved) = self.turns.saved_for(session) else {
+            return self.policy.evaluate(document, context, vault);
         };
         let mut outcomes = Vec::new();
-        let evaluation = self.policy.evaluate_with_saved(document, context, &session.vault, |draft| {
+        let evaluation = self.policy.evaluate_with_saved(document, context, vault, |draft| {
             outcomes = saved.make(draft);
             // What a client asks beside a turn seldom holds the same, so there an edit is made
             // where it fits, and nothing is said where it does not.
-            if class == TurnClass::Main { saved_holds(&outcomes) } else { Vec::new() }
+            if *class == TurnClass::Main { saved_holds(&outcomes) } else { Vec::new() }
         });
-        let veiled = self.policy.veiled(&evaluation.draft, &evaluation.recall, &session.vault);
-        self.turns.note_saved(&session.key, outcomes, veiled.as_ref().unwrap_or(&evaluation.draft), class);
+        let veiled = self.policy.veiled(&evaluation.draft, &evaluation.recall, vault);
+        self.turns.note_saved(session, outcomes, veiled.as_ref().unwrap_or(&evaluation.draft), *class);
         evaluation
     }
 }

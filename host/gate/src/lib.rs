@@ -11,7 +11,7 @@
 //! What it promises:
 //!
 //! - A request that the policy does not change leaves byte for byte as it came, compressed or not.
-//! - Where a policy has rules, a body is walked or refused; nothing is waved through. A guard that failed refuses.
+//! - A body is walked or refused; nothing is waved through. A guard that failed refuses.
 //! - One request, one generation: replacing the policy does not touch requests in flight.
 //! - A paused request waits with its connection held open, and leaves only as the bytes whose digest a person agreed to.
 //! - No header value and no text of a leaf is logged, or stands in an error.
@@ -38,7 +38,6 @@ mod base;
 mod begun;
 mod body;
 mod budget;
-mod buffers;
 mod coding;
 mod config;
 mod connections;
@@ -82,9 +81,9 @@ mod shadow;
 pub mod sse;
 mod stall;
 mod status;
+mod subject;
 mod team;
 mod throttle;
-mod unread;
 mod upstream;
 mod upstreams;
 

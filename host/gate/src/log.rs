@@ -94,12 +94,6 @@ impl RequestLogProgress {
         self.received.store(bytes, Relaxed);
     }
 
-    /// So many bytes more of a body have come and go on at once.
-    pub(crate) fn passed(&self, bytes: usize) {
-        self.received.fetch_add(bytes, Relaxed);
-        self.sent.fetch_add(bytes, Relaxed);
-    }
-
     /// It goes to the upstream, with a body of so many bytes.
     pub(crate) fn sent(&self, bytes: usize) {
         self.sent.store(bytes, Relaxed);

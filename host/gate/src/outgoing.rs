@@ -14,7 +14,6 @@ use crate::flow::Flow;
 use crate::headers::{self, RequestChanges};
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
-use crate::unread::Passing;
 
 /// A body as it came over the wire.
 pub(crate) struct Received {
@@ -70,8 +69,6 @@ pub(crate) enum OutgoingBody {
     /// The request came without one.
     None,
     Whole(Bytes),
-    /// It is still coming.
-    Passing(Passing),
     /// It is still coming, and nobody counts or bounds it.
     Coming(Incoming),
 }
@@ -81,7 +78,7 @@ impl OutgoingBody {
     pub(crate) fn whole(&self) -> Option<&Bytes> {
         match self {
             OutgoingBody::Whole(body) => Some(body),
-            OutgoingBody::None | OutgoingBody::Passing(_) | OutgoingBody::Coming(_) => None,
+            OutgoingBody::None | OutgoingBody::Coming(_) => None,
         }
     }
 }
@@ -127,11 +124,6 @@ impl Outgoing {
     /// Asks for an answer without codings, which can be read.
     pub(crate) fn ask_for_plain_answer(&mut self) {
         self.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    }
-
-    /// One with a body that nobody looked at; in its answer there is nothing to restore.
-    pub(crate) fn unread(parts: &request::Parts, body: OutgoingBody, reservation: Reservation) -> Self {
-        Outgoing { body, reservation: Some(reservation), ..Outgoing::without_body(parts) }
     }
 
     fn new(parts: &request::Parts, passed: Passed, plain_answer: bool) -> Self {

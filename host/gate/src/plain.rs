@@ -4,6 +4,8 @@
 //! What is about connections stays: who may speak to the listener, hop-by-hop fields, and the time
 //! that an upstream has.
 
+use std::time::Instant;
+
 use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Response, StatusCode, request};
 use hyper::body::Incoming;
@@ -41,8 +43,9 @@ impl Shared {
         }
         progress.sent(0);
         self.counters.forwarded();
+        let began = Instant::now();
         let answer = lane.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
-        self.counters.answered(answer.status());
+        self.counters.answered(answer.status(), began.elapsed());
         let (mut head, body) = answer.into_parts();
         let received = std::mem::take(&mut head.headers);
         let mut response = Response::new(body);

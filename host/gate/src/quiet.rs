@@ -24,14 +24,13 @@ pub(crate) struct Matches {
 }
 
 impl Matches {
-    /// A request was judged, and these rules matched.
-    pub(crate) fn judged(&mut self, rules: &[String]) {
+    /// A request was judged.
+    pub(crate) fn judged(&mut self) {
         self.requests += 1;
-        self.judged_further(rules);
     }
 
-    /// More of a request that was counted was judged, and these rules matched.
-    pub(crate) fn judged_further(&mut self, rules: &[String]) {
+    /// These rules matched a request that was counted, or its answer.
+    pub(crate) fn matched(&mut self, rules: &[String]) {
         for rule in rules {
             if self.by_rule.len() < MOST_RULES || self.by_rule.contains_key(rule) {
                 *self.by_rule.entry(rule.clone()).or_default() += 1;
@@ -79,7 +78,10 @@ mod tests {
 
     fn judge(matches: &mut Matches, times: usize, rules: &[&str]) {
         let rules: Vec<String> = rules.iter().map(|rule| (*rule).to_owned()).collect();
-        (0..times).for_each(|_| matches.judged(&rules));
+        for _ in 0..times {
+            matches.judged();
+            matches.matched(&rules);
+        }
     }
 
     #[test]

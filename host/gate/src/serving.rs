@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use leafgate_admin::PolicyStatus;
-use leafgate_policy::{Diagnostic, Mode, Policy};
+use leafgate_policy::{Diagnostic, Policy};
 
 use crate::plugins;
 
@@ -91,16 +91,13 @@ impl ServingPolicy {
 /// A status after one more load, that of a policy.
 fn with(status: PolicyStatus, policy: &Policy) -> PolicyStatus {
     let unprotected = policy.unprotected().map(str::to_owned);
-    let rules = policy.explain().phases.into_iter().flat_map(|phase| phase.rules);
-    // Those that do nothing else than pause. Others may pause besides, where they cannot redact or cannot run.
-    let pausing = rules.filter(|rule| rule.action == "pause" && rule.mode == Mode::Enforce);
     PolicyStatus {
         generation: policy.generation_name(),
         warnings: unprotected
             .into_iter()
             .chain(policy.warnings().iter().map(Diagnostic::on_one_line))
             .collect(),
-        pauses: pausing.map(|rule| rule.id).collect(),
+        pauses: policy.pausing_rules().map(ToString::to_string).collect(),
         loads: status.loads + 1,
         ..status
     }

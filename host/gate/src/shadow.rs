@@ -11,17 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use leafgate_admin::{Event, PolicyStatus, TrialStatus};
-use leafgate_desk::{Destination, TurnClass};
-use leafgate_policy::{Context, Evaluation, FileText, On, Policy, Verdict};
+use leafgate_policy::{Evaluation, On, Policy, Verdict};
 use leafgate_tree::Document;
-use leafgate_vault::{TokenKeys, Vault};
+use leafgate_vault::Vault;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::TrialConfig;
 use crate::events::Hub;
-use crate::outside::OutsideTexts;
 use crate::serving::ServingPolicy;
 use crate::status::Counters;
+use crate::subject::Subject;
 
 /// The policy that serves, and the next one while it is tried.
 pub(crate) struct Shadow {
@@ -105,11 +104,6 @@ impl Shadow {
 
     pub(crate) fn status(&self) -> PolicyStatus {
         self.shown(self.serving.status())
-    }
-
-    /// Whether requests are asked for to try a generation on.
-    pub(crate) fn is_trying(&self) -> bool {
-        self.lock().is_some()
     }
 
     /// Another generation was loaded: it serves, or is tried first.
@@ -206,48 +200,16 @@ pub(crate) struct TrialTurn {
     turn: OwnedSemaphorePermit,
 }
 
-/// A request as it was judged.
-pub(crate) struct Tried {
-    pub(crate) document: Arc<Document>,
-    pub(crate) session: Arc<str>,
-    pub(crate) agent: Arc<str>,
-    pub(crate) model: Option<Arc<str>>,
-    pub(crate) stream: Option<bool>,
-    pub(crate) class: TurnClass,
-    pub(crate) to: Destination,
-    /// The name of its upstream, where that has one.
-    pub(crate) lane: Option<Arc<str>>,
-    pub(crate) outside: Arc<OutsideTexts>,
-    pub(crate) files: Arc<[FileText]>,
-    pub(crate) keys: TokenKeys,
-}
-
 impl TrialTurn {
     /// Judges a request once more, elsewhere.
-    pub(crate) fn judge(self, request: Tried, today: &Evaluation) {
+    pub(crate) fn judge(self, document: Arc<Document>, subject: Arc<Subject>, today: &Evaluation) {
         let TrialTurn { shadow, policy, turn } = self;
         let mut troubles = Troubles::default();
         troubles.add(today);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn_blocking(move || {
-            let Tried { document, session, agent, model, stream, class, to, lane, outside, files, keys } =
-                request;
-            let outside = outside.list();
-            let context = Context {
-                on: On::Request,
-                session: &session,
-                agent: Some(&agent),
-                model: model.as_deref(),
-                other_models: &[],
-                stream,
-                subagent: Some(class == TurnClass::Subagent),
-                upstream: Some(&to.upstream),
-                upstream_name: lane.as_deref(),
-                endpoint: Some(to.endpoint()),
-                outside: &outside,
-                files: &files,
-            };
-            let next = policy.evaluate(document, &context, &Vault::new(keys));
+            let (outside, vault) = (subject.outside.list(), Vault::new(subject.vault.keys().clone()));
+            let next = policy.evaluate(document, &subject.context(On::Request, &outside), &vault);
             // The next request may be tried before anybody hears of this one.
             drop(turn);
             shadow.note(&policy, &troubles, &next);

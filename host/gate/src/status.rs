@@ -1,48 +1,39 @@
 //! How the gate is: which policy serves, why newer files do not, and what became of the requests so far.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use http::StatusCode;
-use leafgate_admin::{Answers, Counts, RuleCount, Ruled, StatusCount};
+use leafgate_admin::{Counts, RuleCount, StatusCount};
 use leafgate_policy::Policy;
 
 use crate::log::Tally;
+use crate::metrics::Metrics;
 use crate::quiet::Matches;
 use crate::refusal::Code;
 use crate::ruled::AnswerOutcome;
 
-/// Requests by how they ended. The numbers are independent, so each is exact and no two are read at one moment.
+/// What is counted of requests. What happens to one is told here once, and metrics hear of it too.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    forwarded: AtomicU64,
-    blocked: AtomicU64,
-    paused: AtomicU64,
-    cancelled: AtomicU64,
-    refused: AtomicU64,
-    succeeded: AtomicU64,
-    redirected: AtomicU64,
-    client_errors: AtomicU64,
-    server_errors: AtomicU64,
-    unanswered: AtomicU64,
-    faults: AtomicU64,
-    files_read: AtomicU64,
-    unread: AtomicU64,
-    by_status: Mutex<BTreeMap<u16, u64>>,
-    by_rule: Mutex<BTreeMap<String, u64>>,
-    matches: Mutex<Matches>,
-    /// By [`AnswerOutcome`], in its order.
-    ruled: [AtomicU64; AnswerOutcome::ALL.len()],
+    counted: Mutex<Counted>,
+    pub(crate) metrics: Metrics,
     in_flight: Arc<AtomicUsize>,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    /// Requests by how they ended.
+    requests: Counts,
+    by_status: BTreeMap<u16, u64>,
+    by_rule: BTreeMap<String, u64>,
+    matches: Matches,
 }
 
 /// Most rules that are counted. Reloads bring new ones, and old ones are not forgotten.
 const MOST_RULES: usize = 10_000;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A request in flight, until it is dropped.
 #[derive(Debug)]
@@ -55,9 +46,14 @@ impl Drop for InFlight {
 }
 
 impl Counters {
+    fn lock(&self) -> MutexGuard<'_, Counted> {
+        // Each change is one addition, so what a panic leaves behind is whole.
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A request is sent on.
     pub(crate) fn forwarded(&self) {
-        self.forwarded.fetch_add(1, Relaxed);
+        self.lock().requests.forwarded += 1;
     }
 
     /// A request has come.
@@ -66,139 +62,115 @@ impl Counters {
         InFlight(Arc::clone(&self.in_flight))
     }
 
-    /// How many requests have come and are not answered to their end.
+    /// Returns how many requests have come and are not answered to their end.
     pub(crate) fn count_in_flight(&self) -> usize {
         self.in_flight.load(Relaxed)
     }
 
-    /// The upstream answers.
-    pub(crate) fn answered(&self, status: StatusCode) {
-        *lock(&self.by_status).entry(status.as_u16()).or_default() += 1;
-        match status.as_u16() {
-            200..300 => &self.succeeded,
-            400..500 => &self.client_errors,
-            500.. => &self.server_errors,
-            _ => &self.redirected,
-        }
-        .fetch_add(1, Relaxed);
+    /// The upstream answers, after this time.
+    pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
+        self.metrics.answered(after);
+        let counted = &mut *self.lock();
+        *counted.by_status.entry(status.as_u16()).or_default() += 1;
+        let answers = &mut counted.requests.answers;
+        *match status.as_u16() {
+            200..300 => &mut answers.succeeded,
+            400..500 => &mut answers.client_errors,
+            500.. => &mut answers.server_errors,
+            _ => &mut answers.redirected,
+        } += 1;
     }
 
     /// There is no answer from the upstream.
     pub(crate) fn unanswered(&self) {
-        self.unanswered.fetch_add(1, Relaxed);
+        self.lock().requests.answers.none += 1;
     }
 
     /// Rules matched a request, or could not run to their end.
     pub(crate) fn judged(&self, tally: &Tally) {
-        lock(&self.matches).judged(&tally.rules);
-        self.ran(tally);
+        self.lock().matches.judged();
+        self.judged_further(tally);
     }
 
     /// The same of a request that is counted: its answer was judged, or itself at another upstream.
     pub(crate) fn judged_further(&self, tally: &Tally) {
-        lock(&self.matches).judged_further(&tally.rules);
-        self.ran(tally);
-    }
-
-    /// Rules and people decided about an answer.
-    pub(crate) fn answer_is(&self, outcome: AnswerOutcome) {
-        self.ruled[outcome as usize].fetch_add(1, Relaxed);
-    }
-
-    fn ran(&self, tally: &Tally) {
-        self.faults.fetch_add(tally.errors.len() as u64, Relaxed);
-        self.files_read.fetch_add(tally.files_read as u64, Relaxed);
-        self.unread.fetch_add(tally.unread as u64, Relaxed);
-        if tally.rules.is_empty() {
-            return;
-        }
-        let mut by_rule = lock(&self.by_rule);
+        self.metrics.rules_ran(tally);
+        let counted = &mut *self.lock();
+        counted.matches.matched(&tally.rules);
+        counted.requests.faults += tally.errors.len() as u64;
+        counted.requests.files_read += tally.files_read as u64;
+        counted.requests.unread += tally.unread as u64;
         for rule in &tally.rules {
-            if by_rule.len() < MOST_RULES || by_rule.contains_key(rule) {
-                *by_rule.entry(rule.clone()).or_default() += 1;
+            if counted.by_rule.len() < MOST_RULES || counted.by_rule.contains_key(rule) {
+                *counted.by_rule.entry(rule.clone()).or_default() += 1;
             }
         }
     }
 
+    /// Rules and people decided about an answer.
+    pub(crate) fn answer_is(&self, outcome: AnswerOutcome) {
+        let ruled = &mut self.lock().requests.ruled;
+        *match outcome {
+            AnswerOutcome::Passed => &mut ruled.passed,
+            AnswerOutcome::Changed => &mut ruled.changed,
+            AnswerOutcome::Held => &mut ruled.held,
+            AnswerOutcome::Approved => &mut ruled.approved,
+            AnswerOutcome::Edited => &mut ruled.edited,
+            AnswerOutcome::PartlyRefused => &mut ruled.partly_refused,
+            AnswerOutcome::Refused => &mut ruled.refused,
+            AnswerOutcome::Abandoned => &mut ruled.abandoned,
+            AnswerOutcome::Blocked => &mut ruled.blocked,
+        } += 1;
+    }
+
     /// Another generation of the policy serves.
     pub(crate) fn policy_loaded(&self, policy: &Policy) {
-        lock(&self.matches).loaded(policy.rules().map(AsRef::as_ref));
+        self.lock().matches.loaded(policy.rules().map(AsRef::as_ref));
     }
 
     /// Returns the rules that matched before and do not since, a line each.
     pub(crate) fn quiet(&self) -> Vec<String> {
-        lock(&self.matches).quiet()
+        self.lock().matches.quiet()
     }
 
     pub(crate) fn statuses(&self) -> Vec<StatusCount> {
-        lock(&self.by_status).iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
+        let counted = self.lock();
+        counted.by_status.iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
     }
 
     pub(crate) fn rules(&self) -> Vec<RuleCount> {
-        let by_rule = lock(&self.by_rule);
-        by_rule.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
+        let counted = self.lock();
+        counted.by_rule.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
     }
 
     /// A turn begins to wait.
     pub(crate) fn paused(&self) {
-        self.paused.fetch_add(1, Relaxed);
+        self.lock().requests.paused += 1;
     }
 
     /// A turn is given up.
     pub(crate) fn cancelled(&self) {
-        self.cancelled.fetch_add(1, Relaxed);
+        self.lock().requests.cancelled += 1;
     }
 
     /// The gate answers a request itself.
     pub(crate) fn refused(&self, code: Code) {
-        match code {
+        let requests = &mut self.lock().requests;
+        *match code {
             // A guard that could not run counts as one that said no.
-            Code::Blocked | Code::Internal => &self.blocked,
+            Code::Blocked | Code::Internal => &mut requests.blocked,
             Code::Foreign
             | Code::Unsupported
             | Code::Malformed
             | Code::TooLarge
             | Code::Stalled
-            | Code::Busy => &self.refused,
+            | Code::Busy => &mut requests.refused,
             // Counted already: as turns, or as forwarded.
             Code::Cancelled | Code::TimedOut | Code::Replaced | Code::Upstream | Code::Redirect => return,
-        }
-        .fetch_add(1, Relaxed);
-    }
-
-    fn read_ruled(&self) -> Ruled {
-        let of = |outcome: AnswerOutcome| self.ruled[outcome as usize].load(Relaxed);
-        Ruled {
-            passed: of(AnswerOutcome::Passed),
-            changed: of(AnswerOutcome::Changed),
-            held: of(AnswerOutcome::Held),
-            approved: of(AnswerOutcome::Approved),
-            edited: of(AnswerOutcome::Edited),
-            partly_refused: of(AnswerOutcome::PartlyRefused),
-            refused: of(AnswerOutcome::Refused),
-            abandoned: of(AnswerOutcome::Abandoned),
-            blocked: of(AnswerOutcome::Blocked),
-        }
+        } += 1;
     }
 
     pub(crate) fn read(&self) -> Counts {
-        Counts {
-            forwarded: self.forwarded.load(Relaxed),
-            blocked: self.blocked.load(Relaxed),
-            paused: self.paused.load(Relaxed),
-            cancelled: self.cancelled.load(Relaxed),
-            refused: self.refused.load(Relaxed),
-            answers: Answers {
-                succeeded: self.succeeded.load(Relaxed),
-                redirected: self.redirected.load(Relaxed),
-                client_errors: self.client_errors.load(Relaxed),
-                server_errors: self.server_errors.load(Relaxed),
-                none: self.unanswered.load(Relaxed),
-            },
-            faults: self.faults.load(Relaxed),
-            files_read: self.files_read.load(Relaxed),
-            unread: self.unread.load(Relaxed),
-            ruled: self.read_ruled(),
-        }
+        self.lock().requests
     }
 }

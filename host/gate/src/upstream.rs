@@ -1,7 +1,6 @@
 //! A model endpoint behind a gate. It is fixed when the gate starts, so the gate is no open relay; redirects are not followed.
 
 mod connect;
-mod departing;
 mod idle;
 mod reach;
 
@@ -10,21 +9,23 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Response, StatusCode, Uri};
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use leafgate_admin::shown_url;
 use tokio::time::timeout;
 
 use self::connect::{Connector, Unreachable, chain};
-use self::departing::Departing;
 use self::idle::WithoutSilence;
 pub use self::reach::{Identity, Proxy, Reach, ReachError};
 use crate::config::{GateLimits, UpstreamKind};
 use crate::content::{self, Content};
 use crate::echo;
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::refusal::{Code, Refusal};
 
 /// Where requests go: a URL, or `echo:`, the built-in endpoint that answers with the request it got.
@@ -195,7 +196,7 @@ enum Endpoint {
 /// A client of one endpoint, with its pool of connections.
 struct HttpUpstream {
     base: BaseUrl,
-    client: Client<Connector, Departing>,
+    client: Client<Connector, Either<Full<Bytes>, Incoming>>,
     answer_head: Duration,
     answer_idle: Duration,
 }
@@ -265,22 +266,17 @@ impl HttpUpstream {
         let uri = self.base.join(&outgoing.path).map_err(|_| SendError::Address)?;
         // Kept until there is an answer: the body is in memory until then.
         let _reservation = outgoing.reservation;
-        let (body, left) = Departing::of(outgoing.body);
-        let mut request = Request::new(body);
+        let mut request = Request::new(match outgoing.body {
+            OutgoingBody::None => Either::Left(Full::default()),
+            OutgoingBody::Whole(body) => Either::Left(Full::new(body)),
+            OutgoingBody::Coming(body) => Either::Right(body),
+        });
         *request.method_mut() = outgoing.method;
         *request.uri_mut() = uri;
         *request.headers_mut() = outgoing.headers;
-        let exchange = async {
-            let answer = self.client.request(request).await?;
-            if let Some(left) = left {
-                // An upstream may answer before it has read everything. An error is an end as well.
-                let _ = left.await;
-            }
-            Ok(answer)
-        };
-        let answer = timeout(self.answer_head, exchange).await;
+        let answer = timeout(self.answer_head, self.client.request(request)).await;
         let answer = answer.map_err(|_| SendError::Silent { limit: self.answer_head })?;
-        let answer = answer.map_err(|error: Error| match error.is_connect() {
+        let answer = answer.map_err(|error| match error.is_connect() {
             true => SendError::Connect { why: Unreachable::of(&error), source: error },
             false => SendError::Broken(error),
         })?;

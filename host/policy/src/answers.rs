@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use leafgate_answer::{Answer, CallError, TextRun, ToolCall};
+use leafgate_answer::{Answer, Call, CallError, TextRun};
 use leafgate_tree::NodeId;
 use serde_json::{Value, json};
 
@@ -62,9 +62,9 @@ pub fn put_back(answer: &Answer, runs: &[TextRun], after: &[u8]) -> Result<Value
 /// Spells calls as the messages of chat completions, each in one of its own: so a person takes one
 /// out as any other message.
 #[must_use]
-pub fn calls_written(model: Option<&str>, calls: &[ToolCall]) -> Bytes {
-    let message = |(id, one): (String, &ToolCall)| {
-        let mut spelled = call(one);
+pub fn calls_written(model: Option<&str>, calls: &[Call]) -> Bytes {
+    let message = |(id, one): (String, &Call)| {
+        let mut spelled = one.to_chat();
         spelled["id"] = id.into();
         json!({ "role": "assistant", "content": null, "tool_calls": [spelled] })
     };
@@ -75,16 +75,16 @@ pub fn calls_written(model: Option<&str>, calls: &[ToolCall]) -> Bytes {
 /// Reads what [`calls_written`] wrote of these calls, after it was changed: each of them as it is
 /// now, and `None` for one that was taken out. `None` for all where it has another form.
 #[must_use]
-pub fn calls_read(body: &[u8], calls: &[ToolCall]) -> Option<Vec<Option<ToolCall>>> {
+pub fn calls_read(body: &[u8], calls: &[Call]) -> Option<Vec<Option<Call>>> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let names = names(calls);
-    let mut left: Vec<Option<ToolCall>> = vec![None; calls.len()];
+    let mut left: Vec<Option<Call>> = vec![None; calls.len()];
     for message in body["messages"].as_array()? {
         let [call] = message["tool_calls"].as_array()?.as_slice() else { return None };
-        let call = read_call(call)?;
+        let call = Call::of_chat(call)?;
         let at = names.iter().position(|name| name == call.id.expose())?;
         let id = calls[at].id.clone();
-        if left[at].replace(ToolCall { id, ..call }).is_some() {
+        if left[at].replace(Call { id, ..call }).is_some() {
             return None;
         }
     }
@@ -92,7 +92,7 @@ pub fn calls_read(body: &[u8], calls: &[ToolCall]) -> Option<Vec<Option<ToolCall
 }
 
 /// What tells calls apart: their ids, or their numbers where ids do not.
-fn names(calls: &[ToolCall]) -> Vec<String> {
+fn names(calls: &[Call]) -> Vec<String> {
     let ids: BTreeSet<&str> = calls.iter().map(|call| call.id.expose()).collect();
     if ids.len() == calls.len() && !ids.contains("") {
         return calls.iter().map(|call| call.id.expose().to_owned()).collect();
@@ -103,7 +103,7 @@ fn names(calls: &[ToolCall]) -> Vec<String> {
 /// Spells texts and calls as the messages of chat completions, the calls in the last one. Texts that clients join are the
 /// parts of one message.
 #[must_use]
-pub fn written(model: Option<&str>, texts: &[Vec<String>], calls: &[ToolCall]) -> Bytes {
+pub fn written(model: Option<&str>, texts: &[Vec<String>], calls: &[Call]) -> Bytes {
     let part = |text: &String| json!({ "type": "text", "text": text });
     let message = |joined: &Vec<String>| match joined.as_slice() {
         [text] => json!({ "role": "assistant", "content": text }),
@@ -111,24 +111,16 @@ pub fn written(model: Option<&str>, texts: &[Vec<String>], calls: &[ToolCall]) -
     };
     let mut messages: Vec<Value> = texts.iter().map(message).collect();
     if !calls.is_empty() {
-        let calls: Vec<Value> = calls.iter().map(call).collect();
+        let calls: Vec<Value> = calls.iter().map(Call::to_chat).collect();
         messages.push(json!({ "role": "assistant", "content": null, "tool_calls": calls }));
     }
     json!({ "model": model.unwrap_or_default(), "messages": messages }).to_string().into()
 }
 
-fn call(call: &ToolCall) -> Value {
-    let (id, name, arguments) = (call.id.expose(), call.name.expose(), call.arguments.expose());
-    match call.is_json {
-        true => json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }),
-        false => json!({ "id": id, "type": "custom", "custom": { "name": name, "input": arguments } }),
-    }
-}
-
 /// Reads what [`written`] wrote, after it was changed; `None` where it has another form. `texts` says how many each message
 /// has.
 #[must_use]
-pub fn read(body: &[u8], texts: &[usize]) -> Option<(Vec<Vec<String>>, Vec<ToolCall>)> {
+pub fn read(body: &[u8], texts: &[usize]) -> Option<(Vec<Vec<String>>, Vec<Call>)> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let messages = body["messages"].as_array()?;
     if messages.len() < texts.len() || messages.len() > texts.len() + 1 {
@@ -145,35 +137,28 @@ pub fn read(body: &[u8], texts: &[usize]) -> Option<(Vec<Vec<String>>, Vec<ToolC
     let said = messages.iter().zip(texts).map(joined).collect::<Option<_>>()?;
     let calls = messages
         .get(texts.len())
-        .map(|message| message["tool_calls"].as_array()?.iter().map(read_call).collect());
+        .map(|message| message["tool_calls"].as_array()?.iter().map(Call::of_chat).collect());
     Some((said, calls.unwrap_or_else(|| Some(Vec::new()))?))
-}
-
-fn read_call(call: &Value) -> Option<ToolCall> {
-    let (kind, key) =
-        if call.get("custom").is_some() { ("custom", "input") } else { ("function", "arguments") };
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    Some(ToolCall {
-        id: text(&call["id"])?.into(),
-        name: text(&call[kind]["name"])?.into(),
-        arguments: text(&call[kind][key])?.into(),
-        is_json: kind == "function",
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use leafgate_answer::CallKind;
+
     use super::*;
 
     #[test]
     fn what_is_written_is_read_again() {
-        let call = |name: &str, arguments: &str, is_json| ToolCall {
+        let call = |name: &str, arguments: &str, kind| Call {
             id: "1".into(),
             name: name.into(),
             arguments: arguments.into(),
-            is_json,
+            kind,
         };
-        let calls = vec![call("read", r#"{"a": 1}"#, true), call("patch", "*** Begin", false)];
+        let calls = vec![
+            call("read", r#"{"a": 1}"#, CallKind::Function),
+            call("patch", "*** Begin", CallKind::Custom),
+        ];
         let texts = [vec!["one".to_owned()], vec!["two".to_owned(), "three".to_owned()]];
         let written = written(Some("m"), &texts, &calls);
         assert_eq!(read(&written, &[1, 2]), Some((texts.to_vec(), calls.clone())));

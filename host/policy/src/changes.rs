@@ -3,13 +3,11 @@
 //! A missing guard is the most important change and the least visible one: nothing is refused, and
 //! every request passes.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::Policy;
-use crate::explain::{ExceptionExplanation, RuleExplanation};
-use crate::rule::Mode;
 
 /// The difference of one rule between two policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,24 +58,25 @@ impl Policy {
     /// Returns what another policy does no longer or does anew, compared with this one, in the
     /// order of the rules.
     #[must_use]
-    pub fn changes_to(&self, next: &Policy) -> Vec<RuleChange> {
-        let (before_rules, after_rules) = (told(self), told(next));
-        let by_id = |rules: &[RuleExplanation]| -> BTreeMap<String, RuleExplanation> {
-            rules.iter().map(|rule| (rule.id.clone(), rule.clone())).collect()
+    pub fn changes_to<'p>(&'p self, next: &'p Policy) -> Vec<RuleChange> {
+        let by_id = |policy: &'p Policy| -> HashMap<_, _> {
+            policy.rules.iter().map(|rule| (&*rule.id, rule)).collect()
         };
-        let (old, new) = (by_id(&before_rules), by_id(&after_rules));
+        let (old, new) = (by_id(self), by_id(next));
         let change = |rule: &str, change| RuleChange { rule: rule.into(), change };
-        let lost = before_rules.iter().filter_map(|rule| {
-            let Some(now) = new.get(&rule.id) else { return Some(change(&rule.id, Change::Removed)) };
-            match (rule.mode, now.mode) {
-                (Mode::Enforce, Mode::Warn | Mode::Monitor) => Some(change(&rule.id, Change::OnlyCounts)),
-                (Mode::Warn | Mode::Monitor, Mode::Enforce) => Some(change(&rule.id, Change::Acts)),
-                _ => (rule != now).then(|| change(&rule.id, Change::Changed)),
+        let lost = self.rules.iter().filter_map(|rule| {
+            let Some(now) = new.get(&*rule.id) else { return Some(change(&rule.id, Change::Removed)) };
+            match (rule.monitors(), now.monitors()) {
+                (false, true) => Some(change(&rule.id, Change::OnlyCounts)),
+                (true, false) => Some(change(&rule.id, Change::Acts)),
+                _ => (rule.says_all() != now.says_all()).then(|| change(&rule.id, Change::Changed)),
             }
         });
-        let gained = after_rules.iter().filter(|rule| !old.contains_key(&rule.id));
+        let gained = next.rules.iter().filter(|rule| !old.contains_key(&*rule.id));
         let mut changes: Vec<RuleChange> =
             lost.chain(gained.map(|rule| change(&rule.id, Change::Added))).collect();
+        let exceptions =
+            |policy: &Policy| policy.exceptions.iter().map(|it| it.says.clone()).collect::<Vec<_>>();
         if exceptions(self) != exceptions(next) {
             changes.push(change(EXCEPTIONS, Change::Changed));
         }
@@ -86,15 +85,4 @@ impl Policy {
         }
         changes
     }
-}
-
-/// What all rules say, wherever they stand, in file order.
-fn told(policy: &Policy) -> Vec<RuleExplanation> {
-    let rules = policy.rules.iter().map(|rule| crate::explain::explain_rule(policy, rule));
-    rules.map(|rule| RuleExplanation { origin: String::new(), ..rule }).collect()
-}
-
-fn exceptions(policy: &Policy) -> Vec<ExceptionExplanation> {
-    let exceptions = policy.exceptions.iter().map(|it| crate::explain::explain_exception(policy, it));
-    exceptions.map(|it| ExceptionExplanation { origin: String::new(), ..it }).collect()
 }

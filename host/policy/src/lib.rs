@@ -20,7 +20,7 @@
 //! - Rules are many and leaves are many, so no rule walks all leaves: `lookup` puts together what all
 //!   rules look for, `evaluate::candidates` makes of it the leaves that a rule is asked about.
 //! - `memo` remembers what detectors said, for one generation.
-//! - `rule_tests` judges the requests of a folder `tests`; `examples` tries a rule's own when it loads.
+//! - `rule_tests` judges the requests of a folder `tests`.
 //! - Exceptions are in force or not from the moment of the load on, which the caller gives.
 
 mod agents;
@@ -34,7 +34,6 @@ mod condition;
 mod diagnostic;
 mod endpoint;
 mod evaluate;
-mod examples;
 mod exception;
 mod explain;
 mod explain_request;
@@ -60,7 +59,6 @@ mod report;
 mod request;
 mod rule;
 pub mod rule_tests;
-mod samples;
 mod selector;
 mod shorten;
 mod tool_names;
@@ -75,8 +73,8 @@ use leafgate_vault::Flow;
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
-    ASKED, Approval, Assembly, AssemblyExplanation, Downgrade, FolderFiles, NotAssembled, Otherwise,
-    ReadOnce, Rest, api as assembly_api,
+    ASKED, Approval, Assembly, Downgrade, FolderFiles, NotAssembled, Otherwise, ReadOnce, Rest,
+    api as assembly_api,
 };
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};
@@ -89,7 +87,7 @@ pub mod diagnostics {
 pub use endpoint::endpoint;
 pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use exception::has_ended;
-pub use explain::{ExceptionExplanation, Explanation, PhaseExplanation, PluginExplanation, RuleExplanation};
+pub use explain::{Explanation, PhaseExplanation, PluginExplanation, TableExplanation};
 pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
@@ -267,6 +265,13 @@ impl Policy {
     /// Returns the ids of the rules, in file order.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.rules.iter().map(|rule| &rule.id)
+    }
+
+    /// Returns the ids of the rules that act and do nothing else than pause. Others may pause besides, where
+    /// they cannot redact or cannot run.
+    pub fn pausing_rules(&self) -> impl Iterator<Item = &Arc<str>> {
+        let pauses = |rule: &&rule::Rule| matches!(rule.action, rule::Action::Decide(rule::Decide::Pause(_)));
+        self.rules.iter().filter(pauses).filter(|rule| !rule.monitors()).map(|rule| &rule.id)
     }
 
     /// Returns the upstreams to which its rules route, each with the rule and where that was

@@ -15,7 +15,6 @@ use sha2::{Digest, Sha256};
 use crate::Policy;
 use crate::assembly::Assembly;
 use crate::diagnostic::{Diagnostics, LoadError, Severity};
-use crate::examples;
 use crate::exception::{Day, Exception, Exceptions};
 use crate::file::Complaints;
 use crate::file::assemble;
@@ -31,7 +30,6 @@ use crate::file::requires;
 use crate::file::twice::{self, Written};
 use crate::file::useless::Shadows;
 use crate::file::weaken;
-use crate::index::RuleIndex;
 use crate::lookup::Lookup;
 use crate::memo::Memo;
 use crate::own_index::OwnIndex;
@@ -222,7 +220,7 @@ impl Loading {
         let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
         requires::check(&raw, &mut complaints);
         let mode =
-            raw.mode.as_ref().and_then(|mode| complaints.word("mode", mode, Mode::WORDS, Mode::from_word));
+            raw.mode.as_ref().and_then(|mode| complaints.word("mode", mode, Mode::NAMES, Mode::from_name));
         self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });
     }
 
@@ -324,20 +322,10 @@ impl Loading {
             enforced: self.files[..self.enforced].iter().map(|read| read.raw.rules.len()).sum(),
             warnings: Vec::new(),
         };
-        self.try_examples(&policy);
         self.warn_of_useless(&policy);
         match self.diagnostics.errors() {
             0 => Ok(Policy { warnings: self.diagnostics.into_all(), ..policy }),
             _ => Err(self.diagnostics.into_error()),
-        }
-    }
-
-    /// Tries each rule on its own examples. All rules of the files are in the policy, in their order.
-    fn try_examples(&mut self, policy: &Policy) {
-        let files = self.files.iter().flat_map(|read| read.raw.rules.iter().map(move |raw| (read.file, raw)));
-        for (index, (file, raw)) in files.enumerate() {
-            let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
-            examples::check(policy, RuleIndex::new(index), raw.get_ref(), &mut complaints);
         }
     }
 

@@ -18,7 +18,7 @@ use crate::tool_names;
 #[derive(Debug)]
 pub(crate) struct Lookup {
     /// By phase, in file order; what normalises tools is the last of its phase.
-    phases: [Vec<RuleIndex>; Phase::COUNT],
+    phases: [Vec<RuleIndex>; Phase::ALL.len()],
     paths: Paths,
     asked: Asked,
     tools: Tools,
@@ -49,7 +49,7 @@ struct Tools {
 impl Lookup {
     pub(crate) fn new(rules: &[Rule]) -> Self {
         let numbered = || rules.iter().enumerate().map(|(index, rule)| (RuleIndex::new(index), rule));
-        let mut phases: [Vec<RuleIndex>; Phase::COUNT] = Default::default();
+        let mut phases: [Vec<RuleIndex>; Phase::ALL.len()] = Default::default();
         let mut tools = Tools::default();
         for (index, rule) in numbered() {
             phases[rule.action.phase() as usize].push(index);
@@ -139,19 +139,7 @@ impl Literals {
             Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
                 of_pattern(pattern.as_str(), false)
             }
-            Action::Edit(
-                Edit::Rewrite(
-                    Rewrite::Set(_) | Rewrite::Prepend(_) | Rewrite::Append(_) | Rewrite::Shorten(_),
-                )
-                | Edit::Delete(_)
-                | Edit::Insert(_)
-                | Edit::Transform(_)
-                | Edit::FilterTools(_)
-                | Edit::StripTools
-                | Edit::NormaliseTools
-                | Edit::Options(_)
-                | Edit::Model(_),
-            )
+            Action::Edit(_)
             | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(_)

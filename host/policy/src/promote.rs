@@ -65,7 +65,7 @@ pub fn promotion(folder: &Path, rule: &str) -> Result<Promotion, PromoteError> {
         let mut diagnostics = Diagnostics::default();
         let file = diagnostics.add_file(path.display().to_string(), before.clone());
         let read = raw::read(file, &mut diagnostics);
-        let of_file = read.mode.as_ref().and_then(|mode| Mode::from_word(mode.get_ref()));
+        let of_file = read.mode.as_ref().and_then(|mode| Mode::from_name(mode.get_ref()));
         for raw in read.rules.iter().map(Spanned::get_ref) {
             let Some(id) = &raw.id else { continue };
             if id.get_ref() == rule {

@@ -4,13 +4,11 @@
 //! clients, logs and people read the words. Names come from the request all the same: what
 //! detectors find in one is masked, and what no name has is left out ([`plain_name`]).
 
-use std::fmt;
 use std::ops::Range;
 
 /// The words of a rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Reason {
-    source: String,
     parts: Vec<Part>,
 }
 
@@ -20,37 +18,24 @@ enum Part {
     Fact(Fact),
 }
 
-/// Declares the facts with the names that rule files have for them.
-macro_rules! facts {
-    ($($variant:ident = $name:literal,)+) => {
-        /// A fact that the words of a rule can name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Fact { $($variant,)+ }
-
-        impl Fact {
-            /// The names of all facts.
-            pub(crate) const NAMES: &'static [&'static str] = &[$($name,)+];
-
-            fn from_name(name: &str) -> Option<Fact> {
-                match name { $($name => Some(Fact::$variant),)+ _ => None }
-            }
-        }
-    };
-}
-
-facts! {
-    Rule = "rule.id",
-    LeafKind = "leaf.kind",
-    LeafRole = "leaf.role",
-    LeafSection = "leaf.section",
-    LeafTool = "leaf.tool",
-    RequestFormat = "request.format",
-    RequestModel = "request.model",
-    RequestAgent = "request.agent",
-    RequestBytes = "request.bytes",
-    RequestTokens = "request.tokens",
-    RequestMessages = "request.messages",
-    RequestTools = "request.tools",
+leafgate_words::words! {
+    /// A fact that the words of a rule can name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Fact {
+        Rule = "rule.id",
+        LeafKind = "leaf.kind",
+        LeafRole = "leaf.role",
+        LeafSection = "leaf.section",
+        LeafTool = "leaf.tool",
+        RequestFormat = "request.format",
+        RequestModel = "request.model",
+        RequestAgent = "request.agent",
+        RequestBytes = "request.bytes",
+        RequestTokens = "request.tokens",
+        RequestMessages = "request.messages",
+        RequestTools = "request.tools",
+    }
+    pub(crate) fn name = 0;
 }
 
 /// A name in braces that is no fact.
@@ -90,7 +75,7 @@ impl Reason {
         words.push_str(&source[at..]);
         parts.push(Part::Words(words));
         match unknown.is_empty() {
-            true => Ok(Reason { source: source.to_owned(), parts }),
+            true => Ok(Reason { parts }),
             false => Err(unknown),
         }
     }
@@ -107,12 +92,6 @@ impl Reason {
             Part::Fact(fact) => tell(*fact),
         };
         self.parts.iter().map(part).collect()
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)
     }
 }
 

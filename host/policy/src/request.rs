@@ -165,26 +165,6 @@ impl OfRequest {
             && named(&self.headers, &other.headers)
             && named(&self.options, &other.options)
     }
-
-    /// Calls `field` with the name and the words of each field that was given.
-    pub(crate) fn describe(&self, mut field: impl FnMut(&str, Vec<String>)) {
-        let globs = |globs: &[Glob]| globs.iter().map(Glob::to_string).collect::<Vec<_>>();
-        let truth = |value: Option<bool>| value.iter().map(bool::to_string).collect::<Vec<_>>();
-        field("format", words_of(self.formats, Format::ALL, |format| format.name()));
-        field("model", globs(&self.models));
-        field("agent", globs(&self.agents));
-        field("session", globs(&self.sessions));
-        field("upstream", globs(&self.upstreams));
-        field("endpoint", globs(&self.endpoints));
-        field("project", globs(&self.projects));
-        field("stream", truth(self.stream));
-        field("subagent", truth(self.subagent));
-        for (kind, all) in [("header", &self.headers), ("option", &self.options)] {
-            for named in all {
-                field(&format!("{kind} {}", named.name), globs(&named.values));
-            }
-        }
-    }
 }
 
 impl Named {

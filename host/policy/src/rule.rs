@@ -3,7 +3,6 @@
 //! Names have become indexes (engines, plugins), words have become enums, texts have become regular
 //! expressions. A field that does not belong to an action does not exist here.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,32 +19,28 @@ use crate::shorten::Shorten;
 use crate::tool_names;
 
 /// An enum whose values are words of a rule file.
+pub(crate) trait Word: Sized {
+    const NAMES: &'static [&'static str];
+
+    fn from_word(word: &str) -> Option<Self>;
+}
+
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $name { $($(#[$vmeta])* $variant,)+ }
-
-        impl $name {
-            #[allow(dead_code, reason = "what every such enum has is not asked of each of them")]
-            pub(crate) const WORDS: &'static [&'static str] = &[$($word,)+];
-
+    ($(#[$meta:meta])* $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal,)+ }) => {
+        leafgate_words::words! {
+            $(#[$meta])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+            #[serde(rename_all = "kebab-case")]
+            pub enum $name { $($(#[$of_value])* $value = $word,)+ }
             /// Returns its word in rule files.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $($name::$variant => $word,)+ }
-            }
-
-            #[allow(dead_code, reason = "what every such enum has is not asked of each of them")]
-            pub(crate) fn from_word(word: &str) -> Option<Self> {
-                match word { $($word => Some($name::$variant),)+ _ => None }
-            }
+            pub fn name = 0;
         }
 
-        impl ::std::fmt::Display for $name {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.pad(self.name())
+        impl crate::rule::Word for $name {
+            const NAMES: &'static [&'static str] = $name::NAMES;
+
+            fn from_word(word: &str) -> Option<Self> {
+                $name::from_name(word)
             }
         }
     };
@@ -193,8 +188,10 @@ words! {
 
 words! {
     /// What a rule looks at.
+    #[derive(Default)]
     On {
         /// What a client sends.
+        #[default]
         Request = "request",
         /// What a model answers: texts, and the arguments of its tool calls.
         Response = "response",
@@ -207,13 +204,6 @@ impl On {
     /// Whether it is what rules look at that do not say.
     pub(crate) fn is_request(&self) -> bool {
         *self == On::Request
-    }
-}
-
-#[expect(clippy::derivable_impls, reason = "the variants are made by a macro")]
-impl Default for On {
-    fn default() -> Self {
-        On::Request
     }
 }
 
@@ -244,17 +234,8 @@ pub(crate) struct Rule {
     pub(crate) on_error: OnError,
     /// The rule's own words; clients may see them.
     pub(crate) reason: Option<Reason>,
-    /// What people say about it.
-    pub(crate) about: About,
-}
-
-/// What people say about a rule. It decides nothing.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct About {
-    pub(crate) severity: Option<Urgency>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) owner: Option<String>,
-    pub(crate) docs: Option<String>,
+    /// Its table, as it was read.
+    pub(crate) says: toml::Table,
 }
 
 impl Rule {
@@ -352,7 +333,7 @@ impl Action {
     pub(crate) fn skips(&self, request: &RequestFacts) -> bool {
         match self {
             Action::Decide(Decide::Pause(pause)) => pause.subagents == Subagents::Skip && request.subagent,
-            Action::Decide(Decide::Block | Decide::Route(_))
+            Action::Decide(_)
             | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(_)
@@ -371,43 +352,30 @@ impl Action {
     }
 }
 
-/// The phases of an evaluation, in order. Within a phase, rules run in file order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// Sections are given other kinds.
-    Classify,
-    /// The received request is redacted.
-    Redact,
-    /// Leaves are pinned.
-    Pin,
-    /// Edits that people saved earlier are made.
-    Saved,
-    /// Leaves are rewritten, messages deleted and put in, transformers run.
-    Rewrite,
-    /// Whatever was written since is redacted.
-    RedactAgain,
-    /// Route, pause or block.
-    Decide,
-}
-
-impl Phase {
-    /// How many there are.
-    pub(crate) const COUNT: usize = Phase::Decide as usize + 1;
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Phase::Classify => "classify",
-            Phase::Redact => "redact",
-            Phase::Pin => "pin",
-            Phase::Saved => "saved edits",
-            Phase::Rewrite => "rewrite",
-            Phase::RedactAgain => "redact again",
-            Phase::Decide => "decide",
-        })
+leafgate_words::words! {
+    /// The phases of an evaluation, in order. Within a phase, rules run in file order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Phase {
+        /// Sections are given other kinds.
+        Classify = "classify" / "sections are said to be of another kind than they look",
+        /// The received request is redacted.
+        Redact = "redact" / "what arrives is searched, and what is found is replaced",
+        /// Leaves are pinned.
+        Pin = "pin" / "leaves are fixed: no later rule or plugin changes them",
+        /// Edits that people saved earlier are made.
+        Saved = "saved edits" / "edits that people saved are made where they fit, where the mode says so and no leaf is pinned",
+        /// Leaves are rewritten, messages deleted and put in, transformers run.
+        Rewrite = "rewrite" / "leaves are rewritten, messages deleted and put in, transformer plugins run, in file order",
+        /// Whatever was written since is redacted.
+        RedactAgain = "redact again" / "whatever a rule, plugin or saved edit wrote is searched again, at once, by all redact rules",
+        /// Route, pause or block.
+        Decide = "decide" / "route, pause and block rules look at the request as it would leave",
     }
+    /// Returns its name, for people.
+    pub fn name = 0;
+    /// Returns what happens in it.
+    pub fn summary = 1;
 }
 
 /// `redact`.

@@ -9,7 +9,6 @@
 //! `section` looks outwards: a part of a user message is in a `content-part` section and in a
 //! `user` section.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -155,16 +154,11 @@ impl Selector {
         request: &RequestFacts,
         places: &mut Places,
     ) -> Option<Selection<'p>> {
-        self.request.applies(self.reach, format, request).then(|| self.for_any_request(rule, places))
-    }
-
-    /// Returns what it selects in a request, whatever it asks about that as a whole.
-    pub(crate) fn for_any_request<'p>(&'p self, rule: RuleIndex, places: &mut Places) -> Selection<'p> {
-        Selection {
+        self.request.applies(self.reach, format, request).then(|| Selection {
             selector: self,
             ranges: places.ranges(rule, self),
             around: (!self.sections.is_empty()).then(|| Arc::clone(&places.around)),
-        }
+        })
     }
 }
 
@@ -399,34 +393,6 @@ fn kinds_around(document: &Document) -> Vec<Bits> {
         around.push(own.union(outer));
     }
     around
-}
-
-impl fmt::Display for Selector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_everything() {
-            return f.write_str("everything");
-        }
-        let mut fields: Vec<String> = Vec::new();
-        let mut field = |name: &str, words: Vec<String>| {
-            if !words.is_empty() {
-                fields.push(format!("{name} {}", words.join(" or ")));
-            }
-        };
-        for (name, of) in [
-            ("kind", Field::Kind),
-            ("role", Field::Role),
-            ("section", Field::Section),
-            ("tool", Field::Tool),
-            ("path", Field::Place),
-        ] {
-            field(name, self.words(of));
-        }
-        self.request.describe(&mut field);
-        if self.latest {
-            fields.insert(0, "the latest message of the user".to_owned());
-        }
-        f.write_str(&fields.join(", "))
-    }
 }
 
 /// Whether each of some words stands among others, of which none at all allow everything.

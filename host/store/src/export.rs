@@ -5,6 +5,7 @@
 use std::io::Write;
 
 use leafgate_gate::chosen_upstream;
+use leafgate_tree::Role;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::keys::StoreKeys;
 use crate::live::SavedCall;
 use crate::log::{AnswerView, Filter, Log, LogError, RequestLine, RequestView};
 use crate::receipt;
-use crate::turns::{Said, Speaker, said};
+use crate::turns::{Said, said};
 use crate::work::WrittenEdit;
 
 leafgate_words::words! {
@@ -219,20 +220,16 @@ fn har_entry(request: &RequestView) -> Value {
     })
 }
 
-fn messages(request: &RequestView) -> Vec<Said> {
-    serde_json::from_slice(&request.body.0).map(|body: Value| said(&body)).unwrap_or_default()
-}
-
 /// Returns what a person asked last: what comes behind it is the model's and its tools'.
 fn question(messages: &[Said]) -> String {
-    let asked = messages.iter().rev().find(|said| said.speaker == Speaker::User);
+    let asked = messages.iter().rev().find(|said| said.speaker == Role::User);
     asked.map(|said| said.text.clone()).unwrap_or_default()
 }
 
 /// Adds a request to a replay: to the prompt before it, where it goes on with that.
 fn add_prompt(prompts: &mut Vec<Value>, request: &RequestView) {
     let RequestView { line, answer, .. } = request;
-    let messages = messages(request);
+    let messages = said(&request.body.0);
     let asked = question(&messages);
     let goes_on =
         prompts.last().is_some_and(|last| last["prompt"] == *asked && last["session"] == *line.session);
@@ -245,10 +242,10 @@ fn add_prompt(prompts: &mut Vec<Value>, request: &RequestView) {
         .iter()
         .map(|said| {
             let role = match said.speaker {
-                Speaker::System => 0,
-                Speaker::User => 1,
-                Speaker::Assistant => 2,
-                Speaker::Tool => 3,
+                Role::System => 0,
+                Role::User | Role::Other => 1,
+                Role::Assistant => 2,
+                Role::Tool => 3,
             };
             json!({ "role": role, "content": [{ "type": 1, "text": said.text }] })
         })
@@ -292,7 +289,7 @@ fn add_turn(turns: &mut Vec<Value>, request: &RequestView) {
     if line.class != "main" {
         return;
     }
-    let asked = question(&messages(request));
+    let asked = question(&said(&request.body.0));
     if turns.last().is_none_or(|last| last["message"]["text"] != *asked) {
         turns.push(json!({
             "requestId": format!("request_{}", line.id),

@@ -25,7 +25,6 @@
 //! It knows no rules and changes no request.
 
 mod bounds;
-mod cuts;
 mod export;
 mod files;
 mod found;

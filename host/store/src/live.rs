@@ -106,21 +106,6 @@ impl Live {
     }
 }
 
-/// Returns the word for why a model stopped.
-pub(crate) fn finish_name(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop => "stop",
-        Finish::Length => "length",
-        Finish::Calls => "calls",
-        Finish::Filtered => "filtered",
-        Finish::Refusal => "refusal",
-        Finish::Paused => "paused",
-        Finish::Cancelled => "cancelled",
-        Finish::Failed => "failed",
-        Finish::Other => "other",
-    }
-}
-
 /// Returns a text that broke off, as it can be saved: its last word may be a part of a secret that nothing recognises.
 pub(crate) fn cut_short(text: &str) -> Cow<'_, str> {
     let kept = settled(text);

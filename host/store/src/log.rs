@@ -333,9 +333,8 @@ impl Log {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => LogError::NoDatabase { path },
             _ => LogError::Sqlite(error),
         })?;
-        let expected = schema::version();
-        if found != expected {
-            return Err(LogError::Version { found, expected });
+        if found != schema::VERSION {
+            return Err(LogError::Version { found, expected: schema::VERSION });
         }
         Ok(Log { database })
     }

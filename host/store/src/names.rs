@@ -9,7 +9,6 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
 use highway::{HighwayHash, HighwayHasher, Key};
-use leafgate_policy::Policy;
 
 use crate::pieces::{Piece, Within};
 
@@ -29,12 +28,8 @@ impl PieceNames {
     }
 
     /// Returns the name of a piece: of its text before it was masked, and of all that decides how it
-    /// is masked.
-    pub(crate) fn of(&self, piece: &Piece, body: &[u8], policy: &Policy) -> PieceName {
-        self.of_parts(piece, body, &policy.digest())
-    }
-
-    pub(crate) fn of_parts(&self, piece: &Piece, body: &[u8], policy: &[u8; 32]) -> PieceName {
+    /// is masked, the digest of a policy among it.
+    pub(crate) fn of(&self, piece: &Piece, body: &[u8], policy: &[u8; 32]) -> PieceName {
         let within: &[u8] = match &piece.within {
             Within::Start => b"start",
             Within::Object => b"object",
@@ -62,7 +57,7 @@ mod tests {
         let (a, b) = (|| Within::List(1..4), || Within::List(25..28));
         assert_eq!((&body[a_range(&a())], &body[a_range(&b())]), (&b"\"a\""[..], &b"\"b\""[..]));
         let [first, two, again] = [6, 12, 18];
-        let name = |piece: Piece| names.of_parts(&piece, body, &[1; 32]);
+        let name = |piece: Piece| names.of(&piece, body, &[1; 32]);
         let known = name(one(first, a()));
         assert_eq!(name(one(again, a())), known, "the same text in the same list");
         let others = [
@@ -70,8 +65,8 @@ mod tests {
             name(one(first, b())),
             name(one(first, Within::Start)),
             name(one(first, Within::Object)),
-            names.of_parts(&one(first, a()), body, &[2; 32]),
-            PieceNames::new().of_parts(&one(first, a()), body, &[1; 32]),
+            names.of(&one(first, a()), body, &[2; 32]),
+            PieceNames::new().of(&one(first, a()), body, &[1; 32]),
         ];
         for (place, other) in others.iter().enumerate() {
             assert_ne!(*other, known, "name {place}");

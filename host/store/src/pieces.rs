@@ -38,12 +38,7 @@ pub(crate) struct Cutter<'b> {
     /// Where the piece begins that comes next.
     start: usize,
     within: Within,
-    open: Open,
-}
-
-/// What is open where a cutter stands, as far as cutting depends on it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Open {
+    /// How many objects and lists are open.
     depth: usize,
     /// Whether a list is open that is a member of the outermost object.
     in_list: bool,
@@ -51,16 +46,6 @@ struct Open {
     string: Range<usize>,
     /// The last key of the outermost object.
     key: Range<usize>,
-}
-
-/// A place where a body was cut: all that cutting on from there depends on, but for the bytes behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    at: usize,
-    /// The sign before which was cut.
-    sign: u8,
-    within: Within,
-    open: Open,
 }
 
 impl<'b> Cutter<'b> {
@@ -72,54 +57,38 @@ impl<'b> Cutter<'b> {
             at: 0,
             start: 0,
             within: Within::Start,
-            open: Open::default(),
+            depth: 0,
+            in_list: false,
+            string: 0..0,
+            key: 0..0,
         }
-    }
-
-    /// Returns the place where it stands; `None` behind the last piece.
-    pub(crate) fn place(&self) -> Option<Place> {
-        let sign = *self.body.get(self.start)?;
-        Some(Place { at: self.at, sign, within: self.within.clone(), open: self.open.clone() })
-    }
-
-    /// Returns the piece up to a place of another body, if this one has the same sign there.
-    pub(crate) fn up_to(&self, place: &Place) -> Option<Piece> {
-        (self.body.get(place.at) == Some(&place.sign))
-            .then(|| Piece { range: self.start..place.at, within: self.within.clone() })
-    }
-
-    /// Goes on from a place of a body that begins as this one does.
-    pub(crate) fn go_on(&mut self, place: &Place) {
-        (self.at, self.start) = (place.at, place.at);
-        (self.within, self.open) = (place.within.clone(), place.open.clone());
     }
 
     fn is_between(&self, byte: u8) -> bool {
         match byte {
-            b',' => self.open.depth == 1 || (self.open.depth == 2 && self.open.in_list),
+            b',' => self.depth == 1 || (self.depth == 2 && self.in_list),
             // The last element is cut off from what follows: in the next turn it is not the last.
-            b']' => self.open.depth == 2 && self.open.in_list,
+            b']' => self.depth == 2 && self.in_list,
             _ => false,
         }
     }
 
     fn step(&mut self, byte: u8) {
-        let open = &mut self.open;
         match byte {
             b'"' => {
                 let end = string_end(self.body, self.at);
-                open.string = self.at..end;
+                self.string = self.at..end;
                 self.at = end;
                 return;
             }
-            b':' if open.depth == 1 => open.key = open.string.clone(),
+            b':' if self.depth == 1 => self.key = self.string.clone(),
             b'{' | b'[' => {
-                open.in_list |= open.depth == 1 && byte == b'[';
-                open.depth += 1;
+                self.in_list |= self.depth == 1 && byte == b'[';
+                self.depth += 1;
             }
             b'}' | b']' => {
-                open.depth = open.depth.saturating_sub(1);
-                open.in_list &= open.depth > 1;
+                self.depth = self.depth.saturating_sub(1);
+                self.in_list &= self.depth > 1;
             }
             _ => {}
         }
@@ -135,8 +104,7 @@ impl Iterator for Cutter<'_> {
             && let Some(&byte) = self.body.get(self.at)
         {
             if self.at - self.start >= LEAST && self.is_between(byte) {
-                let next =
-                    if self.open.depth == 1 { Within::Object } else { Within::List(self.open.key.clone()) };
+                let next = if self.depth == 1 { Within::Object } else { Within::List(self.key.clone()) };
                 let within = std::mem::replace(&mut self.within, next);
                 let range = self.start..self.at;
                 self.start = self.at;

@@ -9,24 +9,30 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use bytes::Bytes;
 use leafgate_answer::Delta;
 use leafgate_gate::record::{AnswerPart, RecordId, RequestRecord, RevealRecord};
-use tokio::sync::oneshot;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Notify, Semaphore, TryAcquireError, oneshot};
+use tokio::time::{Instant, timeout, timeout_at};
 
-/// Messages that wait for the writer: parts of streams are small and many.
-const MESSAGES: usize = 8192;
+/// What a message weighs beside its texts, with all that is kept for it: parts of streams are small and many.
+const LEAST: usize = 2048;
+
+/// What one edit of a request weighs.
+const EDIT: usize = 256;
 
 /// Messages of one transaction.
 const BATCH: usize = 512;
 
-/// Bytes of bodies that one transaction takes: so many are kept at most after it, until they are
-/// dropped. It is some forty turns of an agent, and more gain nothing.
+/// Bytes that one transaction takes: so many are kept at most after it, until they are dropped. It is
+/// some forty turns of an agent, and more gain nothing.
 const BATCH_BYTES: usize = 4 << 20;
 
 /// How long the first message waits for others.
@@ -46,27 +52,25 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// Bytes that it keeps in memory.
+    /// Returns the bytes that it keeps in memory.
     fn weight(&self) -> usize {
-        match self {
+        let texts = match self {
             Message::Request(record, _) => {
                 // One buffer may be all three.
                 let (received, source) = (&record.received, &record.source);
-                let is_another = |one: &bytes::Bytes, other: &bytes::Bytes| one.as_ptr() != other.as_ptr();
-                let mut weight = received.len();
-                if is_another(source, received) {
-                    weight += source.len();
-                }
+                let is_another = |one: &Bytes, other: &Bytes| one.as_ptr() != other.as_ptr();
+                let source_too = is_another(source, received).then_some(source);
                 let sent = record.sent.as_ref();
-                weight
-                    + sent
-                        .filter(|sent| is_another(sent, received) && is_another(sent, source))
-                        .map_or(0, bytes::Bytes::len)
+                let sent = sent.filter(|sent| is_another(sent, received) && is_another(sent, source));
+                let edits = record.edits.len() * EDIT;
+                [Some(received), source_too, sent].into_iter().flatten().map(Bytes::len).sum::<usize>()
+                    + edits
             }
             Message::Answer(_, AnswerPart::Said(deltas)) => deltas.iter().map(Delta::len).sum(),
             Message::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.weight(),
             Message::Answer(..) | Message::Reveal(..) | Message::Stop => 0,
-        }
+        };
+        LEAST + texts
     }
 
     /// Takes who waits for it to be on disk.
@@ -77,12 +81,22 @@ impl Message {
         }
     }
 
-    /// Whether somebody waits for it.
+    /// Returns whether somebody waits for it.
     fn is_awaited(&self) -> bool {
         match self {
             Message::Request(_, waits) | Message::Reveal(_, waits) => waits.is_some(),
             Message::Answer(..) => false,
             Message::Stop => true,
+        }
+    }
+
+    /// Returns whether it is taken without room: there are few for each request that was taken, and without the end of its answer a
+    /// row would stay open.
+    fn must_be_taken(&self) -> bool {
+        match self {
+            Message::Answer(_, part) => !matches!(part, AnswerPart::Said(_)),
+            Message::Stop => true,
+            Message::Request(..) | Message::Reveal(..) => false,
         }
     }
 }
@@ -98,23 +112,19 @@ pub(crate) enum Left {
 
 /// What both ends look at.
 struct Shared {
-    /// Bytes of bodies that wait.
-    bytes: AtomicUsize,
-    /// Messages that wait.
-    messages: AtomicUsize,
-    /// Messages that wait and for which somebody waits: the writer is not to let more gather.
-    awaited: AtomicUsize,
-    /// Whether the writer lets more gather.
-    gathers: AtomicBool,
-    writer: OnceLock<Thread>,
-    /// What was written.
-    written: Mutex<VecDeque<Message>>,
-    /// Bytes that may wait.
+    /// Bytes that may still wait.
+    room: Semaphore,
     limit: usize,
     /// Bytes that need not wait for more.
     enough: usize,
     /// How long the first message waits for others.
     gather: Duration,
+    /// Messages that wait and for which somebody waits: the writer is not to let more gather.
+    awaited: AtomicUsize,
+    /// Wakes a writer that lets more gather.
+    pressed: Notify,
+    /// What was written.
+    written: Mutex<VecDeque<Message>>,
 }
 
 impl Shared {
@@ -122,8 +132,9 @@ impl Shared {
         self.awaited.load(SeqCst) > 0
     }
 
-    fn is_enough(&self) -> bool {
-        self.bytes.load(SeqCst) >= self.enough || self.messages.load(SeqCst) >= BATCH
+    /// Bytes that wait.
+    fn waiting(&self) -> usize {
+        self.limit - self.room.available_permits()
     }
 
     fn drop_written(&self) {
@@ -133,56 +144,80 @@ impl Shared {
         drop(written);
         drop(some);
     }
+
+    /// Drops all that was written, and keeps `last` instead.
+    fn replace_written(&self, last: Vec<Message>) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = std::mem::replace(&mut *written, last.into());
+        drop(written);
+        drop(earlier);
+    }
+
+    async fn wait_until(&self, end: Instant, is_over: impl Fn() -> bool) {
+        while !is_over() && timeout_at(end, self.pressed.notified()).await.is_ok() {}
+    }
 }
+
+/// A message, and the room that it takes.
+type Weighed = (Message, u32);
 
 /// Where messages are handed over.
 pub(crate) struct Entrance {
-    sender: SyncSender<Message>,
+    sender: UnboundedSender<Weighed>,
     shared: Arc<Shared>,
 }
 
 /// Where the writer takes them.
 pub(crate) struct Exit {
-    receiver: Receiver<Message>,
+    receiver: UnboundedReceiver<Weighed>,
     shared: Arc<Shared>,
+    /// Has the writer's thread wait.
+    runtime: Runtime,
 }
 
 /// What the writer takes at once.
+#[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) messages: Vec<Message>,
     /// Whether it is the last one.
     pub(crate) is_last: bool,
-    /// Whether somebody waits for one of them.
-    is_awaited: bool,
-    bytes: usize,
+    room: usize,
 }
 
 impl Batch {
-    fn push(&mut self, message: Message) {
-        self.bytes += message.weight();
-        self.messages.push(message);
+    fn push(&mut self, (message, room): Weighed, shared: &Shared) {
+        shared.awaited.fetch_sub(usize::from(message.is_awaited()), SeqCst);
+        self.room += room as usize;
+        match message {
+            Message::Stop => self.is_last = true,
+            message => self.messages.push(message),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_last || self.messages.len() >= BATCH || self.room >= BATCH_BYTES
     }
 }
 
-/// Returns a queue with room for the bodies of so many bytes, or for one message.
-pub(crate) fn queue(limit: usize) -> (Entrance, Exit) {
+/// Returns a queue with room for so many bytes, or for one message.
+pub(crate) fn queue(limit: usize) -> io::Result<(Entrance, Exit)> {
     gathering(limit, GATHER)
 }
 
-fn gathering(limit: usize, gather: Duration) -> (Entrance, Exit) {
-    let (sender, receiver) = mpsc::sync_channel(MESSAGES);
+fn gathering(limit: usize, gather: Duration) -> io::Result<(Entrance, Exit)> {
+    let (sender, receiver) = unbounded_channel();
+    let limit = limit.clamp(1, u32::MAX as usize >> 1);
     let shared = Arc::new(Shared {
-        bytes: AtomicUsize::new(0),
-        messages: AtomicUsize::new(0),
-        awaited: AtomicUsize::new(0),
-        gathers: AtomicBool::new(false),
-        writer: OnceLock::new(),
-        written: Mutex::default(),
+        room: Semaphore::new(limit),
         limit,
         enough: BATCH_BYTES.min(limit / 2),
         gather,
+        awaited: AtomicUsize::new(0),
+        pressed: Notify::new(),
+        written: Mutex::default(),
     });
-    (Entrance { sender, shared: Arc::clone(&shared) }, Exit { receiver, shared })
+    let runtime = Builder::new_current_thread().enable_time().build()?;
+    Ok((Entrance { sender, shared: Arc::clone(&shared) }, Exit { receiver, shared, runtime }))
 }
 
 impl fmt::Debug for Entrance {
@@ -196,143 +231,68 @@ impl Entrance {
     pub(crate) fn offer(&self, message: Message) -> Result<(), Left> {
         let shared = &*self.shared;
         shared.drop_written();
-        let (weight, is_awaited) = (message.weight(), message.is_awaited());
-        let before = shared.bytes.fetch_add(weight, SeqCst);
-        shared.messages.fetch_add(1, SeqCst);
-        shared.awaited.fetch_add(usize::from(is_awaited), SeqCst);
         // One message always fits, however large.
-        let fits = before == 0 || before + weight <= shared.limit;
-        let taken = match fits {
-            true => self.sender.try_send(message).map_err(|error| match error {
-                TrySendError::Full(_) => Left::Full,
-                TrySendError::Disconnected(_) => Left::Ended,
-            }),
-            false => Err(Left::Full),
-        };
-        match taken {
-            Ok(()) => self.press(),
-            Err(_) => {
-                shared.bytes.fetch_sub(weight, SeqCst);
-                shared.messages.fetch_sub(1, SeqCst);
-                shared.awaited.fetch_sub(usize::from(is_awaited), SeqCst);
+        let weight = u32::try_from(message.weight().min(shared.limit)).unwrap_or(u32::MAX);
+        let room = match shared.room.try_acquire_many(weight) {
+            Ok(permits) => {
+                permits.forget();
+                weight
             }
-        }
-        taken
-    }
-
-    /// Says that nothing more comes; waits for room.
-    pub(crate) fn stop(&self) {
-        self.shared.messages.fetch_add(1, SeqCst);
-        self.shared.awaited.fetch_add(1, SeqCst);
-        // An error means that the writer has ended.
-        let _ = self.sender.send(Message::Stop);
-        self.press();
-    }
-
-    /// Ends the writer's waiting for more where it must.
-    fn press(&self) {
-        let shared = &*self.shared;
-        if (shared.is_awaited() || (shared.gathers.load(SeqCst) && shared.is_enough()))
-            && let Some(writer) = shared.writer.get()
+            Err(TryAcquireError::NoPermits) if message.must_be_taken() => 0,
+            Err(_) => return Err(Left::Full),
+        };
+        let is_awaited = message.is_awaited();
+        shared.awaited.fetch_add(usize::from(is_awaited), SeqCst);
+        self.sender.send((message, room)).map_err(|_| Left::Ended)?;
+        let waiting = shared.waiting();
+        if is_awaited || (waiting >= shared.enough && waiting - (room as usize).min(waiting) < shared.enough)
         {
-            writer.unpark();
+            shared.pressed.notify_one();
         }
+        Ok(())
     }
 }
 
 impl Exit {
     /// Waits for messages, so long at most, and takes what has gathered. Before the end of a rest it
     /// takes only what somebody waits for, and what came before that.
-    pub(crate) fn take(&self, patience: Duration, rest: Duration) -> Batch {
-        let rested = Instant::now() + rest;
-        let mut batch = Batch { messages: Vec::new(), is_last: false, is_awaited: false, bytes: 0 };
-        match self.first(patience) {
-            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => batch.is_last = true,
-            Ok(message) => {
-                self.add(&mut batch, message);
-                self.rest_until(rested, &batch);
-                self.let_gather(&batch);
-                self.fill(&mut batch);
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-        batch
-    }
-
-    /// Takes the first message. What was written is dropped here where no more comes.
-    fn first(&self, patience: Duration) -> Result<Message, RecvTimeoutError> {
-        let soon = self.shared.gather.min(patience);
-        match self.receiver.recv_timeout(soon) {
-            Err(RecvTimeoutError::Timeout) => {
-                let written = std::mem::take(&mut *self.written());
-                drop(written);
-                self.receiver.recv_timeout(patience.saturating_sub(soon))
-            }
-            first => first,
-        }
-    }
-
-    /// Lets other threads have the processor.
-    fn rest_until(&self, end: Instant, batch: &Batch) {
-        self.wait_until(end, || batch.is_awaited || self.shared.is_awaited());
-    }
-
-    /// Lets messages come without a wake for each.
-    fn let_gather(&self, batch: &Batch) {
-        let shared = &*self.shared;
-        shared.gathers.store(true, SeqCst);
-        self.wait_until(Instant::now() + shared.gather, || {
-            batch.is_awaited || shared.is_awaited() || shared.is_enough()
-        });
-        shared.gathers.store(false, SeqCst);
-    }
-
-    fn wait_until(&self, end: Instant, is_over: impl Fn() -> bool) {
-        self.shared.writer.get_or_init(std::thread::current);
-        while !is_over()
-            && let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
-        {
-            std::thread::park_timeout(left);
-        }
-    }
-
-    fn fill(&self, batch: &mut Batch) {
-        while batch.messages.len() < BATCH && batch.bytes < BATCH_BYTES {
-            match self.receiver.try_recv() {
-                Ok(Message::Stop) => {
-                    batch.is_last = true;
-                    return;
+    pub(crate) fn take(&mut self, patience: Duration, rest: Duration) -> Batch {
+        let Exit { receiver, shared, runtime } = self;
+        let mut batch = Batch::default();
+        runtime.block_on(async {
+            let rested = Instant::now() + rest;
+            let soon = shared.gather.min(patience);
+            let first = match timeout(soon, receiver.recv()).await {
+                Ok(first) => first,
+                Err(_) => {
+                    // No more comes that could drop it.
+                    shared.replace_written(Vec::new());
+                    let Ok(first) = timeout(patience - soon, receiver.recv()).await else { return };
+                    first
                 }
-                Ok(message) => self.add(batch, message),
-                Err(_) => return,
+            };
+            let Some(first) = first else { return batch.is_last = true };
+            // Other threads have the processor.
+            shared.wait_until(rested, || shared.is_awaited()).await;
+            // Messages come without a wake for each.
+            let is_enough = || shared.waiting() >= shared.enough || receiver.len() >= BATCH;
+            let gathered = Instant::now() + shared.gather;
+            shared.wait_until(gathered, || shared.is_awaited() || is_enough()).await;
+            batch.push(first, shared);
+            while !batch.is_full()
+                && let Ok(next) = receiver.try_recv()
+            {
+                batch.push(next, shared);
             }
-        }
-    }
-
-    /// Adds a message that was taken.
-    fn add(&self, batch: &mut Batch, message: Message) {
-        let is_awaited = message.is_awaited();
-        self.shared.awaited.fetch_sub(usize::from(is_awaited), SeqCst);
-        batch.is_awaited |= is_awaited;
-        batch.push(message);
+        });
+        batch
     }
 
     /// Gives back what was taken, written or not: it waits no more, and can be dropped.
     pub(crate) fn done(&self, batch: Batch) {
-        self.shared.bytes.fetch_sub(batch.bytes, SeqCst);
-        self.shared.messages.fetch_sub(batch.messages.len(), SeqCst);
-        let earlier = {
-            let mut written = self.written();
-            // Where nobody hands over more, as much as two batches would stay.
-            let earlier = std::mem::take(&mut *written);
-            written.extend(batch.messages);
-            earlier
-        };
-        drop(earlier);
-    }
-
-    fn written(&self) -> std::sync::MutexGuard<'_, VecDeque<Message>> {
-        self.shared.written.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.room.add_permits(batch.room);
+        // Where nobody hands over more, as much as two batches would stay.
+        self.shared.replace_written(batch.messages);
     }
 }
 
@@ -342,6 +302,9 @@ mod tests {
 
     /// So long that a test that waits for it does not end.
     const EVER: Duration = Duration::from_secs(24 * 3600);
+
+    /// Room for more than a batch of small messages.
+    const ROOM: usize = 8 * BATCH * LEAST;
 
     type Words = Arc<[Delta]>;
 
@@ -366,7 +329,7 @@ mod tests {
 
     /// Takes from a queue that lets messages gather for ever, once the first of them waits.
     fn taken(limit: usize, messages: impl IntoIterator<Item = Message>) -> Batch {
-        let (entrance, exit) = gathering(limit, EVER);
+        let (entrance, mut exit) = gathering(limit, EVER).unwrap();
         std::thread::scope(|scope| {
             let writer = scope.spawn(move || exit.take(EVER, Duration::ZERO));
             messages.into_iter().for_each(|message| entrance.offer(message).unwrap());
@@ -378,20 +341,21 @@ mod tests {
     fn messages_gather_until_somebody_waits_or_there_are_enough() {
         let small = words(1);
         let (waits, _receiver) = awaited();
-        let batch = taken(1 << 20, [part(&small), part(&small), waits]);
+        let batch = taken(ROOM, [part(&small), part(&small), waits]);
         assert_eq!(batch.messages.len(), 3);
 
-        let half = words(600);
-        assert_eq!(taken(1000, [part(&half)]).messages.len(), 1, "half of the room is enough");
+        let half = words(LEAST);
+        assert_eq!(taken(4 * LEAST, [part(&half)]).messages.len(), 1, "half of the room is enough");
 
-        let batch = taken(1 << 20, (0..BATCH).map(|_| part(&small)));
-        assert_eq!(batch.messages.len(), BATCH);
+        let (entrance, mut exit) = gathering(ROOM, EVER).unwrap();
+        (0..=BATCH).for_each(|_| entrance.offer(part(&small)).unwrap());
+        assert_eq!(exit.take(EVER, Duration::ZERO).messages.len(), BATCH);
     }
 
     #[test]
     fn who_waits_ends_a_rest_and_much_does_not() {
-        let (entrance, exit) = gathering(1 << 20, Duration::ZERO);
-        let (taken, takes) = mpsc::channel();
+        let (entrance, mut exit) = gathering(ROOM, Duration::ZERO).unwrap();
+        let (taken, takes) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 exit.take(EVER, EVER);
@@ -408,11 +372,11 @@ mod tests {
 
     #[test]
     fn the_end_is_waited_for_by_nobody() {
-        let (entrance, exit) = gathering(1 << 20, EVER);
+        let (entrance, mut exit) = gathering(ROOM, EVER).unwrap();
         entrance.offer(part(&words(1))).unwrap();
         let batch = std::thread::scope(|scope| {
             let writer = scope.spawn(move || exit.take(EVER, Duration::ZERO));
-            entrance.stop();
+            entrance.offer(Message::Stop).unwrap();
             writer.join().unwrap()
         });
         assert_eq!((batch.messages.len(), batch.is_last), (1, true));
@@ -420,7 +384,7 @@ mod tests {
 
     #[test]
     fn who_waits_behind_a_full_batch_is_next() {
-        let (entrance, exit) = gathering(1 << 20, EVER);
+        let (entrance, mut exit) = gathering(ROOM, EVER).unwrap();
         let small = words(1);
         (0..BATCH).for_each(|_| entrance.offer(part(&small)).unwrap());
         let (waits, _receiver) = awaited();
@@ -433,7 +397,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_dropped_by_who_hands_over_more() {
-        let (entrance, exit) = gathering(1 << 20, Duration::ZERO);
+        let (entrance, mut exit) = gathering(ROOM, Duration::ZERO).unwrap();
         let text = words(4);
         (0..3).for_each(|_| entrance.offer(part(&text)).unwrap());
         let batch = exit.take(EVER, Duration::ZERO);
@@ -448,7 +412,7 @@ mod tests {
 
     #[test]
     fn what_was_written_goes_where_nobody_hands_over_more() {
-        let (entrance, exit) = gathering(1 << 20, Duration::ZERO);
+        let (entrance, mut exit) = gathering(ROOM, Duration::ZERO).unwrap();
         let text = words(4);
         entrance.offer(part(&text)).unwrap();
         let batch = exit.take(EVER, Duration::ZERO);
@@ -460,7 +424,7 @@ mod tests {
 
     #[test]
     fn what_has_no_room_is_left_and_one_message_always_fits() {
-        let (entrance, exit) = gathering(10, Duration::ZERO);
+        let (entrance, mut exit) = gathering(10, Duration::ZERO).unwrap();
         let long = words(100);
         entrance.offer(part(&long)).unwrap();
         assert_eq!(entrance.offer(part(&long)), Err(Left::Full));
@@ -471,5 +435,29 @@ mod tests {
         exit.done(batch);
         drop(exit);
         assert_eq!(entrance.offer(part(&words(0))), Err(Left::Ended));
+    }
+
+    #[test]
+    fn the_end_of_an_answer_is_taken_where_its_words_have_no_room() {
+        let (entrance, mut exit) = gathering(ROOM, Duration::ZERO).unwrap();
+        let small = words(1);
+        while entrance.offer(part(&small)).is_ok() {}
+        let end = AnswerPart::End { complete: true, answer: None };
+        entrance.offer(Message::Answer(RecordId(1), end)).unwrap();
+        let (waits, _receiver) = awaited();
+        assert_eq!(entrance.offer(waits), Err(Left::Full));
+        entrance.offer(Message::Stop).unwrap();
+        let mut taken = 0;
+        loop {
+            let batch = exit.take(EVER, Duration::ZERO);
+            taken += batch.messages.len();
+            let is_last = batch.is_last;
+            exit.done(batch);
+            if is_last {
+                break;
+            }
+        }
+        assert_eq!(taken, ROOM / (LEAST + 1) + 1, "what was taken is written, and there is room again");
+        entrance.offer(part(&small)).unwrap();
     }
 }

@@ -1,17 +1,20 @@
-//! The database: its tables, and how an older one becomes a present one.
+//! The tables of the database.
 
 use rusqlite::Connection;
 
-/// Each step leads from the version of its place to the next. Steps that were published are never
-/// changed.
-const STEPS: [&str; 5] = [FIRST, MARKS, RULED, WRITER, NAMED];
+/// The version that this program writes: another for each change of [`TABLES`].
+pub(crate) const VERSION: i64 = 5;
 
 /// Times are milliseconds of Unix time. `piece.epoch` is the latest block of requests that uses the
 /// piece ([`EPOCH`]).
 ///
 /// In `words`, texts stand in the order of the requests that said them first: see [`words_of`].
 /// `piece.words` is that of a piece.
-const FIRST: &str = "
+///
+/// `request.ruled` says what rules and people made of an answer, and `ruled_by` which rules matched in it, as JSON. `request.writer` is
+/// the process that wrote the row, where that can be told: see `presence.rs`. `mark` has what people say of the matches of rules,
+/// `reveal` who asked for the value of which token.
+const TABLES: &str = "
 CREATE TABLE request (
   id INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,
@@ -46,10 +49,16 @@ CREATE TABLE request (
   finish TEXT,
   input INTEGER,
   cached INTEGER,
-  output INTEGER
+  output INTEGER,
+  ruled TEXT,
+  ruled_by TEXT NOT NULL DEFAULT '[]',
+  writer INTEGER,
+  upstream_name TEXT
 ) STRICT;
 CREATE INDEX request_at ON request (at);
 CREATE INDEX request_session ON request (session, id);
+CREATE INDEX request_open ON request (writer)
+  WHERE writer IS NOT NULL AND (answer = 'open' OR ruled = 'held');
 CREATE TABLE edit (
   request INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -81,23 +90,12 @@ CREATE TABLE answer (
   failure TEXT
 ) STRICT;
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1);
-";
-
-/// What people say of the matches of rules.
-const MARKS: &str = "
 CREATE TABLE mark (
   request INTEGER NOT NULL,
   rule TEXT NOT NULL,
   is_right INTEGER NOT NULL,
   PRIMARY KEY (request, rule)
 ) STRICT, WITHOUT ROWID;
-";
-
-/// What rules and people made of an answer, and the rules that matched in it as JSON; who asked for the
-/// value of which token.
-const RULED: &str = "
-ALTER TABLE request ADD COLUMN ruled TEXT;
-ALTER TABLE request ADD COLUMN ruled_by TEXT NOT NULL DEFAULT '[]';
 CREATE TABLE reveal (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   at INTEGER NOT NULL,
@@ -105,21 +103,6 @@ CREATE TABLE reveal (
   session TEXT NOT NULL,
   who TEXT NOT NULL
 ) STRICT;
-";
-
-/// Which process wrote a request, where that can be told, and the rows about which something is still to
-/// come: see `presence.rs`. What is open here was left so by processes that ended.
-const WRITER: &str = "
-ALTER TABLE request ADD COLUMN writer INTEGER;
-UPDATE request SET answer = 'broken' WHERE answer = 'open';
-UPDATE request SET ruled = 'abandoned' WHERE ruled = 'held';
-CREATE INDEX request_open ON request (writer)
-  WHERE writer IS NOT NULL AND (answer = 'open' OR ruled = 'held');
-";
-
-/// What the configuration calls the upstream of a request.
-const NAMED: &str = "
-ALTER TABLE request ADD COLUMN upstream_name TEXT;
 ";
 
 /// Texts of one request that can be searched, its answer included.
@@ -148,39 +131,31 @@ pub(crate) const EPOCH: i64 = 256;
 /// Why a database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SchemaError {
-    #[error("a newer leafgate has written it (version {0}): use that one, or another data folder")]
-    Newer(i64),
+    #[error("another leafgate has written it (version {0}): use that one, or another data folder")]
+    Other(i64),
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
 }
 
-/// The version that this program writes.
-pub(crate) fn version() -> i64 {
-    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
-}
-
-/// Returns the version of a database.
+/// Returns the version of a database; 0 for one without tables.
 pub(crate) fn version_of(database: &Connection) -> rusqlite::Result<i64> {
     database.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Brings a database to the present version.
+/// Makes the tables where there are none.
 ///
-/// One that has it is only read: a process that writes without a break would keep the lock from a
-/// process that starts.
-pub(crate) fn migrate(database: &mut Connection) -> Result<(), SchemaError> {
-    if version_of(database)? == version() {
+/// A database that has them is only read: a process that writes without a break would keep the lock from a process that starts.
+pub(crate) fn make(database: &mut Connection) -> Result<(), SchemaError> {
+    if version_of(database)? == VERSION {
         return Ok(());
     }
     let transaction = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let from = version_of(&transaction)?;
-    if from > version() {
-        return Err(SchemaError::Newer(from));
+    match version_of(&transaction)? {
+        0 => transaction.execute_batch(TABLES)?,
+        VERSION => return Ok(()),
+        other => return Err(SchemaError::Other(other)),
     }
-    for step in &STEPS[usize::try_from(from).unwrap_or(0)..] {
-        transaction.execute_batch(step)?;
-    }
-    transaction.pragma_update(None, "user_version", version())?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)
 }
 
@@ -189,39 +164,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_is_migrated_once_and_a_newer_one_is_refused() {
+    fn tables_are_made_once_and_those_of_another_version_are_refused() {
         let mut database = Connection::open_in_memory().unwrap();
-        migrate(&mut database).unwrap();
-        assert_eq!(version_of(&database).unwrap(), version());
-        migrate(&mut database).unwrap();
-        database.pragma_update(None, "user_version", version() + 1).unwrap();
-        let error = migrate(&mut database).unwrap_err().to_string();
-        assert!(error.contains("newer leafgate"), "{error}");
-    }
-
-    #[test]
-    fn what_an_older_program_wrote_is_there_after_each_step() {
-        for version in 1..=STEPS.len() {
-            let mut database = Connection::open_in_memory().unwrap();
-            for step in &STEPS[..version] {
-                database.execute_batch(step).unwrap();
-            }
+        make(&mut database).unwrap();
+        assert_eq!(version_of(&database).unwrap(), VERSION);
+        make(&mut database).unwrap();
+        for version in [VERSION - 1, VERSION + 1] {
             database.pragma_update(None, "user_version", version).unwrap();
-            database
-                .execute(
-                    "INSERT INTO request (at, session, agent, class, api, method, path, upstream, verdict, generation,
-                     rules, edits, redactions, bytes_received, received, judging_us, pieces, receipt, signature)
-                     VALUES (7, 's', 'a', 'main', 'chat', 'POST', '/', 'u', 'forwarded', 'g', '[]', 0, 0, 1, 'd', 1,
-                     x'', 'r', x'')",
-                    [],
-                )
-                .unwrap();
-            migrate(&mut database).unwrap();
-            let query = "SELECT at, ruled, ruled_by, upstream_name FROM request";
-            let row: (i64, Option<String>, String, Option<String>) = database
-                .query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-                .unwrap();
-            assert_eq!(row, (7, None, "[]".to_owned(), None), "from version {version}");
+            let error = make(&mut database).unwrap_err().to_string();
+            assert!(error.contains("another leafgate"), "{error}");
         }
     }
 
@@ -229,7 +180,7 @@ mod tests {
     #[test]
     fn pages_are_read_by_an_index() {
         let mut database = Connection::open_in_memory().unwrap();
-        migrate(&mut database).unwrap();
+        make(&mut database).unwrap();
         for query in [
             "SELECT id FROM request WHERE id < 9 ORDER BY id DESC LIMIT 50",
             "SELECT id FROM request WHERE session = 'a' AND id < 9 ORDER BY id DESC LIMIT 50",

@@ -150,7 +150,7 @@ impl Store {
                     "the folder of the log takes no lock: where this process is killed, its last requests stay open"
                 );
             }
-            let (entrance, exit) = queue(config.queue);
+            let (entrance, exit) = queue(config.queue)?;
             let state = Arc::new(State::default());
             let files = LogFiles::at(&path)?;
             let writer =
@@ -174,7 +174,8 @@ impl Store {
     pub fn close(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
-            self.entrance.stop();
+            // It waits no more for a writer that has ended.
+            let _ = self.entrance.offer(Message::Stop);
             let _ = writer.join();
         }
     }
@@ -286,7 +287,7 @@ fn connect(path: &Path, required: bool) -> Result<Connection, Why> {
     // What is acknowledged outlives the machine where it must, and the process in any case.
     database.pragma_update(None, "synchronous", if required { "FULL" } else { "NORMAL" })?;
     database.pragma_update(None, "journal_size_limit", 8 << 20)?;
-    schema::migrate(&mut database)?;
+    schema::make(&mut database)?;
     database.busy_timeout(BUSY)?;
     Ok(database)
 }

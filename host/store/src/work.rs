@@ -1,7 +1,6 @@
 //! What one transaction writes: requests with their pieces and receipts, and answers.
 
-use std::sync::Arc;
-
+use leafgate_answer::Finish;
 use leafgate_desk::Digest;
 use leafgate_gate::record::{AnswerOutcome, RecordId, RequestRecord};
 use leafgate_policy::Background;
@@ -10,12 +9,11 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
 
-use crate::cuts::Cuts;
 use crate::keys::StoreKeys;
-use crate::live::{Live, SavedCall, cut_short, finish_name, settled};
+use crate::live::{Live, SavedCall, cut_short, settled};
 use crate::mask::{Masked, Masker, Start};
 use crate::names::{PieceName, PieceNames};
-use crate::pieces::{Within, write_ids};
+use crate::pieces::{Cutter, Within, write_ids};
 use crate::receipt::{self, Receipt, sha256};
 use crate::schema::{EPOCH, words_of};
 use crate::writer::whole_millis;
@@ -70,7 +68,6 @@ pub(crate) struct Work<'t, 'd> {
     /// What rows name this process by, where they can.
     pub(crate) writer: Option<i64>,
     pub(crate) names: &'t PieceNames,
-    pub(crate) cuts: &'t mut Cuts,
     pub(crate) known: &'t mut LruCache<PieceName, Known>,
     /// One for all pieces: to make one takes longer than to compress a piece.
     pub(crate) compressor: &'t mut Compressor<'static>,
@@ -193,10 +190,10 @@ impl Work<'_, '_> {
         let epoch = row / EPOCH;
         let is_json = body.iter().find(|byte| !byte.is_ascii_whitespace());
         let is_json = is_json.is_some_and(|byte| matches!(byte, b'{' | b'['));
-        let conversation = (Arc::clone(&record.session), record.class);
-        let pieces = self.cuts.of(self.names, conversation, &record.policy, body);
-        let mut ids = Vec::with_capacity(pieces.len());
-        for (piece, name) in pieces {
+        let digest = record.policy.digest();
+        let mut ids = Vec::new();
+        for piece in Cutter::new(body) {
+            let name = self.names.of(&piece, body, &digest);
             let known = match self.known.get(&name).copied() {
                 Some(known) if known.epoch == epoch => {
                     ids.push(known.id);
@@ -304,7 +301,7 @@ impl Work<'_, '_> {
             live.head.map(whole_millis),
             ended.then(|| whole_millis(live.began.elapsed())),
             live.state,
-            live.reply.finish.map(finish_name),
+            live.reply.finish.map(Finish::name),
             count(usage.map(|usage| usage.input)),
             count(usage.map(|usage| usage.cached)),
             count(usage.map(|usage| usage.output)),

@@ -15,7 +15,6 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use zstd::bulk::Compressor;
 
 use crate::bounds;
-use crate::cuts::Cuts;
 use crate::files::LogFiles;
 use crate::keys::StoreKeys;
 use crate::live::Live;
@@ -64,7 +63,6 @@ pub(crate) struct Writer {
     /// The rows of the requests that left.
     rows: LruCache<RecordId, i64>,
     names: PieceNames,
-    cuts: Cuts,
     /// The pieces that are in the database, by their names.
     known: LruCache<PieceName, Known>,
     compressor: Compressor<'static>,
@@ -96,7 +94,6 @@ impl Writer {
             live: HashMap::new(),
             rows: LruCache::new(DECIDED),
             names: PieceNames::new(),
-            cuts: Cuts::new(),
             known: LruCache::new(PIECES),
             compressor: Compressor::new(FASTEST)?,
             data_version: 0,
@@ -139,7 +136,7 @@ impl Writer {
     }
 
     /// Waits for something to do, and takes what is there after a rest.
-    fn gather(&self, rest: Duration) -> Batch {
+    fn gather(&mut self, rest: Duration) -> Batch {
         let now = Instant::now();
         let due = self.live.values().filter_map(|live| live.due(now)).min();
         let patience = if self.state.failing().is_some() { RETRY } else { TIDY };
@@ -234,7 +231,6 @@ impl Writer {
             masker: &self.masker,
             writer: self.presence.as_ref().map(Presence::writer),
             names: &self.names,
-            cuts: &mut self.cuts,
             known: &mut self.known,
             compressor: &mut self.compressor,
             last: None,

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use leafgate_answer::{Finish, Usage};
 use leafgate_gate::RecordedApi;
+use leafgate_gate::record::RequestRecord;
 use serde_json::{Value, json};
 
 /// `SPAN_KIND_CLIENT`: the gate asks an upstream.
@@ -12,26 +13,12 @@ const CLIENT: u8 = 3;
 /// `STATUS_CODE_ERROR`; a span without an error has no status.
 const ERROR: u8 = 2;
 
-/// What is known of a request and its answer. No text of either.
-#[derive(Clone, Debug)]
+/// What is known of a request and its answer.
+#[derive(Debug)]
 pub(crate) struct Span {
-    pub(crate) trace: String,
-    pub(crate) id: String,
-    pub(crate) began: SystemTime,
+    /// The request without its bodies. Of what it says, numbers and our own names are told.
+    pub(crate) record: Box<RequestRecord>,
     pub(crate) took: Duration,
-    pub(crate) api: &'static str,
-    pub(crate) agent: String,
-    pub(crate) class: &'static str,
-    pub(crate) session: String,
-    pub(crate) upstream: String,
-    pub(crate) upstream_name: Option<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) verdict: &'static str,
-    pub(crate) generation: String,
-    pub(crate) edits: usize,
-    pub(crate) redactions: usize,
-    pub(crate) judging: Duration,
-    pub(crate) waiting: Option<Duration>,
     pub(crate) status: Option<u16>,
     pub(crate) head: Option<Duration>,
     pub(crate) complete: bool,
@@ -40,35 +27,45 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    fn json(&self) -> Value {
-        let operation = if self.api == "embeddings" { "embeddings" } else { "chat" };
-        let name = match &self.model {
+    /// Returns the span of a request that has just been judged.
+    pub(crate) fn of(mut record: Box<RequestRecord>) -> Self {
+        (record.received, record.source, record.sent) = Default::default();
+        let took = record.judging + record.waiting.unwrap_or_default();
+        Span { record, took, status: None, head: None, complete: false, finish: None, usage: None }
+    }
+
+    /// Returns `None` where the system gives no random bytes for its ids.
+    fn json(&self) -> Option<Value> {
+        let mut ids = [0; 24];
+        getrandom::fill(&mut ids).ok()?;
+        let record = &self.record;
+        let redactions = record.edits.iter().filter(|edit| edit.kind == "redact").count();
+        let operation = if record.api == "embeddings" { "embeddings" } else { "chat" };
+        let name = match &record.model {
             Some(model) => format!("{operation} {model}"),
             None => operation.to_owned(),
         };
+        let provider = RecordedApi::named(record.api).map_or("openai", RecordedApi::provider);
         let mut attributes = vec![
             text("gen_ai.operation.name", operation),
-            text(
-                "gen_ai.provider.name",
-                RecordedApi::named(self.api).map_or("openai", RecordedApi::provider),
-            ),
-            text("gen_ai.conversation.id", &self.session),
-            text("server.address", &self.upstream),
-            text("leafgate.agent", &self.agent),
-            text("leafgate.class", self.class),
-            text("leafgate.verdict", self.verdict),
-            text("leafgate.generation", &self.generation),
-            number("leafgate.edits", self.edits as u64),
-            number("leafgate.redactions", self.redactions as u64),
-            number("leafgate.judging_us", micros(self.judging)),
+            text("gen_ai.provider.name", provider),
+            text("gen_ai.conversation.id", &record.session),
+            text("server.address", &record.upstream),
+            text("leafgate.agent", &record.agent),
+            text("leafgate.class", record.class),
+            text("leafgate.verdict", record.verdict),
+            text("leafgate.generation", &record.policy.generation_name()),
+            number("leafgate.edits", (record.edits.len() - redactions) as u64),
+            number("leafgate.redactions", redactions as u64),
+            number("leafgate.judging_us", micros(record.judging)),
         ];
-        attributes.extend(self.upstream_name.as_deref().map(|name| text("leafgate.upstream", name)));
-        attributes.extend(self.model.as_deref().map(|model| text("gen_ai.request.model", model)));
-        attributes.extend(self.waiting.map(|waiting| number("leafgate.waiting_us", micros(waiting))));
+        attributes.extend(record.upstream_name.as_deref().map(|name| text("leafgate.upstream", name)));
+        attributes.extend(record.model.as_deref().map(|model| text("gen_ai.request.model", model)));
+        attributes.extend(record.waiting.map(|waiting| number("leafgate.waiting_us", micros(waiting))));
         attributes.extend(self.status.map(|status| number("http.response.status_code", status.into())));
         attributes.extend(self.head.map(|head| number("leafgate.upstream_us", micros(head))));
         if let Some(finish) = self.finish {
-            let reason = json!({ "arrayValue": { "values": [{ "stringValue": finish_reason(finish) }] } });
+            let reason = json!({ "arrayValue": { "values": [{ "stringValue": finish.otel() }] } });
             attributes.push(json!({ "key": "gen_ai.response.finish_reasons", "value": reason }));
         }
         if let Some(usage) = self.usage {
@@ -79,23 +76,23 @@ impl Span {
         let error = self.error();
         attributes.extend(error.as_deref().map(|error| text("error.type", error)));
         let mut span = json!({
-            "traceId": self.trace,
-            "spanId": self.id,
+            "traceId": base16ct::lower::encode_string(&ids[..16]),
+            "spanId": base16ct::lower::encode_string(&ids[16..]),
             "name": name,
             "kind": CLIENT,
-            "startTimeUnixNano": nanos(self.began),
-            "endTimeUnixNano": nanos(self.began + self.took),
+            "startTimeUnixNano": nanos(record.at),
+            "endTimeUnixNano": nanos(record.at + self.took),
             "attributes": attributes,
         });
         if error.is_some() {
             span["status"] = json!({ "code": ERROR });
         }
-        span
+        Some(span)
     }
 
     /// Returns what went wrong: why the request did not leave, or how the upstream failed.
     fn error(&self) -> Option<String> {
-        match (self.verdict, self.status) {
+        match (self.record.verdict, self.status) {
             ("forwarded", Some(status)) if status >= 400 => Some(status.to_string()),
             ("forwarded", Some(_)) if self.complete => None,
             ("forwarded", _) => Some("incomplete".to_owned()),
@@ -111,7 +108,7 @@ pub(crate) fn message(spans: &[Span]) -> Vec<u8> {
         "resource": { "attributes": resource },
         "scopeSpans": [{
             "scope": { "name": "leafgate", "version": env!("CARGO_PKG_VERSION") },
-            "spans": spans.iter().map(Span::json).collect::<Vec<_>>(),
+            "spans": spans.iter().filter_map(Span::json).collect::<Vec<_>>(),
         }],
     }] });
     message.to_string().into_bytes()
@@ -132,18 +129,4 @@ fn nanos(time: SystemTime) -> String {
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn finish_reason(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop => "stop",
-        Finish::Length => "length",
-        Finish::Calls => "tool_calls",
-        Finish::Filtered => "content_filter",
-        Finish::Refusal => "refusal",
-        Finish::Paused => "paused",
-        Finish::Cancelled => "cancelled",
-        Finish::Failed => "error",
-        Finish::Other => "other",
-    }
 }

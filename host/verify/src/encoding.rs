@@ -8,6 +8,7 @@
 mod encoders;
 mod sample;
 
+use leafgate_words::words;
 use serde::Serialize;
 
 use crate::spelling::{quote, unescape};
@@ -53,16 +54,20 @@ pub enum Beside {
     PlainCopy,
 }
 
-/// The result for an encoded secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// It would not leave: it is replaced.
-    Replaced,
-    /// The request waits or is refused.
-    Held,
-    /// It would leave.
-    Leaves,
+words! {
+    /// The result for an encoded secret.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Outcome {
+        /// It would not leave: it is replaced.
+        Replaced = "replaced",
+        /// The request waits or is refused.
+        Held = "held",
+        /// It would leave.
+        Leaves = "LEAVES",
+    }
+    /// Returns what tables say.
+    pub fn word = 0;
 }
 
 impl Outcome {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
+use leafgate_words::words;
 use serde::Serialize;
 
 use crate::canary::Family;
@@ -47,28 +48,20 @@ pub enum Listed {
     NoPrefix,
 }
 
-/// The cause of a leak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Leak {
-    /// No value or key of the gate's tree holds it.
-    Unknown,
-    /// The gate takes a value for media that is none.
-    NoMedia,
-    /// The gate has the value, and no rule acted on it.
-    Missed,
-}
-
-impl Leak {
-    /// Returns a sentence for people, with what to look at.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Leak::Unknown => "the gate's tree has no value there: its index does not see this position",
-            Leak::NoMedia => "the gate does not scan it as media, but it does not begin like any",
-            Leak::Missed => "no rule that enforces redacts this kind of secret there: see `leafgate explain`",
-        }
+words! {
+    /// The cause of a leak.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Leak {
+        /// No value or key of the gate's tree holds it.
+        Unknown = "the gate's tree has no value there: its index does not see this position",
+        /// The gate takes a value for media that is none.
+        NoMedia = "the gate does not scan it as media, but it does not begin like any",
+        /// The gate has the value, and no rule acted on it.
+        Missed = "no rule that enforces redacts this kind of secret there: see `leafgate explain`",
     }
+    /// Returns a sentence for people, with what to look at.
+    pub fn words = 0;
 }
 
 /// Decides the result for a secret.

@@ -18,6 +18,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use leafgate_words::words;
 use serde::Serialize;
 
 use crate::canary::Family;
@@ -45,31 +46,20 @@ const MEDIA: [&[u8]; 14] = [
     b"\0\0\0",
 ];
 
-/// The positions that get a secret, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pass {
-    /// Leaves but discriminators; texts keep their words.
-    Added,
-    /// Every leaf, wholly.
-    Replaced,
-    /// Every leaf and every key.
-    Keys,
-}
-
-impl Pass {
-    /// All passes. Each later one covers more.
-    pub const ALL: [Pass; 3] = [Pass::Added, Pass::Replaced, Pass::Keys];
-
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Pass::Added => "added",
-            Pass::Replaced => "replaced",
-            Pass::Keys => "keys",
-        }
+words! {
+    /// The positions that get a secret, and how.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Pass {
+        /// Leaves but discriminators; texts keep their words.
+        Added = "added",
+        /// Every leaf, wholly.
+        Replaced = "replaced",
+        /// Every leaf and every key.
+        Keys = "keys",
     }
+    /// Returns its name.
+    pub fn name = 0;
 }
 
 /// A secret at a position.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use leafgate_words::words;
 use serde::Serialize;
 
 use crate::canary::Family;
@@ -20,31 +21,22 @@ const ROUNDS: usize = 8;
 /// The shortest stretch of base64 that can hold a secret of sixteen bytes.
 const SHORTEST: usize = 22;
 
-/// How a secret was found. The first way that finds it counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FoundAs {
-    /// As it is.
-    Plain,
-    /// Below JSON escapes.
-    Escaped,
-    /// Below percent escapes.
-    PercentEncoded,
-    /// Inside base64.
-    Base64,
-}
-
-impl FoundAs {
-    /// Returns a phrase for people.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            FoundAs::Plain => "as it is",
-            FoundAs::Escaped => "below JSON escapes",
-            FoundAs::PercentEncoded => "below percent escapes",
-            FoundAs::Base64 => "inside base64",
-        }
+words! {
+    /// How a secret was found. The first way that finds it counts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FoundAs {
+        /// As it is.
+        Plain = "as it is",
+        /// Below JSON escapes.
+        Escaped = "below JSON escapes",
+        /// Below percent escapes.
+        PercentEncoded = "below percent escapes",
+        /// Inside base64.
+        Base64 = "inside base64",
     }
+    /// Returns a phrase for people.
+    pub fn words = 0;
 }
 
 /// The secrets to look for, all of one family.
@@ -161,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_in_every_wrapping() {
-        for family in Family::ALL {
+        for &family in Family::ALL {
             let wrapped = |wrap: &dyn Fn(&str) -> String| seen(family, wrap);
             assert_eq!(wrapped(&|canary| format!("x{canary}y")), Some(FoundAs::Plain));
             assert_eq!(wrapped(&|canary| escaped(canary)), Some(FoundAs::Escaped));

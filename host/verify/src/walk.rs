@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use leafgate_words::words;
 use serde::Serialize;
 
 use crate::spelling::{quote, unescape};
@@ -21,22 +22,26 @@ pub const EMBEDDED_LEVELS: usize = 4;
 /// Containers around a value, those around its string included. Deeper texts are no documents here.
 pub const DEPTH: usize = 200;
 
-/// The kind of a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PositionKind {
-    /// A string.
-    Text,
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Boolean,
-    /// `null`.
-    Null,
-    /// The key of a member; the position's pointer is that of the member.
-    Key,
-    /// A string that is wholly an object or an array. Its values follow as positions of their own.
-    Document,
+words! {
+    /// The kind of a position.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum PositionKind {
+        /// A string.
+        Text = "text",
+        /// A number.
+        Number = "number",
+        /// `true` or `false`.
+        Boolean = "boolean",
+        /// `null`.
+        Null = "null",
+        /// The key of a member; the position's pointer is that of the member.
+        Key = "key",
+        /// A string that is wholly an object or an array. Its values follow as positions of their own.
+        Document = "document",
+    }
+    /// Returns what tables say.
+    pub fn word = 0;
 }
 
 impl PositionKind {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use leafgate_admission::Contract;
+use leafgate_words::words;
 use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, StoreContextMut};
 
@@ -22,17 +23,21 @@ use crate::store::CallState;
 /// leaf text.
 pub type LogSink = Arc<dyn Fn(&str, LogLevel, &str) + Send + Sync>;
 
-/// Level of a plugin's log message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogLevel {
-    /// For the author.
-    Debug,
-    /// Worth knowing.
-    Info,
-    /// Probably wrong.
-    Warn,
-    /// Wrong.
-    Error,
+words! {
+    /// Level of a plugin's log message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum LogLevel {
+        /// For the author.
+        Debug = "debug",
+        /// Worth knowing.
+        Info = "info",
+        /// Probably wrong.
+        Warn = "warn",
+        /// Wrong.
+        Error = "error",
+    }
+    /// Returns its name.
+    pub fn name = 0;
 }
 
 /// A loader that cannot run plugins on this machine.

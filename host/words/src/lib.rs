@@ -42,6 +42,9 @@ macro_rules! words {
             /// Every value, in the order of its declaration.
             $vis const ALL: &'static [Self] = &[$(Self::$value,)+];
 
+            /// The name of each.
+            $vis const NAMES: &'static [&'static str] = &[$(Self::WORDS[Self::$value as usize][0],)+];
+
             const WORDS: &'static [&'static [&'static str]] = &[$(&[$($word),+],)+];
 
             $($(#[$of_column])* #[must_use] $column_vis const fn $column(self) -> &'static str {
@@ -57,7 +60,7 @@ macro_rules! words {
 
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.write_str(Self::WORDS[*self as usize][0])
+                f.pad(Self::WORDS[*self as usize][0])
             }
         }
     };

@@ -179,6 +179,7 @@ pub(super) const OFFLINE: &[&str] = &[
     "schema rules",
     "schema config",
     "schema admin",
+    "schema admin --openapi",
     "completions bash",
     "man",
 ];

@@ -45,14 +45,15 @@ pub(crate) fn admin() -> Result<String> {
     let schema: Value = serde_json::from_str(&written(&["schema", "admin"])?)?;
     let mut chapter = format!(
         "# Admin API\n\nVersion {}, as `leafgate schema admin` has it. Address and token stand in the runtime file of the gate. An error is \
-         {}.\n\n## Calls\n\n| call | body | answer |\n|---|---|---|\n",
+         {}.\n\n## Calls\n\n| call | does | body | answer |\n|---|---|---|---|\n",
         schema["version"].as_str().context("the schema has no version")?,
         kind(&schema["error"]),
     );
     for call in schema["calls"].as_array().context("the schema has no calls")? {
         let text = |key: &str| call[key].as_str().unwrap_or_default();
         let of = |key: &str| call.get(key).map_or_else(String::new, kind);
-        writeln!(chapter, "| `{} {}` | {} | {} |", text("method"), text("path"), of("body"), of("answer"))?;
+        let (method, path, does) = (text("method"), text("path"), text("summary"));
+        writeln!(chapter, "| `{method} {path}` | {does} | {} | {} |", of("body"), of("answer"))?;
     }
     chapter.push_str("\n## Types\n");
     for (name, schema) in schema["$defs"].as_object().context("the schema has no types")? {

@@ -9,22 +9,7 @@
 pub(crate) mod edit;
 mod stream;
 
-use crate::text::AnswerText;
-
 pub use stream::{Gathered, Gathering, Holding};
-
-/// A call as the client would run it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolCall {
-    /// What results name it by; empty where the API has no such names.
-    pub id: AnswerText,
-    /// The tool; for what has no name, its kind.
-    pub name: AnswerText,
-    /// What it is called with: JSON, but for tools that take any text.
-    pub arguments: AnswerText,
-    /// Whether its arguments are JSON.
-    pub is_json: bool,
-}
 
 /// Why calls or texts cannot be written into an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
-use super::{ToolCall, edit};
+use super::edit;
 use crate::account::{Account, Heard};
 use crate::answer::{Answer, RunKind, TextRun};
 use crate::apis::{Api, Assembly, Event};
 use crate::hearing::Step;
 use crate::limits::ReadError;
 use crate::reading::value_of;
-use crate::reply::Delta;
+use crate::reply::{Call, Delta};
 use crate::said::Said;
 use crate::told::Telling;
 
@@ -142,15 +142,18 @@ impl Gathering {
         let none = if is_odd { ReadError::Unclear } else { ReadError::NoAnswer { api: api.name() } };
         let whole = whole.whole().ok_or(none)?;
         let usage = whole.get("usage").is_some_and(Value::is_object);
-        let mut answer = Answer::read(api, whole.to_string().into())?;
+        let mut read = Account::new(api, false);
+        let mut answer = Answer::heard(api, whole.to_string().into(), &mut read)?;
         // What was put together says what was heard event by event, or clients read the one or the other.
         let heard = account.calls();
-        let is_same = |(one, other): (&ToolCall, &ToolCall)| {
+        let is_same = |(one, other): (&Call, &Call)| {
             (&one.id, &one.name) == (&other.id, &other.name)
                 && crate::json::is_same(&one.arguments, &other.arguments)
         };
-        answer.is_odd |=
-            is_odd || heard.len() != answer.calls().len() || !heard.iter().zip(answer.calls()).all(is_same);
+        answer.is_odd |= is_odd
+            || heard.len() != answer.calls().len()
+            || !heard.iter().zip(answer.calls()).all(is_same)
+            || read.texts() != account.texts();
         answer.is_cut_off = !is_done && answer.reply.finish.is_none() && answer.failure.is_none();
         let (passed, sequence) = held.map(|held| (held.passed, held.sequence)).unwrap_or_default();
         Ok(Gathered { answer, usage, passed, sequence })

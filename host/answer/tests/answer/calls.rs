@@ -1,8 +1,8 @@
 //! Tool calls of answers that wait, over synthetic and every recorded stream.
 
 use leafgate_answer::{
-    Account, Answer, AnswerLimits, Api, CallError, Finish, Gathered, Gathering, Hearing, Holding, ReadError,
-    Reader, Reply, RunKind, Step, TextRun, ToolCall,
+    Account, Answer, AnswerLimits, Api, Call, CallError, CallKind, Finish, Gathered, Gathering, Hearing,
+    Holding, ReadError, Reader, Reply, RunKind, Step, TextRun,
 };
 use leafgate_harness::recordings;
 use serde_json::{Value, json};
@@ -67,11 +67,11 @@ fn client(api: Api, passed: &[u8], held: &Gathered, changed: &Value) -> Answer {
 }
 
 fn reply() -> Reply {
-    let call = |id: &str, path: &str| leafgate_answer::Call {
+    let call = |id: &str, path: &str| Call {
         id: id.into(),
         name: "read_file".into(),
         arguments: json!({ "path": path }).to_string().into(),
-        kind: leafgate_answer::CallKind::Function,
+        kind: CallKind::Function,
     };
     Reply {
         content: "I look into it".into(),
@@ -90,7 +90,7 @@ fn answer(api: Api, whole: &Value) -> Answer {
     Answer::read(api, whole.to_string().into()).and_then(Answer::sound).unwrap()
 }
 
-fn calls_of(api: Api, whole: &Value) -> Vec<ToolCall> {
+fn calls_of(api: Api, whole: &Value) -> Vec<Call> {
     answer(api, whole).calls().to_vec()
 }
 
@@ -135,7 +135,7 @@ fn every_recorded_stream_passes_up_to_its_first_call_and_is_whole_again_with_the
     assert!(held_streams >= least && passed_streams >= 2, "{held_streams} held, {passed_streams} passed");
 }
 
-fn read_calls(api: Api, stream: &[u8]) -> Vec<ToolCall> {
+fn read_calls(api: Api, stream: &[u8]) -> Vec<Call> {
     let mut reader = Reader::stream(api, AnswerLimits::default());
     reader.push(stream).unwrap();
     reader.finish().map(|answer| answer.calls().to_vec()).unwrap_or_default()
@@ -206,7 +206,10 @@ fn calls_of_every_choice_and_of_every_kind_of_client_tool_are_calls() {
     let calls = calls_of(Api::Responses, &items);
     let names: Vec<&str> = calls.iter().map(|call| call.name.expose()).collect();
     assert_eq!(names, ["local_shell_call", "apply_patch", "unknown-tool"]);
-    assert_eq!(calls.iter().map(|call| call.is_json).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!(
+        calls.iter().map(|call| call.kind == CallKind::Function).collect::<Vec<_>>(),
+        [true, false, true]
+    );
 }
 
 #[test]
@@ -237,7 +240,7 @@ fn some_calls_are_refused_and_the_others_stay() {
         for refused in [[true, false], [false, true]] {
             let calls = calls_of(api, &whole(api));
             let changed = held.answer.refused(&refused, "No, thank you.");
-            let left: Vec<ToolCall> = calls
+            let left: Vec<Call> = calls
                 .into_iter()
                 .zip(refused)
                 .filter(|(_, refused)| !refused)

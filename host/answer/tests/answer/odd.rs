@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use leafgate_answer::{Answer, AnswerLimits, Api, ReadError, Reader, ToolCall};
+use leafgate_answer::{Answer, AnswerLimits, Api, Call, ReadError, Reader};
 use serde_json::{Value, json};
 
 /// The calls of a whole answer, as they are judged.
-fn whole(api: Api, body: &str) -> Result<Vec<ToolCall>, ReadError> {
+fn whole(api: Api, body: &str) -> Result<Vec<Call>, ReadError> {
     let answer = Answer::read(api, body.to_owned().into()).and_then(Answer::sound);
     answer.map(|answer| answer.calls().to_vec())
 }
 
 /// The calls of a stream, as they are judged.
-fn stream(api: Api, body: &str) -> Result<Vec<ToolCall>, ReadError> {
+fn stream(api: Api, body: &str) -> Result<Vec<Call>, ReadError> {
     let mut reader = Reader::stream(api, AnswerLimits { bytes: usize::MAX, values: usize::MAX });
     reader.push(body.as_bytes())?;
     reader.finish().and_then(Answer::sound).map(|answer| answer.calls().to_vec())
@@ -404,6 +404,9 @@ fn lines_that_clients_read_differently_are_odd() {
         format!("data: [{call}]"),
         format!("event: a\nevent: b\ndata: {call}"),
         format!("data: {call}\nevent: ping"),
+        format!("data\nevent: message\ndata: {call}"),
+        format!("data:\ndata: {call}"),
+        format!("data: {call}\ndata:"),
     ] {
         let stream_of = format!("data: {said}\n\n{line}\n\n");
         assert_eq!(stream(Api::Chat, &stream_of), Err(ReadError::Unclear), "{line:?}");
@@ -411,12 +414,34 @@ fn lines_that_clients_read_differently_are_odd() {
 }
 
 /// A null is no member to every client; what says nothing contradicts nothing.
+/// What a stream is put together to says what its events said: rules read the one, clients the others.
+#[test]
+fn a_text_that_is_lost_on_the_way_together_is_odd() {
+    let forms = [
+        [json!("heron"), json!(["bird"]), json!("sings")],
+        [json!("heron"), json!([{ "type": "text", "text": "" }]), json!("sings")],
+        [json!("heron"), json!({}), json!("sings")],
+        [json!("heron"), json!(1), json!("sings")],
+    ];
+    for contents in forms {
+        let said = contents.map(|content| chunk(json!({ "content": content })));
+        assert_eq!(stream(Api::Chat, &events(&said)), Err(ReadError::Unclear), "{said:?}");
+    }
+    // Some clients read each kind by itself.
+    let resumed = [("content", "her"), ("refusal", "No"), ("content", "on")];
+    let resumed = resumed.map(|(key, text)| chunk(json!({ key: text })));
+    assert_eq!(stream(Api::Chat, &events(&resumed)), Err(ReadError::Unclear));
+    let parts =
+        ["heron", "sings"].map(|text| chunk(json!({ "content": [{ "type": "text", "text": text }] })));
+    assert_eq!(stream(Api::Chat, &events(&parts)), Ok(Vec::new()));
+}
+
 #[test]
 fn what_real_servers_write_by_accident_is_read_alike() {
     let nulls = json!({ "id": "c1", "type": "function", "index": null, "function": function("Bash"), "custom": null });
     let message = json!({ "role": "assistant", "content": null, "refusal": null, "reasoning": null, "audio": null,
         "function_call": null, "tool_calls": [nulls] });
-    let names = |calls: Result<Vec<ToolCall>, ReadError>| -> Vec<String> {
+    let names = |calls: Result<Vec<Call>, ReadError>| -> Vec<String> {
         calls.unwrap().into_iter().map(|call| call.name.into_string()).collect()
     };
     assert_eq!(names(whole(Api::Chat, &completion(message))), ["Bash"]);

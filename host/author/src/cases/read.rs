@@ -72,15 +72,7 @@ struct RawFinding {
     at: Option<usize>,
     #[serde(default)]
     leaf: usize,
-    confidence: Option<RawConfidence>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RawConfidence {
-    Low,
-    Medium,
-    High,
+    confidence: Option<Confidence>,
 }
 
 #[derive(Deserialize)]
@@ -248,11 +240,6 @@ impl RawFinding {
                 None => format!("`{text}` does not stand in leaf {leaf}"),
             });
         }
-        let confidence = confidence.map(|confidence| match confidence {
-            RawConfidence::Low => Confidence::Low,
-            RawConfidence::Medium => Confidence::Medium,
-            RawConfidence::High => Confidence::High,
-        });
         Ok(ExpectedFinding { leaf, text, label, at, confidence })
     }
 }

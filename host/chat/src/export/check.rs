@@ -4,6 +4,7 @@
 //! two members only, so a file may pass it and show nothing.
 
 use leafgate_tree::Document;
+use leafgate_words::words;
 use serde::Serialize;
 
 use super::{answer, question, response};
@@ -36,32 +37,23 @@ pub struct Import {
     pub refused: Option<&'static str>,
 }
 
-/// The tests that the editor has had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ImportTest {
-    /// Versions that exported the asking user: `requesterUsername` is a string.
-    Early,
-    /// Versions in between: the file is an object.
-    Middle,
-    /// Current versions: `requests` is an array and `responderUsername` a string.
-    Current,
+words! {
+    /// The tests that the editor has had.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ImportTest {
+        /// Versions that exported the asking user: `requesterUsername` is a string.
+        Early = "early versions (`requesterUsername` is a string)",
+        /// Versions in between: the file is an object.
+        Middle = "versions in between (an object)",
+        /// Current versions: `requests` is an array and `responderUsername` a string.
+        Current = "current versions (`requests` is an array, `responderUsername` a string)",
+    }
+    /// Returns the versions that have it, and its condition.
+    pub fn description = 0;
 }
 
 impl ImportTest {
-    /// All tests, oldest first.
-    pub const ALL: [ImportTest; 3] = [ImportTest::Early, ImportTest::Middle, ImportTest::Current];
-
-    /// Returns the versions that have it, and its condition.
-    #[must_use]
-    pub fn description(self) -> &'static str {
-        match self {
-            ImportTest::Early => "early versions (`requesterUsername` is a string)",
-            ImportTest::Middle => "versions in between (an object)",
-            ImportTest::Current => "current versions (`requests` is an array, `responderUsername` a string)",
-        }
-    }
-
     fn refuses(self, root: Node<'_>) -> Option<&'static str> {
         let lacks_text = |key: &str| root.get(key).and_then(Node::text).is_none();
         let lacks_requests = !root.get("requests").is_some_and(Node::is_array);
@@ -91,7 +83,7 @@ pub struct Useless {
 pub fn check(document: &Document) -> Check {
     let root = Node::root(document);
     let import = |test: ImportTest| Import { test, refused: test.refuses(root) };
-    Check { imports: ImportTest::ALL.into_iter().map(import).collect(), useless: useless(root) }
+    Check { imports: ImportTest::ALL.iter().copied().map(import).collect(), useless: useless(root) }
 }
 
 fn useless(root: Node<'_>) -> Vec<Useless> {

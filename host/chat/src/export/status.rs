@@ -1,25 +1,30 @@
 //! How a request ended, from the places where versions of the editor wrote it.
 
+use leafgate_words::words;
 use serde::Serialize;
 
 use crate::node::Node;
 
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// No end is recorded: it was still running, or its export is incomplete.
-    Pending,
-    /// It was answered.
-    Complete,
-    /// The person stopped it.
-    Cancelled,
-    /// It failed.
-    Failed,
-    /// The answer waits for the person.
-    NeedsInput,
-    /// A state that this version does not know.
-    Unknown,
+words! {
+    /// How a request ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Status {
+        /// No end is recorded: it was still running, or its export is incomplete.
+        Pending = "pending",
+        /// It was answered.
+        Complete = "complete",
+        /// The person stopped it.
+        Cancelled = "cancelled",
+        /// It failed.
+        Failed = "failed",
+        /// The answer waits for the person.
+        NeedsInput = "needs input",
+        /// A state that this version does not know.
+        Unknown = "unknown",
+    }
+    /// Returns its name.
+    pub fn name = 0;
 }
 
 impl Status {
@@ -45,19 +50,6 @@ impl Status {
             Some(_) => Status::Unknown,
             None if request.get_some("result").is_some() => Status::Complete,
             None => Status::Pending,
-        }
-    }
-
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::Complete => "complete",
-            Status::Cancelled => "cancelled",
-            Status::Failed => "failed",
-            Status::NeedsInput => "needs input",
-            Status::Unknown => "unknown",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use leafgate_words::words;
 use serde::Serialize;
 
 use super::answer::{self, PartKind};
@@ -90,27 +91,31 @@ pub struct ToolUse {
     pub command: Option<String>,
 }
 
-/// How the run of a tool was confirmed: `isConfirmed`, a boolean in old exports and
-/// `ToolConfirmKind` since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Confirmation {
-    /// Nothing is recorded.
-    NotRecorded,
-    /// It was refused.
-    Denied,
-    /// No confirmation was needed.
-    NotNeeded,
-    /// A setting.
-    Setting,
-    /// An earlier answer for this tool.
-    Remembered,
-    /// The person.
-    Person,
-    /// The question was skipped.
-    Skipped,
-    /// Confirmed: old exports say no more.
-    Yes,
+words! {
+    /// How the run of a tool was confirmed: `isConfirmed`, a boolean in old exports and
+    /// `ToolConfirmKind` since.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Confirmation {
+        /// Nothing is recorded.
+        NotRecorded = "not recorded who allowed it",
+        /// It was refused.
+        Denied = "denied",
+        /// No confirmation was needed.
+        NotNeeded = "no confirmation needed",
+        /// A setting.
+        Setting = "allowed by a setting",
+        /// An earlier answer for this tool.
+        Remembered = "allowed earlier",
+        /// The person.
+        Person = "allowed by the person",
+        /// The question was skipped.
+        Skipped = "confirmation skipped",
+        /// Confirmed: old exports say no more.
+        Yes = "allowed",
+    }
+    /// Returns what people read.
+    pub fn words = 0;
 }
 
 /// A file that changed.
@@ -140,18 +145,22 @@ pub enum EditKind {
     Event,
 }
 
-/// A person's decision about a change: `eventKind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kept {
-    /// 1: kept it.
-    Kept,
-    /// 2: undid it.
-    Undone,
-    /// 3: changed it further.
-    Modified,
-    /// A value that this version does not know.
-    Unknown,
+words! {
+    /// A person's decision about a change: `eventKind`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Kept {
+        /// 1: kept it.
+        Kept = "kept",
+        /// 2: undid it.
+        Undone = "taken back",
+        /// 3: changed it further.
+        Modified = "changed by the person",
+        /// A value that this version does not know.
+        Unknown = "something else was done",
+    }
+    /// Returns what people read.
+    pub fn words = 0;
 }
 
 /// The person's vote on an answer.

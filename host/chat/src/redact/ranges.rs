@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use leafgate_tree::{Author, Document, Draft, NodeId, ParseError};
+use leafgate_words::words;
 use serde::Serialize;
 
 use super::rendered;
@@ -42,18 +43,22 @@ pub struct Stale {
     pub reason: StaleReason,
 }
 
-/// Why an offset could not follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StaleReason {
-    /// The question's text and its part differ now: a value may stand in pieces in several parts.
-    TextsDiffer,
-    /// The parts overlap or are out of order.
-    Disorder,
-    /// It did not fit before either, or starts inside a changed text.
-    NotFollowed,
-    /// A rule has pinned it, or it is no number.
-    NotEditable,
+words! {
+    /// Why an offset could not follow.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum StaleReason {
+        /// The question's text and its part differ now: a value may stand in pieces in several parts.
+        TextsDiffer = "the question's text and its part were changed differently",
+        /// The parts overlap or are out of order.
+        Disorder = "the parts overlap or are out of order, so their ranges were left alone",
+        /// It did not fit before either, or starts inside a changed text.
+        NotFollowed = "it did not fit before, or starts inside a changed text",
+        /// A rule has pinned it, or it is no number.
+        NotEditable = "a rule has pinned it, or it is no number",
+    }
+    /// Returns the reason in words.
+    pub fn describe = 0;
 }
 
 impl StaleReason {
@@ -62,17 +67,6 @@ impl StaleReason {
     #[must_use]
     pub fn holds(self) -> bool {
         self == StaleReason::TextsDiffer
-    }
-
-    /// Returns the reason in words.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        match self {
-            StaleReason::TextsDiffer => "the question's text and its part were changed differently",
-            StaleReason::Disorder => "the parts overlap or are out of order, so their ranges were left alone",
-            StaleReason::NotFollowed => "it did not fit before, or starts inside a changed text",
-            StaleReason::NotEditable => "a rule has pinned it, or it is no number",
-        }
     }
 }
 

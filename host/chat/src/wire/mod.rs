@@ -8,40 +8,25 @@ mod anthropic;
 mod openai;
 mod responses;
 
+use leafgate_words::words;
+
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::raw::Message;
 
-/// The API to convert for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
-    /// OpenAI chat completions, with the additions of Copilot's API.
-    OpenaiChat,
-    /// The OpenAI Responses API.
-    OpenaiResponses,
-    /// The Anthropic Messages API.
-    AnthropicMessages,
-}
-
-impl Wire {
-    /// All APIs.
-    pub const ALL: [Wire; 3] = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::AnthropicMessages];
-
+words! {
+    /// The API to convert for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Wire {
+        /// OpenAI chat completions, with the additions of Copilot's API.
+        OpenaiChat = "openai-chat",
+        /// The OpenAI Responses API.
+        OpenaiResponses = "openai-responses",
+        /// The Anthropic Messages API.
+        AnthropicMessages = "anthropic-messages",
+    }
     /// Returns its name, which formats share.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Wire::OpenaiChat => "openai-chat",
-            Wire::OpenaiResponses => "openai-responses",
-            Wire::AnthropicMessages => "anthropic-messages",
-        }
-    }
-
-    /// Returns the API with a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Wire> {
-        Wire::ALL.into_iter().find(|wire| wire.name() == name)
-    }
+    pub fn name = 0;
 }
 
 /// Returns the members of a request body that hold the conversation: `messages`, or `system` and

@@ -22,7 +22,7 @@ fn use_in_every_way(file: &Value) {
     let _ = check(&document);
     if let Ok(read) = messages(&document, None) {
         raw_json(&read.messages).pretty().parse::<Value>().unwrap();
-        for wire in Wire::ALL {
+        for &wire in Wire::ALL {
             let mut losses = read.losses.clone();
             let body: Value = to_wire(&read.messages, wire, &mut losses).pretty().parse().unwrap();
             if wire == Wire::OpenaiChat && file.get("requests").is_some() {
@@ -219,7 +219,7 @@ proptest! {
                     prop_assert!(!shown.contains(mark));
                 }
                 Ok(read) => {
-                    for wire in Wire::ALL {
+                    for &wire in Wire::ALL {
                         let mut losses = read.losses.clone();
                         let body = to_wire(&read.messages, wire, &mut losses);
                         let shown = format!("{losses:?} {body:?}");

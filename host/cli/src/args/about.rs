@@ -44,7 +44,11 @@ pub(crate) enum ConfigCommand {
 #[derive(Clone, Copy, Subcommand)]
 pub(crate) enum SchemaCommand {
     /// The admin API as a JSON Schema: its calls, and the types of their bodies and answers
-    Admin,
+    Admin {
+        /// As an OpenAPI 3.1 document, which generators of clients read
+        #[arg(long)]
+        openapi: bool,
+    },
     /// The configuration file as a JSON Schema
     Config,
     /// Rule files as a JSON Schema, for editors: their keys, types, words and what they mean

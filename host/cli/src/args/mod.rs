@@ -99,7 +99,7 @@ const JSON: [(&str, &str); 9] = [
     ("plugin run", "Write verdict, edits and report as JSON"),
     ("compose", "Write JSON: the body, and each step with its source, size and digest"),
     ("redact", "Write what was found as JSON, and no file to standard output"),
-    ("chat redact", "Write verdict, edits and what could not follow as JSON instead of the export"),
+    ("chat redact", "Write what was found as JSON, and no file to standard output"),
     ("chat wire", "Write `{\"wire\": …, \"dropped\": [{\"pointer\": …, \"reason\": …}]}`"),
     ("chat raw", "Write `{\"raw\": …, \"dropped\": [{\"pointer\": …, \"reason\": …}]}`"),
     ("chat messages", "Write `{\"messages\": …, \"dropped\": [{\"pointer\": …, \"reason\": …}]}`"),
@@ -299,7 +299,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: KnownCommand,
     },
-    /// Redact sessions of Claude Code and Codex on disk (JSONL)
+    /// Redact sessions of Claude Code and Codex on disk (JSONL), and chat exports
     Redact(RedactArgs),
     /// Convert raw messages, and show, redact and check VS Code chat exports
     Chat {

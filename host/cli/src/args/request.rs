@@ -58,8 +58,11 @@ pub(crate) struct RedactArgs {
     /// Replace each file in a single step, where it is not written to meanwhile
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Files with one JSON value a line
-    #[arg(required = true, value_name = "FILE")]
+    /// Write what is redacted here instead of to standard output
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["check", "in_place"])]
+    pub(crate) output: Option<PathBuf>,
+    /// Chat exports, and files with one JSON value a line; `-` reads standard input
+    #[arg(default_value = "-", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
 

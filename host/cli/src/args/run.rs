@@ -9,9 +9,8 @@ use leafgate_config::Layer;
 use leafgate_gate::listen_address;
 use leafgate_policy::PolicySource;
 
-use super::shared::{ConfigArgs, policy_name, policy_source};
-use crate::doctor;
-use crate::log::KeepArgs;
+use super::shared::{ConfigArgs, one_of, policy_name, policy_source};
+use crate::client::{CLIENTS, KnownClient};
 use crate::runtime::GateName;
 
 #[derive(Args)]
@@ -58,8 +57,21 @@ pub(crate) struct RunArgs {
     /// error
     #[arg(long)]
     answer_cancelled: bool,
-    #[command(flatten)]
-    keep: KeepArgs,
+    /// Keep no log of requests. Otherwise each request and its answer is logged in the data folder,
+    /// with all findings masked: see `leafgate log`
+    #[arg(long)]
+    no_log: bool,
+    /// Send a request only when it is in the log, and none that cannot be logged
+    #[arg(long, conflicts_with = "no_log")]
+    log_required: bool,
+    /// MiB of log beyond which the oldest requests are removed [default: 1024]
+    #[arg(long, value_name = "MIB", conflicts_with = "no_log",
+        value_parser = clap::value_parser!(u64).range(1..=1024 * 1024))]
+    log_size: Option<u64>,
+    /// Days after which requests are removed from the log [default: 30]
+    #[arg(long, value_name = "DAYS", conflicts_with = "no_log",
+        value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    log_days: Option<u32>,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
 }
@@ -68,24 +80,29 @@ impl RunArgs {
     /// Returns what the flags set.
     pub(crate) fn layer(&self) -> anyhow::Result<Layer> {
         let path = |path: &PathBuf| path.display().to_string();
+        let on = |said: bool| said.then(|| true.to_string());
+        let off = |said: bool| said.then(|| false.to_string());
         let mut layer = Layer::default();
         for (flag, key, value) in [
             ("--listen", "listen", self.listen.map(|address| address.to_string())),
             ("--policy", "policy", self.policy.as_ref().map(policy_name)),
-            ("--require-tests", "require-tests", self.require_tests.then(|| true.to_string())),
+            ("--require-tests", "require-tests", on(self.require_tests)),
             ("--upstream", "upstream", self.upstream.clone()),
             ("--workspace", "workspace", self.workspace.as_ref().map(path)),
             ("--admin-listen", "admin.listen", self.admin_listen.map(|address| address.to_string())),
-            ("--no-admin", "admin.enabled", self.no_admin.then(|| false.to_string())),
+            ("--no-admin", "admin.enabled", off(self.no_admin)),
             ("--notify-command", "notify-command", self.notify_command.clone()),
             ("--agents", "agents", self.agents.as_ref().map(path)),
-            ("--answer-cancelled", "answer-cancelled", self.answer_cancelled.then(|| true.to_string())),
+            ("--answer-cancelled", "answer-cancelled", on(self.answer_cancelled)),
+            ("--no-log", "store.enabled", off(self.no_log)),
+            ("--log-required", "store.required", on(self.log_required)),
+            ("--log-size", "store.size", self.log_size.map(|size| format!("{size} MiB"))),
+            ("--log-days", "store.days", self.log_days.map(|days| days.to_string())),
         ] {
             if let Some(value) = value {
                 layer.set_flag(flag, key, &value).map_err(anyhow::Error::msg)?;
             }
         }
-        self.keep.add_to(&mut layer)?;
         Ok(layer)
     }
 }
@@ -139,5 +156,6 @@ pub(crate) struct StopArgs {
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
     /// The client to try; without it, those that are installed
-    pub(crate) client: Option<doctor::Known>,
+    #[arg(value_parser = one_of(CLIENTS, KnownClient::words))]
+    pub(crate) client: Option<KnownClient>,
 }

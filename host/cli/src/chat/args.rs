@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use leafgate_chat::Wire;
 
-use crate::args::PolicyArg;
+use crate::args::{PolicyArg, RedactArgs, one_of};
 
 #[derive(Subcommand)]
 pub(crate) enum ChatCommand {
@@ -18,8 +18,7 @@ pub(crate) enum ChatCommand {
     Messages(MessagesArgs),
     /// Show a chat export as a conversation, secrets masked
     Show(ShowArgs),
-    /// Apply a policy to a chat export, with all copies of what it redacts. Exit codes as of
-    /// `apply`
+    /// Redact chat exports, as `leafgate redact` does
     Redact(RedactArgs),
     /// Say which versions of VS Code would import a chat export; exit code 1 where none would
     Check {
@@ -32,8 +31,8 @@ pub(crate) enum ChatCommand {
 #[derive(Args)]
 pub(crate) struct WireArgs {
     /// The API
-    #[arg(long, value_name = "API", value_parser = PossibleValuesParser::new(Wire::ALL.map(Wire::name)))]
-    pub(crate) to: String,
+    #[arg(long, value_name = "API", value_parser = one_of(Wire::ALL, |wire| (wire.name(), "")))]
+    pub(crate) to: Wire,
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }
@@ -64,18 +63,6 @@ pub(crate) struct MessagesArgs {
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
-    /// The chat export; `-` or nothing reads standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub(crate) struct RedactArgs {
-    #[command(flatten)]
-    pub(crate) policy: PolicyArg,
-    /// Write the redacted export here instead of to standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
     /// The chat export; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use leafgate_chat::{
     Json, Loss, Messages, Shape, Wire, messages as read_messages, raw_json, to_wire, verbatim_messages,
 };
@@ -16,10 +16,9 @@ use crate::print::Printer;
 use crate::request;
 
 pub(super) fn wire(args: &WireArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let Some(wire) = Wire::from_name(&args.to) else { bail!("no API is called {}", args.to) };
     let document = document(args.input.file.as_deref())?;
     let mut read = read(&document, &args.input)?;
-    let body = to_wire(&read.messages, wire, &mut read.losses);
+    let body = to_wire(&read.messages, args.to, &mut read.losses);
     write("wire", &body, &read, printer)
 }
 

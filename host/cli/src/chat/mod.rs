@@ -6,14 +6,13 @@
 mod args;
 mod check;
 mod convert;
-mod judged;
-mod redact;
 mod show;
 
 pub(crate) use args::ChatCommand;
 
 use crate::exit::Exit;
 use crate::print::Printer;
+use crate::redact;
 
 pub(crate) fn run(command: &ChatCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
     match command {
@@ -21,7 +20,7 @@ pub(crate) fn run(command: &ChatCommand, printer: &mut Printer) -> anyhow::Resul
         ChatCommand::Raw(args) => convert::raw(args, printer),
         ChatCommand::Messages(args) => convert::messages(args, printer),
         ChatCommand::Show(args) => show::run(args, printer),
-        ChatCommand::Redact(args) => redact::run(args, printer),
+        ChatCommand::Redact(args) => redact::run(args, true, printer),
         ChatCommand::Check { file } => check::run(file.as_deref(), printer),
     }
 }

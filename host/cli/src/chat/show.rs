@@ -6,18 +6,20 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use leafgate_chat::{Confirmation, Conversation, Edit, ExportTurn, Kept, Status, ToolUse, conversation};
+use leafgate_chat::{Conversation, Edit, ExportTurn, Status, ToolUse, conversation};
 use leafgate_policy::PolicySource;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 
 use super::args::ShowArgs;
-use super::judged::{JudgedExport, judge};
 use crate::exit::Exit;
 use crate::masking;
 use crate::print::{Printer, Style, counted};
+use crate::redact::{JudgedExport, judge};
+use crate::{policy, request};
 
 pub(super) fn run(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let export = judge(&args.policy, args.file.as_deref())?;
+    let policy = policy::load(&args.policy.source)?;
+    let export = judge(&policy, request::read_as(args.file.as_deref(), Format::VscodeChat)?)?;
     let mut shown = conversation(&masked(&export)?);
     if args.policy.source != PolicySource::None {
         shown.texts_mut().for_each(|text| *text = masking::masked(text));
@@ -121,16 +123,6 @@ fn fact(what: &str, text: &str, printer: &mut Printer) -> anyhow::Result<()> {
 }
 
 fn tool_line(tool: &ToolUse) -> String {
-    let allowed = match tool.confirmed {
-        Confirmation::NotRecorded => "not recorded who allowed it",
-        Confirmation::Denied => "denied",
-        Confirmation::NotNeeded => "no confirmation needed",
-        Confirmation::Setting => "allowed by a setting",
-        Confirmation::Remembered => "allowed earlier",
-        Confirmation::Person => "allowed by the person",
-        Confirmation::Skipped => "confirmation skipped",
-        Confirmation::Yes => "allowed",
-    };
     let state = match (tool.failed, tool.complete) {
         (true, _) => ", failed",
         (false, Some(false)) => ", not finished",
@@ -138,19 +130,13 @@ fn tool_line(tool: &ToolUse) -> String {
     };
     let call = tool.call_id.as_ref().map_or_else(String::new, |id| format!("  {id}"));
     let words = tool.command.as_ref().unwrap_or(&tool.message);
-    format!("{}{call}  {allowed}{state}  {words}", tool.tool)
+    format!("{}{call}  {}{state}  {words}", tool.tool, tool.confirmed)
 }
 
 fn edit_line(edit: &Edit) -> String {
     let changes =
         edit.changes.map_or_else(String::new, |changes| format!("  {}", counted(changes, "change")));
-    let kept = match edit.kept {
-        Some(Kept::Kept) => "  kept",
-        Some(Kept::Undone) => "  taken back",
-        Some(Kept::Modified) => "  changed by the person",
-        Some(Kept::Unknown) => "  something else was done",
-        None => "",
-    };
+    let kept = edit.kept.map_or_else(String::new, |kept| format!("  {kept}"));
     format!("{}{changes}{kept}", edit.file)
 }
 

@@ -14,6 +14,7 @@ use leafgate_config::{Settings, Source};
 use super::{Origin, PROVIDERS, Place, Way, text_variable};
 use crate::admin::AdminClient;
 use crate::known::KnownSource;
+use crate::managed;
 use crate::print::Printer;
 use crate::runtime::{self, GateName};
 use crate::saved::SavedFolder;
@@ -136,6 +137,7 @@ pub(super) fn choose(
         None => running.in_environment().filter(|_| !wanted.own).cloned(),
     };
     if let Some(gate) = named {
+        managed::check_gate(&gate)?;
         // Before it is asked: from then on it goes on.
         let behind = gate.standing.then(|| Standing::lock()?.join()).transpose()?;
         let found = Found { status: ask(&gate)?, by_name: true };

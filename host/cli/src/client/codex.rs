@@ -6,7 +6,6 @@
 //! killed. A login that Codex renews must never be lost: the old one is worth nothing any more.
 
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -129,10 +128,9 @@ fn home_folder() -> Option<PathBuf> {
 
 fn read_config(file: &Path) -> anyhow::Result<Table> {
     let shown = file.display();
-    let text = match fs::read_to_string(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Table::new()),
-        text => text.with_context(|| format!("{shown} cannot be read"))?,
-    };
+    let text =
+        private::if_there(fs::read_to_string(file)).with_context(|| format!("{shown} cannot be read"))?;
+    let text = text.unwrap_or_default();
     // The file may hold keys: the error quotes nothing of it.
     text.parse::<Table>().map_err(|error| anyhow::anyhow!("{shown} is no TOML: {}", error.message()))
 }
@@ -301,10 +299,7 @@ fn keep_projects(ours: &Path, before: &Table, users: &Path) -> anyhow::Result<()
     if added.is_empty() {
         return Ok(());
     }
-    let mut text = match fs::read_to_string(users) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        text => text?,
-    };
+    let mut text = private::if_there(fs::read_to_string(users))?.unwrap_or_default();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }

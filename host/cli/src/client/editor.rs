@@ -76,7 +76,7 @@ fn variables(
     let known = Known { running: &running, settings: &settings };
     let mut variables = past_proxies().to_vec();
     for provider in &PROVIDERS {
-        match provider.origin(&known)?.through(status) {
+        match provider.origin(&known)?.and_then(|origin| origin.through(status)) {
             Some(way) => variables.push((provider.variable, way.url.into())),
             None => printer.error_line(&format!(
                 "leafgate: WARNING: {} leads past the gate, for programs in the editor's terminals",

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::{Origin, PROVIDERS};
+use crate::admin::AdminClient;
 use crate::args::GateArgs;
 use crate::exit::Exit;
+use crate::managed;
 use crate::print::Printer;
 
 /// Writes `export` lines.
 pub(crate) fn run(gate: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let status = gate.client()?.status()?;
+    let gate = gate.find()?;
+    managed::check_gate(&gate)?;
+    let status = AdminClient::new(&gate)?.status()?;
     let mut variables: BTreeMap<&str, String> = BTreeMap::new();
     for provider in &PROVIDERS {
         let origin = Origin::of(provider.name, provider.url)?;

@@ -14,7 +14,7 @@ use super::choice::{self, Found, NO_POLICY, Running, Wanted};
 use super::codex::PrivateHome;
 use super::confine::{self, Confined, Confinement};
 use super::detour::Search;
-use super::{COPILOT_OWN, Client, FURTHER, Known, Origin, PROVIDERS, Way, editor, own};
+use super::{Client, FURTHER, Known, Origin, PROVIDERS, Way, editor, own};
 use crate::args::{ExecArgs, policy_name, policy_place};
 use crate::exit::Exit;
 use crate::print::Printer;
@@ -137,7 +137,7 @@ impl Start<'_> {
     fn watch(&self, gate: &Found) -> anyhow::Result<Watch> {
         Ok(Watch {
             program: self.args.command[0].to_string_lossy().into_owned(),
-            is_client: self.client.asks_models(),
+            is_client: self.client.kind.asks_models,
             gate: address(gate)?,
             upstreams: self.asked().collect(),
         })
@@ -219,14 +219,11 @@ fn variables(client: &Client, origins: &[Origin], gate: &Found) -> anyhow::Resul
         let nowhere = || format!("{}/u/{name}{}", gate.status.listen, origin.path);
         Some(gate.way(origin).map_or_else(nowhere, |way| way.url))
     };
-    if !matches!(client, Client::Codex(_)) {
-        let providers = PROVIDERS.iter().chain([&COPILOT_OWN]);
-        let urls = providers.filter_map(|provider| Some((provider.variable, url(provider.name)?.into())));
-        variables.extend(urls);
-        variables.extend(FURTHER.iter().filter_map(|(name, variable)| Some((*variable, url(name)?.into()))));
-    }
+    let providers = PROVIDERS.iter().chain(&FURTHER);
+    variables.extend(providers.filter_map(|provider| Some((provider.variable, url(provider.name)?.into()))));
     let mut home = None;
-    if let Some((login, base_url)) = client.codex().and_then(|login| Some((login, url(login.origin().name)?)))
+    if let Some((login, base_url)) =
+        client.codex.as_ref().and_then(|login| Some((login, url(login.origin().name)?)))
     {
         let made = login.private_home(&base_url)?;
         variables.push(("CODEX_HOME", made.folder().into()));

@@ -87,42 +87,46 @@ impl Origin {
 }
 
 /// An API with a variable of the environment that names its base URL.
+#[derive(Clone, Copy)]
 struct Provider {
     name: &'static str,
     variable: &'static str,
+    /// Empty where it is asked only if the variable is set.
     url: &'static str,
 }
 
-const ANTHROPIC: Provider =
-    Provider { name: "anthropic", variable: "ANTHROPIC_BASE_URL", url: "https://api.anthropic.com" };
+const fn provider(name: &'static str, variable: &'static str, url: &'static str) -> Provider {
+    Provider { name, variable, url }
+}
 
-const OPENAI: Provider =
-    Provider { name: "openai", variable: "OPENAI_BASE_URL", url: "https://api.openai.com/v1" };
+const ANTHROPIC: Provider = provider("anthropic", "ANTHROPIC_BASE_URL", "https://api.anthropic.com");
 
-const GEMINI: Provider = Provider {
-    name: "gemini",
-    variable: "GOOGLE_GEMINI_BASE_URL",
-    url: "https://generativelanguage.googleapis.com",
-};
+const OPENAI: Provider = provider("openai", "OPENAI_BASE_URL", "https://api.openai.com/v1");
+
+const GEMINI: Provider =
+    provider("gemini", "GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com");
 
 /// Gemini where a person is logged in with Google, in a wrapper of its own.
-const CODE_ASSIST: Provider = Provider {
-    name: "code-assist",
-    variable: "CODE_ASSIST_ENDPOINT",
-    url: "https://cloudcode-pa.googleapis.com",
-};
+const CODE_ASSIST: Provider =
+    provider("code-assist", "CODE_ASSIST_ENDPOINT", "https://cloudcode-pa.googleapis.com");
 
 /// Copilot's models for Copilot CLI and the agents of editors. A plan may have another host, which the
 /// settings name as the upstream `copilot`.
-const COPILOT: Provider =
-    Provider { name: "copilot", variable: "COPILOT_API_URL", url: "https://api.githubcopilot.com" };
+const COPILOT: Provider = provider("copilot", "COPILOT_API_URL", "https://api.githubcopilot.com");
 
 const PROVIDERS: [Provider; 5] = [ANTHROPIC, OPENAI, GEMINI, CODE_ASSIST, COPILOT];
 
 /// Where Copilot CLI asks with a key of the user's own, in the API that `COPILOT_PROVIDER_TYPE` names.
-/// It has no URL of its own: where the variable is not set, nothing is asked so.
-const COPILOT_OWN: Provider =
-    Provider { name: "copilot-own", variable: "COPILOT_PROVIDER_BASE_URL", url: "" };
+const COPILOT_OWN: Provider = provider("copilot-own", "COPILOT_PROVIDER_BASE_URL", "");
+
+/// Further endpoints, which programs ask only where their variables are set.
+const FURTHER: [Provider; 5] = [
+    provider("azure-openai", "AZURE_OPENAI_ENDPOINT", ""),
+    provider("azure-inference", "AZURE_INFERENCE_ENDPOINT", ""),
+    provider("foundry", "ANTHROPIC_FOUNDRY_BASE_URL", ""),
+    provider("openai-api-base", "OPENAI_API_BASE", ""),
+    COPILOT_OWN,
+];
 
 /// Where a host of GitHub's completes code beside Copilot's models: the same paths as there.
 const COPILOT_PROXY: (&str, &str) = ("copilot-proxy", "https://copilot-proxy.githubusercontent.com");
@@ -134,46 +138,30 @@ pub(crate) fn usual_upstreams() -> Vec<(&'static str, &'static str)> {
     providers.chain([codex::CHATGPT_UPSTREAM, COPILOT_PROXY]).collect()
 }
 
-/// Variables that name further endpoints, which programs ask only where they are set: what the
-/// upstream is called, and the variable.
-const FURTHER: [(&str, &str); 4] = [
-    ("azure-openai", "AZURE_OPENAI_ENDPOINT"),
-    ("azure-inference", "AZURE_INFERENCE_ENDPOINT"),
-    ("foundry", "ANTHROPIC_FOUNDRY_BASE_URL"),
-    ("openai-api-base", "OPENAI_API_BASE"),
-];
-
 impl Provider {
     /// Returns the URL of its upstream.
     fn target(&self) -> &'static str {
         self.url.strip_suffix("/v1").unwrap_or(self.url)
     }
 
-    /// Returns the origin, where the environment names one.
-    fn origin_if_set(&self, known: &Known<'_>) -> anyhow::Result<Option<Origin>> {
-        let place = known.running.place(self.variable);
-        let Some(url) = known.running.base_url(self.variable).or_else(|| place.as_ref().map(Place::url))
-        else {
-            return Ok(None);
-        };
-        let origin = Origin::of(self.name, &url).with_context(|| format!("{} is set", self.variable))?;
-        Ok(Some(Origin { place, ..origin }))
-    }
-
     /// Returns the origin that the environment names, or an upstream of the settings with the
-    /// provider's name, or else the provider's own.
-    fn origin(&self, known: &Known<'_>) -> anyhow::Result<Origin> {
-        if let Some(url) = known.running.base_url(self.variable) {
-            return Origin::of(self.name, &url).with_context(|| format!("{} is set", self.variable));
+    /// provider's name, or else the provider's own; `None` where there is none.
+    fn origin(&self, known: &Known<'_>) -> anyhow::Result<Option<Origin>> {
+        let Provider { name, variable, url } = *self;
+        if let Some(url) = known.running.base_url(variable) {
+            return Origin::of(name, &url).with_context(|| format!("{variable} is set")).map(Some);
         }
-        let own = Origin::of(self.name, self.url)?;
-        if let Some(place) = known.running.place(self.variable) {
-            return Ok(Origin { place: Some(place), ..own });
-        }
-        match known.settings.upstream(self.name).and_then(|upstream| upstream.text("url")) {
-            Some(url) => Ok(own.to(&url.parse().with_context(|| format!("the upstream `{}`", self.name))?)),
-            None => Ok(own),
-        }
+        let place = known.running.place(variable);
+        let own = match (url, &place) {
+            ("", None) => return Ok(None),
+            ("", Some(place)) => Origin::of(name, &place.url())?,
+            (url, _) => Origin::of(name, url)?,
+        };
+        let named = known.settings.upstream(name).and_then(|upstream| upstream.text("url"));
+        Ok(Some(match named.filter(|_| place.is_none()) {
+            Some(url) => own.to(&url.parse().with_context(|| format!("the upstream `{name}`"))?),
+            None => Origin { place, ..own },
+        }))
     }
 }
 
@@ -195,66 +183,72 @@ struct Known<'k> {
     settings: &'k Settings,
 }
 
+/// A client program that is known.
+#[derive(Clone, Copy)]
+pub(crate) struct KnownClient {
+    /// The name of its file.
+    pub(crate) name: &'static str,
+    title: &'static str,
+    /// What has it answer the question that follows, and end.
+    pub(crate) once: &'static [&'static str],
+    /// What it asks beside the API of Codex. The first is what most of its requests are for.
+    providers: &'static [Provider],
+    /// Whether it asks models and little else.
+    asks_models: bool,
+}
+
+const CODEX: KnownClient = KnownClient {
+    name: "codex",
+    title: "Codex",
+    once: &["exec", "--skip-git-repo-check", "--sandbox", "read-only"],
+    providers: &[],
+    asks_models: true,
+};
+
+/// Any other program: it gets what all clients need that might run in it.
+const OTHER: KnownClient =
+    KnownClient { name: "", title: "", once: &["-p"], providers: &PROVIDERS, asks_models: false };
+
+pub(crate) const CLIENTS: &[KnownClient] = &[
+    KnownClient { name: "claude", title: "Claude Code", providers: &[ANTHROPIC], asks_models: true, ..OTHER },
+    CODEX,
+    KnownClient { name: "copilot", title: "Copilot CLI", providers: &[COPILOT_OWN, COPILOT], ..OTHER },
+    KnownClient { name: "gemini", title: "Gemini CLI", providers: &[GEMINI, CODE_ASSIST], ..OTHER },
+];
+
+impl KnownClient {
+    /// Returns its name, and what people call it.
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
+        (self.name, self.title)
+    }
+}
+
 /// A client program, as far as `exec` knows it.
-enum Client {
-    Claude,
-    Codex(CodexLogin),
-    /// Copilot CLI.
-    Copilot,
-    Gemini,
-    /// Any other: it gets what all clients need that might run in it.
-    Other(Option<CodexLogin>),
+struct Client {
+    kind: KnownClient,
+    /// How it logs in to Codex's API, if it may.
+    codex: Option<CodexLogin>,
 }
 
 impl Client {
     /// Tells a program by the name of its file.
     fn of(program: &OsStr, known: &Known<'_>) -> anyhow::Result<Client> {
-        Ok(match Path::new(program).file_name().and_then(OsStr::to_str) {
-            Some("claude") => Client::Claude,
-            Some("codex") => Client::Codex(CodexLogin::find(known.running)?),
-            Some("copilot") => Client::Copilot,
-            Some("gemini") => Client::Gemini,
-            _ => Client::Other(CodexLogin::find_if_any(known.running)?),
-        })
+        let name = Path::new(program).file_name().and_then(OsStr::to_str);
+        let kind = CLIENTS.iter().copied().find(|client| Some(client.name) == name).unwrap_or(OTHER);
+        let codex = match kind.name {
+            "" => CodexLogin::find_if_any(known.running)?,
+            name if name == CODEX.name => Some(CodexLogin::find(known.running)?),
+            _ => None,
+        };
+        Ok(Client { kind, codex })
     }
 
     /// Returns where its requests would go. The first is what most of them are for.
     fn origins(&self, known: &Known<'_>) -> anyhow::Result<Vec<Origin>> {
-        match self {
-            Client::Claude => Ok(vec![ANTHROPIC.origin(known)?]),
-            Client::Codex(login) => Ok(vec![login.origin().clone()]),
-            Client::Copilot => {
-                let own = COPILOT_OWN.origin_if_set(known)?;
-                Ok(own.into_iter().chain([COPILOT.origin(known)?]).collect())
-            }
-            Client::Gemini => Ok(vec![GEMINI.origin(known)?, CODE_ASSIST.origin(known)?]),
-            Client::Other(login) => {
-                let own = PROVIDERS.iter().map(|provider| provider.origin(known));
-                let mut origins: Vec<_> = own.collect::<Result<_, _>>()?;
-                for (name, variable) in FURTHER {
-                    let url = known.running.base_url(variable);
-                    let origin = url.map(|url| Origin::of(name, &url)).transpose();
-                    origins.extend(origin.with_context(|| format!("{variable} is set"))?);
-                }
-                origins.extend(COPILOT_OWN.origin_if_set(known)?);
-                origins.extend(login.iter().map(|login| login.origin().clone()));
-                Ok(origins)
-            }
-        }
-    }
-
-    /// Returns whether it asks models and little else.
-    fn asks_models(&self) -> bool {
-        matches!(self, Client::Claude | Client::Codex(_))
-    }
-
-    /// Returns how it logs in to Codex's API, if it may.
-    fn codex(&self) -> Option<&CodexLogin> {
-        match self {
-            Client::Claude | Client::Copilot | Client::Gemini => None,
-            Client::Codex(login) => Some(login),
-            Client::Other(login) => login.as_ref(),
-        }
+        let further = FURTHER.iter().filter(|_| self.kind.name.is_empty());
+        let own = self.kind.providers.iter().chain(further).filter_map(|one| one.origin(known).transpose());
+        let codex = self.codex.iter().map(|login| Ok(login.origin().clone()));
+        own.chain(codex).collect()
     }
 }
 

@@ -14,11 +14,10 @@ use leafgate_config::Layer;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
-pub(crate) use self::trial::Known;
 use self::trial::Trial;
 use crate::admin::AdminClient;
 use crate::args::{ConfigArgs, DoctorArgs};
-use crate::client::NO_POLICY;
+use crate::client::{CLIENTS, KnownClient, NO_POLICY};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::{runtime, settings, vscode};
@@ -59,8 +58,8 @@ pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Ex
     let runtime = Runtime::new()?;
     let mut findings = gates(&runtime)?;
     findings.extend(settings());
-    let clients = Known::ALL.into_iter().filter(|known| args.client.is_none_or(|client| client == *known));
-    for known in clients {
+    let is_asked = |client: &&KnownClient| args.client.is_none_or(|asked| asked.name == client.name);
+    for &known in CLIENTS.iter().filter(is_asked) {
         findings.extend(client(known, args.client.is_some(), &runtime)?);
     }
     if args.client.is_none() {
@@ -189,9 +188,9 @@ fn editors() -> anyhow::Result<Option<Finding>> {
 }
 
 /// Tries a client.
-fn client(known: Known, was_named: bool, runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
-    let name = known.name();
-    let Some(version) = known.version() else {
+fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
+    let name = known.name;
+    let Some(version) = trial::version(known) else {
         let state = if was_named { State::Problem } else { State::Note };
         let finding = Finding::new(name, state, "it is not installed");
         return Ok(vec![match was_named {
@@ -201,15 +200,14 @@ fn client(known: Known, was_named: bool, runtime: &Runtime) -> anyhow::Result<Ve
     };
     let run = |question| runtime.block_on(trial::run(known, question));
     let trials = [run(trial::QUESTIONS[0])?, run(trial::QUESTIONS[1])?];
-    let mut findings = vec![arrived(known, &version, &trials[0])];
+    let mut findings = vec![arrived(name, &version, &trials[0])];
     if let [Some(one), Some(other)] = trials.each_ref().map(Trial::prompt) {
-        findings.push(steadiness(known, one, other));
+        findings.push(steadiness(name, one, other));
     }
     Ok(findings)
 }
 
-fn arrived(known: Known, version: &str, trial: &Trial) -> Finding {
-    let name = known.name();
+fn arrived(name: &str, version: &str, trial: &Trial) -> Finding {
     let paths = trial.paths().join(", ");
     match (trial.prompt(), trial.refusal()) {
         (Some(_), _) => Finding::new(name, State::Good, format!("{version} asks through the gate: {paths}")),
@@ -227,8 +225,7 @@ fn arrived(known: Known, version: &str, trial: &Trial) -> Finding {
 }
 
 /// What a client sends in each request anew breaks the caches of those who compare all bytes.
-fn steadiness(known: Known, one: &[u8], other: &[u8]) -> Finding {
-    let name = known.name();
+fn steadiness(name: &str, one: &[u8], other: &[u8]) -> Finding {
     let changing = trial::changing(one, other);
     if changing.is_empty() {
         return Finding::new(name, State::Good, "two runs begin with the same prompt: caches hold");
@@ -282,14 +279,11 @@ mod tests {
         };
         let [one, other] =
             ["1", "2"].map(|run| body(&format!("x-anthropic-billing-header: cch={run}quoted"), run));
-        let found = steadiness(Known::Claude, one.as_bytes(), other.as_bytes());
+        let found = steadiness("claude", one.as_bytes(), other.as_bytes());
         assert_eq!(found.state, State::Warning);
         assert!(found.text.ends_with("/system/0/text") && !found.text.contains("quoted"), "{}", found.text);
         assert!(found.hint.unwrap().contains("billing header"));
         let same = body("steady", "1");
-        assert_eq!(
-            steadiness(Known::Claude, same.as_bytes(), body("steady", "2").as_bytes()).state,
-            State::Good
-        );
+        assert_eq!(steadiness("claude", same.as_bytes(), body("steady", "2").as_bytes()).state, State::Good);
     }
 }

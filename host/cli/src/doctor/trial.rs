@@ -7,54 +7,20 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use clap::ValueEnum;
 use leafgate_tree::{Document, Format, Limits};
 
 use super::probe::{Probe, Seen};
+use crate::client::KnownClient;
 use crate::{home, private};
 
 /// How long a client may take for one short answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client that can be tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Known {
-    /// Claude Code
-    Claude,
-    /// Codex
-    Codex,
-    /// Copilot CLI
-    Copilot,
-    /// Gemini CLI
-    Gemini,
-}
-
-impl Known {
-    pub(super) const ALL: [Known; 4] = [Known::Claude, Known::Codex, Known::Copilot, Known::Gemini];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Known::Claude => "claude",
-            Known::Codex => "codex",
-            Known::Copilot => "copilot",
-            Known::Gemini => "gemini",
-        }
-    }
-
-    /// Returns what has it answer the question that follows, and end.
-    fn once(self) -> &'static [&'static str] {
-        match self {
-            Known::Claude | Known::Copilot | Known::Gemini => &["-p"],
-            Known::Codex => &["exec", "--skip-git-repo-check", "--sandbox", "read-only"],
-        }
-    }
-
-    /// Returns its version, if it is there.
-    pub(super) fn version(self) -> Option<String> {
-        let output = Command::new(self.name()).arg("--version").stdin(Stdio::null()).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        Some(text.lines().next().unwrap_or_default().trim().trim_end_matches('.').to_owned())
-    }
+/// Returns the version of a client, if it is there.
+pub(super) fn version(client: KnownClient) -> Option<String> {
+    let output = Command::new(client.name).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(text.lines().next().unwrap_or_default().trim().trim_end_matches('.').to_owned())
 }
 
 /// What came of a trial.
@@ -66,14 +32,14 @@ pub(super) struct Trial {
 }
 
 /// Starts a client with `leafgate exec`, in folders of its own.
-pub(super) async fn run(known: Known, question: &str) -> anyhow::Result<Trial> {
+pub(super) async fn run(known: KnownClient, question: &str) -> anyhow::Result<Trial> {
     let probe = Probe::start().await?;
     let folder = Folder::make()?;
     let program = std::env::current_exe().context("this program cannot be found")?;
     let mut command = tokio::process::Command::new(program);
     command
-        .args(["exec", "--policy", "default", "--upstream", &probe.url(), known.name()])
-        .args(known.once())
+        .args(["exec", "--policy", "default", "--upstream", &probe.url(), known.name])
+        .args(known.once)
         .arg(question)
         .env("LEAFGATE_DATA_DIR", &folder.0)
         .env("LEAFGATE_RUNTIME_DIR", folder.0.join("run"))

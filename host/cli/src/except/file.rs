@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Error, anyhow, bail};
@@ -56,11 +55,8 @@ impl Target {
     }
 
     pub(super) fn read(&self) -> anyhow::Result<Option<String>> {
-        match fs::read_to_string(&self.path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", self.path.display())),
-        }
+        let found = private::if_there(fs::read_to_string(&self.path));
+        found.with_context(|| format!("cannot read {}", self.path.display()))
     }
 
     /// Puts a text into the place of the file, and what was there before back where the policy does not
@@ -75,28 +71,17 @@ impl Target {
         if let (PolicySource::Own(_), Some(folder)) = (&self.source, self.path.parent()) {
             private::make_folder(folder).with_context(cannot)?;
         }
-        self.write(text).with_context(cannot)?;
+        private::replace(&self.path, text.as_bytes()).with_context(cannot)?;
         let error = match policy::load(&self.source) {
             Ok(loaded) if works(&loaded) => return Ok(()),
             Ok(_) => Error::new(Idle),
             Err(error) => anyhow!("{error}\nnothing was written"),
         };
         match before {
-            Some(before) => self.write(before).with_context(cannot)?,
+            Some(before) => private::replace(&self.path, before.as_bytes()).with_context(cannot)?,
             None => fs::remove_file(&self.path).with_context(cannot)?,
         }
         Err(error)
-    }
-
-    /// Renamed into place: a gate that runs reads no half of it.
-    fn write(&self, text: &str) -> io::Result<()> {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let draft = self.path.with_file_name(format!(".{name}.{}", std::process::id()));
-        let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.path));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written
     }
 }
 

@@ -2,9 +2,6 @@
 //! for its owner alone. It has fingerprints under a key of this installation, and nothing of the
 //! values.
 
-use std::fs::{self, OpenOptions};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -48,30 +45,20 @@ impl Kept {
     pub(super) fn read(data: &Path) -> anyhow::Result<Kept> {
         let path = Kept::file(data);
         let unusable = || format!("the known values {} cannot be used: add them again", path.display());
-        match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Kept::default()),
-            text => {
-                let kept: Kept =
-                    serde_json::from_slice(&text.with_context(unusable)?).with_context(unusable)?;
-                ensure!(kept.version == VERSION, unusable());
-                Ok(kept)
-            }
-        }
+        let kept: Kept = private::read_json(&path, unusable)?;
+        ensure!(kept.version == VERSION || kept.values.is_empty(), unusable());
+        Ok(kept)
     }
 
     /// Changes what is there, under the lock that all who change it take.
     pub(super) fn change<R>(data: &Path, change: impl FnOnce(&mut Kept) -> R) -> anyhow::Result<R> {
-        private::make_folder(data)?;
-        let lock = data.join(LOCK);
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock)?;
+        let lock = private::lock_file(data, LOCK)?;
         lock.lock().context("cannot wait for others who change the known values")?;
         let mut kept = Kept::read(data)?;
         let changed = change(&mut kept);
         ensure!(kept.values.len() <= MOST, "more than {MOST} values: name a file of them in `known.files`");
         kept.version = VERSION;
-        let mut text = serde_json::to_vec(&kept)?;
-        text.push(b'\n');
-        private::write(data, FILE, &text).context("cannot write the known values")?;
+        private::write_json(data, FILE, &kept).context("cannot write the known values")?;
         Ok(changed)
     }
 

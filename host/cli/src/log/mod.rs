@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use leafgate_config::{Layer, Settings};
+use leafgate_config::Settings;
 use leafgate_store::{
     ExportFormat, Filter, FoundRequest, Log, RedactionLine, RequestLine, Store, StoreConfig, StoreKeys,
 };
@@ -34,60 +34,9 @@ const FOLDER: &str = "log";
 /// Requests that are read at a time.
 const PAGE: usize = 200;
 
-/// Bytes of a log.
-const SIZE: usize = 1 << 30;
-
-/// Days of a log.
-const DAYS: usize = 30;
-
-/// Whether and how `run` keeps a log.
-#[derive(Args)]
-pub(crate) struct KeepArgs {
-    /// Keep no log of requests. Otherwise each request and its answer is logged in the data folder,
-    /// with all findings masked: see `leafgate log`
-    #[arg(long)]
-    no_log: bool,
-    /// Send a request only when it is in the log, and none that cannot be logged
-    #[arg(long, conflicts_with = "no_log")]
-    log_required: bool,
-    /// MiB of log beyond which the oldest requests are removed [default: 1024]
-    #[arg(long, value_name = "MIB", conflicts_with = "no_log",
-        value_parser = clap::value_parser!(u64).range(1..=1024 * 1024))]
-    log_size: Option<u64>,
-    /// Days after which requests are removed from the log [default: 30]
-    #[arg(long, value_name = "DAYS", conflicts_with = "no_log",
-        value_parser = clap::value_parser!(u32).range(1..=36_500))]
-    log_days: Option<u32>,
-}
-
-impl KeepArgs {
-    /// Adds what the flags set.
-    pub(crate) fn add_to(&self, layer: &mut Layer) -> anyhow::Result<()> {
-        for (flag, key, value) in [
-            ("--no-log", "store.enabled", self.no_log.then(|| false.to_string())),
-            ("--log-required", "store.required", self.log_required.then(|| true.to_string())),
-            ("--log-size", "store.size", self.log_size.map(|size| format!("{size} MiB"))),
-            ("--log-days", "store.days", self.log_days.map(|days| days.to_string())),
-        ] {
-            if let Some(value) = value {
-                layer.set_flag(flag, key, &value).map_err(anyhow::Error::msg)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Reads the number of a request.
 pub(crate) fn number(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "give the number of a request, as `leafgate log list` shows it".to_owned())
-}
-
-/// Adds what is built in.
-pub(crate) fn add_defaults(settings: &mut Settings) {
-    settings.default_to("store.enabled", true.into());
-    settings.default_to("store.required", false.into());
-    settings.default_to("store.size", SIZE.into());
-    settings.default_to("store.days", DAYS.into());
 }
 
 /// Returns the log that settings describe; `None` where none is wanted.
@@ -102,10 +51,10 @@ pub(crate) fn store_config(settings: &Settings) -> anyhow::Result<Option<StoreCo
         );
         return Ok(None);
     }
-    let days = settings.number("store.days").unwrap_or(DAYS);
+    let days = settings.number("store.days").unwrap_or_default();
     Ok(Some(StoreConfig {
         required: settings.switch("store.required") == Some(true),
-        limit: settings.number("store.size").unwrap_or(SIZE) as u64,
+        limit: settings.number("store.size").unwrap_or_default() as u64,
         age: Duration::from_secs(days as u64 * 24 * 3600),
         ..StoreConfig::new(folder()?)
     }))

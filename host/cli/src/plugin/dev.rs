@@ -15,6 +15,7 @@ use super::{test, trial};
 use crate::exit::Exit;
 use crate::policy;
 use crate::print::{Printer, Style};
+use crate::private;
 
 /// How often the project is looked at. A look is some dozen calls of the system.
 const LOOK: Duration = Duration::from_millis(200);
@@ -64,14 +65,8 @@ fn round(args: &DevArgs, loader: &WasmLoader, printer: &mut Printer) -> anyhow::
     Ok(())
 }
 
-/// Renames a copy into place: a gate that looks meanwhile finds the old file or the new one.
 fn publish(built: &Path, to: &Path) -> io::Result<()> {
-    let draft = to.with_file_name(format!(".leafgate-dev.{}", std::process::id()));
-    let copied = fs::copy(built, &draft).and_then(|_| fs::rename(&draft, to));
-    if copied.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    copied
+    private::replace(to, &fs::read(built)?)
 }
 
 /// The files of a project, as far as a change of them shows.

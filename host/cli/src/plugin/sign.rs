@@ -15,8 +15,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::args::{KeyArgs, SignArgs, VerifySignatureArgs};
 use crate::exit::Exit;
-use crate::managed;
 use crate::print::{Printer, Style};
+use crate::{home, managed, private};
 
 /// What stands before the key in its file.
 const KEY: &str = "leafgate-plugin-key ";
@@ -48,10 +48,7 @@ pub(super) fn sign(args: &SignArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let mut signatures =
         Signatures::of(&args.plugin).with_context(|| format!("cannot add to {}", beside.display()))?;
     signatures.sign(&key, &digest);
-    // Renamed into place: a gate that loads meanwhile sees all signatures or the ones before.
-    let draft = beside.with_extension(format!("sig.{}", std::process::id()));
-    fs::write(&draft, signatures.to_text())
-        .and_then(|()| fs::rename(&draft, &beside))
+    private::replace(&beside, signatures.to_text().as_bytes())
         .with_context(|| format!("cannot write {}", beside.display()))?;
     let signer = key.signer().to_string();
     let line = format!("{} is signed by {signer}", args.plugin.display());
@@ -121,11 +118,7 @@ fn read_key(path: &Path) -> anyhow::Result<SigningKey> {
     }
     let text = fs::read_to_string(path).with_context(|| format!("cannot read the key {shown}"))?;
     let digits = text.lines().find_map(|line| line.strip_prefix(KEY));
-    let mut seed = [0; 32];
-    let decoded = digits.and_then(|digits| base16ct::mixed::decode(digits.trim(), &mut seed).ok());
-    let whole = decoded.is_some_and(|decoded| decoded.len() == 32);
-    whole
-        .then(|| SigningKey::from_seed(&seed))
-        .flatten()
+    let seed = digits.and_then(|digits| home::from_hex(digits.trim()));
+    seed.and_then(|seed| SigningKey::from_seed(&seed))
         .with_context(|| format!("{shown} is no key: `leafgate plugin key FILE` makes one"))
 }

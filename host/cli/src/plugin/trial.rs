@@ -11,7 +11,7 @@ use leafgate_policy::plugin::{
     PluginSource, Spent, TransformRequest, World,
 };
 use leafgate_policy::{Policy, PolicySource};
-use leafgate_wasm::{LogLevel, LogSink};
+use leafgate_wasm::LogSink;
 use toml::{Table, Value};
 
 use super::args::RunPluginArgs;
@@ -137,12 +137,6 @@ fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
 /// Prints what a plugin logs. Control characters in it are shown as visible text.
 pub(super) fn log_to_standard_error() -> LogSink {
     Arc::new(|plugin, level, message| {
-        let level = match level {
-            LogLevel::Debug => "debug",
-            LogLevel::Info => "info",
-            LogLevel::Warn => "warn",
-            LogLevel::Error => "error",
-        };
         Printer::for_terminal().error_line(&format!("{plugin}: {level}: {message}"));
     })
 }

@@ -1,14 +1,14 @@
 //! A file that is read, and replaced by another one in a single step.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use bytes::Bytes;
 use leafgate_folder::Stamp;
 
-use super::folder_of;
+use crate::{private, request};
 
 /// Largest file. Sessions of long days reach some hundred megabytes.
 const LARGEST: u64 = 1 << 30;
@@ -17,12 +17,18 @@ const LARGEST: u64 = 1 << 30;
 pub(super) struct Input {
     /// Where it is; a link was followed, so that it stays one.
     path: PathBuf,
-    bytes: Vec<u8>,
-    stamp: Stamp,
+    bytes: Bytes,
+    /// `None` for standard input, which nothing replaces.
+    stamp: Option<Stamp>,
 }
 
 impl Input {
+    /// Reads a file, or standard input for `-`.
     pub(super) fn read(path: &Path) -> anyhow::Result<Input> {
+        if path == Path::new("-") {
+            let bytes = request::body(None)?;
+            return Ok(Input { path: path.to_owned(), bytes, stamp: None });
+        }
         let path = fs::canonicalize(path).context("it cannot be found")?;
         let file = File::open(&path).context("it cannot be read")?;
         let found = file.metadata().context("it cannot be read")?;
@@ -30,10 +36,10 @@ impl Input {
         ensure!(found.len() <= LARGEST, "it is larger than {LARGEST} bytes");
         let mut bytes = Vec::new();
         file.take(LARGEST + 1).read_to_end(&mut bytes).context("it cannot be read")?;
-        Ok(Input { path, bytes, stamp: Stamp::of(&found) })
+        Ok(Input { path, bytes: bytes.into(), stamp: Some(Stamp::of(&found)) })
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
@@ -42,33 +48,19 @@ impl Input {
     /// # Errors
     /// When somebody wrote to it after it was read, as an agent does to a session that goes on.
     pub(super) fn replace(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        let mode = fs::metadata(&self.path)?.permissions().mode() & 0o7777;
-        let name = self.path.file_name().context("it has no name")?.to_string_lossy();
-        let draft = folder_of(&self.path).join(format!(".{name}.leafgate-{}", std::process::id()));
-        let written = write(&draft, mode, bytes).context("it cannot be written").and_then(|()| {
-            ensure!(
-                Stamp::of(&fs::metadata(&self.path)?) == self.stamp,
-                "it was written to meanwhile: end the agent that uses it first"
-            );
-            Ok(fs::rename(&draft, &self.path)?)
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written
+        private::replace_if(&self.path, bytes, || {
+            let now = Some(Stamp::of(&fs::metadata(&self.path)?));
+            ensure!(now == self.stamp, "it was written to meanwhile: end the agent that uses it first");
+            Ok(())
+        })
+        .context("it cannot be written")
     }
-}
-
-fn write(draft: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
-    // For its owner alone until it is whole.
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
-    file.write_all(bytes)?;
-    file.set_permissions(fs::Permissions::from_mode(mode))?;
-    file.sync_all()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -92,7 +84,7 @@ mod tests {
         fs::write(&path, "one\n").unwrap();
         let input = Input::read(&path).unwrap();
         fs::write(&path, "one\ntwo\n").unwrap();
-        let error = input.replace(b"new").unwrap_err().to_string();
+        let error = format!("{:#}", input.replace(b"new").unwrap_err());
         assert!(error.contains("written to meanwhile"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");

@@ -2,41 +2,90 @@
 //!
 //! A file is written whole or not at all: what cannot be redacted, or asks for a person, stops it.
 
+mod export;
 mod file;
 mod session;
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 
-use anyhow::{Context, ensure};
-use leafgate_policy::Verdict;
+use anyhow::{Context as _, ensure};
+use leafgate_policy::{Context, Evaluation, Policy, Verdict};
+use leafgate_tree::{Document, Format, Limits};
+use leafgate_vault::Vault;
 use serde::Serialize;
 
-pub(crate) use self::session::redact_seams;
+pub(crate) use self::export::{JudgedExport, judge};
 use crate::apply;
 use crate::args::RedactArgs;
 use crate::exit::Exit;
-use crate::policy;
 use crate::print::{Printer, counted};
+use crate::{policy, request};
+
+const EDITS: &str = "other edits by rules";
 
 /// What a policy makes of a file.
+#[derive(Default)]
 struct Redacted {
     /// The file as it may be shared.
     bytes: Vec<u8>,
-    /// The redactions, by line.
+    /// The redactions, in order.
     findings: Vec<Finding>,
     /// Other changes by rules.
     edits: usize,
+    /// What is counted behind the redactions.
+    parts: Vec<(usize, &'static str)>,
     /// What holds the file.
     holds: Vec<Verdict>,
-    /// Lines with copies or pieces of a value that cannot be replaced.
-    stuck: Vec<usize>,
+    /// Whether it waits for a person although no rule says so.
+    waits: bool,
+    /// Where copies or pieces of a value cannot be replaced.
+    stuck: Vec<Place>,
+    /// What else is to be said of it.
+    notes: Vec<String>,
+}
+
+/// Where something stands in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+enum Place {
+    /// Of a session.
+    Line { line: usize },
+    /// Of an export.
+    Pointer { pointer: String },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line { line } => write!(f, "{line}"),
+            Place::Pointer { pointer } => f.write_str(pointer),
+        }
+    }
 }
 
 /// A redaction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Finding {
-    line: usize,
+    #[serde(flatten)]
+    place: Place,
     label: String,
+}
+
+/// The context of all evaluations of one file.
+struct Judge<'p> {
+    policy: &'p Policy,
+    session: &'p str,
+    vault: Vault,
+}
+
+impl Judge<'_> {
+    fn evaluate(&self, document: Arc<Document>) -> Evaluation {
+        let context = Context { session: self.session, ..Context::default() };
+        self.policy.evaluate(document, &context, &self.vault)
+    }
 }
 
 impl Redacted {
@@ -45,7 +94,7 @@ impl Redacted {
         let verdicts: Vec<Exit> = self.holds.iter().map(apply::exit).collect();
         if !self.stuck.is_empty() || verdicts.contains(&Exit::Blocked) {
             Exit::Blocked
-        } else if verdicts.contains(&Exit::Paused) {
+        } else if self.waits || verdicts.contains(&Exit::Paused) {
             Exit::Paused
         } else {
             Exit::Done
@@ -64,21 +113,27 @@ struct Report<'r> {
     file: String,
     findings: &'r [Finding],
     edits: usize,
-    holds: Vec<&'r Verdict>,
-    stuck_lines: &'r [usize],
+    holds: &'r [Verdict],
+    stuck: &'r [Place],
+    notes: &'r [String],
     written: bool,
 }
 
-pub(crate) fn run(args: &RedactArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+/// `exports`: whether chat exports alone are meant.
+pub(crate) fn run(args: &RedactArgs, exports: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
     ensure!(
-        args.check || args.in_place || printer.is_json() || args.files.len() == 1,
-        "several files cannot go to standard output: use --in-place, or --check"
+        args.files.len() == 1 || args.output.is_none() && (args.check || args.in_place || printer.is_json()),
+        "several files cannot go to one: use --in-place, or --check"
+    );
+    ensure!(
+        !args.in_place || args.files.iter().all(|path| path != Path::new("-")),
+        "--in-place replaces files: name one"
     );
     let policy = policy::load(&args.policy.source)?;
     let mut worst = Exit::Done;
     for path in &args.files {
-        let exit =
-            one(args, path, &policy, printer).with_context(|| format!("{} is as it was", path.display()))?;
+        let exit = one(args, path, exports, &policy, printer)
+            .with_context(|| format!("{} is as it was", request::name(Some(path))))?;
         worst = worse(worst, exit);
     }
     Ok(worst)
@@ -92,11 +147,16 @@ fn worse(one: Exit, other: Exit) -> Exit {
 fn one(
     args: &RedactArgs,
     path: &Path,
-    policy: &leafgate_policy::Policy,
+    exports: bool,
+    policy: &Policy,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
     let input = file::Input::read(path)?;
-    let redacted = session::redact(policy, input.bytes())?;
+    let redacted = match Document::parse(input.bytes().clone(), Format::VscodeChat, &Limits::default()) {
+        Ok(document) if exports || leafgate_chat::is_export(&document) => export::redact(policy, document)?,
+        Err(error) if exports => return Err(error.into()),
+        _ => session::redact(policy, input.bytes())?,
+    };
     let held = redacted.exit();
     let mut written = false;
     if held == Exit::Done && !args.check {
@@ -105,6 +165,10 @@ fn one(
             if written {
                 input.replace(&redacted.bytes)?;
             }
+        } else if let Some(output) = &args.output {
+            fs::write(output, &redacted.bytes)
+                .with_context(|| format!("cannot write {}", output.display()))?;
+            written = true;
         } else if !printer.is_json() {
             printer.bytes(&redacted.bytes)?;
         }
@@ -128,45 +192,42 @@ fn report(
             file: path.display().to_string(),
             findings: &redacted.findings,
             edits: redacted.edits,
-            holds: redacted.holds.iter().collect(),
-            stuck_lines: &redacted.stuck,
+            holds: &redacted.holds,
+            stuck: &redacted.stuck,
+            notes: &redacted.notes,
             written,
         })?;
         return Ok(());
     }
-    let shown = path.display();
+    let shown = if path == Path::new("-") { String::new() } else { format!("{}:", path.display()) };
     if args.check {
-        for Finding { line, label } in &redacted.findings {
-            printer.line(&format!("{shown}:{line}: {label}"))?;
+        for Finding { place, label } in &redacted.findings {
+            printer.line(&format!("{shown}{place}: {label}"))?;
         }
     }
     for hold in &redacted.holds {
         apply::print_holds(hold, printer);
     }
-    for line in &redacted.stuck {
+    for place in &redacted.stuck {
         printer.error_line(&format!(
-            "leafgate: blocked: {shown}:{line}: a copy or a piece of a redacted value cannot be replaced"
+            "leafgate: blocked: {shown}{place}: a copy or a piece of a redacted value cannot be replaced"
         ));
     }
-    let redactions = redacted.findings.len();
-    let what = match (redactions, redacted.edits) {
-        (0, 0) => "nothing to redact".to_owned(),
-        (redactions, 0) => counted(redactions, "redaction"),
-        (redactions, edits) => format!("{}, {edits} other edits by rules", counted(redactions, "redaction")),
+    redacted.notes.iter().for_each(|note| printer.error_line(&format!("leafgate: {note}")));
+    let what = match redacted.changes() {
+        0 => "nothing to redact".to_owned(),
+        _ => {
+            let parts = redacted.parts.iter().filter(|(count, _)| *count > 0);
+            let parts: String = parts.map(|(count, what)| format!(", {count} {what}")).collect();
+            format!("{}{parts}", counted(redacted.findings.len(), "redaction"))
+        }
     };
     let done = match (args.in_place && !args.check, written) {
         (true, true) => ", written",
         (true, false) if redacted.changes() > 0 => ", not written: take out by hand what is blocked",
         _ => "",
     };
-    printer.error_line(&format!("leafgate: {shown}: {what}{done}"));
+    let name = if shown.is_empty() { shown } else { format!("{shown} ") };
+    printer.error_line(&format!("leafgate: {name}{what}{done}"));
     Ok(())
-}
-
-/// Returns the folder of a file, for one that is written beside it.
-fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }

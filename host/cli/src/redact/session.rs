@@ -9,11 +9,11 @@ use bytes::Bytes;
 use leafgate_chat::redact::copies::Known;
 use leafgate_chat::redact::seams::{self, Run};
 use leafgate_chat::session::{Batch, NoLines, batches, pieces, unwrapped, wrapped};
-use leafgate_policy::{Context, Evaluation, Policy, Verdict};
+use leafgate_policy::{Evaluation, Policy, Verdict};
 use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 
-use super::{Finding, Redacted};
+use super::{EDITS, Finding, Judge, Place, Redacted};
 use crate::home;
 
 /// How lines are read.
@@ -44,7 +44,7 @@ struct Judged {
 
 /// Applies a policy to a session.
 pub(super) fn redact(policy: &Policy, file: &[u8]) -> anyhow::Result<Redacted> {
-    let judge = Judge { policy, vault: Vault::new(home::token_keys()?) };
+    let judge = Judge { policy, session: "redact", vault: Vault::new(home::token_keys()?) };
     let mut known = Known::default();
     let mut holds = Vec::new();
     let mut all = Vec::new();
@@ -54,20 +54,21 @@ pub(super) fn redact(policy: &Policy, file: &[u8]) -> anyhow::Result<Redacted> {
         all.push(judged.with_context(|| format!("lines {} to {last} cannot be judged", batch.line))?);
     }
     // What one line shows may stand in an earlier one, where nothing tells what it is.
-    let mut redacted =
-        Redacted { bytes: Vec::new(), findings: Vec::new(), edits: 0, holds, stuck: Vec::new() };
+    let mut redacted = Redacted { holds, ..Redacted::default() };
+    let mut stuck = BTreeSet::new();
     for mut judged in all {
         let copies = known.redact(&mut judged.draft, &[]);
         let line = |document: &Document, node| judged.line_of(document, file, node);
         let draft = &judged.draft;
-        redacted.stuck.extend(copies.stuck.iter().map(|&node| line(draft.document(), node)));
-        redacted.stuck.extend(judged.unclear.iter().map(|&node| line(judged.seams.document(), node)));
+        stuck.extend(copies.stuck.iter().map(|&node| line(draft.document(), node)));
+        stuck.extend(judged.unclear.iter().map(|&node| line(judged.seams.document(), node)));
         redacted.findings.extend(judged.findings(file));
         redacted.edits += draft.edits().count();
         redacted.bytes.extend(judged.lines(file)?);
     }
     redacted.findings.sort();
-    redacted.stuck = redacted.stuck.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    redacted.stuck = stuck.into_iter().map(|line| Place::Line { line }).collect();
+    redacted.parts = vec![(redacted.edits, EDITS)];
     Ok(redacted)
 }
 
@@ -91,7 +92,7 @@ impl Judged {
         let of = |draft: &Draft, whole: bool| {
             let records = draft.redactions().filter(move |record| whole || !record.replacement.is_empty());
             let finding = |record: &leafgate_tree::RedactionRecord| Finding {
-                line: self.line_of(draft.document(), file, record.node),
+                place: Place::Line { line: self.line_of(draft.document(), file, record.node) },
                 label: record.label.to_string(),
             };
             records.map(finding).collect::<Vec<_>>()
@@ -111,12 +112,6 @@ impl Judged {
         let values = lines.filter(|(_, line)| !line.iter().all(u8::is_ascii_whitespace));
         self.line + values.map(|(at, _)| at).nth(element).unwrap_or_default()
     }
-}
-
-/// The context of all evaluations of one file.
-struct Judge<'p> {
-    policy: &'p Policy,
-    vault: Vault,
 }
 
 impl Judge<'_> {
@@ -163,16 +158,11 @@ impl Judge<'_> {
         }
         Ok((draft, unclear))
     }
-
-    fn evaluate(&self, document: Arc<Document>) -> Evaluation {
-        let context = Context { session: "redact", ..Context::default() };
-        self.policy.evaluate(document, &context, &self.vault)
-    }
 }
 
 /// Redacts what a policy finds in joined pieces of texts alone. Returns the pieces where that failed, and the
 /// verdict about the joined texts.
-pub(crate) fn redact_seams(
+pub(super) fn redact_seams(
     document: &Arc<Document>,
     runs: &[Run],
     known: &mut Known,

@@ -5,9 +5,9 @@
 //! at that moment, and is there whole or not at all. A gate looks for each request whether anything
 //! has changed, by what the system says about the files.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -199,9 +199,7 @@ impl SavedFolder {
     }
 
     fn lock(&self) -> io::Result<File> {
-        private::make_folder(&self.folder)?;
-        let path = self.folder.join(LOCK_FILE);
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let lock = private::lock_file(&self.folder, LOCK_FILE)?;
         lock.lock()?;
         Ok(lock)
     }
@@ -271,11 +269,9 @@ fn read_own(path: &Path) -> Result<Option<SavedFile>, String> {
 /// Reads a file that only its owner may touch.
 fn read_private(path: &Path) -> Result<Option<String>, String> {
     let shown = path.display();
-    let mode = match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("cannot look at {shown}: {error}")),
-        Ok(about) => about.permissions().mode() & 0o777,
-    };
+    let found =
+        private::if_there(fs::metadata(path)).map_err(|error| format!("cannot look at {shown}: {error}"))?;
+    let Some(mode) = found.map(|found| found.permissions().mode() & 0o777) else { return Ok(None) };
     if mode & 0o077 != 0 {
         return Err(format!("others may touch {shown} (mode {mode:03o}): run `chmod 600` on it"));
     }

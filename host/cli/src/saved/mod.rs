@@ -11,8 +11,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use leafgate_admin::{
-    ApiError, CaptureTurn, CapturedEdits, ClearSaved, ErrorCode, SavedDiff, SavedEditView, SavedList,
-    SavedScope, SetSaved,
+    ApiError, ArmCapture, CaptureTurn, CapturedEdits, ClearSaved, ErrorCode, SavedDiff, SavedEditView,
+    SavedList, SavedScope, SetSaved,
 };
 use leafgate_gate::{SavedFiles, SavedStore, saved_views};
 
@@ -71,7 +71,9 @@ impl Caller<'_> {
         match command {
             SavedCommand::List => self.list(),
             SavedCommand::Show { id } => self.show(id),
-            SavedCommand::Diff { id } => self.printer.show(&self.source.gate()?.saved_diff(id)?, print_diff),
+            SavedCommand::Diff { id } => {
+                self.printer.show(&self.source.gate()?.view::<SavedDiff>(id)?, print_diff)
+            }
             SavedCommand::Remove(remove) => match (&remove.id, remove.scope) {
                 (Some(id), _) => self.remove(id),
                 (None, scope) => self.clear(scope),
@@ -86,7 +88,7 @@ impl Caller<'_> {
             }
             SavedCommand::Set(set) => {
                 let SetSavedArgs { scope, preview_limit, on_drift } = *set;
-                let list = self.source.gate()?.set_saved(&SetSaved { scope, preview_limit, on_drift })?;
+                let list = self.source.gate()?.command("", &SetSaved { scope, preview_limit, on_drift })?;
                 self.printer.show(&list, print_list)
             }
         }
@@ -94,7 +96,7 @@ impl Caller<'_> {
 
     fn list(&mut self) -> anyhow::Result<Exit> {
         let files = match &self.source {
-            Source::Gate(gate) => return self.printer.show(&gate.saved()?, print_list),
+            Source::Gate(gate) => return self.printer.show(&gate.view::<SavedList>("")?, print_list),
             Source::Files(folder) => folder.read(),
         };
         let shown = FilesShown { edits: &saved_views(&files), problems: &files.problems };
@@ -106,7 +108,7 @@ impl Caller<'_> {
 
     fn show(&mut self, id: &str) -> anyhow::Result<Exit> {
         let edit = match &self.source {
-            Source::Gate(gate) => gate.saved_edit(id)?,
+            Source::Gate(gate) => gate.view(id)?,
             Source::Files(folder) => named(&folder.read(), id)?,
         };
         self.printer.show(&edit, print_edit)
@@ -124,7 +126,7 @@ impl Caller<'_> {
 
     fn clear(&mut self, scope: Option<SavedScope>) -> anyhow::Result<Exit> {
         match &self.source {
-            Source::Gate(gate) => self.printer.show(&gate.clear_saved(&ClearSaved { scope })?, print_list),
+            Source::Gate(gate) => self.printer.show(&gate.command("", &ClearSaved { scope })?, print_list),
             Source::Files(folder) => {
                 match scope {
                     Some(SavedScope::Workspace) => folder.clear(leafgate_saved::Scope::Workspace)?,
@@ -143,8 +145,10 @@ impl Caller<'_> {
         export: Option<&Path>,
     ) -> anyhow::Result<Exit> {
         let gate = self.source.gate()?;
-        let Some(turn) = turn else { return self.printer.show(&gate.arm_capture()?, print_list) };
-        let captured = gate.capture(turn, command)?;
+        let Some(turn) = turn else {
+            return self.printer.show(&gate.command("", &ArmCapture {})?, print_list);
+        };
+        let captured = gate.command(turn, command)?;
         if let (Some(path), Some(file)) = (export, &captured.file) {
             let written = File::create_new(path).and_then(|mut new| new.write_all(file.expose().as_bytes()));
             written.with_context(|| format!("cannot write the new file {}", path.display()))?;

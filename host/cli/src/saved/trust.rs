@@ -95,12 +95,10 @@ fn digest(text: &str) -> String {
 impl Trusted {
     fn read(data: &Path) -> anyhow::Result<Trusted> {
         let path = file(data);
-        match fs::read_to_string(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Trusted::default()),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-            Ok(text) => toml::from_str(&text)
-                .with_context(|| format!("{} cannot be used: remove it, and trust again", path.display())),
-        }
+        let found = private::if_there(fs::read_to_string(&path));
+        let text = found.with_context(|| format!("cannot read {}", path.display()))?.unwrap_or_default();
+        toml::from_str(&text)
+            .with_context(|| format!("{} cannot be used: remove it, and trust again", path.display()))
     }
 
     fn write(&self, data: &Path) -> anyhow::Result<()> {

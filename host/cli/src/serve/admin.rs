@@ -4,6 +4,7 @@ use leafgate_admin::RuntimeFile;
 use leafgate_gate::{AdminToken, Gate, Listener};
 
 use super::GateSetup;
+use crate::managed;
 use crate::runtime::{self, Published};
 
 /// A published admin API. Dropping it removes the runtime file.
@@ -29,6 +30,7 @@ impl AdminListener {
             client: setup.client.clone(),
             standing: setup.standing.is_some(),
             started_with: setup.standing.clone(),
+            enforced: managed::enforced()?,
         };
         let published = runtime::publish(&runtime::folder()?, clients.address().port(), &file)?;
         Ok(Some(AdminListener { listener, token, file, published }))

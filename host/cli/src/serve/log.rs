@@ -3,17 +3,19 @@
 //! Only our own crates log: the debug output of libraries was not written with the clients' secrets
 //! in mind.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
 use anyhow::Context;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::{home, print};
+use crate::{home, print, private};
 
 /// Where the log goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +34,12 @@ pub(super) fn start(to: LogTo, level: &str, in_json: bool) -> anyhow::Result<()>
         LogTo::File => (BoxMakeWriter::new(Mutex::new(file()?)), false),
         LogTo::Terminal => (BoxMakeWriter::new(io::stderr), print::may_colour(&io::stderr())),
     };
-    let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(format!("off,leafgate={level}")));
-    let log = log.with_writer(writer).with_ansi(may_colour);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(may_colour);
+    let ours = Targets::new().with_target("leafgate", level);
     if in_json {
-        log.json().flatten_event(true).init()
+        log.json().flatten_event(true).finish().with(ours).init()
     } else {
-        log.init()
+        log.finish().with(ours).init()
     }
     Ok(())
 }
@@ -48,7 +50,7 @@ fn file() -> anyhow::Result<LogFile> {
     let folder = home::data_folder()?;
     let path = folder.join("run.log");
     let open = || {
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        private::make_folder(&folder)?;
         LogFile::open(path.clone(), LARGEST)
     };
     open().with_context(|| {

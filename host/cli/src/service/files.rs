@@ -8,6 +8,8 @@ use anyhow::Context;
 use crate::home;
 
 const UNIT: &str = "leafgate.service";
+/// Where packages put theirs (`cargo xtask package`).
+const PACKAGED: &str = "/usr/lib/systemd/user/leafgate.service";
 const LABEL: &str = "dev.leafgate.gate";
 
 /// What runs services of a user.
@@ -35,6 +37,12 @@ impl Manager {
             None => home()?.join(".config"),
         };
         Ok(Manager { kind: Kind::Systemd, file: folder.join("systemd/user").join(UNIT) })
+    }
+
+    /// Returns the file that it reads: a person's own, or that of a package.
+    pub(super) fn read(&self) -> Option<&Path> {
+        let packaged = Some(Path::new(PACKAGED)).filter(|_| self.kind == Kind::Systemd);
+        [Some(&*self.file), packaged].into_iter().flatten().find(|file| file.exists())
     }
 
     /// Returns the name of its file.
@@ -74,6 +82,11 @@ impl Manager {
             Kind::Systemd => (systemctl(&["disable", "--now", UNIT]), Some(systemctl(&["daemon-reload"]))),
             Kind::Launchd => (words(&["launchctl", "bootout", &format!("{}/{LABEL}", domain())]), None),
         }
+    }
+
+    /// Returns the command that has a package's gate run, from each login on.
+    pub(super) fn enable(&self) -> String {
+        systemctl(&["enable", "--now", UNIT]).join(" ")
     }
 
     /// Returns the command that starts the gate anew.

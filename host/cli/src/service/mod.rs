@@ -73,42 +73,28 @@ fn install(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
 }
 
 fn status(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let installed = manager.file.exists();
-    let gate = standing::running()?.filter(|_| installed);
-    let exit = match gate {
-        Some(gate) if standing::is_kept_by_service()? => {
-            printer.line(&format!("{} is kept running by {}", gate.listen, manager.file.display()))?;
-            Exit::Done
-        }
-        Some(gate) => {
-            printer.line(&format!(
-                "{} was not started by the service, which waits for its end ({})",
-                gate.listen,
-                manager.file.display()
-            ))?;
-            Exit::Unmet
-        }
-        None if installed => {
-            printer.line(&format!(
-                "{} is written, and no gate runs: `{}`",
-                manager.file.display(),
-                manager.restart()
-            ))?;
-            Exit::Unmet
-        }
-        None => {
-            printer.line("no service is installed: `leafgate service install` does it")?;
-            Exit::Unmet
-        }
+    let Some(file) = manager.read() else {
+        printer.line("no service is installed: `leafgate service install` does it")?;
+        return Ok(Exit::Unmet);
     };
-    Ok(exit)
+    let (gate, shown) = (standing::running()?, file.display());
+    let is_kept = gate.is_some() && standing::is_kept_by_service()?;
+    printer.line(&match gate {
+        Some(gate) if is_kept => format!("{} is kept running by {shown}", gate.listen),
+        _ if file != manager.file => format!("{shown} keeps no gate running: `{}`", manager.enable()),
+        Some(gate) => {
+            format!("{} was not started by the service, which waits for its end ({shown})", gate.listen)
+        }
+        None => format!("{shown} is written, and no gate runs: `{}`", manager.restart()),
+    })?;
+    Ok(if is_kept { Exit::Done } else { Exit::Unmet })
 }
 
 fn remove(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
-    if !manager.file.exists() {
+    let Some(file) = manager.read() else {
         printer.error_line("leafgate: no service is installed");
         return Ok(Exit::Done);
-    }
+    };
     let mut exit = Exit::Done;
     let (stop, after) = manager.remove();
     let mut done = |command: &[String], printer: &mut Printer| {
@@ -118,14 +104,17 @@ fn remove(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
         }
     };
     done(&stop, printer);
-    let name = manager.name();
-    private::remove(manager.file.parent().context("no folder")?, &name)
-        .with_context(|| format!("{} cannot be removed", manager.file.display()))?;
+    let (shown, is_own) = (file.display(), file == manager.file);
+    if is_own {
+        private::remove(file.parent().context("no folder")?, &manager.name())
+            .with_context(|| format!("{shown} cannot be removed"))?;
+    }
     if let Some(after) = after {
         done(&after, printer);
     }
     Standing::lock()?.leave_service()?;
-    printer.line(&format!("{} is removed", manager.file.display()))?;
+    let removed = if is_own { "is removed" } else { "is a package's, and is removed with it" };
+    printer.line(&format!("{shown} {removed}"))?;
     let own = settings::own_file().and_then(|file| Some(file.parent()?.display().to_string()));
     printer.line(&format!(
         "Your data stay in {}, your settings and policy in {}",

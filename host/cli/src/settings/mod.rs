@@ -8,16 +8,15 @@ mod upstream;
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use leafgate_admin::MetadataField;
 use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
 use leafgate_gate::{
-    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamConfig,
-    UpstreamName, listen_address,
+    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamName,
+    listen_address,
 };
 use leafgate_policy::PolicySource;
 use leafgate_policy::diagnostics::Diagnostics;
@@ -26,23 +25,19 @@ use leafgate_trace::Collector;
 
 pub(crate) use self::command::run;
 pub(crate) use self::upstream::upstream_at;
-use crate::args::{ConfigArgs, OWN_POLICY, policy_source};
+use crate::args::{ConfigArgs, policy_source};
 use crate::home;
 use crate::known::KnownSource;
 use crate::managed;
 use crate::masking::masked;
+use crate::private;
 use crate::serve::{GateSetup, LogTo};
-use crate::standing;
 
 /// The file in the user's configuration folder.
 const FILE: &str = "leafgate/config.toml";
 
 /// What `--config` says where no file is to be read.
 const NO_FILE: &str = "none";
-
-/// Where a gate listens where nothing is said.
-const LISTEN: &str = "127.0.0.1:4141";
-const FREE_PORT: &str = "127.0.0.1:0";
 
 /// Reads all settings; `flags` are the strongest, but for what the operator of the machine enforces.
 pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settings> {
@@ -60,7 +55,10 @@ pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settin
     let enforced = managed.as_ref().filter(|managed| managed.policy.is_enforced);
     let enforced = enforced.map(|managed| &managed.settings);
     let beyond = layers.iter().flat_map(|layer| layer.beyond(enforced));
-    refuse(beyond.map(anyhow::Error::msg).collect())?;
+    let beyond: Vec<_> = beyond.map(anyhow::Error::msg).collect();
+    if !beyond.is_empty() {
+        return Err(refused(beyond));
+    }
     let mut settings = Settings::of(managed.map(|managed| managed.settings).into_iter().chain(layers));
     add_defaults(&mut settings);
     Ok(settings)
@@ -88,12 +86,8 @@ fn files(config: Option<&Path>) -> anyhow::Result<Vec<Layer>> {
     let mut diagnostics = Diagnostics::default();
     let mut layers = Vec::new();
     if let Some(own) = own_file() {
-        match fs::read_to_string(&own) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            text => {
-                layers.push(Layer::of_file(&own, text.with_context(|| unreadable(&own))?, &mut diagnostics))
-            }
-        }
+        let text = private::if_there(fs::read_to_string(&own)).with_context(|| unreadable(&own))?;
+        layers.extend(text.map(|text| Layer::of_file(&own, text, &mut diagnostics)));
     }
     if let Some(named) = config {
         let text = fs::read_to_string(named).with_context(|| unreadable(named))?;
@@ -121,43 +115,17 @@ pub(crate) fn own_file() -> Option<PathBuf> {
 }
 
 fn add_defaults(settings: &mut Settings) {
-    for (key, value) in [
-        ("enabled", true),
-        ("restore", true),
-        ("admin.enabled", true),
-        ("require-tests", false),
-        ("answer-cancelled", false),
-        ("switch-off", true),
-    ] {
-        settings.default_to(key, value.into());
-    }
-    for (key, value) in [
-        ("listen", LISTEN),
-        ("admin.listen", FREE_PORT),
-        ("policy", OWN_POLICY),
-        ("workspace", "."),
-        ("log", "info"),
-        ("log-format", "text"),
-        ("proxy", upstream::ENVIRONMENT),
-    ] {
-        settings.default_to(key, value.into());
-    }
-    settings.default_to("metadata-fields", shown::default_fields().into());
+    settings.add_defaults();
+    let fields: Vec<_> = MetadataField::DEFAULT.iter().map(|field| field.name().to_owned()).collect();
+    settings.default_to("metadata-fields", fields.into());
     settings.default_to("reload.rise", TrialConfig::default().rise.into());
-    settings.default_to("standing.grace", standing::GRACE.into());
     limits::add_defaults(settings);
-    crate::log::add_defaults(settings);
 }
 
 /// Returns what a gate is started with that these settings describe.
 pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
-    let first = settings.text("upstream").with_context(no_upstream)?;
-    refuse(problems(settings))?;
-    let upstream = match settings.upstream(first) {
-        Some(_) => FirstUpstream::Named(first.parse()?),
-        None => FirstUpstream::Own(Box::new(first_upstream(settings, first)?)),
-    };
-    setup_of(settings, upstream)
+    let url = settings.text("upstream").with_context(no_upstream)?;
+    setup_of(settings, first_upstream(settings, url)).map_err(refused)
 }
 
 fn no_upstream() -> String {
@@ -165,62 +133,43 @@ fn no_upstream() -> String {
     format!("there is no upstream: name one with --upstream URL, or set `upstream`{file}")
 }
 
-/// Returns the upstream of a URL that stands at the top. What is no URL may be the name of one.
-fn first_upstream(settings: &Settings, url: &str) -> anyhow::Result<UpstreamConfig> {
-    upstream_at(settings, url).map_err(|error| {
+/// Returns the upstream at the top: that of a URL, or one that has this name.
+fn first_upstream(settings: &Settings, url: &str) -> anyhow::Result<FirstUpstream> {
+    if settings.upstream(url).is_some() {
+        return Ok(FirstUpstream::Named(url.parse()?));
+    }
+    let first = upstream_at(settings, url).map_err(|error| {
         let names: Vec<&str> = settings.upstreams().map(|upstream| upstream.name()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         match url.parse::<UpstreamName>() {
-            Ok(_) if names.is_empty() => {
-                error.context(format!("there is no upstream `{url}`: the configuration names none"))
+            Ok(name) => {
+                error.context(format!("there is no upstream `{name}`: the configuration names {names}"))
             }
-            Ok(name) => error.context(format!(
-                "there is no upstream `{name}`: the configuration names {}",
-                names.join(", ")
-            )),
             Err(_) => error,
         }
-    })
+    });
+    Ok(FirstUpstream::Own(Box::new(first?)))
 }
 
 /// The same with another upstream than the settings name.
 pub(crate) fn setup_before(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSetup> {
-    refuse(problems_before(settings))?;
-    setup_of(settings, first)
+    setup_of(settings, Ok(first)).map_err(refused)
 }
 
 /// Returns all that keeps a gate from being started with these settings.
-pub(crate) fn problems(settings: &Settings) -> Vec<anyhow::Error> {
-    let first = settings.text("upstream").filter(|first| settings.upstream(first).is_none());
-    let first = first.and_then(|first| first_upstream(settings, first).err());
-    first.into_iter().chain(problems_before(settings)).collect()
-}
-
-/// Returns the same but for the upstream at the top.
-fn problems_before(settings: &Settings) -> Vec<anyhow::Error> {
-    let mut problems: Vec<Option<anyhow::Error>> =
-        settings.upstreams().map(|upstream| named(&upstream).err()).collect();
-    problems.extend([
-        address(settings, "listen").err(),
-        address(settings, "admin.listen").err(),
-        metrics_listen(settings).err(),
-        intercept(settings).err(),
-        metadata_fields(settings).err(),
-        models(settings).err(),
-        traces(settings).err(),
-        crate::log::store_config(settings).err(),
-    ]);
-    let disorder = settings.disorder().into_iter().map(anyhow::Error::msg);
-    problems.into_iter().flatten().chain(disorder).collect()
+fn problems(settings: &Settings) -> Vec<anyhow::Error> {
+    // A command may name the upstream that no setting does.
+    let first = settings.text("upstream").unwrap_or("echo:");
+    setup_of(settings, first_upstream(settings, first)).err().unwrap_or_default()
 }
 
 /// One error is that error; several stand below each other.
-fn refuse(mut problems: Vec<anyhow::Error>) -> anyhow::Result<()> {
+fn refused(mut problems: Vec<anyhow::Error>) -> anyhow::Error {
     match problems.len() {
-        0 => Ok(()),
-        1 => Err(problems.remove(0)),
+        1 => problems.remove(0),
         count => {
             let said: String = problems.iter().map(|problem| format!("\n- {problem:#}")).collect();
-            bail!("the configuration is not used: {count} errors{said}")
+            anyhow!("the configuration is not used: {count} errors{said}")
         }
     }
 }
@@ -233,72 +182,92 @@ fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<NamedUpstream> {
     Ok(NamedUpstream { name, upstream: upstream::named(upstream)? })
 }
 
-fn address(settings: &Settings, key: &str) -> anyhow::Result<SocketAddr> {
-    listen_address(settings.text(key).unwrap_or(FREE_PORT)).with_context(|| wrong(settings, key))
+/// Reads settings into types, and keeps what is wrong with them.
+struct Reader<'s> {
+    settings: &'s Settings,
+    wrong: Vec<anyhow::Error>,
 }
 
-fn metrics_listen(settings: &Settings) -> anyhow::Result<Option<SocketAddr>> {
-    settings.text("metrics.listen").map(|_| address(settings, "metrics.listen")).transpose()
+impl Reader<'_> {
+    fn take<T>(&mut self, read: anyhow::Result<T>) -> Option<T> {
+        read.map_err(|error| self.wrong.push(error)).ok()
+    }
+
+    /// The same of a setting, which the error names.
+    fn of<T>(&mut self, key: &str, read: anyhow::Result<T>) -> Option<T> {
+        let read = read.with_context(|| wrong(self.settings, key));
+        self.take(read)
+    }
+
+    fn address(&mut self, key: &str) -> Option<SocketAddr> {
+        let address = self.settings.text(key).map(listen_address).transpose();
+        self.of(key, address.map_err(Into::into)).flatten()
+    }
 }
 
-fn intercept(settings: &Settings) -> anyhow::Result<Vec<PathPattern>> {
-    patterns(settings.texts("intercept")).with_context(|| wrong(settings, "intercept"))
-}
-
-fn metadata_fields(settings: &Settings) -> anyhow::Result<Vec<MetadataField>> {
-    shown::fields(settings.texts("metadata-fields")).with_context(|| wrong(settings, "metadata-fields"))
-}
-
-fn traces(settings: &Settings) -> anyhow::Result<Option<Collector>> {
-    let collector = settings.text("traces").map(str::parse::<Collector>).transpose();
-    collector.with_context(|| wrong(settings, "traces"))
-}
-
-fn setup_of(settings: &Settings, first: FirstUpstream) -> anyhow::Result<GateSetup> {
-    let mut limits = GateLimits::default();
-    limits::apply(settings, &mut limits);
-    let mut upstreams = Vec::new();
-    let mut policies = Vec::new();
+/// Returns what a gate is started with, or all that is wrong.
+fn setup_of(
+    settings: &Settings,
+    first: anyhow::Result<FirstUpstream>,
+) -> Result<GateSetup, Vec<anyhow::Error>> {
+    let mut reader = Reader { settings, wrong: Vec::new() };
+    let (text, is_on) =
+        (|key| settings.text(key).unwrap_or_default(), |key| settings.switch(key) == Some(true));
+    let first = reader.take(first);
+    let (mut upstreams, mut policies) = (Vec::new(), Vec::new());
     for upstream in settings.upstreams() {
-        let named = named(&upstream)?;
-        if let Some(policy) = upstream.text("policy") {
-            policies.push((named.name.clone(), source(policy)?));
-        }
+        let Some(named) = reader.take(named(&upstream)) else { continue };
+        let policy = reader.take(upstream.text("policy").map(source).transpose()).flatten();
+        policies.extend(policy.map(|policy| (named.name.clone(), policy)));
         upstreams.push(named);
     }
-    let admin = settings.switch("admin.enabled") == Some(true);
+    let (listen, admin_listen) = (reader.address("listen"), reader.address("admin.listen"));
+    let metrics_listen = reader.address("metrics.listen");
+    let intercept = reader.of("intercept", patterns(settings.texts("intercept")));
+    let metadata_fields = reader.of("metadata-fields", shown::fields(settings.texts("metadata-fields")));
+    let models = reader.take(models(settings));
+    let traces = settings.text("traces").map(str::parse::<Collector>).transpose();
+    let traces = reader.of("traces", traces.map_err(Into::into));
+    let keep = reader.take(crate::log::store_config(settings));
+    let policy = reader.take(source(text("policy")));
+    reader.wrong.extend(settings.disorder().into_iter().map(anyhow::Error::msg));
+    let (Some(upstream), Some(listen), Some(policy), []) = (first, listen, policy, &reader.wrong[..]) else {
+        return Err(reader.wrong);
+    };
+    let mut limits = GateLimits::default();
+    limits::apply(settings, &mut limits);
     Ok(GateSetup {
         config: GateConfig {
-            upstream: first,
+            upstream,
             named: upstreams,
-            enabled: settings.switch("enabled") == Some(true),
-            intercept: intercept(settings)?,
+            enabled: is_on("enabled"),
+            intercept: intercept.unwrap_or_default(),
             policy_source: String::new(),
-            may_be_off: settings.switch("switch-off") == Some(true),
-            answer_cancelled: settings.switch("answer-cancelled") == Some(true),
-            metadata_fields: metadata_fields(settings)?,
+            may_be_off: is_on("switch-off"),
+            answer_cancelled: is_on("answer-cancelled"),
+            metadata_fields: metadata_fields.unwrap_or_default(),
             trial: TrialConfig {
                 requests: settings.number("reload.shadow").unwrap_or(0),
                 rise: settings.number("reload.rise").unwrap_or_default(),
             },
-            models: models(settings)?,
+            models: models.unwrap_or_default(),
             extract: Some(crate::extract::extractor()),
             limits,
         },
-        listen: address(settings, "listen")?,
-        metrics_listen: metrics_listen(settings)?,
-        admin_listen: admin.then(|| address(settings, "admin.listen")).transpose()?,
-        policy: source(settings.text("policy").unwrap_or(OWN_POLICY))?,
-        requires_tests: settings.switch("require-tests") == Some(true),
+        listen,
+        metrics_listen,
+        admin_listen: admin_listen.filter(|_| is_on("admin.enabled")),
+        policy,
+        requires_tests: is_on("require-tests"),
         upstream_policies: policies,
         known: KnownSource::of(settings),
-        workspace: settings.text("workspace").unwrap_or(".").into(),
+        workspace: text("workspace").into(),
         agents: settings.text("agents").map(Into::into),
         log: LogTo::Terminal,
-        keep: crate::log::store_config(settings)?,
-        traces: traces(settings)?,
-        log_level: settings.text("log").unwrap_or("info").to_owned(),
-        log_in_json: settings.text("log-format") == Some("json"),
+        keep: keep.flatten(),
+        traces: traces.flatten(),
+        log_level: text("log").to_owned(),
+        log_in_json: text("log-format") == "json",
         client: None,
         standing: None,
     })

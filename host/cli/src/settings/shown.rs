@@ -4,11 +4,6 @@ use anyhow::bail;
 use leafgate_admin::MetadataField;
 use leafgate_policy::diagnostics::hint_for;
 
-/// Returns what is shown where nobody chose.
-pub(super) fn default_fields() -> Vec<String> {
-    MetadataField::DEFAULT.into_iter().map(|field| field.name().to_owned()).collect()
-}
-
 /// Returns the fields of these names; none for none.
 pub(super) fn fields(names: &[String]) -> anyhow::Result<Vec<MetadataField>> {
     let known: Vec<&str> = MetadataField::ALL.iter().map(|field| field.name()).collect();

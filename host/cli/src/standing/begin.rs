@@ -1,7 +1,7 @@
 //! How the standing gate is found as it should be, begins, and ends.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::kept::Kept;
 use super::{Need, Standing, StandingGate, ask, clients, port, setup, started};
 use crate::args::ConfigArgs;
 use crate::print::Printer;
-use crate::{home, settings};
+use crate::{home, private, settings};
 
 /// Where its standard error goes: what it says before its log is open, and its panics.
 const ERRORS: &str = "standing.err";
@@ -193,10 +193,7 @@ impl Standing {
     /// Opens the runtime file of the gate that runs.
     pub(super) fn runtime_file(&self) -> anyhow::Result<Option<File>> {
         let file = Kept::read(&self.data)?.file.context("its runtime file is not known")?;
-        match File::open(file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            file => Ok(Some(file?)),
-        }
+        Ok(private::if_there(File::open(file))?)
     }
 }
 

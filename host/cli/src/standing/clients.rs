@@ -4,8 +4,7 @@
 //! It is taken, shared or alone, under the lock of the standing gate: a gate that ends because it is idle
 //! keeps both until its process is gone, and who comes meanwhile starts the next one.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use anyhow::Context;
 use leafgate_gate::Gate;
 
 use super::Standing;
+use crate::private;
 use crate::serve::Stop;
 
 const FILE: &str = "standing.clients";
@@ -46,9 +46,7 @@ pub(super) fn are_there(data: &Path) -> anyhow::Result<bool> {
 }
 
 fn open(data: &Path) -> anyhow::Result<File> {
-    let path = data.join(FILE);
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
-    file.with_context(|| cannot(data))
+    private::lock_file(data, FILE).with_context(|| cannot(data))
 }
 
 fn cannot(data: &Path) -> String {

@@ -1,6 +1,5 @@
 //! What is kept of the standing gate from one start to the next.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -37,15 +36,11 @@ impl Kept {
         let wrong = || {
             format!("{} cannot be used: remove it, and `leafgate vscode on` writes it anew", path.display())
         };
-        match std::fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Kept::default()),
-            text => serde_json::from_slice(&text.with_context(wrong)?).with_context(wrong),
-        }
+        private::read_json(&path, wrong)
     }
 
     pub(super) fn write(&self, data: &Path) -> anyhow::Result<()> {
-        let text = serde_json::to_vec_pretty(self)?;
-        private::write(data, FILE, &text)
+        private::write_json(data, FILE, self)
             .with_context(|| format!("{} cannot be written", data.join(FILE).display()))
     }
 

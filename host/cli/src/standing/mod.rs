@@ -20,11 +20,9 @@ mod kept;
 mod port;
 mod started;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use leafgate_admin::{RuntimeFile, Status};
@@ -33,6 +31,7 @@ use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 
 pub(crate) use self::clients::Behind;
 use self::kept::Kept;
+pub(crate) use self::started::keyed;
 use crate::admin::AdminClient;
 use crate::args::{ConfigArgs, StopArgs};
 use crate::exit::Exit;
@@ -44,10 +43,6 @@ use crate::vscode::{self, Names};
 use crate::{client, home, private, settings};
 
 const LOCK: &str = "standing.lock";
-
-/// How long it goes on after the last program where the settings say nothing: who starts the next one in
-/// that time finds the conversations and what was decided in them.
-pub(crate) const GRACE: Duration = Duration::from_secs(10 * 60);
 
 /// `start`.
 pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -176,7 +171,7 @@ pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()
 
 /// Has the gate of this process end when nobody needs it any more.
 pub(crate) fn end_when_idle(gate: Gate, stop: Stop, settings: &Settings) -> anyhow::Result<()> {
-    let grace = settings.time("standing.grace").unwrap_or(GRACE);
+    let grace = settings.time("standing.grace").unwrap_or_default();
     clients::end_when_idle(&home::data_folder()?, gate, stop, grace)
 }
 
@@ -216,13 +211,8 @@ impl Standing {
     }
 
     fn lock_in(data: &Path) -> anyhow::Result<Standing> {
-        let path = data.join(LOCK);
-        let lock = || {
-            private::make_folder(data)?;
-            let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
-            file.lock().map(|()| file)
-        };
-        let _lock = lock().with_context(|| format!("the lock {} cannot be had", path.display()))?;
+        let lock = private::lock_file(data, LOCK).and_then(|file| file.lock().map(|()| file));
+        let _lock = lock.with_context(|| format!("the lock {} cannot be had", data.join(LOCK).display()))?;
         Ok(Standing { data: data.to_owned(), _lock })
     }
 

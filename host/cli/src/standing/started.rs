@@ -10,15 +10,17 @@ use crate::home;
 
 /// Returns it for this program, as it lies on disk, and these settings.
 pub(super) fn with(settings: &Settings) -> anyhow::Result<StartedWith> {
-    let installation = home::installation()?;
-    let keyed = |what: &str, of: &[u8]| {
-        let digest = base16ct::lower::encode_string(&Sha256::digest(of));
-        base16ct::lower::encode_string(&installation.secret_for(&format!("started with {what} {digest}")))
-    };
     Ok(StartedWith {
-        program: keyed("program", program().as_bytes()),
-        settings: keyed("settings", &settings.identity()),
+        program: keyed("program", program().as_bytes())?,
+        settings: keyed("settings", &settings.identity())?,
     })
+}
+
+/// Returns a digest that says nothing without this installation's key.
+pub(crate) fn keyed(what: &str, of: &[u8]) -> anyhow::Result<String> {
+    let digest = base16ct::lower::encode_string(&Sha256::digest(of));
+    let secret = home::installation()?.secret_for(&format!("started with {what} {digest}"));
+    Ok(base16ct::lower::encode_string(&secret))
 }
 
 /// Builds of one version are told from each other by their files.

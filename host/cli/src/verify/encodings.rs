@@ -57,18 +57,10 @@ impl Cell {
     }
 
     fn words(self) -> String {
-        match (word(self.alone), word(self.beside_plain_copy)) {
+        match (self.alone.word(), self.beside_plain_copy.word()) {
             (alone, beside) if alone == beside => alone.to_owned(),
             (alone, beside) => format!("{alone}/{beside}"),
         }
-    }
-}
-
-fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Replaced => "replaced",
-        Outcome::Held => "held",
-        Outcome::Leaves => "LEAVES",
     }
 }
 

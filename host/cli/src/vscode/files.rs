@@ -1,11 +1,13 @@
 //! A file of the user's, read and replaced whole: what it was is there, or what it becomes.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use rustix::fs::{Access, access};
+
+use crate::private;
 
 /// What some editors begin a file with.
 const BOM: &str = "\u{feff}";
@@ -90,26 +92,7 @@ impl UserFile {
     }
 
     fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        let folder = self.path.parent().context("it has no folder")?;
-        fs::create_dir_all(folder)?;
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let draft = folder.join(format!(".{name}.leafgate.{}", std::process::id()));
-        let written = self.draft(&draft, bytes).and_then(|()| fs::rename(&draft, &self.path));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written?;
-        Ok(File::open(folder)?.sync_all()?)
-    }
-
-    fn draft(&self, draft: &Path, bytes: &[u8]) -> io::Result<()> {
-        // One that a killed process of our number left.
-        let _ = fs::remove_file(draft);
-        let mut file = OpenOptions::new().write(true).create_new(true).open(draft)?;
-        if self.bytes.is_some() {
-            file.set_permissions(fs::metadata(&self.path)?.permissions())?;
-        }
-        file.write_all(bytes)?;
-        file.sync_all()
+        fs::create_dir_all(self.path.parent().context("it has no folder")?)?;
+        Ok(private::replace(&self.path, bytes)?)
     }
 }

@@ -1,7 +1,6 @@
 //! What was changed in which files of settings.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -29,16 +28,12 @@ impl Record {
                 path.display()
             )
         };
-        match std::fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Record::default()),
-            text => serde_json::from_slice(&text.with_context(wrong)?).with_context(wrong),
-        }
+        private::read_json(&path, wrong)
     }
 
     pub(super) fn write(&self) -> anyhow::Result<()> {
         let data = home::data_folder()?;
-        let text = serde_json::to_vec_pretty(self)?;
-        private::write(&data, FILE, &text)
+        private::write_json(&data, FILE, self)
             .with_context(|| format!("{} cannot be written", data.join(FILE).display()))
     }
 }

@@ -112,6 +112,22 @@ fn what_is_enforced_is_passed_by_nothing_that_a_user_says() {
     assert!(off.code == 2 && off.err.contains("`switch-off = false`"), "{}", off.shown());
 }
 
+/// It serves before the operator's folder is there.
+#[test]
+fn a_gate_that_began_before_what_is_enforced_is_no_clients() {
+    let Some(machine) = Machine::new(ENFORCED) else { return };
+    let each = "for way in \"exec --gate $ANTHROPIC_BASE_URL -- true\" 'exec -- true' env; do \"$0\" $way && exit 0; done; exit 7";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", each, env!("CARGO_BIN_EXE_leafgate")]);
+    let within = machine.within("go-w", &shell);
+    let mut before = machine.0.command(&["exec", "--own", "--upstream", "echo:", "--"]);
+    before.arg(within.get_program()).args(within.get_args());
+    before.envs(within.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = machine.0.run_command(before, "");
+    let refused = ran.err.matches("began before the operator").count();
+    assert!(ran.code == 7 && refused == 3, "{}", ran.shown());
+}
+
 #[test]
 fn nothing_starts_with_an_operators_folder_that_others_may_write_to() {
     let Some(machine) = Machine::new("") else { return };

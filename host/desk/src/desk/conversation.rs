@@ -1,15 +1,14 @@
 //! Conversations: requests renew them, a person selects, follows and closes them.
 
 use super::Desk;
-use leafgate_admin::TurnClass;
+use leafgate_admin::{ShownText, SubagentView, TurnClass};
 
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
-use crate::monitor::{AgentLine, AgentRequest};
+use crate::monitor::AgentLine;
 use crate::reason::CancelReason;
 use crate::sessions::{Request, SessionLine};
 use crate::tick::Tick;
-use crate::words::FirstWords;
 
 impl<G> Desk<G> {
     /// Event: a request has come, and is not judged yet.
@@ -34,7 +33,7 @@ impl<G> Desk<G> {
 
     /// Event: the policy has judged a main request. The conversation is shown by what the user said
     /// last, as it would leave.
-    pub fn say(&mut self, session: &str, words: FirstWords) {
+    pub fn say(&mut self, session: &str, words: ShownText) {
         self.sessions.say(session, words);
     }
 
@@ -79,7 +78,7 @@ impl<G> Desk<G> {
 
     /// Event: the policy has judged a request of an agent.
     #[must_use = "the effects must be carried out"]
-    pub fn observe(&mut self, request: AgentRequest, now: Tick) -> Effects {
+    pub fn observe(&mut self, request: SubagentView, now: Tick) -> Effects {
         self.monitor.keep(request, now, self.limits.subagents);
         vec![Effect::Observed]
     }

@@ -48,13 +48,6 @@ const WAITING: &str = "Waiting for chat request: send a prompt, and it is shown 
 const OFF: &str = "Prompt interception is off: `leafgate mode interceptAlways` turns it on.";
 
 impl<G> Desk<G> {
-    /// Returns true if and only if no request could join, wait or be dismissed here without a rule
-    /// that pauses it: no turn waits, no mode pauses, and nothing was cancelled.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
-        self.turns.is_empty() && self.modes.mode() == TurnMode::Off && self.cancels.is_empty()
-    }
-
     /// Returns whether a request of this session may ask what was cancelled a moment ago. Only then
     /// [`Desk::ask`] needs its question, which takes as long as its body is large.
     #[must_use]

@@ -19,7 +19,7 @@ use crate::refusal::{Code, Refusal};
 pub(super) struct Failure {
     status: StatusCode,
     error: ApiError,
-    allow: Option<&'static str>,
+    allow: Option<HeaderValue>,
 }
 
 impl Failure {
@@ -35,9 +35,9 @@ impl Failure {
         self
     }
 
-    /// Says which method would have been right.
-    pub(super) fn allow(mut self, method: &'static str) -> Self {
-        self.allow = Some(method);
+    /// Says which methods would have been right.
+    pub(super) fn allow(mut self, methods: &str) -> Self {
+        self.allow = HeaderValue::from_str(methods).ok();
         self
     }
 
@@ -49,8 +49,8 @@ impl Failure {
     pub(super) fn into_response(self) -> Response<Content> {
         let mut response = json(&self.error);
         *response.status_mut() = self.status;
-        if let Some(method) = self.allow {
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static(method));
+        if let Some(methods) = self.allow {
+            response.headers_mut().insert(ALLOW, methods);
         }
         response
     }

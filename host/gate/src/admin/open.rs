@@ -69,7 +69,7 @@ fn hindrance(status: &Status, stops: bool) -> Option<&'static str> {
 }
 
 fn page(gate: &Shared) -> String {
-    gate.metrics.text(&Counted {
+    gate.counters.metrics.text(&Counted {
         status: &gate.status(),
         agents: &gate.turns.subagents(),
         tokens: gate.sessions.tokens(),

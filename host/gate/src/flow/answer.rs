@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use http_body_util::BodyExt as _;
 use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader};
 use serde_json::Value;
 
 use super::Flow;
+use crate::answer::gather;
 use crate::begun;
+use crate::budget::Reservation;
 use crate::content::{self, Content};
 use crate::gate::Shared;
 use crate::media;
@@ -38,7 +39,8 @@ impl Shared {
             answer.headers_mut().insert(name, value);
         }
         // A count says no words.
-        let Some(conversation) = flow.api.conversation().filter(|_| answer.status().is_success()) else {
+        let Some(conversation) = flow.subject.api.conversation().filter(|_| answer.status().is_success())
+        else {
             return Ok(answer);
         };
         let came = match () {
@@ -58,7 +60,7 @@ impl Shared {
         if wanted == Form::Whole || is_begun {
             return made.await;
         }
-        let mut begun = begun::begin(made, flow.api, self.limits.keepalive);
+        let mut begun = begun::begin(made, flow.subject.api, self.limits.keepalive);
         if let Some((name, value)) = header {
             begun.headers_mut().insert(name, value);
         }
@@ -76,8 +78,14 @@ async fn remade(
     footnote: Option<String>,
     most: usize,
 ) -> Result<Response<Content>, Refusal> {
-    let (mut parts, body) = answer.into_parts();
-    let bytes = gathered(body, most).await?;
+    let (mut parts, mut body) = answer.into_parts();
+    let mut bytes = BytesMut::new();
+    if gather(&mut body, &mut bytes, most, 1, &mut Reservation::unbounded()).await?.is_none() {
+        return Err(Refusal::upstream(format!(
+            "the upstream's answer is larger than {most} bytes (limit `answer`), and had to be read as a whole"
+        )));
+    }
+    let bytes = bytes.freeze();
     let made = written(&bytes, api, came, wanted, footnote.as_deref(), most);
     let bytes = match made {
         Some(made) => made,
@@ -93,21 +101,6 @@ async fn remade(
         parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     }
     Ok(Response::from_parts(parts, content::full(bytes)))
-}
-
-async fn gathered(mut body: Content, most: usize) -> Result<Bytes, Refusal> {
-    let mut bytes = bytes::BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        bytes.extend_from_slice(&data);
-        if bytes.len() > most {
-            return Err(Refusal::upstream(format!(
-                "the upstream's answer is larger than {most} bytes (limit `answer`), and had to be read as a whole"
-            )));
-        }
-    }
-    Ok(bytes.freeze())
 }
 
 /// The answer in another form, or with a sentence more; `None` for what is no answer.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_policy::{Cause, Context, Hold, On, Verdict};
+use leafgate_policy::{Cause, Hold, On, Verdict};
 use leafgate_tree::Document;
 
 use super::Flow;
@@ -15,6 +15,7 @@ use crate::outgoing::{Passed, Received};
 use crate::pending::{Paused, TurnGuard};
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
+use crate::subject::Subject;
 
 /// The name that stands for a rule where a lesser form needs a person. No rule can be called that.
 const PROFILE: &str = "(profile)";
@@ -33,23 +34,10 @@ impl Flow {
         let document = Document::parse(body, self.format, &shared.limits.document)
             .map_err(|error| Refusal::internal(format!("a lesser form cannot be read: {error}")))?;
         let document = Arc::new(document);
-        let outside = Arc::clone(&self.outside);
-        let outside = outside.list();
-        let context = Context {
-            on: On::Request,
-            session: &self.session,
-            agent: Some(&self.agent),
-            model: self.model.as_deref(),
-            other_models: &[],
-            stream: self.api.streams_by_path(),
-            subagent: Some(self.class == leafgate_desk::TurnClass::Subagent),
-            upstream: Some(&self.to.upstream),
-            upstream_name: self.lane.as_deref(),
-            endpoint: Some(self.to.endpoint()),
-            outside: &outside,
-            files: &[],
-        };
-        let evaluation = self.policy.replay(Arc::clone(&document), &context, &self.vault, |_| false);
+        let subject = Arc::clone(&self.subject);
+        let outside = subject.outside.list();
+        let context = subject.context(On::Request, &outside);
+        let evaluation = subject.policy.replay(Arc::clone(&document), &context, &subject.vault, |_| false);
         let mut holds = match evaluation.verdict {
             Verdict::Block(hold) => return Err(blocked(&hold)),
             Verdict::Route(route) => return Err(blocked(&route.refused(NOT_ELSEWHERE))),
@@ -76,47 +64,25 @@ impl Flow {
             };
             holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
         }
-        let guard = TurnGuard {
-            on: On::Request,
-            generation: self.policy.generation_name().into(),
-            policy: Arc::clone(&self.policy),
-            session: Arc::clone(&self.session),
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone(),
-            stream: self.api.streams_by_path(),
-            class: self.class,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            outside: Arc::clone(&self.outside),
-            files: Arc::default(),
-            vault: self.vault.clone(),
-            recall: evaluation.recall,
-            notes: evaluation.report.notes,
-        };
-        let waiter = shared.turns.pause(Paused {
-            to: self.to.clone(),
-            title: self.title.clone(),
-            draft: evaluation.draft,
-            holds,
-            class: self.class,
-            mode: None,
-            guard: Arc::new(guard),
-        });
+        let guard =
+            TurnGuard::new(On::Request, Arc::clone(&subject), evaluation.recall, evaluation.report.notes);
+        let waiter =
+            shared.turns.pause(Paused { draft: evaluation.draft, holds, mode: None, guard: Arc::new(guard) });
         let received = Received {
             body: document.source().clone(),
             coded: self.coded,
             wraps_more: true,
             reservation: Some(reservation),
         };
-        let path = self.to.path.split('?').next().filter(|_| shared.answer_cancelled);
-        let manner = path.and_then(|path| Manner::of(self.api, path, self.model.as_deref(), &document));
+        let path = Some(subject.to.endpoint()).filter(|_| shared.answer_cancelled);
+        let manner = path.and_then(|path| Manner::of(subject.api, path, subject.model.as_deref(), &document));
         Ok(Outcome::Wait(Held {
             manner,
             waiter,
             received,
             source: document.source().clone(),
             streams: self.streams,
-            api: self.api,
+            api: subject.api,
             restoring: self.restoring(&document),
             ruling: self.ruling.clone(),
             other_model: self.other_model.clone(),
@@ -126,7 +92,8 @@ impl Flow {
 
     /// Returns how the answer is restored, where it is.
     fn restoring(&self, document: &Document) -> Option<Restoring> {
-        let restoring = Restoring::of(self.api, document, self.vault.clone(), self.thread.clone());
+        let Subject { api, vault, .. } = &*self.subject;
+        let restoring = Restoring::of(*api, document, vault.clone(), self.thread.clone());
         restoring.filter(|_| self.restore)
     }
 }

@@ -17,12 +17,9 @@ use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{Response, request};
 use leafgate_assemble::{Api as AssembleApi, Refused, Without, downgrade, refused};
-use leafgate_desk::{Destination, Title, TurnClass};
-use leafgate_policy::{Assembly, Otherwise, Policy, assembly_api};
+use leafgate_policy::{Assembly, Otherwise, assembly_api};
 use leafgate_tree::Format;
-use leafgate_vault::Vault;
 
-use crate::apis::Api;
 use crate::arriving::Arriving;
 use crate::body::{self, Bounds};
 use crate::content::{self, Content};
@@ -31,10 +28,10 @@ use crate::hold::Held;
 use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
 use crate::outgoing::{self, Outgoing, Passed};
-use crate::outside::OutsideTexts;
 use crate::refusal::Refusal;
 use crate::ruled::Ruling;
 use crate::session::Thread;
+use crate::subject::Subject;
 use crate::upstreams::Lane;
 
 /// Says what a request does without.
@@ -47,28 +44,17 @@ const MOST_ERROR: usize = 64 * 1024;
 /// without already.
 pub(crate) struct Flow {
     pub(crate) assembly: Arc<Assembly>,
-    pub(crate) api: Api,
+    pub(crate) subject: Arc<Subject>,
     pub(crate) format: Format,
     /// Whether its client asked for a stream of events.
     pub(crate) streams: bool,
     /// Whether it came compressed: its header says so.
     pub(crate) coded: bool,
-    /// The model that its path names, as rules know it.
-    pub(crate) model: Option<Arc<str>>,
-    /// The one that is asked instead.
+    /// The model that is asked instead of the one that its path names.
     pub(crate) other_model: Option<Arc<str>>,
-    pub(crate) outside: Arc<OutsideTexts>,
-    pub(crate) class: TurnClass,
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) session: Arc<str>,
-    pub(crate) vault: Vault,
     pub(crate) thread: Thread,
     /// Whether values are put back into its answer.
     pub(crate) restore: bool,
-    pub(crate) to: Destination,
-    pub(crate) lane: Option<Arc<str>>,
-    pub(crate) agent: Arc<str>,
-    pub(crate) title: Title,
     /// What its answer is judged by, where it is.
     pub(crate) ruling: Option<Arc<Ruling>>,
     pub(crate) lessened: Lessened,
@@ -200,25 +186,19 @@ impl Flow {
             if let Ok(Some(body)) = downgrade(api, sent, &Without::Model(model.clone())) {
                 self.lessened.words.retain(|word| word != Refused::Model.name());
                 self.lessened.words.push(Refused::Model.name().to_owned());
-                self.ask_model(model);
+                if Arc::make_mut(&mut self.subject).ask_model(model, true) {
+                    self.other_model = Some(model.as_str().into());
+                }
                 return Next::Send(body.into());
             }
         }
         // Who looks at a body cannot choose what stands in a path.
-        let in_path = outgoing::with_model(self.api, &self.to.path, "").is_some();
+        let in_path = outgoing::with_model(self.subject.api, &self.subject.to.path, "").is_some();
         if !in_path && assembly.downgrade().otherwise == Otherwise::Pause && !self.lessened.asked {
             self.lessened.asked = true;
             return Next::Ask;
         }
         Next::Pass
-    }
-
-    /// Has another model be asked, where the path names it.
-    fn ask_model(&mut self, model: &str) {
-        let Some(target) = outgoing::with_model(self.api, &self.to.path, model) else { return };
-        self.to.path = target.into();
-        self.other_model = Some(model.into());
-        self.model = self.model.is_some().then(|| model.into());
     }
 
     /// The value of the header that says what it does without.

@@ -128,7 +128,6 @@ impl Shared {
     ) -> Result<Outcome, Refusal> {
         let Walked { lane, client, parts, chosen, policy, sent_by } = walked;
         let (routed, before) = sent_by.unzip();
-        let Came { body, codings, reservation } = came;
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let raw = lane.is_raw(parts.uri.path());
         let boundary = match raw || api.format().is_some() {
@@ -136,13 +135,39 @@ impl Shared {
             false => multipart::boundary(&parts.headers)?,
         };
         let case = Case {
+            raw,
+            boundary,
+            may_route: routed.is_none(),
+            routed,
+            before,
+            chosen,
+            ..self.case(lane, client, parts, policy, came)
+        };
+        let (outcome, tally) =
+            self.judge_told(case, &parts.method, request_log.path(), &request_log.progress()).await?;
+        request_log.judged(tally);
+        outcome
+    }
+
+    /// Returns a body that is to be judged once, and sent as JSON with the head of `parts`; `client` is the head that came.
+    pub(crate) fn case(
+        &self,
+        lane: &Lane,
+        client: &request::Parts,
+        parts: &request::Parts,
+        policy: Arc<Policy>,
+        came: Came,
+    ) -> Case {
+        let Came { body, codings, reservation } = came;
+        let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
+        Case {
             body,
             codings,
             reservation,
             caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
             limits: self.limits.document,
-            raw,
-            boundary,
+            raw: false,
+            boundary: None,
             files: Files::new(&self.file_reader, lane.on_unread),
             restore: lane.restore,
             intercepts: self.intercepts(parts.uri.path()),
@@ -157,11 +182,11 @@ impl Shared {
             turns: Arc::clone(&self.turns),
             to: pending::destination(lane, parts),
             lane: lane.name().map(Into::into),
-            may_route: routed.is_none(),
-            routed,
-            before,
+            routed: None,
+            before: None,
+            may_route: false,
             agent: agent::agent(&client.headers).into(),
-            chosen,
+            chosen: None,
             assembler: Some(Arc::clone(&self.assembler)),
             assembly: None,
             answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
@@ -169,11 +194,7 @@ impl Shared {
             asker: None,
             recorded: false,
             trial: None,
-        };
-        let (outcome, tally) =
-            self.judge_told(case, &parts.method, request_log.path(), &request_log.progress()).await?;
-        request_log.judged(tally);
-        outcome
+        }
     }
 
     /// Has a body judged, counts what the policy did, and keeps what a recorder will be told of it in
@@ -199,7 +220,7 @@ impl Shared {
         if let Ok(Outcome::Route(rerouted)) = &mut outcome {
             rerouted.before = Before { tally: tally.clone(), judging };
         } else {
-            self.metrics.judged(judging);
+            self.counters.metrics.judged(judging);
         }
         if let (Some(recorder), Some(seen)) = (recorder, seen) {
             let record = Box::new(RequestRecord {
@@ -238,12 +259,9 @@ impl Shared {
     fn count(&self, took: Duration, tally: &Tally, before: Option<&Before>) -> Duration {
         let Some(before) = before else {
             self.counters.judged(tally);
-            self.metrics.rules_ran(tally);
             return took;
         };
-        let more = tally.beyond(&before.tally);
-        self.counters.judged_further(&more);
-        self.metrics.rules_ran(&more);
+        self.counters.judged_further(&tally.beyond(&before.tally));
         before.judging + took
     }
 

@@ -72,8 +72,7 @@ impl Shared {
             }
         };
         let after = began.elapsed();
-        self.counters.answered(response.status());
-        self.metrics.answered(after);
+        self.counters.answered(response.status(), after);
         let response = Arriving::new(response, told, after);
         if has_body {
             answer::refuse_redirect(response.status())?;

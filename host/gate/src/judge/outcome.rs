@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::{ModePause, Title, TurnClass};
-use leafgate_policy::{Hold, Note, On, Policy, Recall};
+use leafgate_desk::{ModePause, Title};
+use leafgate_policy::{Hold, Note, On, Recall};
 use leafgate_tree::{Document, Draft};
-use leafgate_vault::Vault;
 
 use super::Case;
 use crate::budget::Reservation;
@@ -18,8 +17,9 @@ use crate::pending::{Paused, TurnGuard, Waiter};
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::routed::Rerouted;
-use crate::ruled::{Asked, Ruling};
-use crate::session::{Session, Thread};
+use crate::ruled::Ruling;
+use crate::session::Thread;
+use crate::subject::Subject;
 
 /// What becomes of a request that is not refused.
 pub(crate) enum Outcome {
@@ -31,37 +31,27 @@ pub(crate) enum Outcome {
     Route(Box<Rerouted>),
 }
 
-/// Who asks for a person.
-pub(super) struct Pauses {
-    pub(super) holds: Vec<Hold>,
-    pub(super) class: TurnClass,
-    pub(super) mode: Option<ModePause>,
-}
-
-/// What the policy left for a person.
+/// What the policy left for a person, and who asks for one.
 pub(super) struct Reviewed {
     pub(super) draft: Draft,
     pub(super) recall: Recall,
     pub(super) notes: Vec<Note>,
+    pub(super) holds: Vec<Hold>,
+    pub(super) mode: Option<ModePause>,
 }
 
 impl Case {
     pub(super) fn pass(
         self,
-        session: Session,
+        subject: &Arc<Subject>,
         draft: &Draft,
-        class: TurnClass,
         ruling: Option<Arc<Ruling>>,
         wraps_more: bool,
     ) -> Outcome {
         let document = draft.document();
-        let thread = self.thread(&session.key, document);
-        let flow = self.flow(&session.key, &session.vault, class, ruling.as_ref(), document);
-        let restoring = Restoring::of(self.api, document, session.vault, thread).filter(|_| self.restore);
+        let flow = self.flow(subject, ruling.as_ref(), document);
+        let restoring = self.restoring(subject, document);
         let other_model = self.other_model;
-        let rendered = draft.render_into(|bytes| self.reservation.buffer(bytes));
-        let rendered =
-            rendered.map_or_else(|| document.source().clone(), |bytes| self.reservation.share(bytes));
         let received = Received {
             coded: !self.codings.is_empty(),
             body: self.body,
@@ -72,13 +62,19 @@ impl Case {
             flow,
             ruling,
             other_model,
-            ..received.passed(document.source(), rendered, restoring)
+            ..received.passed(document.source(), draft.render(), restoring)
         })
     }
 
+    /// How its answer is restored, where it is.
+    fn restoring(&self, subject: &Subject, document: &Document) -> Option<Restoring> {
+        let thread = self.thread(subject, document);
+        Restoring::of(self.api, document, subject.vault.clone(), thread).filter(|_| self.restore)
+    }
+
     /// Its conversation, which remembers what rules need to know of the calls that results are of.
-    fn thread(&self, session: &Arc<str>, document: &Document) -> Thread {
-        let thread = self.sessions.thread(session);
+    fn thread(&self, subject: &Subject, document: &Document) -> Thread {
+        let thread = self.sessions.thread(&subject.session);
         match self.policy.is_empty() {
             true => thread,
             false => thread.remembering(document),
@@ -88,59 +84,30 @@ impl Case {
     /// What its answer is judged by, where anything is asked of it; refused where nobody could.
     pub(super) fn ruling(
         &self,
-        policy: &Arc<Policy>,
-        session: &Arc<str>,
-        vault: &Vault,
-        class: TurnClass,
+        subject: &Arc<Subject>,
         document: &Document,
     ) -> Result<Option<Arc<Ruling>>, Refusal> {
-        let asked = Asked {
-            policy: Arc::clone(policy),
-            assembly: self.assembly.clone(),
-            api: self.api,
-            session: Arc::clone(session),
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone(),
-            other_models: Vec::new(),
-            streams: false,
-            class,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            title: self.title(),
-            vault: vault.clone(),
-            behind: self.sessions.behind(document),
-        };
-        Ruling::of(asked, document)
+        Ruling::of(subject, self.assembly.as_ref(), self.sessions.behind(document).as_deref(), document)
     }
 
     /// What makes lesser forms of it, where a profile made it.
     fn flow(
         &self,
-        session: &Arc<str>,
-        vault: &Vault,
-        class: TurnClass,
+        subject: &Arc<Subject>,
         ruling: Option<&Arc<Ruling>>,
         document: &Document,
     ) -> Option<Box<Flow>> {
+        let assembly = Arc::clone(self.assembly.as_ref()?);
         Some(Box::new(Flow {
-            assembly: Arc::clone(self.assembly.as_ref()?),
-            api: self.api,
+            assembly,
             format: document.format(),
             streams: self.api.streams(document),
             coded: !self.codings.is_empty(),
-            model: self.model.clone(),
             other_model: self.other_model.clone(),
-            outside: Arc::clone(&self.outside),
-            class,
-            policy: Arc::clone(&self.policy),
-            session: Arc::clone(session),
-            vault: vault.clone(),
-            thread: self.thread(session, document),
+            // What stands in this body stands elsewhere in another one.
+            subject: Arc::new(Subject { files: Arc::default(), ..Subject::clone(subject) }),
+            thread: self.thread(subject, document),
             restore: self.restore,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            agent: Arc::clone(&self.agent),
-            title: self.title(),
             ruling: ruling.cloned(),
             lessened: Lessened::default(),
         }))
@@ -148,40 +115,15 @@ impl Case {
 
     pub(super) fn pause(
         self,
-        session: Session,
-        Reviewed { draft, recall, notes }: Reviewed,
-        pauses: Pauses,
+        subject: &Arc<Subject>,
+        Reviewed { draft, recall, notes, holds, mode }: Reviewed,
         wraps_more: bool,
     ) -> Result<Outcome, Refusal> {
         let document = Arc::clone(draft.document());
-        let guard = TurnGuard {
-            on: On::Request,
-            policy: Arc::clone(&self.policy),
-            generation: self.policy.generation_name().into(),
-            session: session.key,
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone(),
-            stream: self.api.streams_by_path(),
-            class: pauses.class,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            outside: Arc::clone(&self.outside),
-            files: Arc::clone(&self.files.texts),
-            vault: session.vault,
-            recall,
-            notes,
-        };
-        let waiter = self.turns.pause(Paused {
-            to: self.to.clone(),
-            title: self.title(),
-            draft,
-            holds: pauses.holds,
-            class: pauses.class,
-            mode: pauses.mode,
-            guard: Arc::new(guard),
-        });
+        let guard = TurnGuard::new(On::Request, Arc::clone(subject), recall, notes);
+        let waiter = self.turns.pause(Paused { draft, holds, mode, guard: Arc::new(guard) });
         // The desk counts the bytes of what waits there.
-        self.held(&document, wraps_more, waiter, None)
+        self.held(subject, &document, wraps_more, waiter, None)
     }
 
     /// How its conversation is called.
@@ -204,24 +146,25 @@ impl Case {
     }
 
     /// How a cancel is answered, where it is no error to the client.
-    pub(super) fn manner(&self, document: &Document) -> Option<Box<Manner>> {
-        Manner::of(self.api, self.answers_cancel.as_deref()?, self.model.as_deref(), document)
+    pub(super) fn manner(&self, subject: &Subject, document: &Document) -> Option<Box<Manner>> {
+        Manner::of(self.api, self.answers_cancel.as_deref()?, subject.model.as_deref(), document)
     }
 
+    /// Has it wait. Who joins a turn is judged further as that turn is.
     pub(super) fn held(
         self,
+        subject: &Subject,
         document: &Document,
         wraps_more: bool,
         waiter: Waiter,
         reservation: Option<Reservation>,
     ) -> Result<Outcome, Refusal> {
-        let manner = self.manner(document);
-        let guard = waiter.guard();
-        let thread = self.thread(&guard.session, document);
-        let restoring =
-            Restoring::of(self.api, document, guard.vault.clone(), thread).filter(|_| self.restore);
-        let ruling = self.ruling(&guard.policy, &guard.session, &guard.vault, guard.class, document)?;
-        let flow = self.flow(&guard.session, &guard.vault, guard.class, ruling.as_ref(), document);
+        let manner = self.manner(subject, document);
+        let Subject { policy, session, vault, class, .. } = Subject::clone(&waiter.guard().subject);
+        let subject = Arc::new(Subject { policy, session, vault, class, ..subject.clone() });
+        let restoring = self.restoring(&subject, document);
+        let ruling = self.ruling(&subject, document)?;
+        let flow = self.flow(&subject, ruling.as_ref(), document);
         Ok(Outcome::Wait(Held {
             flow,
             ruling,

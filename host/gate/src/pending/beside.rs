@@ -12,11 +12,11 @@ impl Turns {
     /// What a request repeats of the turns that wait or were decided a moment ago, and which these
     /// were.
     pub(super) fn repeats(&self, paused: &Paused) -> (Option<Repeats>, Vec<Lead>) {
-        if paused.class != TurnClass::Side || paused.guard.on != On::Request {
+        if paused.guard.class != TurnClass::Side || paused.guard.on != On::Request {
             return (None, Vec::new());
         }
         let leads = self.lock().desk.leads();
-        let (draft, to, holds) = (&paused.draft, &paused.to, &paused.holds);
+        let (draft, to, holds) = (&paused.draft, &paused.guard.to, &paused.holds);
         (Repeats::of(draft, to, holds, &*paused.guard, &leads), leads)
     }
 

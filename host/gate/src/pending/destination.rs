@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use http::header::HeaderName;
 use http::request;
-use leafgate_desk::Destination;
-use sha2::{Digest as _, Sha256};
+use leafgate_desk::{Destination, PartsDigest};
 
 use crate::upstreams::Lane;
 use crate::{outgoing, outside};
@@ -70,15 +69,14 @@ fn options(lane: &Lane, parts: &request::Parts) -> String {
         .map(|(name, value)| (name.as_str(), value.as_bytes()))
         .collect();
     fields.sort_unstable();
-    let mut hash = Sha256::new();
+    let mut parts = PartsDigest::default();
     // Two names may stand for one address, each judged in its own way.
     let name = lane.name().map(|name| ("upstream", name.as_bytes()));
-    for part in name.into_iter().chain(fields).flat_map(|(name, value)| [name.as_bytes(), value]) {
-        // The length keeps the parts apart.
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
+    for (name, value) in name.into_iter().chain(fields) {
+        parts.add(name);
+        parts.add(value);
     }
-    base16ct::lower::encode_string(&hash.finalize())
+    base16ct::lower::encode_string(&parts.finish())
 }
 
 fn is_own(name: &HeaderName) -> bool {

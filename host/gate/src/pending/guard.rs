@@ -1,44 +1,41 @@
 //! What a turn keeps of the policy that paused it.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use leafgate_desk::{Destination, Reviewer, TurnClass};
-use leafgate_policy::{Context, Evaluation, FileText, Hold, Note, On, Outside, Policy, Recall, Verdict};
+use leafgate_desk::Reviewer;
+use leafgate_policy::{Context, Evaluation, Hold, Note, On, Policy, Recall, Verdict};
 use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
-use crate::outside::OutsideTexts;
+use crate::subject::Subject;
 
-/// The generation that judged a turn, and what it must know to judge it again.
+/// What a turn was judged by, and what its generation must know to judge it again.
 pub(crate) struct TurnGuard {
     /// What waits: a request, or the tool calls of an answer.
     pub(crate) on: On,
-    pub(crate) policy: Arc<Policy>,
+    pub(crate) subject: Arc<Subject>,
     /// The policy's name, for whoever asks which generation it was.
     pub(crate) generation: Arc<str>,
-    pub(crate) session: Arc<str>,
-    /// The client program that sent the request.
-    pub(crate) agent: Arc<str>,
-    /// Model and manner of the answer, where the path says them.
-    pub(crate) model: Option<Arc<str>>,
-    pub(crate) stream: Option<bool>,
-    /// Who asks.
-    pub(crate) class: TurnClass,
-    /// Where it goes.
-    pub(crate) to: Destination,
-    /// What that upstream is called.
-    pub(crate) lane: Option<Arc<str>>,
-    /// What the request says outside its body.
-    pub(crate) outside: Arc<OutsideTexts>,
-    /// The texts of the packed files in it.
-    pub(crate) files: Arc<[FileText]>,
-    pub(crate) vault: Vault,
     pub(crate) recall: Recall,
     /// What plugins said about the request, redacted.
     pub(crate) notes: Vec<Note>,
 }
 
+impl Deref for TurnGuard {
+    type Target = Subject;
+
+    fn deref(&self) -> &Subject {
+        &self.subject
+    }
+}
+
 impl TurnGuard {
+    pub(crate) fn new(on: On, subject: Arc<Subject>, recall: Recall, notes: Vec<Note>) -> Self {
+        let generation = subject.policy.generation_name().into();
+        TurnGuard { on, subject, generation, recall, notes }
+    }
+
     /// Evaluates the request of a draft anew, as it was received, with saved edits made by `make`.
     pub(super) fn evaluate_with_saved(
         &self,
@@ -47,7 +44,7 @@ impl TurnGuard {
     ) -> Evaluation {
         let outside = self.outside.list();
         let document = Arc::clone(draft.document());
-        self.policy.evaluate_with_saved(document, &self.context(&outside), &self.vault, make)
+        self.policy.evaluate_with_saved(document, &self.context(self.on, &outside), &self.vault, make)
     }
 
     /// Evaluates the request of a draft anew, as it was received, by another policy and with a vault of
@@ -55,31 +52,14 @@ impl TurnGuard {
     pub(crate) fn evaluate_by(&self, policy: &Policy, draft: &Draft) -> Evaluation {
         let outside = self.outside.list();
         let vault = Vault::new(self.vault.keys().clone());
-        policy.evaluate(Arc::clone(draft.document()), &self.context(&outside), &vault)
-    }
-
-    fn context<'a>(&'a self, outside: &'a [Outside<'a>]) -> Context<'a> {
-        Context {
-            on: self.on,
-            session: &self.session,
-            agent: Some(&self.agent),
-            model: self.model.as_deref(),
-            other_models: &[],
-            stream: self.stream,
-            subagent: Some(self.class == TurnClass::Subagent),
-            upstream: Some(&self.to.upstream),
-            upstream_name: self.lane.as_deref(),
-            endpoint: Some(self.to.endpoint()),
-            outside,
-            files: &self.files,
-        }
+        policy.evaluate(Arc::clone(draft.document()), &self.context(self.on, &outside), &vault)
     }
 }
 
 impl Reviewer for TurnGuard {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
         let outside = self.outside.list();
-        self.policy.review(draft, &self.context(&outside), &self.vault, &self.recall)
+        self.policy.review(draft, &self.context(self.on, &outside), &self.vault, &self.recall)
     }
 
     fn veiled(&self, draft: &Draft) -> Option<Draft> {
@@ -89,7 +69,7 @@ impl Reviewer for TurnGuard {
     fn asks(&self, body: Document) -> bool {
         let (outside, vault) = (self.outside.list(), Vault::new(self.vault.keys().clone()));
         // Another body: what stands in this one stands elsewhere there.
-        let context = Context { files: &[], ..self.context(&outside) };
+        let context = Context { files: &[], ..self.context(self.on, &outside) };
         // Rules that rewrite may ask for a person too.
         self.policy.evaluate(Arc::new(body), &context, &vault).verdict != Verdict::Forward
     }

@@ -158,7 +158,7 @@ impl Turns {
 
     /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
     pub(crate) fn pause(self: &Arc<Self>, paused: Paused) -> Waiter {
-        let (guard, to) = (Arc::clone(&paused.guard), paused.to.clone());
+        let (guard, to) = (Arc::clone(&paused.guard), paused.guard.to.clone());
         let (repeats, seen) = self.repeats(&paused);
         let (connection, decision) = self.lock().connect();
         // Renders and digests, so outside of the lock.
@@ -414,14 +414,16 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_desk::{Dismissal, TurnClass};
+    use leafgate_desk::Dismissal;
     use leafgate_policy::plugin::NoPlugins;
-    use leafgate_policy::{Cause, Hold, Policy, PolicySource, Recall};
+    use leafgate_policy::{Cause, Hold, On, Policy, PolicySource, Recall};
     use leafgate_tree::{Format, Limits};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
     use tokio::time::{advance, timeout};
 
     use super::*;
+    use crate::apis::named;
+    use crate::subject::Subject;
 
     const LIMITS: DeskLimits = DeskLimits {
         turns: 8,
@@ -464,33 +466,13 @@ mod tests {
     }
 
     fn pause(turns: &Arc<Turns>, session: &str) -> Waiter {
-        let guard = TurnGuard {
-            on: leafgate_policy::On::Request,
-            policy: Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap()),
-            generation: "one".into(),
-            session: session.into(),
-            agent: leafgate_policy::OTHER_AGENT.into(),
-            model: None,
-            stream: None,
-            class: TurnClass::Main,
-            to: destination(),
-            lane: None,
-            outside: Arc::default(),
-            files: Arc::default(),
-            vault: Vault::new(keys()),
-            recall: Recall::default(),
-            notes: Vec::new(),
-        };
+        let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
+        let subject = Subject::plain(&policy, named("chat"), destination(), Vault::new(keys()));
+        let subject = Subject { session: session.into(), ..subject };
+        let guard = TurnGuard::new(On::Request, Arc::new(subject), Recall::default(), Vec::new());
         let hold = Hold::new("ask".into(), Cause::Rule, String::new());
-        turns.pause(Paused {
-            to: destination(),
-            title: Title { location: "chat".into(), name: "test".into() },
-            draft: Draft::new(document(session)),
-            holds: vec![hold],
-            class: TurnClass::Main,
-            mode: None,
-            guard: Arc::new(guard),
-        })
+        let (draft, holds) = (Draft::new(document(session)), vec![hold]);
+        turns.pause(Paused { draft, holds, mode: None, guard: Arc::new(guard) })
     }
 
     /// How long it takes until a connection is answered, by a deadline.

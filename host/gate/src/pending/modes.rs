@@ -5,10 +5,10 @@ use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SessionView, ShownText, TurnMode};
+use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SessionView, TurnMode};
 use leafgate_desk::{
-    Asked, Desk, DeskError, Dismissal, FirstWords, ModePause, Outlook, Question, Request, SessionLine, Tick,
-    TurnClass,
+    Asked, Desk, DeskError, Dismissal, ModePause, Outlook, Question, Request, SessionLine, Tick, TurnClass,
+    first_words_of,
 };
 use leafgate_tree::Draft;
 
@@ -72,11 +72,6 @@ impl Turns {
         self.view(outlook)
     }
 
-    /// Returns true if and only if no request can wait or be dismissed here unless a rule pauses it.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.lock().desk.is_idle()
-    }
-
     /// A request has come, and is not judged yet.
     pub(crate) fn receive(&self, request: &Request) {
         self.event(|desk, now| ((), desk.receive(request, now)));
@@ -85,7 +80,7 @@ impl Turns {
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
     /// what was cancelled. `draft` is what would leave, as people see it.
     pub(crate) fn ask(&self, session: &str, class: TurnClass, draft: &Draft) -> Answered {
-        let words = (class == TurnClass::Main).then(|| FirstWords::of(draft)).flatten();
+        let words = (class == TurnClass::Main).then(|| first_words_of(draft)).flatten();
         let has_cancelled = {
             let state = self.lock();
             state.desk.has_cancelled(session, self.now())
@@ -202,7 +197,7 @@ fn session(line: SessionLine, now: Tick) -> SessionView {
     SessionView {
         id: line.session.to_string(),
         label: line.label,
-        words: line.words.as_ref().map(|words| ShownText::new(words.expose())),
+        words: line.words,
         active: line.active,
         requests: line.requests,
         pending: line.pending,

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use leafgate_admin::{Event, ShownText, SubagentView, Subagents};
-use leafgate_desk::{AgentLine, AgentRequest, Desk, Tick};
+use leafgate_admin::{Event, SubagentView, Subagents};
+use leafgate_desk::{AgentLine, Desk, Tick};
 
 use super::{TurnGuard, Turns};
 
 impl Turns {
     /// The policy has judged a request of an agent.
-    pub(crate) fn observe(&self, request: AgentRequest) {
+    pub(crate) fn observe(&self, request: SubagentView) {
         self.event(|desk, now| ((), desk.observe(request, now)));
     }
 
@@ -30,20 +30,7 @@ impl Turns {
 }
 
 fn view(line: &AgentLine, now: Tick) -> SubagentView {
-    let AgentLine { number, at, label, request } = line;
-    SubagentView {
-        number: *number,
-        session: request.session.to_string(),
-        label: label.clone(),
-        agent: request.agent.as_deref().map(str::to_owned),
-        model: request.model.as_deref().map(ShownText::new),
-        verdict: request.verdict,
-        at: epoch_millis(at.until(now)),
-        sections: request.sections.clone(),
-        total_sections: request.total_sections,
-        edits: request.edits,
-        redactions: request.redactions,
-    }
+    SubagentView { at: epoch_millis(line.at.until(now)), ..line.view.clone() }
 }
 
 /// The desk counts from a start of its own; people read the time of day.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, ShownText, State, TurnSummary};
+use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, State, TurnSummary};
 use leafgate_desk::{Tick, TurnLine};
 
 pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnSummary {
@@ -12,7 +12,7 @@ pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnS
         id: line.id.to_string(),
         session: line.session.to_string(),
         model: line.model.unwrap_or_default(),
-        words: line.words.as_ref().map(|words| ShownText::new(words.expose())),
+        words: line.words,
         format: line.format.name().to_owned(),
         class: line.class,
         mode: line.mode,

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_desk::{
-    CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, Title, TurnClass, TurnHold,
-};
+use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, TurnHold};
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
 use tokio::sync::oneshot;
@@ -14,11 +12,8 @@ use super::{TurnGuard, Turns};
 
 /// A request that the policy or a mode paused.
 pub(crate) struct Paused {
-    pub(crate) to: Destination,
-    pub(crate) title: Title,
     pub(crate) draft: Draft,
     pub(crate) holds: Vec<Hold>,
-    pub(crate) class: TurnClass,
     pub(crate) mode: Option<ModePause>,
     pub(crate) guard: Arc<TurnGuard>,
 }
@@ -28,11 +23,11 @@ impl Paused {
         leafgate_desk::Paused {
             session: Arc::clone(&self.guard.session),
             connection,
-            to: self.to,
-            title: self.title,
+            to: self.guard.to.clone(),
+            title: self.guard.title.clone(),
             draft: self.draft,
             holds: self.holds,
-            class: self.class,
+            class: self.guard.class,
             mode: self.mode,
             reviewer: self.guard,
         }

@@ -4,18 +4,19 @@
 use std::sync::{Arc, LazyLock};
 
 use http::{HeaderMap, Method, Uri};
-use leafgate_desk::{Destination, Title, TurnClass};
+use leafgate_desk::Destination;
 use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
-use super::{Asked, Ruling};
+use super::Ruling;
 use crate::apis::{self, Api, Wants};
 use crate::config::UpstreamKind;
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::session::{Hints, Sessions};
+use crate::subject::Subject;
 
 const CALLS: &str = "[[rule]]\nid = 'r'\non = 'tool-call'\nmatch = {}\naction = 'block'\n";
 const TEXTS: &str =
@@ -157,23 +158,8 @@ impl Read {
             path: self.path.as_str().into(),
             options: "".into(),
         };
-        let asked = Asked {
-            policy: Arc::clone(policy),
-            assembly: policy.assembly("p").cloned(),
-            api: self.api,
-            session: "s".into(),
-            agent: "a".into(),
-            model: None,
-            other_models: Vec::new(),
-            streams: false,
-            class: TurnClass::Main,
-            to,
-            lane: None,
-            title: Title { location: "chat".into(), name: "a".into() },
-            vault: Read::vault(),
-            behind: None,
-        };
-        Ruling::of(asked, &self.document)
+        let subject = Subject::plain(policy, self.api, to, Read::vault());
+        Ruling::of(&subject, policy.assembly("p"), None, &self.document)
     }
 
     fn is_restored(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{Answer, CallError, ReadError, TextRun, ToolCall, respelled};
+use leafgate_answer::{Answer, Call, CallError, ReadError, TextRun, respelled};
 use leafgate_policy::answers::{self, NotWritten};
 use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format};
@@ -97,7 +97,7 @@ impl Ruling {
     }
 
     /// Has rules and the profile decide about calls.
-    fn decide(&self, shared: &Arc<Shared>, calls: &[ToolCall], told: &mut Tally) -> Result<Calls, Refusal> {
+    fn decide(&self, shared: &Arc<Shared>, calls: &[Call], told: &mut Tally) -> Result<Calls, Refusal> {
         let body = answers::calls_written(self.model.as_deref(), calls);
         let evaluation = self.evaluate(shared, body, On::ToolCall)?;
         told.also(tally(&evaluation));
@@ -128,32 +128,13 @@ impl Ruling {
     }
 
     fn pause(&self, shared: &Arc<Shared>, evaluation: Evaluation, holds: Vec<Hold>) -> Waiter {
-        let guard = TurnGuard {
-            on: On::ToolCall,
-            generation: self.policy.generation_name().into(),
-            policy: Arc::clone(&self.policy),
-            session: Arc::clone(&self.session),
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone(),
-            stream: Some(self.streams),
-            class: self.class,
-            to: self.to.clone(),
-            lane: self.lane.clone(),
-            outside: Arc::default(),
-            files: Arc::default(),
-            vault: self.vault.clone(),
-            recall: evaluation.recall,
-            notes: evaluation.report.notes,
-        };
-        shared.turns.pause(Paused {
-            to: self.to.clone(),
-            title: self.title.clone(),
-            draft: evaluation.draft,
-            holds,
-            class: self.class,
-            mode: None,
-            guard: Arc::new(guard),
-        })
+        let guard = TurnGuard::new(
+            On::ToolCall,
+            Arc::clone(&self.subject),
+            evaluation.recall,
+            evaluation.report.notes,
+        );
+        shared.turns.pause(Paused { draft: evaluation.draft, holds, mode: None, guard: Arc::new(guard) })
     }
 
     /// Texts of an answer that follow each other, as response rules leave them, joined.
@@ -214,7 +195,7 @@ impl Ruling {
                 Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
             })?;
         document.doubt_calls(|name| self.offered.has(name));
-        Ok(self.policy.evaluate(Arc::new(document), &self.context(on), &self.vault))
+        Ok(self.policy.evaluate(Arc::new(document), &self.context(on, &[]), &self.vault))
     }
 }
 

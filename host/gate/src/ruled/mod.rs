@@ -28,12 +28,10 @@ use std::sync::Arc;
 use http::header::CONTENT_LENGTH;
 use http::{Response, StatusCode};
 use leafgate_answer::Api as AnswerApi;
-use leafgate_desk::{Destination, Title, TurnClass};
 use leafgate_policy::{Approval, Assembly, Context, OfAnswers, Offered, On, Policy};
 use leafgate_tree::{Document, NodeId};
-use leafgate_vault::Vault;
 
-use crate::apis::{Api, Wants, asks_for_several, configs};
+use crate::apis::{Wants, asks_for_several, configs};
 use crate::arriving::Arriving;
 use crate::content::Content;
 use crate::gate::Shared;
@@ -41,13 +39,15 @@ use crate::log::{self, RequestLogProgress, Tally};
 use crate::media;
 use crate::refusal::{Code, Refusal};
 use crate::session::Behind;
+use crate::subject::Subject;
 
 pub use outcome::AnswerOutcome;
 pub(crate) use whole::{Ruled, SoFar};
 
 /// What an answer is judged by: what its request was judged by.
 pub(crate) struct Ruling {
-    asked: Asked,
+    subject: Arc<Subject>,
+    assembly: Option<Arc<Assembly>>,
     pub(crate) of: OfAnswers,
     pub(crate) answers: AnswerApi,
     /// The tools that its request offered.
@@ -58,52 +58,11 @@ pub(crate) struct Ruling {
     several: bool,
 }
 
-/// What a ruling is made of.
-pub(crate) struct Asked {
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) assembly: Option<Arc<Assembly>>,
-    pub(crate) api: Api,
-    pub(crate) session: Arc<str>,
-    pub(crate) agent: Arc<str>,
-    /// The model that the path names, or the request.
-    pub(crate) model: Option<Arc<str>>,
-    /// What the request names as models: servers differ in which of them they ask.
-    pub(crate) other_models: Vec<String>,
-    pub(crate) streams: bool,
-    pub(crate) class: TurnClass,
-    pub(crate) to: Destination,
-    /// The name of its upstream, where that has one.
-    pub(crate) lane: Option<Arc<str>>,
-    pub(crate) title: Title,
-    pub(crate) vault: Vault,
-    /// What is known of the response that the request goes on from.
-    pub(crate) behind: Option<Arc<Behind>>,
-}
-
 impl Deref for Ruling {
-    type Target = Asked;
+    type Target = Subject;
 
-    fn deref(&self) -> &Asked {
-        &self.asked
-    }
-}
-
-impl Asked {
-    fn context(&self, on: On) -> Context<'_> {
-        Context {
-            on,
-            session: &self.session,
-            agent: Some(&self.agent),
-            model: self.model.as_deref(),
-            other_models: &self.other_models,
-            stream: Some(self.streams),
-            subagent: Some(self.class == TurnClass::Subagent),
-            upstream: Some(&self.to.upstream),
-            endpoint: Some(self.to.endpoint()),
-            upstream_name: self.lane.as_deref(),
-            outside: &[],
-            files: &[],
-        }
+    fn deref(&self) -> &Subject {
+        &self.subject
     }
 }
 
@@ -131,32 +90,44 @@ pub(crate) fn refuse_unread(
 
 impl Ruling {
     /// What judges the answer to a request; `None` where nothing is asked of it. What nobody could
-    /// judge is refused.
-    pub(crate) fn of(mut asked: Asked, request: &Document) -> Result<Option<Arc<Self>>, Refusal> {
-        asked.model = asked.model.or_else(|| request.model().map(|model| (*model).into()));
-        asked.streams = asked.api.streams(request);
-        asked.other_models = request.models().into_iter().map(Into::into).collect();
-        let context = asked.context(On::Response);
-        let of = asked.policy.of_answers(&context);
-        let approves = asked.assembly.as_ref().filter(|assembly| assembly.approval().is_some());
+    /// judge is refused. `behind` is what is known of the response that the request goes on from.
+    pub(crate) fn of(
+        subject: &Subject,
+        assembly: Option<&Arc<Assembly>>,
+        behind: Option<&Behind>,
+        request: &Document,
+    ) -> Result<Option<Arc<Self>>, Refusal> {
+        let api = subject.api;
+        let subject = Subject {
+            model: subject.model.clone().or_else(|| request.model().map(|model| (*model).into())),
+            other_models: request.models().into_iter().map(Into::into).collect(),
+            streams: Some(api.streams(request)),
+            outside: Arc::default(),
+            files: Arc::default(),
+            ..subject.clone()
+        };
+        let context = subject.context(On::Response, &[]);
+        let of = subject.policy.of_answers(&context);
+        let approves = assembly.filter(|assembly| assembly.approval().is_some());
         if of.is_none() && approves.is_none() {
             return Ok(None);
         }
-        let Some(conversation) = asked.api.conversation() else {
-            let wants = asked.api.wants(asked.to.endpoint());
-            return refuse_unread(&asked.policy, approves, &context, &wants).map(|()| None);
+        let Some(conversation) = api.conversation() else {
+            let wants = api.wants(subject.to.endpoint());
+            return refuse_unread(&subject.policy, approves, &context, &wants).map(|()| None);
         };
         let mut offered = Offered::of(request);
-        if let Some(behind) = &asked.behind {
+        if let Some(behind) = behind {
             offered.extend(behind.offered());
         }
         let mut of = of.unwrap_or_default();
         // What passes event by event must be what it was taken for.
-        of.whole |= asked.api.is_by_shape();
+        of.whole |= api.is_by_shape();
         of.whole |= of.look_behind.is_some() && asks_for_more(request);
         let (answers, sealed) = (conversation.answers(), conversation.seals(request));
         let several = asks_for_several(request);
-        Ok(Some(Arc::new(Ruling { asked, of, answers, offered, sealed, several })))
+        let (subject, assembly) = (Arc::new(subject), assembly.cloned());
+        Ok(Some(Arc::new(Ruling { subject, assembly, of, answers, offered, sealed, several })))
     }
 
     fn approval(&self) -> Option<&Approval> {
@@ -197,7 +168,6 @@ impl Shared {
     /// Counts what rules did about an answer. Those that could not run get a line of log each.
     fn rules_ran(&self, ruling: &Ruling, tally: &Tally) {
         self.counters.judged_further(tally);
-        self.metrics.rules_ran(tally);
         log::warn_of_errors(tally, Some(&ruling.policy.generation_name()));
     }
 

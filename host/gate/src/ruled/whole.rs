@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use http_body_util::BodyExt as _;
-use leafgate_answer::{Answer, ReadError, TextRun, ToolCall};
+use leafgate_answer::{Answer, Call, ReadError, TextRun};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
 
 use super::judge::{Calls, Judged};
 use super::{AnswerOutcome, Ruling};
+use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::budget::AnswerWeight;
 use crate::content::{self, Content};
 use crate::gate::{INLINE_BODY, Shared};
 use crate::hold;
@@ -54,17 +53,9 @@ impl Shared {
     ) -> Result<Content, Refusal> {
         let (mut body, mut told) = answer.heard();
         let mut reservation = self.answers.reserve();
-        let (mut bytes, mut weight) = (BytesMut::new(), AnswerWeight::default());
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
-            let Ok(data) = frame.into_data() else { continue };
-            bytes.extend_from_slice(&data);
-            let most = self.limits.answer;
-            weight.add(&data);
-            if bytes.len() > most || reservation.cover(weight.total(COPIES)).is_err() {
-                return Err(too_large(most));
-            }
-        }
+        let (mut bytes, most) = (BytesMut::new(), self.limits.answer);
+        let weight = gather(&mut body, &mut bytes, most, COPIES, &mut reservation).await?;
+        let Some(mut weight) = weight else { return Err(too_large(most)) };
         let came = bytes.freeze();
         let answer = ruling.read(&came);
         if let Some(told) = &mut told {
@@ -78,7 +69,7 @@ impl Shared {
         }
         weight.reads(answer.values());
         if reservation.cover(weight.total(COPIES)).is_err() {
-            return Err(too_large(self.limits.answer));
+            return Err(too_large(most));
         }
         let texts = answer.texts().to_vec();
         let leaves = match self.ruled(ruling, answer, texts, SoFar::default(), progress).await? {
@@ -130,11 +121,15 @@ impl Shared {
             Calls::Wait(waiter) => {
                 let waiting = Waiting::begin(told);
                 let decided = self.decided(ruling, waiter, &mut answer).await;
-                waiting.end(decided.as_ref().map_or(AnswerOutcome::Blocked, Decided::outcome));
+                waiting.end(match &decided {
+                    Ok(Ok(outcome)) => *outcome,
+                    Ok(Err(_)) => AnswerOutcome::Refused,
+                    Err(_) => AnswerOutcome::Blocked,
+                });
                 match decided? {
-                    Decided::Passed(AnswerOutcome::Approved) if !was_changed => return Ok(Ruled::Unchanged),
-                    Decided::Passed(_) => return Ok(Ruled::Changed(Box::new(answer))),
-                    Decided::Refused(why) => why,
+                    Ok(AnswerOutcome::Approved) if !was_changed => return Ok(Ruled::Unchanged),
+                    Ok(_) => return Ok(Ruled::Changed(Box::new(answer))),
+                    Err(why) => why,
                 }
             }
         };
@@ -143,61 +138,43 @@ impl Shared {
         Ok(Ruled::Changed(Box::new(ruling.read_again(&changed)?)))
     }
 
-    /// Waits for a decision about calls, and writes what was let go into the answer.
+    /// Waits for a decision about calls, and writes what was let go into the answer. What is refused has a reason.
     async fn decided(
         self: &Arc<Self>,
         ruling: &Ruling,
         mut waiter: Waiter,
         answer: &mut Answer,
-    ) -> Result<Decided, Refusal> {
+    ) -> Result<Result<AnswerOutcome, String>, Refusal> {
         let release = match waiter.decision().await {
             Decision::Send(release) => release,
-            Decision::Dismissed(dismissed) => return Ok(Decided::Refused(because(dismissed.dismissal))),
+            Decision::Dismissed(dismissed) => return Ok(Err(because(dismissed.dismissal))),
         };
         hold::check(waiter.destination(), &release)?;
         let came = answer.calls().to_vec();
         let Some(left) = answers::calls_read(&release.body, &came) else {
-            return Ok(Decided::Refused("what was let go is something else".to_owned()));
+            return Ok(Err("what was let go is something else".to_owned()));
         };
         let refused: Vec<bool> = left.iter().map(Option::is_none).collect();
-        let calls: Vec<ToolCall> =
+        let calls: Vec<Call> =
             left.into_iter().zip(&came).map(|(left, came)| left.unwrap_or_else(|| came.clone())).collect();
         let edited = calls != came;
         if edited {
             match answer.changed(&[], &calls) {
                 Ok(changed) => *answer = ruling.read_again(&changed)?,
-                Err(error) => {
-                    return Ok(Decided::Refused(format!("what was let go cannot be written: {error}")));
-                }
+                Err(error) => return Ok(Err(format!("what was let go cannot be written: {error}"))),
             }
         }
-        let gone: Vec<ToolCall> =
+        let gone: Vec<Call> =
             came.into_iter().zip(&refused).filter(|(_, refused)| **refused).map(|(call, _)| call).collect();
         if !gone.is_empty() {
             let changed = answer.refused(&refused, &words(&gone, A_PERSON_REFUSED));
             *answer = ruling.read_again(&changed)?;
         }
-        Ok(Decided::Passed(match gone.len() {
+        Ok(Ok(match gone.len() {
             0 if edited => AnswerOutcome::Edited,
             0 => AnswerOutcome::Approved,
             _ => AnswerOutcome::PartlyRefused,
         }))
-    }
-}
-
-/// What a person made of calls.
-enum Decided {
-    /// It leaves with what was made of it.
-    Passed(AnswerOutcome),
-    Refused(String),
-}
-
-impl Decided {
-    fn outcome(&self) -> AnswerOutcome {
-        match self {
-            Decided::Passed(outcome) => *outcome,
-            Decided::Refused(_) => AnswerOutcome::Refused,
-        }
     }
 }
 
@@ -228,7 +205,7 @@ impl<T: Fn(AnswerOutcome)> Drop for Waiting<T> {
 }
 
 /// Says to a client, and to the model with its next request, what became of the calls.
-fn words(calls: &[ToolCall], why: &str) -> String {
+fn words(calls: &[Call], why: &str) -> String {
     let mut names: Vec<String> =
         calls.iter().take(MOST_NAMED).map(|call| format!("`{}`", call.name.expose())).collect();
     if calls.len() > MOST_NAMED {

@@ -202,11 +202,6 @@ impl Sessions {
         if kept { Recalled::Kept } else { Recalled::Forgotten }
     }
 
-    /// Returns whether no conversation has a value that an answer could repeat.
-    pub(crate) fn remember_nothing(&self) -> bool {
-        self.values.bytes() == 0
-    }
-
     /// Responses of this conversation may be named by its next turn.
     pub(crate) fn thread(self: &Arc<Self>, key: &Arc<str>) -> Thread {
         Thread { sessions: Arc::clone(self), key: Arc::clone(key), behind: None }

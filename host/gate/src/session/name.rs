@@ -14,8 +14,8 @@
 //! What a body says about its conversation, besides its beginning, the folder of its API knows.
 
 use http::HeaderMap;
-use leafgate_tree::{Document, NodeType, Role, Section, SectionKind};
-use sha2::{Digest, Sha256};
+use leafgate_desk::PartsDigest;
+use leafgate_tree::{Document, NodeType, Role, SectionKind};
 
 use crate::apis::Api;
 
@@ -96,9 +96,9 @@ impl Name {
             _ => "",
         };
         for wide in wide.iter().map(String::as_str).chain([window]) {
-            feed(&mut opening, wide);
+            opening.add(wide);
         }
-        Name::Given(base16ct::lower::encode_string(&opening.finalize()))
+        Name::Given(base16ct::lower::encode_string(&opening.finish()))
     }
 }
 
@@ -114,7 +114,7 @@ fn named(whose: &str, id: &str) -> String {
 
 /// Digest of what all turns of a conversation begin with; `None` where nobody has said anything
 /// yet.
-fn opening(document: &Document) -> Option<Sha256> {
+fn opening(document: &Document) -> Option<PartsDigest> {
     let messages = || document.sections().iter().filter(|section| section.node_type == NodeType::Message);
     // The system prompt that stands beside the messages counts wherever it stands.
     let beside = messages().filter(|message| message.message.is_none());
@@ -124,24 +124,14 @@ fn opening(document: &Document) -> Option<Sha256> {
         .or_else(|| list().position(|message| message.role == Role::User))?;
     let before = list().take(first);
     let system = beside.chain(before).filter(|message| message.role == Role::System);
-    let mut digest = Sha256::new();
+    let mut digest = PartsDigest::default();
     // Two programs may well say the same to two APIs.
-    feed(&mut digest, document.format().name());
+    digest.add(document.format().name());
     for message in system.chain(list().nth(first)) {
-        feed_message(&mut digest, document, message);
+        digest.add(message.role.name());
+        document.lasting_leaves(message.node).for_each(|leaf| digest.add(leaf.text().expose()));
     }
     Some(digest)
-}
-
-fn feed_message(digest: &mut Sha256, document: &Document, message: &Section) {
-    feed(digest, message.role.name());
-    document.lasting_leaves(message.node).for_each(|leaf| feed(digest, leaf.text().expose()));
-}
-
-/// The length keeps texts apart: "ab" + "c" is not "a" + "bc".
-fn feed(digest: &mut Sha256, text: &str) {
-    digest.update((text.len() as u64).to_be_bytes());
-    digest.update(text);
 }
 
 #[cfg(test)]

@@ -13,15 +13,13 @@ use tokio::sync::SemaphorePermit;
 use super::drive::RunCase;
 use super::live::Live;
 use crate::arriving::Arriving;
+use crate::begun;
 use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
 use crate::media;
 use crate::outgoing::{Outgoing, Passed};
 use crate::refusal::Refusal;
 use crate::ruled::{Ruled, Ruling, SoFar};
-
-/// Bytes of an error that are looked at.
-const MOST_ERROR: usize = 64 * 1024;
 
 /// What became of a request of a frame.
 pub(super) enum Asked {
@@ -159,15 +157,7 @@ impl RunCase {
 
     async fn refused(&self, answer: Response<Arriving>) -> Asked {
         let status = answer.status();
-        let mut body = Arriving::passes(answer).into_body();
-        let mut error = Vec::new();
-        while let Some(Ok(frame)) = body.frame().await {
-            let Ok(data) = frame.into_data() else { continue };
-            error.extend_from_slice(&data);
-            if error.len() > MOST_ERROR {
-                break;
-            }
-        }
+        let error = begun::error_body(Arriving::passes(answer).into_body()).await.unwrap_or_default();
         tracing::warn!(target: "leafgate::agents", status = status.as_u16(), "the upstream refused a frame's request");
         match refused(status.as_u16(), &error) {
             Some(Refused::Tools) => Asked::ToolsRefused,

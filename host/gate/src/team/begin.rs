@@ -18,47 +18,45 @@ use crate::gate::{Came, INLINE_BODY, Shared};
 use crate::judge::unreadable;
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::refusal::Refusal;
-use crate::session::Hints;
 use crate::upstreams::Lane;
 
 /// A model of this name is the team at its entry, and with a name behind it at that agent.
 const MODEL: &str = "agents";
 
-/// A request to a team as it came.
-pub(crate) struct TeamRequest {
+/// What a request is as long as a team answers it.
+pub(crate) struct TeamHead {
     /// Where its frames' requests go.
     pub(crate) lane: Arc<Lane>,
     pub(crate) parts: request::Parts,
     /// Its path, masked.
     pub(crate) path: Arc<str>,
     pub(crate) api: Api,
-    pub(crate) document: Arc<Document>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) progress: Arc<RequestLogProgress>,
+}
+
+/// A request to a team as it came.
+pub(crate) struct TeamRequest {
+    pub(super) head: TeamHead,
+    pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
     /// Its part of the bytes that the gate may hold.
-    pub(crate) reservation: Reservation,
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) hints: Hints,
-    pub(crate) progress: Arc<RequestLogProgress>,
+    pub(super) reservation: Reservation,
     /// The agent to begin at, where one was named.
-    pub(crate) at: Option<Arc<str>>,
+    pub(super) at: Option<Arc<str>>,
     /// Whether the model of the request names an agent, and no model.
-    pub(crate) by_model: bool,
+    pub(super) by_model: bool,
 }
 
 /// A request that may be for the team.
 struct Coming {
-    lane: Arc<Lane>,
-    parts: request::Parts,
-    path: Arc<str>,
-    api: Api,
+    head: TeamHead,
     format: Format,
     /// Whether teams speak the API.
     speaks: bool,
     /// The agent that its base URL names, where that names the team.
     by_base: Option<Option<Arc<str>>>,
-    policy: Arc<Policy>,
     came: Came,
-    progress: Arc<RequestLogProgress>,
 }
 
 /// Whether a request is for the team.
@@ -102,9 +100,15 @@ impl Shared {
             Base::Plain if !may_name_team(&came) && !may_be_told(&came) => return Ok(ForTeam::No(came)),
             Base::Plain => None,
         };
-        let (lane, parts, policy) = (Arc::clone(lane), parts.clone(), Arc::clone(policy));
-        let (path, progress) = (request_log.path().into(), request_log.progress());
-        let coming = Coming { lane, parts, path, api, format, speaks, by_base, policy, came, progress };
+        let head = TeamHead {
+            lane: Arc::clone(lane),
+            parts: parts.clone(),
+            path: request_log.path().into(),
+            api,
+            policy: Arc::clone(policy),
+            progress: request_log.progress(),
+        };
+        let coming = Coming { head, format, speaks, by_base, came };
         let _turn = match coming.by_base {
             Some(_) => Some(self.teams.turn().await),
             None => None,
@@ -117,7 +121,7 @@ impl Shared {
     }
 
     fn read_for_team(&self, coming: Coming) -> Result<ForTeam, Refusal> {
-        let Coming { lane, parts, path, api, format, speaks, by_base, policy, mut came, progress } = coming;
+        let Coming { head, format, speaks, by_base, mut came } = coming;
         let caps = Caps { size: self.limits.body, ratio: self.limits.ratio };
         let Decoded { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
         came.reservation.cover(came.body.len() + body.len())?;
@@ -130,7 +134,7 @@ impl Shared {
             (None, None) => return Ok(ForTeam::No(untold(came, format))),
         };
         if !speaks {
-            return Err(not_spoken(api));
+            return Err(not_spoken(head.api));
         }
         let mut json: Body = serde_json::from_slice(document.source())
             .map_err(|_| Refusal::malformed("the request body is no JSON object that can be read"))?;
@@ -139,16 +143,10 @@ impl Shared {
             false => document,
         };
         Ok(ForTeam::Yes(Box::new(TeamRequest {
-            lane,
-            api,
+            head,
             document: Arc::new(document),
             body: Arc::new(json),
             reservation: came.reservation,
-            policy,
-            hints: Hints::of(&parts.headers),
-            parts,
-            path,
-            progress,
             at,
             by_model: is_by_model,
         })))

@@ -1,6 +1,7 @@
 //! A request to a team: begins a run or goes on with one, and carries its effects out.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,39 +9,33 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
 use futures_util::stream::FuturesUnordered;
-use http::{HeaderMap, Response, request};
+use http::{HeaderMap, Response};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
     Degraded, Effect, Effects, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run, RunError,
     RunId, RunLimits, Tick, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
-use leafgate_desk::TurnClass;
-use leafgate_policy::Policy;
+use leafgate_desk::{PartsDigest, TurnClass};
 use leafgate_tree::Document;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
 use super::Began;
 use super::ask::Asked;
-use super::begin::TeamRequest;
+use super::begin::{TeamHead, TeamRequest};
 use super::give::{Heard, mark_direct};
 use super::live::{self, Given, Live, Piece, Running};
 use super::progress;
 use super::wire::{self, Body, Wire};
-use crate::apis::{Api, Wants};
+use crate::apis::Wants;
 use crate::begun;
 use crate::content::Content;
 use crate::gate::Shared;
 use crate::judge::Asker;
-use crate::log::RequestLogProgress;
-use crate::outside::OutsideTexts;
-use crate::pending::ClassHint;
 use crate::refusal::Refusal;
 use crate::session::{Hints, Session};
-use crate::upstreams::Lane;
 
 /// How the names of a team's answers begin.
 pub(super) const ANSWER: &str = "lga_";
@@ -51,13 +46,8 @@ const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog
 /// What all requests of a run have in common while one answer of its client is made.
 pub(super) struct RunCase {
     pub(super) shared: Arc<Shared>,
-    pub(super) lane: Arc<Lane>,
     /// The client's present request, as of a body that is not compressed.
-    pub(super) parts: Arc<request::Parts>,
-    /// Its path, masked.
-    pub(super) path: Arc<str>,
-    pub(super) progress: Arc<RequestLogProgress>,
-    pub(super) api: Api,
+    head: TeamHead,
     pub(super) wire: &'static dyn Wire,
     /// The client's present body.
     pub(super) document: Arc<Document>,
@@ -67,12 +57,16 @@ pub(super) struct RunCase {
     /// What the client of a stream is shown; there while the run is driven.
     pub(super) live: Option<Live>,
     pub(super) session: Session,
-    pub(super) outside: Arc<OutsideTexts>,
-    pub(super) hints: Hints,
-    pub(super) class: ClassHint,
-    pub(super) policy: Arc<Policy>,
     /// What the run began with.
     pub(super) began: Began,
+}
+
+impl Deref for RunCase {
+    type Target = TeamHead;
+
+    fn deref(&self) -> &TeamHead {
+        &self.head
+    }
 }
 
 impl Shared {
@@ -81,9 +75,9 @@ impl Shared {
         self: &Arc<Self>,
         request: TeamRequest,
     ) -> Result<Response<Content>, Refusal> {
-        let api = request.api;
+        let api = request.head.api;
         let streams = api.streams(&request.document);
-        let progress = Arc::clone(&request.progress);
+        let progress = Arc::clone(&request.head.progress);
         let (shows, pieces) = unbounded_channel();
         let run = self.paced(request, streams.then_some(shows));
         let client = live::Client { shared: Arc::clone(self), progress: Arc::clone(&progress), api };
@@ -124,27 +118,21 @@ impl Shared {
         let wire = wire::of(request.document.format()).ok_or_else(|| {
             Refusal::malformed("a team answers chat completions, Responses and Messages alone")
         })?;
-        let body = request.body;
-        let session = self.sessions.of(&request.document, &request.hints);
-        let key = self.teams.key()?.client(&who(&session, &request.parts.headers));
+        let (mut head, body) = (request.head, request.body);
+        let session = self.sessions.of(&request.document, &Hints::of(&head.parts.headers));
+        let key = self.teams.key()?.client(&who(&session, &head.parts.headers));
+        // Bodies leave as we write them.
+        head.parts.headers.remove(http::header::CONTENT_ENCODING);
         let now = self.teams.now();
 
-        let answered = wire.answered(&body);
+        let answered = wire::answered(wire, &body);
         let ids: Vec<&str> = answered.results.iter().map(|result| result.id.as_str()).collect();
         let mut case = RunCase {
-            began: Began { opening: Arc::clone(&body), policy: Arc::clone(&request.policy), answers: 0 },
-            outside: Arc::new(OutsideTexts::of(&request.parts)),
-            class: ClassHint::of(&request.parts.headers),
-            parts: Arc::new(plain_parts(request.parts)),
-            streams: request.api.streams(&request.document),
-            path: request.path,
-            progress: request.progress,
-            api: request.api,
+            began: Began { opening: Arc::clone(&body), policy: Arc::clone(&head.policy), answers: 0 },
+            streams: head.api.streams(&request.document),
+            head,
             document: request.document,
-            policy: request.policy,
-            hints: request.hints,
             shared: Arc::clone(&self),
-            lane: request.lane,
             wire,
             body,
             session,
@@ -154,7 +142,7 @@ impl Shared {
         // A run that waits for its client goes on with a turn, and with no question about one.
         let waiting = if counts { None } else { self.teams.take(&key, ids) };
         if let Some((mut run, began)) = waiting {
-            case.policy = Arc::clone(&began.policy);
+            case.head.policy = Arc::clone(&began.policy);
             case.began = began;
             let said = answered.said.map(Into::into);
             let effects = run.answered(answered.results, said, now);
@@ -500,24 +488,14 @@ fn event(run: String, happened: &Happened) -> AgentEvent {
 
 /// Names the client as far as it was authenticated: by what it knows, and by its conversation.
 fn who(session: &Session, headers: &HeaderMap) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    part(session.key.as_bytes());
+    let mut parts = PartsDigest::default();
+    parts.add(session.key.as_bytes());
     for name in CREDENTIALS {
         let values: Vec<&[u8]> = headers.get_all(name).iter().map(http::HeaderValue::as_bytes).collect();
-        part(&values.len().to_le_bytes());
-        values.into_iter().for_each(&mut part);
+        parts.add(values.len().to_le_bytes());
+        values.into_iter().for_each(|value| parts.add(value));
     }
-    hash.finalize().into()
-}
-
-/// The head of a request whose body leaves as we write it.
-fn plain_parts(mut parts: request::Parts) -> request::Parts {
-    parts.headers.remove(http::header::CONTENT_ENCODING);
-    parts
+    parts.finish()
 }
 
 fn no_team() -> Refusal {

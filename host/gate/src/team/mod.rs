@@ -37,7 +37,6 @@ use tokio::time::Instant;
 
 use self::pace::Pace;
 use self::record::Records;
-use crate::base::Base;
 use crate::refusal::Refusal;
 
 pub(crate) use self::begin::ForTeam;
@@ -120,15 +119,6 @@ impl Teams {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|_| Refusal::internal("the system gives no random bytes"))?;
         Ok(self.key.get_or_init(|| CallKey::from_bytes(key)))
-    }
-
-    /// Whether a request to this base could be for the team.
-    pub(crate) fn may_want(&self, base: &Base) -> bool {
-        match base {
-            Base::Team(_) => true,
-            Base::Plain => self.team().is_some(),
-            Base::Profile(_) => false,
-        }
     }
 
     /// Has a team serve. Only the first caller is heard.

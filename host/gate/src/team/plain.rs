@@ -10,12 +10,10 @@ use leafgate_desk::TurnClass;
 use super::drive::{RunCase, agent_name};
 use super::wire;
 use crate::agent;
-use crate::coding::Caps;
 use crate::content::Content;
-use crate::files::Files;
 use crate::flow::Delivered;
+use crate::gate::Came;
 use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
-use crate::pending;
 use crate::refusal::Refusal;
 use crate::session::Session;
 
@@ -24,43 +22,16 @@ impl RunCase {
     pub(super) fn case(&self, body: Bytes, agent: Arc<str>) -> Result<Case, Refusal> {
         let mut reservation = self.shared.bodies.reserve();
         reservation.cover(body.len())?;
-        let limits = &self.shared.limits;
+        let came = Came { body, codings: Vec::new(), reservation };
         Ok(Case {
-            body,
-            codings: Vec::new(),
-            reservation,
-            caps: Caps { size: limits.body, ratio: limits.ratio },
-            limits: limits.document,
-            raw: false,
-            boundary: None,
-            files: Files::new(&self.shared.file_reader, self.lane.on_unread),
-            restore: self.lane.restore,
-            intercepts: self.shared.intercepts(self.parts.uri.path()),
-            api: self.api,
             model: None,
-            other_model: None,
-            outside: Arc::clone(&self.outside),
-            hints: self.hints.clone(),
-            class: self.class.clone(),
-            policy: Arc::clone(&self.policy),
-            sessions: Arc::clone(&self.shared.sessions),
-            turns: Arc::clone(&self.shared.turns),
-            to: pending::destination(&self.lane, &self.parts),
-            lane: self.lane.name().map(Into::into),
-            routed: None,
-            before: None,
-            may_route: false,
             agent,
-            chosen: None,
             // A team's prompts are its own: no profile puts others in their place.
             assembler: None,
-            assembly: None,
             // How a run ends is told by the run.
             answers_cancel: None,
             session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
-            asker: None,
-            recorded: false,
-            trial: None,
+            ..self.shared.case(&self.lane, &self.parts, &self.parts, Arc::clone(&self.policy), came)
         })
     }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::kit::{
     Answer, Client, EMAIL, REDACT_EMAIL, SOON, Upstream, chat, email_token, full, gate, gate_with,
-    json_answer, once, says,
+    json_answer, once, policy, says,
 };
 
 async fn answered(rules: &str, said: &str, answer: (&'static str, String)) -> Answer {
@@ -94,4 +94,23 @@ async fn an_answer_over_the_limit_passes_with_its_tokens() {
     // So does one that fits where there is no room for it beside the others.
     let gate = gate_with(REDACT_EMAIL, &upstream.url(), |limits| limits.answers = 4096).await;
     assert_eq!(once(&gate, chat(says(EMAIL))).await.text(), body);
+}
+
+#[tokio::test]
+async fn what_an_earlier_policy_redacted_is_restored_under_one_without_rules() {
+    let upstream = Upstream::start(|seen| async move {
+        let text = String::from_utf8(seen.body.to_vec()).unwrap();
+        let token = text.contains("mail").then(email_token).unwrap_or_default();
+        json_answer(
+            json!({ "choices": [{ "index": 0, "message": { "role": "assistant", "content": token } }] })
+                .to_string(),
+        )
+    })
+    .await;
+    let gate = gate(REDACT_EMAIL, &upstream.url()).await;
+    once(&gate, chat(says(EMAIL))).await;
+    gate.gate.policy_loaded(policy(""));
+    let again = once(&gate, chat(says(EMAIL))).await;
+    assert!(again.text().contains(EMAIL), "{}", again.text());
+    assert_eq!(upstream.seen()[1].body, Bytes::from(says(EMAIL)), "nothing is redacted any more");
 }

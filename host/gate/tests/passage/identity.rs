@@ -6,9 +6,14 @@ use bytes::Bytes;
 use http_body_util::Full;
 use leafgate_gate::OnUnread;
 use proptest::prelude::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::fixtures;
-use crate::kit::{Client, EMAIL, REDACT_EMAIL, Upstream, behind, chat, gate, gate_with_files, post, says};
+use crate::kit::{
+    Client, EMAIL, REDACT_EMAIL, SOON, Upstream, behind, chat, gate, gate_with_files, post, says,
+};
 
 /// Matches everything and changes nothing.
 const WATCHES: &str = r#"
@@ -179,4 +184,27 @@ async fn a_rule_that_warns_changes_nothing_and_the_answer_names_it() {
     let watches = gate(WATCHES, &upstream.url()).await;
     let mut client = Client::connect(watches.address).await;
     assert!(client.whole(chat(body)).await.headers.get("leafgate-warnings").is_none());
+}
+
+/// One in chunks says no length, and servers want one.
+#[tokio::test]
+async fn a_body_in_chunks_leaves_with_its_length() {
+    let upstream = Upstream::silent().await;
+    let gate = gate("", &upstream.url()).await;
+    let mut stream = TcpStream::connect(gate.address).await.unwrap();
+    let body = says(&"x".repeat(100_000));
+    let (one, other) = body.split_at(50_000);
+    let chunks = format!("{:x}\r\n{one}\r\n{:x}\r\n{other}\r\n0\r\n\r\n", one.len(), other.len());
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: {}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n",
+        gate.address
+    );
+    stream.write_all((head + &chunks).as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(SOON, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    let seen = upstream.only();
+    assert_eq!(seen.body, body);
+    assert_eq!(seen.headers["content-length"], seen.body.len().to_string());
+    assert!(!seen.headers.contains_key("transfer-encoding"));
 }

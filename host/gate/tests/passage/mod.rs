@@ -20,6 +20,5 @@ mod recording;
 mod refusals;
 mod routed;
 mod threads;
-mod unread;
 mod upstreams;
 mod wherever;

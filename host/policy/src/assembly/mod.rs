@@ -3,7 +3,6 @@
 //! An [`Assembly`] is a `[[assemble]]` table that was read. It runs before all rules, so that they
 //! search what it puts in like everything else.
 
-mod explain;
 mod files;
 
 use std::path::{Path, PathBuf};
@@ -15,10 +14,10 @@ use leafgate_tree::{Document, Format};
 
 use crate::evaluate::request_facts;
 use crate::request::{Asked, OfRequest};
+use crate::rule::words;
 use crate::selector::Reach;
 use crate::{Context, Policy};
 
-pub use explain::AssemblyExplanation;
 pub use files::{FolderFiles, ReadOnce};
 
 /// A profile, and which requests it is for.
@@ -27,6 +26,8 @@ pub struct Assembly {
     pub(crate) id: Arc<str>,
     /// File and line.
     pub(crate) origin: String,
+    /// Its table.
+    pub(crate) says: toml::Table,
     /// `None` where only a base URL chooses it.
     pub(crate) request: Option<OfRequest>,
     pub(crate) profile: Profile,
@@ -45,14 +46,16 @@ pub struct Approval {
     pub(crate) rest: Rest,
 }
 
-/// What becomes of a tool call that does not pass by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rest {
-    /// A person decides.
-    #[default]
-    Ask,
-    /// The client does not get it.
-    Block,
+words! {
+    /// What becomes of a tool call that does not pass by itself.
+    #[derive(Default)]
+    Rest {
+        /// A person decides.
+        #[default]
+        Ask = "ask",
+        /// The client does not get it.
+        Block = "block",
+    }
 }
 
 impl Approval {
@@ -84,14 +87,16 @@ pub struct Downgrade {
     pub otherwise: Otherwise,
 }
 
-/// What happens to a refused request that has no lesser form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Otherwise {
-    /// The client gets the provider's error.
-    #[default]
-    Pass,
-    /// A person decides, who may choose another model.
-    Pause,
+words! {
+    /// What happens to a refused request that has no lesser form.
+    #[derive(Default)]
+    Otherwise {
+        /// The client gets the provider's error.
+        #[default]
+        Pass = "pass",
+        /// A person decides, who may choose another model.
+        Pause = "pause",
+    }
 }
 
 impl Assembly {

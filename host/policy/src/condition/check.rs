@@ -7,11 +7,9 @@
 use std::ops::Range;
 
 use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, operators};
-use leafgate_detect::Confidence;
-use leafgate_tree::{Format, LeafKind, Role, SectionKind, ValueType};
 use regex::Regex;
 
-use super::facts::{FINDING_FIELDS, LEAF_FIELDS, REQUEST_FIELDS, TOKENS};
+use super::facts::{FINDING_FIELDS, Fields, LEAF_FIELDS, REQUEST_FIELDS, TOKENS, Values};
 use crate::diagnostic::{bad_regex, hint_for};
 
 /// One thing wrong with an expression, and where in it.
@@ -62,6 +60,15 @@ impl<'e> Scope<'e> {
     }
 }
 
+/// Literals of an expression that mean something beside other rules.
+#[derive(Debug, Default)]
+pub(crate) struct Literals {
+    /// Patterns of `matches`.
+    pub(crate) patterns: Vec<String>,
+    /// Labels with which that of a finding is compared, and where they stand.
+    pub(crate) labels: Vec<(String, Range<usize>)>,
+}
+
 /// Walks an expression and collects its faults.
 pub(crate) struct Checker<'e> {
     source: &'e str,
@@ -71,6 +78,7 @@ pub(crate) struct Checker<'e> {
     pub(crate) findings: bool,
     /// Whether the expression may ask for the estimate of tokens.
     pub(crate) asks_for_tokens: bool,
+    pub(crate) literals: Literals,
     scopes: Vec<Scope<'e>>,
     loops: usize,
 }
@@ -83,6 +91,7 @@ impl<'e> Checker<'e> {
             faults: Vec::new(),
             findings,
             asks_for_tokens: false,
+            literals: Literals::default(),
             scopes: Vec::new(),
             loops: 0,
         }
@@ -161,22 +170,25 @@ impl<'e> Checker<'e> {
 
     fn member(&mut self, id: u64, operand: &IdedExpr, field: &str) {
         let Expr::Ident(object) = &operand.expr else { return };
-        let known = match self.scopes.iter().rev().find(|scope| scope.name() == object) {
-            Some(Scope::Finding(_)) => FINDING_FIELDS,
-            Some(Scope::Other(_)) => return,
-            None if object == "leaf" => LEAF_FIELDS,
-            None if object == "request" => REQUEST_FIELDS,
-            None => return,
-        };
-        if !known.contains(&field) {
-            self.fault_at(
-                self.name_near(id, field),
-                format!("`{object}` has no `{field}`"),
-                hint_for(field, known),
-            );
+        let Some(fields) = self.fields(object) else { return };
+        if !fields.iter().any(|(name, _)| *name == field) {
+            let known: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+            let message = format!("`{object}` has no `{field}`");
+            self.fault_at(self.name_near(id, field), message, hint_for(field, &known));
         } else if object == "leaf" && field == "findings" && !self.findings {
             let hint = "rules that find run first: use `leaf.findings` in a rule of another action";
             self.fault_at(self.name_near(id, field), "a redact rule cannot ask what was found", hint.into());
+        }
+    }
+
+    /// Returns what an object has; `None` where nobody can tell.
+    fn fields(&self, object: &str) -> Option<Fields> {
+        match self.scopes.iter().rev().find(|scope| scope.name() == object) {
+            Some(Scope::Finding(_)) => Some(FINDING_FIELDS),
+            Some(Scope::Other(_)) => None,
+            None if object == "leaf" => Some(LEAF_FIELDS),
+            None if object == "request" => Some(REQUEST_FIELDS),
+            None => None,
         }
     }
 
@@ -226,6 +238,10 @@ impl<'e> Checker<'e> {
 
     fn compared(&mut self, fact: &IdedExpr, other: &IdedExpr) {
         let (Some((name, values)), Expr::Literal(literal)) = (self.fact(fact), &other.expr) else { return };
+        if let (true, LiteralValue::String(label)) = (name.ends_with(".label"), literal) {
+            let at = (self.offset_of)(other.id);
+            self.literals.labels.push((label.inner().to_owned(), at.start + 1..at.end - 1));
+        }
         let message = match (values, literal) {
             (Values::Open, LiteralValue::String(_))
             | (Values::Truth, LiteralValue::Boolean(_))
@@ -238,12 +254,14 @@ impl<'e> Checker<'e> {
             }
             (Values::Truth, _) => "true or false, and this is neither",
             (Values::Number, _) => "a whole number, and this is none",
-            (Values::Open | Values::Closed(_), _) => "a text, and this is none",
+            (Values::Open | Values::Closed(_) | Values::List, _) => "a text, and this is none",
         };
         let hint = match values {
             Values::Truth => format!("write `{name}` or `!{name}`"),
             Values::Number => format!("compare it with a whole number: `{name} > 100`"),
-            Values::Open | Values::Closed(_) => format!("compare it with a text: `{name} == \"…\"`"),
+            Values::Open | Values::Closed(_) | Values::List => {
+                format!("compare it with a text: `{name} == \"…\"`")
+            }
         };
         self.fault(other.id, format!("`{name}` is {message}"), Some(hint));
     }
@@ -259,14 +277,8 @@ impl<'e> Checker<'e> {
     fn fact(&self, expression: &IdedExpr) -> Option<(String, Values)> {
         let Expr::Select(select) = &expression.expr else { return None };
         let Expr::Ident(object) = &select.operand.expr else { return None };
-        let of = match self.scopes.iter().rev().find(|scope| scope.name() == object) {
-            Some(Scope::Finding(_)) => Of::Finding,
-            Some(Scope::Other(_)) => return None,
-            None if object == "leaf" => Of::Leaf,
-            None if object == "request" => Of::Request,
-            None => return None,
-        };
-        Some((format!("{object}.{}", select.field), values(of, &select.field)?))
+        let (name, values) = self.fields(object)?.iter().find(|(name, _)| *name == select.field)?;
+        (!matches!(values, Values::List)).then(|| (format!("{object}.{name}"), *values))
     }
 
     /// `matches` takes a literal pattern: it can be checked now, and is compiled once instead of
@@ -281,6 +293,7 @@ impl<'e> Checker<'e> {
                 Some(hint.into()),
             );
         };
+        self.literals.patterns.push(pattern.inner().to_owned());
         if let Err(error) = Regex::new(pattern.inner()) {
             let hint = "the syntax is that of Rust's `regex`";
             self.fault(argument.id, bad_regex(&error), Some(hint.into()));
@@ -305,52 +318,6 @@ impl<'e> Checker<'e> {
     fn fault(&mut self, id: u64, message: impl Into<String>, hint: Option<String>) {
         self.faults.push(ConditionFault { at: (self.offset_of)(id), message: message.into(), hint });
     }
-}
-
-/// A value that has members.
-#[derive(Clone, Copy)]
-enum Of {
-    Request,
-    Leaf,
-    Finding,
-}
-
-/// The values that a fact can have.
-#[derive(Clone, Copy)]
-enum Values {
-    /// Any text.
-    Open,
-    /// One of these texts.
-    Closed(fn() -> Vec<&'static str>),
-    /// True or false.
-    Truth,
-    /// A whole number.
-    Number,
-}
-
-/// `None` for what has no literal to be compared with.
-fn values(of: Of, field: &str) -> Option<Values> {
-    let values = match (of, field) {
-        (Of::Leaf, "kind") => Values::Closed(|| LeafKind::ALL.iter().map(|kind| kind.name()).collect()),
-        (Of::Leaf, "role") => Values::Closed(|| Role::ALL.iter().map(|role| role.name()).collect()),
-        (Of::Leaf, "section") => {
-            Values::Closed(|| SectionKind::ALL.iter().map(|section| section.name()).collect())
-        }
-        (Of::Leaf, "value") => Values::Closed(|| ValueType::ALL.iter().map(|value| value.name()).collect()),
-        (Of::Request, "format") => {
-            Values::Closed(|| Format::ALL.iter().map(|format| format.name()).collect())
-        }
-        (Of::Finding, "confidence") => {
-            Values::Closed(|| Confidence::ALL.iter().map(|it| it.as_str()).collect())
-        }
-        (Of::Request, "stream" | "subagent") => Values::Truth,
-        (Of::Request, "bytes" | TOKENS | "messages" | "tools") => Values::Number,
-        (Of::Request, "model" | "session" | "agent" | "upstream" | "endpoint")
-        | (Of::Leaf, "text" | "tool" | "key" | "path" | "pointer")
-        | (Of::Finding, "label" | "detector") => Values::Open,
-        _ => return None,
-    };
-    Some(values)
 }
 
 fn is_empty_text(expression: &IdedExpr) -> bool {
@@ -379,9 +346,4 @@ fn reads_text(expression: &IdedExpr) -> bool {
         Expr::Call(call) => call.target.iter().map(|target| &**target).chain(&call.args).any(reads_text),
         _ => false,
     }
-}
-
-/// Returns true where an expression names the leaf.
-pub(crate) fn names_leaf(expression: &IdedExpr) -> bool {
-    expression.references().has_variable("leaf")
 }

@@ -15,22 +15,30 @@ use cel::common::types::{CelBool, CelInt, CelList, CelString, DYN_TYPE, Type};
 use cel::common::value::{CowVal, Val};
 use cel::context::VariableResolver;
 use leafgate_detect::{Confidence, DetectorId, Label};
-use leafgate_tree::{Document, NodeId};
+use leafgate_tree::{Document, Format, LeafKind, NodeId, Role, SectionKind, ValueType};
 
 use crate::request::Said;
 
-/// The names below `request`.
-pub(crate) const REQUEST_FIELDS: &[&str] = &[
-    "format", "model", "stream", "session", "agent", "subagent", "upstream", "endpoint", "bytes", TOKENS,
-    "messages", "tools",
-];
-/// The one of them that costs a walk over the request.
+/// The one name below `request` that costs a walk over it.
 pub(super) const TOKENS: &str = "tokens";
-/// The names below `leaf`.
-pub(crate) const LEAF_FIELDS: &[&str] =
-    &["text", "kind", "role", "section", "tool", "key", "path", "pointer", "value", "findings"];
-/// The names below each of `leaf.findings`.
-pub(crate) const FINDING_FIELDS: &[&str] = &["label", "confidence", "detector"];
+
+/// The values that a fact can have.
+#[derive(Clone, Copy)]
+pub(super) enum Values {
+    /// Any text.
+    Open,
+    /// One of these texts.
+    Closed(fn() -> Vec<&'static str>),
+    /// True or false.
+    Truth,
+    /// A whole number.
+    Number,
+    /// What has no literal to be compared with.
+    List,
+}
+
+/// The names below an object, and what stands under each.
+pub(super) type Fields = &'static [(&'static str, Values)];
 
 /// How often one evaluation may look at a fact.
 const LOOKS: u64 = 10_000;
@@ -171,7 +179,7 @@ struct LeafVal<'a> {
 
 #[derive(Clone, Copy, Debug)]
 struct FindingVal<'a> {
-    fact: &'a FindingFact,
+    facts: &'a FindingFact,
     budget: &'a Budget,
 }
 
@@ -187,63 +195,86 @@ fn text<'v>(text: &'v str, budget: &Budget) -> Result<Box<dyn Val + 'v>, Executi
     Ok(Box::new(CelString::from(text)))
 }
 
-fn number<'v>(number: usize) -> Box<dyn Val + 'v> {
-    Box::new(CelInt::from(i64::try_from(number).unwrap_or(i64::MAX)))
+fn number<'v>(number: usize) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+    Ok(Box::new(CelInt::from(i64::try_from(number).unwrap_or(i64::MAX))))
 }
 
-fn unknown<T>(name: &str) -> Result<T, ExecutionError> {
-    Err(ExecutionError::no_such_key(name))
+fn truth<'v>(truth: bool) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+    Ok(Box::new(CelBool::from(truth)))
 }
 
-impl<'a> Members<'a> for RequestVal<'a> {
-    fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
-    where
-        'a: 'v,
-    {
-        let (facts, budget) = (self.facts, self.budget);
-        match name {
-            "format" => text(facts.format, budget),
-            "model" => text(&facts.model, budget),
-            "session" => text(&facts.session, budget),
-            "agent" => text(&facts.agent, budget),
-            "upstream" => text(&facts.upstream, budget),
-            "endpoint" => text(&facts.endpoint, budget),
-            "stream" => Ok(Box::new(CelBool::from(facts.stream))),
-            "subagent" => Ok(Box::new(CelBool::from(facts.subagent))),
-            "bytes" => Ok(number(facts.bytes)),
-            TOKENS => Ok(number(facts.tokens)),
-            "messages" => Ok(number(facts.messages)),
-            "tools" => Ok(number(facts.tools)),
-            _ => unknown(name),
+/// Declares the members of an object, each with its values and how it is read.
+macro_rules! members {
+    ($(#[$about:meta])* $fields:ident of $object:ident, |$facts:ident, $budget:ident| {
+        $($name:literal: $values:expr => $value:expr,)*
+    }) => {
+        $(#[$about])*
+        pub(super) const $fields: Fields = &[$(($name, $values),)*];
+
+        impl<'a> Members<'a> for $object<'a> {
+            fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
+            where
+                'a: 'v,
+            {
+                let $object { $facts, $budget } = self;
+                match name {
+                    $($name => $value,)*
+                    _ => Err(ExecutionError::no_such_key(name)),
+                }
+            }
         }
+    };
+}
+
+members! {
+    /// The names below `request`.
+    REQUEST_FIELDS of RequestVal, |facts, budget| {
+        "format": Values::Closed(|| Format::ALL.iter().map(|it| it.name()).collect()) => text(facts.format, budget),
+        "model": Values::Open => text(&facts.model, budget),
+        "stream": Values::Truth => truth(facts.stream),
+        "session": Values::Open => text(&facts.session, budget),
+        "agent": Values::Open => text(&facts.agent, budget),
+        "subagent": Values::Truth => truth(facts.subagent),
+        "upstream": Values::Open => text(&facts.upstream, budget),
+        "endpoint": Values::Open => text(&facts.endpoint, budget),
+        "bytes": Values::Number => number(facts.bytes),
+        "tokens": Values::Number => number(facts.tokens),
+        "messages": Values::Number => number(facts.messages),
+        "tools": Values::Number => number(facts.tools),
     }
 }
 
-impl<'a> Members<'a> for LeafVal<'a> {
-    fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
-    where
-        'a: 'v,
-    {
-        let LeafVal { facts, budget } = self;
-        match name {
-            "text" => text(facts.text, budget),
-            "kind" => text(facts.kind, budget),
-            "value" => text(facts.value, budget),
-            "role" => text(facts.role, budget),
-            "section" => text(facts.section, budget),
-            "tool" => text(facts.tool, budget),
-            "key" => text(facts.key, budget),
-            "path" => match facts.place {
-                FactPlace::Node(document, node) => owned_text(document.display_path(node), budget),
-                FactPlace::Named { path, .. } => text(path, budget),
-            },
-            "pointer" => match facts.place {
-                FactPlace::Node(document, node) => owned_text(document.pointer(node), budget),
-                FactPlace::Named { pointer, .. } => text(pointer, budget),
-            },
-            "findings" => findings(facts.findings, budget),
-            _ => unknown(name),
-        }
+members! {
+    /// The names below `leaf`.
+    LEAF_FIELDS of LeafVal, |facts, budget| {
+        "text": Values::Open => text(facts.text, budget),
+        "kind": Values::Closed(|| LeafKind::ALL.iter().map(|it| it.name()).collect()) => text(facts.kind, budget),
+        "role": Values::Closed(|| Role::ALL.iter().map(|it| it.name()).collect()) => text(facts.role, budget),
+        "section": Values::Closed(|| SectionKind::ALL.iter().map(|it| it.name()).collect())
+            => text(facts.section, budget),
+        "tool": Values::Open => text(facts.tool, budget),
+        "key": Values::Open => text(facts.key, budget),
+        "path": Values::Open => match facts.place {
+            FactPlace::Node(document, node) => owned_text(document.display_path(node), budget),
+            FactPlace::Named { path, .. } => text(path, budget),
+        },
+        "pointer": Values::Open => match facts.place {
+            FactPlace::Node(document, node) => owned_text(document.pointer(node), budget),
+            FactPlace::Named { pointer, .. } => text(pointer, budget),
+        },
+        "value": Values::Closed(|| ValueType::ALL.iter().map(|it| it.name()).collect())
+            => text(facts.value, budget),
+        "findings": Values::List => findings(facts.findings, budget),
+    }
+}
+
+members! {
+    /// The names below each of `leaf.findings`.
+    FINDING_FIELDS of FindingVal, |facts, budget| {
+        "label": Values::Open => text(facts.label.as_str(), budget),
+        "confidence": Values::Closed(|| Confidence::ALL.iter().map(|it| it.as_str()).collect())
+            => text(facts.confidence.as_str(), budget),
+        "detector": Values::Open => text(facts.detector.as_str(), budget),
     }
 }
 
@@ -252,25 +283,11 @@ fn owned_text<'v>(text: String, budget: &Budget) -> Result<Box<dyn Val + 'v>, Ex
     Ok(Box::new(CelString::from(text)))
 }
 
-fn findings<'v>(facts: &'v [FindingFact], budget: &'v Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
-    budget.charge(size_of_val(facts))?;
+fn findings<'v>(found: &'v [FindingFact], budget: &'v Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+    budget.charge(size_of_val(found))?;
     let values: Vec<Box<dyn Val + 'v>> =
-        facts.iter().map(|fact| Box::new(FindingVal { fact, budget }) as Box<dyn Val + 'v>).collect();
+        found.iter().map(|facts| Box::new(FindingVal { facts, budget }) as Box<dyn Val + 'v>).collect();
     Ok(Box::new(CelList::from(values)))
-}
-
-impl<'a> Members<'a> for FindingVal<'a> {
-    fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
-    where
-        'a: 'v,
-    {
-        match name {
-            "label" => text(self.fact.label.as_str(), self.budget),
-            "detector" => text(self.fact.detector.as_str(), self.budget),
-            "confidence" => text(self.fact.confidence.as_str(), self.budget),
-            _ => unknown(name),
-        }
-    }
 }
 
 /// The interpreter's two traits for a [`Members`] type. A macro, because its `Val` is not ours to

@@ -17,11 +17,10 @@ mod tests;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use cel::common::ast::{Expr, IdedExpr, operators};
+use cel::common::ast::IdedExpr;
 use cel::common::types::{CelBool, CelString, STRING_TYPE};
 use cel::common::value::CowVal;
 use cel::{Context, Env, ExecutionError, Value};
@@ -29,9 +28,10 @@ use leafgate_detect::{Confidence, DetectorId, Label};
 use regex::Regex;
 
 pub(crate) use check::ConditionFault;
-use check::{Checker, names_leaf, negates_text};
+use check::{Checker, Literals, negates_text};
 use facts::{Budget, Facts, OVER_BUDGET};
 pub(crate) use facts::{FactPlace, FindingFact, LeafFacts, RequestFacts};
+pub(crate) use terms::{Left, Term};
 
 use crate::literal::Required;
 
@@ -45,17 +45,10 @@ const MAX_CACHED_REGEXES: usize = 64;
 pub(crate) struct Condition {
     source: String,
     whole: Arc<IdedExpr>,
-    request_terms: Arc<[IdedExpr]>,
-    leaf_terms: Arc<[IdedExpr]>,
-    /// Which term of the source each of those is, and how they are written.
-    request_places: Arc<[usize]>,
-    leaf_places: Arc<[usize]>,
-    written: Arc<[String]>,
+    terms: Arc<[Term]>,
+    literals: Arc<Literals>,
     asks_for_tokens: bool,
 }
-
-/// Terms, each with its place among all of an expression.
-type Placed<'e> = Vec<(usize, &'e IdedExpr)>;
 
 /// Why a condition does not hold: the first of its terms that is false, by its place; or the reason why
 /// nobody can tell.
@@ -121,70 +114,53 @@ impl Condition {
         let offset_of = |id| span_of(source, program.source_info().offset_for(id));
         let mut checker = Checker::new(source, &offset_of, findings);
         checker.check(program.expression());
-        let faults = std::mem::take(&mut checker.faults);
-        let asks_for_tokens = checker.asks_for_tokens;
+        let Checker { faults, asks_for_tokens, literals, .. } = checker;
         if !faults.is_empty() {
             return Err(faults);
         }
-        let condition = Condition { asks_for_tokens, ..Condition::split(source, program.expression()) };
+        let condition = Condition {
+            source: source.to_owned(),
+            whole: Arc::new(program.expression().clone()),
+            terms: terms::split(source, program.expression(), &offset_of).into(),
+            literals: Arc::new(literals),
+            asks_for_tokens,
+        };
         condition.try_out().map_err(|fault| vec![fault])?;
         Ok(condition)
     }
 
-    fn split(source: &str, whole: &IdedExpr) -> Self {
-        let mut terms = Vec::new();
-        conjuncts(whole, &mut terms);
-        let written = terms::written(source);
-        // Terms in brackets of their own are told as the whole that they are a part of.
-        let written = if written.len() == terms.len() { written } else { vec![source] };
-        let (of_leaf, of_request): (Placed<'_>, Placed<'_>) =
-            terms.into_iter().enumerate().partition(|(_, term)| names_leaf(term));
-        let apart = |terms: Placed<'_>| -> (Vec<usize>, Vec<IdedExpr>) {
-            terms.into_iter().map(|(place, term)| (place, term.clone())).unzip()
-        };
-        let ((leaf_places, leaf_terms), (request_places, request_terms)) =
-            (apart(of_leaf), apart(of_request));
-        Condition {
-            source: source.to_owned(),
-            whole: Arc::new(whole.clone()),
-            request_terms: request_terms.into(),
-            leaf_terms: leaf_terms.into(),
-            request_places: request_places.into(),
-            leaf_places: leaf_places.into(),
-            written: written.into_iter().map(str::to_owned).collect(),
-            asks_for_tokens: false,
-        }
-    }
-
     /// Returns why it does not hold for a request, as far as that decides; `None` where it may hold.
     pub(crate) fn unmet_by_request(&self, request: &RequestFacts) -> Option<Unmet> {
-        let mut terms = self.request_places.iter().zip(self.request_terms.iter());
-        terms.find_map(|(&place, term)| (run(term, request, None) == Ok(false)).then_some(Unmet::Term(place)))
+        let is_false = |term: &Term| !term.names_leaf && run(&term.expression, request, None) == Ok(false);
+        self.terms.iter().position(is_false).map(Unmet::Term)
     }
 
     /// Returns why it does not hold for a leaf; `None` where it holds. As in CEL, a term that is false
     /// decides, whichever other one fails.
     pub(crate) fn unmet_by_leaf(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Option<Unmet> {
-        if let Some(unmet) = self.unmet_by_request(request) {
-            return Some(unmet);
-        }
         let mut failed = None;
-        for term in self.request_terms.iter() {
-            failed = failed.or(run(term, request, None).err());
-        }
-        for (&place, term) in self.leaf_places.iter().zip(self.leaf_terms.iter()) {
-            match run(term, request, Some(leaf)) {
-                Ok(true) => {}
-                Ok(false) => return Some(Unmet::Term(place)),
-                Err(error) => failed = failed.or(Some(error)),
+        // Those of the request first: one of them that is false decides for all leaves.
+        for of_leaf in [false, true] {
+            let terms = self.terms.iter().enumerate().filter(|(_, term)| term.names_leaf == of_leaf);
+            for (place, term) in terms {
+                match run(&term.expression, request, of_leaf.then_some(leaf)) {
+                    Ok(true) => {}
+                    Ok(false) => return Some(Unmet::Term(place)),
+                    Err(error) => failed = failed.or(Some(error)),
+                }
             }
         }
         failed.map(Unmet::Failed)
     }
 
-    /// Its terms as they are written.
-    pub(crate) fn terms(&self) -> impl Iterator<Item = &str> {
-        self.written.iter().map(String::as_str)
+    /// Its terms, in order.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
+        self.terms.iter()
+    }
+
+    /// What stands in it as literals.
+    pub(crate) fn literals(&self) -> &Literals {
+        &self.literals
     }
 
     /// The expression as it is written.
@@ -194,7 +170,11 @@ impl Condition {
 
     /// Returns a term as it is written.
     pub(crate) fn term(&self, place: usize) -> &str {
-        self.written.get(place).unwrap_or(&self.source)
+        self.terms.get(place).map_or(&self.source, |term| &self.source[term.at.clone()])
+    }
+
+    fn of_leaf(&self) -> impl Iterator<Item = &IdedExpr> {
+        self.terms.iter().filter(|term| term.names_leaf).map(|term| &term.expression)
     }
 
     /// Runs the expression once over an invented leaf: what has the wrong type there has it
@@ -233,14 +213,14 @@ impl Condition {
 
     /// Evaluates the terms that name no leaf.
     pub(crate) fn for_request(&self, request: &RequestFacts) -> ForRequest {
-        for term in self.request_terms.iter() {
-            match run(term, request, None) {
+        for term in self.terms.iter().filter(|term| !term.names_leaf) {
+            match run(&term.expression, request, None) {
                 Ok(true) => {}
                 Ok(false) => return ForRequest::Never,
                 Err(_) => return ForRequest::Whole,
             }
         }
-        if self.leaf_terms.is_empty() { ForRequest::Always } else { ForRequest::LeafTerms }
+        if self.is_of_request() { ForRequest::Always } else { ForRequest::LeafTerms }
     }
 
     /// Evaluates what is left for one leaf.
@@ -260,7 +240,7 @@ impl Condition {
 
     fn leaf_terms(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Result<bool, ConditionError> {
         let mut failed = None;
-        for term in self.leaf_terms.iter() {
+        for term in self.of_leaf() {
             match run(term, request, Some(leaf)) {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
@@ -278,12 +258,12 @@ impl Condition {
     /// Returns literals of which a leaf's text holds one wherever the terms that name a leaf are
     /// not false; `None` where no literals decide that.
     pub(crate) fn required(&self) -> Option<Required> {
-        required::by_terms(&self.leaf_terms)
+        required::by_terms(self.of_leaf())
     }
 
     /// Returns true where some texts are spared because of something that they hold.
     pub(crate) fn spares_texts(&self) -> bool {
-        self.leaf_terms.iter().any(negates_text)
+        self.of_leaf().any(negates_text)
     }
 
     /// Returns true where the expression may ask for the estimate of tokens.
@@ -293,31 +273,20 @@ impl Condition {
 
     /// Returns true where the expression names no leaf.
     pub(crate) fn is_of_request(&self) -> bool {
-        self.leaf_terms.is_empty()
+        self.of_leaf().next().is_none()
     }
-}
-
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)
-    }
-}
-
-/// Returns the terms of an expression as they are written: what stands between `&&`.
-pub(crate) fn terms(source: &str) -> Vec<&str> {
-    terms::written(source)
 }
 
 /// Returns every name and function that expressions may use.
 #[cfg(test)]
 pub(crate) fn names() -> Vec<String> {
-    let below = |object: &'static str, fields: &'static [&'static str]| {
-        fields.iter().map(move |field| format!("{object}{field}"))
+    let below = |object: &'static str, fields: facts::Fields| {
+        fields.iter().map(move |(field, _)| format!("{object}{field}"))
     };
     below("request.", facts::REQUEST_FIELDS)
         .chain(below("leaf.", facts::LEAF_FIELDS))
         .chain(below("", facts::FINDING_FIELDS))
-        .chain(below("", check::FUNCTIONS))
+        .chain(check::FUNCTIONS.iter().map(ToString::to_string))
         .collect()
 }
 
@@ -395,15 +364,6 @@ fn plain_type(name: &str) -> &str {
     }
 }
 
-fn conjuncts<'e>(expression: &'e IdedExpr, terms: &mut Vec<&'e IdedExpr>) {
-    match &expression.expr {
-        Expr::Call(call) if call.func_name == operators::LOGICAL_AND && call.target.is_none() => {
-            call.args.iter().for_each(|argument| conjuncts(argument, terms));
-        }
-        _ => terms.push(expression),
-    }
-}
-
 /// Words of other languages, and what CEL writes for them.
 const FOREIGN: &[(&str, &str)] =
     &[("and", "&&"), ("or", "||"), ("not", "!"), ("AND", "&&"), ("OR", "||"), ("NOT", "!")];
@@ -475,11 +435,10 @@ fn offset_of_position(source: &str, (line, column): (isize, isize)) -> usize {
     start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at)
 }
 
-/// The interpreter counts characters, and its ranges include their last one.
+/// The interpreter counts bytes, and its ranges include their last one.
 fn span_of(source: &str, offsets: Option<(u32, u32)>) -> Range<usize> {
     let Some((start, stop)) = offsets else { return 0..source.len() };
-    let byte = |character: usize| source.char_indices().nth(character).map_or(source.len(), |(at, _)| at);
-    byte(start as usize)..byte(stop as usize + 1)
+    source.floor_char_boundary(start as usize)..source.ceil_char_boundary(stop as usize + 1)
 }
 
 thread_local! {

@@ -21,8 +21,8 @@ const SHORT: &[&str] = &[
 ];
 
 /// Returns literals of which the text holds one wherever a conjunction of these terms is not false.
-pub(super) fn by_terms(terms: &[IdedExpr]) -> Option<Required> {
-    let bounded = terms.iter().filter(|term| readings(term).is_some_and(|count| count <= MAX_READINGS));
+pub(super) fn by_terms<'e>(terms: impl Iterator<Item = &'e IdedExpr>) -> Option<Required> {
+    let bounded = terms.filter(|term| readings(term).is_some_and(|count| count <= MAX_READINGS));
     bounded.map(|term| unless(term, false)).fold(None, better)
 }
 

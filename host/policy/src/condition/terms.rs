@@ -1,69 +1,169 @@
-//! The terms of an expression as they are written.
+//! The terms of an expression, which stand between its outermost `&&`, and what each asks of a fact.
 
-/// Splits an expression at each `&&` that stands in no brackets and no text.
-pub(super) fn written(source: &str) -> Vec<&str> {
-    let mut terms = Vec::new();
-    let (mut start, mut at, mut depth) = (0, 0, 0_usize);
-    while at < source.len() {
-        let rest = &source[at..];
-        let length = match rest.as_bytes()[0] {
-            b'"' | b'\'' => text_length(source, at),
-            b'(' | b'[' | b'{' => {
-                depth += 1;
-                1
-            }
-            b')' | b']' | b'}' => {
-                depth = depth.saturating_sub(1);
-                1
-            }
-            b'&' if depth == 0 && rest.starts_with("&&") => {
-                terms.push(source[start..at].trim());
-                start = at + 2;
-                2
-            }
-            _ => rest.chars().next().map_or(1, char::len_utf8),
-        };
-        at += length;
-    }
-    terms.push(source[start.min(source.len())..].trim());
-    terms
+use std::ops::Range;
+
+use cel::common::ast::{Expr, IdedExpr, LiteralValue, operators};
+
+use super::ENVIRONMENT;
+
+/// One term.
+#[derive(Clone, Debug)]
+pub(crate) struct Term {
+    /// Its place in the source.
+    pub(crate) at: Range<usize>,
+    pub(super) expression: IdedExpr,
+    pub(super) names_leaf: bool,
 }
 
-/// Returns how long a text in quotes is that begins at a place.
-fn text_length(source: &str, at: usize) -> usize {
-    let rest = &source[at..];
-    let quote = &rest[..1];
-    let triple = quote.repeat(3);
-    let mark = if rest.starts_with(&triple) { triple.as_str() } else { quote };
-    let is_raw = source[..at].ends_with(['r', 'R']);
-    let mut inside = mark.len();
-    while inside < rest.len() {
-        if rest[inside..].starts_with(mark) {
-            return inside + mark.len();
+/// What a comparison leaves of a fact.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// A number from here to there.
+    Between(i128, i128),
+    Text(String),
+}
+
+/// Splits an expression. `offset_of` returns the place of a node.
+pub(super) fn split(source: &str, whole: &IdedExpr, offset_of: &dyn Fn(u64) -> Range<usize>) -> Vec<Term> {
+    let (mut terms, mut ends) = (Vec::new(), Vec::new());
+    conjuncts(whole, &mut terms, &mut ends);
+    let places = ends.iter().map(|&id| offset_of(id)).chain([source.len()..source.len()]);
+    let mut from = 0;
+    let place = |(expression, end): (&IdedExpr, Range<usize>)| {
+        let written = without_lone_brackets(source[from..end.start.max(from)].trim());
+        from = end.end;
+        let start = written.as_ptr() as usize - source.as_ptr() as usize;
+        Term {
+            at: start..start + written.len(),
+            expression: expression.clone(),
+            names_leaf: expression.references().has_variable("leaf"),
         }
-        let mut characters = rest[inside..].chars();
-        let Some(character) = characters.next() else { break };
-        inside += character.len_utf8();
-        if character == '\\' && !is_raw {
-            inside += characters.next().map_or(0, char::len_utf8);
+    };
+    terms.into_iter().zip(places).map(place).collect()
+}
+
+/// Collects the terms in their order, and the nodes of the `&&` behind each but the last.
+fn conjuncts<'e>(expression: &'e IdedExpr, terms: &mut Vec<&'e IdedExpr>, ends: &mut Vec<u64>) {
+    match &expression.expr {
+        Expr::Call(call) if call.func_name == operators::LOGICAL_AND && call.target.is_none() => {
+            for (place, argument) in call.args.iter().enumerate() {
+                ends.extend((place > 0).then_some(expression.id));
+                conjuncts(argument, terms, ends);
+            }
+        }
+        _ => terms.push(expression),
+    }
+}
+
+/// Takes away the brackets that a term shares with others.
+fn without_lone_brackets(mut written: &str) -> &str {
+    loop {
+        let (open, closed) = (written.matches('(').count(), written.matches(')').count());
+        // A bracket in a text has no partner either.
+        if open == closed || ENVIRONMENT.compile(written).is_ok() {
+            return written;
+        }
+        let inner = if open > closed { written.strip_prefix('(') } else { written.strip_suffix(')') };
+        let Some(inner) = inner else { return written };
+        written = inner.trim();
+    }
+}
+
+impl Term {
+    /// Returns its value where it is `true` or `false`.
+    pub(crate) fn constant(&self) -> Option<bool> {
+        match &self.expression.expr {
+            Expr::Literal(LiteralValue::Boolean(value)) => Some(*value.inner()),
+            _ => None,
         }
     }
-    rest.len()
+
+    /// Returns the fact that it compares with a literal, in whichever order, and what it leaves of it.
+    pub(crate) fn comparison(&self) -> Option<(String, Left)> {
+        let Expr::Call(call) = &self.expression.expr else { return None };
+        let [left, right] = call.args.as_slice() else { return None };
+        let (fact, literal, is_turned) = match (fact(left), fact(right)) {
+            (Some(fact), None) => (fact, right, false),
+            (None, Some(fact)) => (fact, left, true),
+            _ => return None,
+        };
+        let left = match &literal.expr {
+            Expr::Literal(LiteralValue::Int(number)) => {
+                let number = i128::from(*number.inner());
+                match (call.func_name.as_str(), is_turned) {
+                    (operators::EQUALS, _) => Left::Between(number, number),
+                    (operators::LESS, false) | (operators::GREATER, true) => {
+                        Left::Between(i128::MIN, number - 1)
+                    }
+                    (operators::LESS_EQUALS, false) | (operators::GREATER_EQUALS, true) => {
+                        Left::Between(i128::MIN, number)
+                    }
+                    (operators::GREATER, false) | (operators::LESS, true) => {
+                        Left::Between(number + 1, i128::MAX)
+                    }
+                    (operators::GREATER_EQUALS, false) | (operators::LESS_EQUALS, true) => {
+                        Left::Between(number, i128::MAX)
+                    }
+                    _ => return None,
+                }
+            }
+            Expr::Literal(LiteralValue::String(text)) if call.func_name == operators::EQUALS => {
+                Left::Text(text.inner().to_owned())
+            }
+            _ => return None,
+        };
+        Some((fact, left))
+    }
+}
+
+/// Returns the name of a fact, or of its size, as it is written.
+fn fact(expression: &IdedExpr) -> Option<String> {
+    match &expression.expr {
+        Expr::Select(select) => match &select.operand.expr {
+            Expr::Ident(of) if matches!(of.as_str(), "leaf" | "request") => {
+                Some(format!("{of}.{}", select.field))
+            }
+            _ => None,
+        },
+        Expr::Call(call) if call.func_name == "size" => {
+            let of = call.target.as_deref().or(call.args.first())?;
+            fact(of).map(|fact| format!("{fact}.size()"))
+        }
+        _ => None,
+    }
+}
+
+impl Left {
+    /// Returns what two comparisons leave of one fact; `None` where that is nothing.
+    pub(crate) fn and(self, other: Left) -> Option<Left> {
+        match (self, other) {
+            (Left::Between(low, high), Left::Between(from, to)) => {
+                let (low, high) = (low.max(from), high.min(to));
+                (low <= high).then_some(Left::Between(low, high))
+            }
+            (Left::Text(one), Left::Text(other)) => (one == other).then_some(Left::Text(one)),
+            // Of two types: the types do not fit, which is told elsewhere.
+            (one, _) => Some(one),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::Condition;
+
+    fn terms(source: &str) -> Vec<String> {
+        let condition =
+            Condition::compile(source, true).unwrap_or_else(|faults| panic!("{source}: {faults:?}"));
+        condition.terms().map(|term| source[term.at.clone()].to_owned()).collect()
+    }
 
     #[test]
-    fn terms_end_outside_of_brackets_and_texts() {
-        assert_eq!(written("a && b"), ["a", "b"]);
-        assert_eq!(written("f(a && b) && [c && d]"), ["f(a && b)", "[c && d]"]);
-        assert_eq!(written(r#"x == "a && \" b" && y"#), [r#"x == "a && \" b""#, "y"]);
-        assert_eq!(written(r"x.matches(r'\') && y"), [r"x.matches(r'\')", "y"]);
-        assert_eq!(written(r"x == r'\' && y"), [r"x == r'\'", "y"]);
-        assert_eq!(written("x == \'\'\'it\'s && \'\'\' && ü"), ["x == \'\'\'it\'s && \'\'\'", "ü"]);
-        assert_eq!(written("\"open && x"), ["\"open && x"]);
-        assert_eq!(written(""), [""]);
+    fn terms_are_told_as_they_are_written() {
+        let (a, b, c) = ("leaf.key == \"a && \\\" (b\"", "request.tools > 2", "(leaf.text == 'ü)' || true)");
+        assert_eq!(terms(&format!("{a} && {b} && {c}")), [a, b, c]);
+        assert_eq!(terms(&format!("( {b} && ({a} && {c}) ) && {b}")), [b, a, c, b]);
+        assert_eq!(terms("leaf.text.matches(r'\\(') && true"), ["leaf.text.matches(r'\\(')", "true"]);
+        assert_eq!(terms("leaf.key == '''it\'s && '''&&true"), ["leaf.key == '''it\'s && '''", "true"]);
     }
 }

@@ -158,19 +158,14 @@ impl<'p> Run<'p> {
     pub(super) fn is_idle(&mut self, index: RuleIndex) -> bool {
         let rule = &self.policy.rules[index];
         let looks_further = match &rule.action {
-            Action::Decide(_)
-            | Action::Edit(
-                Edit::Insert(_)
-                | Edit::FilterTools(_)
-                | Edit::StripTools
-                | Edit::NormaliseTools
-                | Edit::Options(_)
-                | Edit::Model(_),
-            ) => rule.is_of_request() || !self.files.is_empty() || self.may_apply_to_inserted(index),
             Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_))
             | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(_) => false,
+            // They are asked about the request: about anything in it.
+            Action::Decide(_) | Action::Edit(_) => {
+                rule.is_of_request() || !self.files.is_empty() || self.may_apply_to_inserted(index)
+            }
         };
         !looks_further && self.asked(index).is_none()
     }

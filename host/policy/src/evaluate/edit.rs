@@ -3,36 +3,50 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use leafgate_tree::{Checkpoint, Document, EditError, NodeId, NodeType, SectionId, ValueType};
+use leafgate_tree::{
+    Author, Checkpoint, Document, EditError, EditKind, NodeId, NodeType, Role, SectionId, ValueType,
+};
 use regex::Regex;
+use serde_json::Value;
 
 use super::{Run, author};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Delete, Edit, Phase, Pin, Rewrite, Rule};
 
-/// A rule's edits so far.
-#[derive(Default)]
-pub(super) struct Edits {
-    /// How many.
-    pub(super) made: usize,
-    /// The leaves that they wrote to.
-    pub(super) written: Vec<NodeId>,
+/// A change of a request. Whatever rules and plugins do comes down to these, to pins, and to holds.
+pub(super) enum Change<'c> {
+    /// Gives a leaf another text.
+    Set(NodeId, &'c str),
+    /// Gives parts of a text others; spliced, so that the tokens beside them stay what they are.
+    Splice(NodeId, Vec<(Range<usize>, String)>),
+    /// Leaves a section out, with what belongs to it.
+    Delete(SectionId),
+    /// Puts a message before another one, unless it stands there.
+    Insert(SectionId, Role, &'c str),
+    /// Puts a member into the body.
+    Option(&'c str, &'c Value),
+}
+
+/// The draft before a rule's edits.
+pub(super) struct Before {
+    draft: Checkpoint,
+    edits: usize,
 }
 
 impl<'p> Run<'p> {
     pub(super) fn pin(&mut self) {
-        self.each_rule(Phase::Pin, |run, index, rule| match &rule.action {
-            Action::Pin(pin) => {
+        self.each_rule(Phase::Pin, |run, index, rule| {
+            if let Action::Pin(pin) = &rule.action {
                 run.edit_selected(index, |run, selected| run.pin_leaves(index, rule, pin, selected));
             }
-            Action::Classify(_) | Action::Redact(_) | Action::Edit(_) | Action::Decide(_) => {}
         });
     }
 
     pub(super) fn rewrite(&mut self) {
-        self.each_rule(Phase::Rewrite, |run, index, rule| match &rule.action {
-            Action::Edit(edit) => run.edit(index, rule, edit),
-            Action::Classify(_) | Action::Redact(_) | Action::Pin(_) | Action::Decide(_) => {}
+        self.each_rule(Phase::Rewrite, |run, index, rule| {
+            if let Action::Edit(edit) = &rule.action {
+                run.edit(index, rule, edit);
+            }
         });
     }
 
@@ -54,12 +68,11 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Runs one rule over the leaves that it selects. Its edits stay together or not at all, and in
-    /// monitor mode not at all; what it wrote is redacted at once.
+    /// Makes the edits of a rule over the leaves that it selects.
     fn edit_selected(
         &mut self,
         index: RuleIndex,
-        edit: impl FnOnce(&mut Self, &[NodeId]) -> Result<Edits, EditError>,
+        edit: impl FnOnce(&mut Self, &[NodeId]) -> Result<usize, EditError>,
     ) {
         let selected = match self.selected(index) {
             Ok(selected) => selected,
@@ -67,24 +80,91 @@ impl<'p> Run<'p> {
         };
         self.report.rules[index].matched += selected.len();
         let selected = self.matchable(index, selected);
-        if selected.is_empty() {
-            return;
+        if !selected.is_empty() {
+            self.make(index, |run| edit(run, &selected));
         }
-        let (before, made) = (self.draft.checkpoint(), self.draft.edits().count());
-        match edit(self, &selected) {
-            Ok(edits) => {
-                self.report.rules[index].edits += edits.made;
-                if self.policy.rules[index].monitors() {
-                    self.would_have_edited(index, made);
-                    self.take_back(before);
-                } else if !edits.written.is_empty() {
-                    self.redact_again(&edits.written);
-                }
+    }
+
+    /// Makes the edits of a rule once for the request, where it applies to any leaf of it.
+    pub(super) fn edit_request(
+        &mut self,
+        index: RuleIndex,
+        edit: impl FnOnce(&mut Self) -> Result<usize, EditError>,
+    ) {
+        match self.first_match(index) {
+            Ok(None) => {}
+            Ok(Some(_)) => {
+                self.report.rules[index].matched += 1;
+                self.make(index, edit);
             }
+            Err(error) => self.rule_failed(index, error.to_string()),
+        }
+    }
+
+    /// Makes edits of a rule, which stay together or not at all. `edit` returns how many it made.
+    fn make(&mut self, index: RuleIndex, edit: impl FnOnce(&mut Self) -> Result<usize, EditError>) {
+        let before = self.before();
+        match edit(self) {
+            Ok(made) => self.made(index, before, made),
             Err(error) => {
                 self.take_back(before);
                 self.rule_failed(index, format!("its edits were taken back: {error}"));
             }
+        }
+    }
+
+    /// Returns what [`Run::made`] and [`Run::take_back`] lead back to.
+    pub(super) fn before(&self) -> Before {
+        Before { draft: self.draft.checkpoint(), edits: self.draft.edits().count() }
+    }
+
+    /// Counts the edits that a rule made, and redacts at once what it wrote or put in. In monitor mode they
+    /// are taken back instead, and told.
+    pub(super) fn made(&mut self, index: RuleIndex, before: Before, made: usize) {
+        self.report.rules[index].edits += made;
+        if self.policy.rules[index].monitors() {
+            self.would_have_edited(index, before.edits);
+            return self.take_back(before);
+        }
+        let edits = self.draft.edits().skip(before.edits);
+        let edits: Vec<_> = edits.map(|edit| (edit.target, edit.kind)).collect();
+        // What something was only taken out of is another text too.
+        let set = edits.iter().filter(|(_, kind)| *kind == EditKind::Set);
+        let set: Vec<NodeId> = set.map(|(target, _)| *target).collect();
+        set.iter().for_each(|&node| self.was_written(node));
+        let puts_in = edits.iter().any(|(_, kind)| matches!(kind, EditKind::Insert | EditKind::Option));
+        if puts_in || !set.is_empty() {
+            self.redact_again(&set);
+        }
+    }
+
+    /// Takes back what was edited since.
+    pub(super) fn take_back(&mut self, to: Before) {
+        self.draft.rollback(to.draft);
+        self.were_taken_back();
+    }
+
+    /// Makes one change, and returns how many edits that is. One that meets what may not be changed is left
+    /// out and counted, at `at`; any other refusal is given back.
+    pub(super) fn change(
+        &mut self,
+        index: RuleIndex,
+        author: &Author,
+        at: Option<NodeId>,
+        change: Change<'_>,
+    ) -> Result<usize, EditError> {
+        let done = match change {
+            Change::Set(node, text) => self.draft.set(node, text, author).map(|done| done.is_some()),
+            Change::Splice(node, parts) => self.draft.splice(node, parts, author).map(|done| done.is_some()),
+            Change::Delete(section) => self.draft.delete(section, author).map(|_| true),
+            Change::Insert(before, role, text) => self.put_in(before, role, text, author),
+            Change::Option(key, value) => {
+                self.draft.put_option(key, value, author).map(|done| done.is_some())
+            }
+        };
+        match done {
+            Ok(done) => Ok(usize::from(done)),
+            Err(error) => self.skip(index, at, error).map(|()| 0),
         }
     }
 
@@ -94,15 +174,15 @@ impl<'p> Run<'p> {
         rule: &Rule,
         pin: &Pin,
         selected: &[NodeId],
-    ) -> Result<Edits, EditError> {
-        let mut edits = Edits::default();
+    ) -> Result<usize, EditError> {
+        let (author, mut made) = (author(rule), 0);
         for &node in selected {
             match pin {
                 Pin::Received => {}
-                Pin::To(to) => self.write(index, rule, node, Change::Set(to), &mut edits)?,
+                Pin::To(to) => made += self.change(index, &author, Some(node), Change::Set(node, to))?,
                 Pin::FirstSeen(on_drift) => {
                     if let Some(first) = self.drifted(index, node, *on_drift) {
-                        self.write(index, rule, node, Change::Set(&first), &mut edits)?;
+                        made += self.change(index, &author, Some(node), Change::Set(node, &first))?;
                     }
                 }
                 Pin::Protect { edit, delete } => {
@@ -110,9 +190,9 @@ impl<'p> Run<'p> {
                     continue;
                 }
             }
-            self.draft.pin(node, &author(rule));
+            self.draft.pin(node, &author);
         }
-        Ok(edits)
+        Ok(made)
     }
 
     /// Keeps a leaf from whoever would change it, or its message from whoever would leave it out.
@@ -134,69 +214,35 @@ impl<'p> Run<'p> {
         rule: &Rule,
         rewrite: &Rewrite,
         selected: &[NodeId],
-    ) -> Result<Edits, EditError> {
-        let mut edits = Edits::default();
+    ) -> Result<usize, EditError> {
+        let (author, mut made) = (author(rule), 0);
         for &node in selected {
-            let change = match rewrite {
-                Rewrite::Set(text) => Some(Change::Set(text)),
-                Rewrite::Shorten(shorten) if self.is_text(node) => {
-                    // A token is left out whole, or not at all.
-                    let redacted: Vec<_> =
-                        self.draft.redacted(node).into_iter().map(|(range, _)| range).collect();
-                    let cut = shorten.cut(self.draft.text(node).expose(), &redacted);
-                    cut.map(|part| Change::Splice(vec![part]))
-                }
-                part if self.is_text(node) => part_of_text(part, self.draft.text(node).expose()),
-                // A number has no beginning to write before.
-                Rewrite::Prepend(_) | Rewrite::Append(_) | Rewrite::Replace { .. } | Rewrite::Shorten(_) => {
-                    None
-                }
-            };
-            if let Some(change) = change {
-                self.write(index, rule, node, change, &mut edits)?;
+            if let Some(change) = self.rewritten(node, rewrite) {
+                made += self.change(index, &author, Some(node), change)?;
             }
         }
-        Ok(edits)
+        Ok(made)
     }
 
-    fn is_text(&self, node: NodeId) -> bool {
-        self.document.leaf(node).is_some_and(|leaf| leaf.value_type() == ValueType::Text)
-    }
-
-    /// Makes one edit. A leaf that the rule may not edit is skipped; a text that does not fit the
-    /// leaf fails the rule.
-    fn write(
-        &mut self,
-        index: RuleIndex,
-        rule: &Rule,
-        node: NodeId,
-        change: Change<'_>,
-        edits: &mut Edits,
-    ) -> Result<(), EditError> {
-        let author = author(rule);
-        if let Err(error) = self.draft.may_edit(node, &author) {
-            return self.skip(index, Some(node), error);
-        }
-        let outcome = match change {
-            Change::Set(text) => self.draft.set(node, text, &author),
-            Change::Splice(parts) => self.draft.splice(node, parts, &author),
+    /// Returns what a rule does to a leaf; `None` where that is nothing.
+    fn rewritten<'r>(&self, node: NodeId, rewrite: &'r Rewrite) -> Option<Change<'r>> {
+        let text = self.draft.text(node);
+        let text = text.expose();
+        let parts = match rewrite {
+            Rewrite::Set(new) => return Some(Change::Set(node, new)),
+            // A number has no beginning to write before.
+            _ if self.document.leaf(node)?.value_type() != ValueType::Text => return None,
+            Rewrite::Prepend(new) => vec![(0..0, new.clone())],
+            Rewrite::Append(new) => vec![(text.len()..text.len(), new.clone())],
+            Rewrite::Replace { pattern, with } => replacements(pattern, with, text),
+            Rewrite::Shorten(shorten) => {
+                // A token is left out whole, or not at all.
+                let redacted: Vec<_> =
+                    self.draft.redacted(node).into_iter().map(|(range, _)| range).collect();
+                shorten.cut(text, &redacted).into_iter().collect()
+            }
         };
-        match outcome {
-            Ok(None) => Ok(()),
-            Ok(Some(_)) => {
-                edits.made += 1;
-                edits.written.push(node);
-                self.was_written(node);
-                Ok(())
-            }
-            Err(error) => self.skip(index, Some(node), error),
-        }
-    }
-
-    /// Takes back what was edited since.
-    pub(super) fn take_back(&mut self, to: Checkpoint) {
-        self.draft.rollback(to);
-        self.were_taken_back();
+        (!parts.is_empty()).then_some(Change::Splice(node, parts))
     }
 
     /// Deletes the message, or the tool definition, around each selected leaf; what belongs to it
@@ -207,9 +253,9 @@ impl<'p> Run<'p> {
         rule: &Rule,
         delete: &Delete,
         selected: &[NodeId],
-    ) -> Result<Edits, EditError> {
+    ) -> Result<usize, EditError> {
+        let (author, mut made) = (author(rule), 0);
         let spares_history = !delete.history && rule.selector.names_a_tool_alone();
-        let mut edits = Edits::default();
         let mut seen = BTreeSet::new();
         for &node in selected {
             let Some(section) = deletable_around(self.document, node) else {
@@ -220,34 +266,12 @@ impl<'p> Run<'p> {
                 self.leave_undone(index, Some(node), "history");
                 continue;
             }
-            if !seen.insert(section.index()) || self.draft.is_deleted(node) {
-                continue;
-            }
-            match self.draft.delete(section, &author(rule)) {
-                Ok(_) => edits.made += 1,
-                Err(error) => self.skip(index, Some(node), error)?,
+            if seen.insert(section.index()) && !self.draft.is_deleted(node) {
+                made += self.change(index, &author, Some(node), Change::Delete(section))?;
             }
         }
-        Ok(edits)
+        Ok(made)
     }
-}
-
-/// One change of one leaf.
-enum Change<'r> {
-    Set(&'r str),
-    Splice(Vec<(Range<usize>, String)>),
-}
-
-/// A change of a part of a text; spliced, so that the tokens beside it stay what they are.
-fn part_of_text<'r>(rewrite: &'r Rewrite, text: &str) -> Option<Change<'r>> {
-    let parts = match rewrite {
-        Rewrite::Set(new) => return Some(Change::Set(new)),
-        Rewrite::Prepend(new) => vec![(0..0, new.clone())],
-        Rewrite::Append(new) => vec![(text.len()..text.len(), new.clone())],
-        Rewrite::Replace { pattern, with } => replacements(pattern, with, text),
-        Rewrite::Shorten(_) => Vec::new(),
-    };
-    (!parts.is_empty()).then_some(Change::Splice(parts))
 }
 
 fn replacements(pattern: &Regex, with: &str, text: &str) -> Vec<(Range<usize>, String)> {

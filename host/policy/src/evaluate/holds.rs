@@ -139,7 +139,7 @@ impl Run<'_> {
         }
         let (timeout, on_timeout) = match &rule.action {
             Action::Decide(Decide::Pause(pause)) => (pause.timeout, pause.on_timeout),
-            Action::Decide(Decide::Block | Decide::Route(_))
+            Action::Decide(_)
             | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(_)
@@ -165,22 +165,9 @@ impl Run<'_> {
             (Action::Redact(redact), Why::Encoded(_) | Why::File(_)) => redact.on_encoded,
             (Action::Redact(redact), _) => redact.on_unredactable,
             (Action::Edit(Edit::Transform(transform)), _) => transform.on_unredactable,
-            (
-                Action::Edit(
-                    Edit::Rewrite(_)
-                    | Edit::Delete(_)
-                    | Edit::Insert(_)
-                    | Edit::FilterTools(_)
-                    | Edit::StripTools
-                    | Edit::NormaliseTools
-                    | Edit::Options(_)
-                    | Edit::Model(_),
-                )
-                | Action::Classify(_)
-                | Action::Pin(_)
-                | Action::Decide(_),
-                _,
-            ) => OnUnredactable::Block,
+            (Action::Edit(_) | Action::Classify(_) | Action::Pin(_) | Action::Decide(_), _) => {
+                OnUnredactable::Block
+            }
         };
         self.report.rules[index].unredactable += 1;
         let blocks = how == OnUnredactable::Block;

@@ -12,6 +12,7 @@ use leafgate_tree::{
     ValueType,
 };
 
+use super::edit::Change;
 use super::hits::{Hit, exempt, sorted_apart};
 use super::search::{Rules, Search};
 use super::site::Site;
@@ -23,36 +24,13 @@ use crate::rule::{Insert, Rule};
 impl<'p> Run<'p> {
     /// Puts a rule's message directly before the latest one of the user.
     pub(super) fn insert(&mut self, index: RuleIndex, rule: &Rule, insert: &Insert) {
-        match self.first_match(index) {
-            Ok(None) => return,
-            Ok(Some(_)) => self.report.rules[index].matched += 1,
-            Err(error) => return self.rule_failed(index, error.to_string()),
-        }
-        let Some(before) = self.document.latest_user_message() else {
-            self.leave_undone(index, None, "no message of the user");
-            return;
-        };
-        let checkpoint = self.draft.checkpoint();
-        match self.put_in(before, Role::User, &insert.text, &author(rule)) {
-            Ok(false) => {}
-            Ok(true) => {
-                self.report.rules[index].edits += 1;
-                match rule.monitors() {
-                    true => {
-                        self.would_have(index, Some(self.document.section(before).node), || {
-                            "insert".to_owned()
-                        });
-                        self.take_back(checkpoint);
-                    }
-                    false => self.redact_again(&[]),
-                }
-            }
-            Err(error) => {
-                if let Err(fault) = self.skip(index, None, error) {
-                    self.rule_failed(index, format!("its message was not put in: {fault}"));
-                }
-            }
-        }
+        self.edit_request(index, |run| {
+            let Some(before) = run.document.latest_user_message() else {
+                run.leave_undone(index, None, "no message of the user");
+                return Ok(0);
+            };
+            run.change(index, &author(rule), None, Change::Insert(before, Role::User, &insert.text))
+        });
     }
 
     /// Puts a message before another one. Returns `false` where it stands there already.

@@ -98,7 +98,6 @@ pub struct Evaluation {
 pub(crate) use decide::section_of;
 pub use recall::{Recall, Unredactable};
 pub(crate) use request::facts as request_facts;
-pub(crate) use trace::is_about_any;
 
 impl Policy {
     /// Evaluates one request: edits it, and says what becomes of it.
@@ -136,18 +135,6 @@ pub(crate) fn evaluate_by(
 ) -> Evaluation {
     let Classified { document, begun } = classified(which, policy, document, context, vault, false);
     Run::asking(which, policy, &document, context, vault).go_on(begun).all_phases(|_| {})
-}
-
-/// Returns the leaves that a rule's `match` selects, whatever it asks about the request as a whole.
-pub(crate) fn selected_by<'d>(
-    policy: &Policy,
-    index: RuleIndex,
-    document: &'d Document,
-) -> impl Iterator<Item = Leaf<'d>> {
-    let mut places = Places::of(document, policy.lookup.paths());
-    let selection = policy.rules[index].selector.for_any_request(index, &mut places);
-    let selected: Vec<_> = document.leaves().filter(|leaf| selection.selects(leaf)).collect();
-    selected.into_iter()
 }
 
 fn all_phases(
@@ -210,12 +197,6 @@ pub(crate) enum Which<'w> {
     All(On),
     /// Those of these that look at it.
     Only(On, &'w BTreeSet<RuleIndex>),
-    /// One of them, as if the request were any that it applies to.
-    Example {
-        rule: RuleIndex,
-        /// Whether it sees texts as redact rules leave them.
-        redacted: bool,
-    },
 }
 
 impl Which<'_> {
@@ -223,9 +204,6 @@ impl Which<'_> {
         match self {
             Which::All(on) => rule.on == on,
             Which::Only(on, rules) => rule.on == on && rules.contains(&index),
-            Which::Example { rule: example, redacted } => {
-                example == index || redacted && rule.action.phase() == Phase::Redact
-            }
         }
     }
 }
@@ -274,7 +252,7 @@ impl<'p> Run<'p> {
             .map(|(index, rule)| {
                 let index = RuleIndex::new(index);
                 match which.asks(index, rule) {
-                    true => activate(which, index, rule, document, &request, &mut places),
+                    true => activate(index, rule, document, &request, &mut places),
                     false => None,
                 }
             })
@@ -497,19 +475,13 @@ impl<'p> Run<'p> {
 }
 
 fn activate<'p>(
-    which: Which<'_>,
     index: RuleIndex,
     rule: &'p Rule,
     document: &Document,
     request: &RequestFacts,
     places: &mut Places,
 ) -> Option<Active<'p>> {
-    let selection = match which {
-        Which::Example { rule: example, .. } if example == index => {
-            rule.selector.for_any_request(index, places)
-        }
-        _ => rule.selector.for_request(index, document.format(), request, places)?,
-    };
+    let selection = rule.selector.for_request(index, document.format(), request, places)?;
     let condition = rule.when.as_ref().map(|when| (when, when.for_request(request)));
     if matches!(condition, Some((_, ForRequest::Never))) || rule.action.skips(request) {
         return None;

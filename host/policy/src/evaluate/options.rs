@@ -4,9 +4,10 @@
 //! to any leaf of it. The model is another matter: which rules apply may depend on it, so it is
 //! chosen before any of them is asked ([`Run::choose_model`]), and the edit follows in its phase.
 
-use leafgate_tree::{Document, EditError, NodeId};
+use leafgate_tree::Document;
 use serde_json::Value;
 
+use super::edit::Change;
 use super::search::{Rules, Search};
 use super::site::Site;
 use super::subject::Subject;
@@ -52,21 +53,16 @@ impl<'p> Run<'p> {
         let rule = &self.policy.rules[index];
         let request = RequestFacts { model: before, ..self.request.clone() };
         let mut places = Places::of(self.document, self.policy.lookup.paths());
-        self.active[index.get()] =
-            super::activate(Which::All(rule.on), index, rule, self.document, &request, &mut places);
+        self.active[index.get()] = super::activate(index, rule, self.document, &request, &mut places);
     }
 
     /// Gives the body the options of a rule.
     pub(super) fn put_options(&mut self, index: RuleIndex, rule: &Rule, options: &[(String, Value)]) {
         self.edit_request(index, |run| {
-            let mut made = 0;
-            for (key, value) in options {
-                match run.draft.put_option(key, value, &author(rule)) {
-                    Ok(done) => made += usize::from(done.is_some()),
-                    Err(error) => run.skip(index, None, error)?,
-                }
-            }
-            Ok(made)
+            let author = author(rule);
+            let put =
+                |(key, value): &(String, Value)| run.change(index, &author, None, Change::Option(key, value));
+            options.iter().map(put).sum()
         });
     }
 
@@ -82,10 +78,9 @@ impl<'p> Run<'p> {
         if self.model_in_path {
             return self.ask_in_path(index, rule, model);
         }
-        self.edit_request(index, |run| match run.draft.set_model(model, &author(rule)) {
-            Ok(done) => Ok(usize::from(done.is_some())),
-            // All rules were asked about a model that the request would not go to.
-            Err(error) => Err(error),
+        // Any refusal is given back: all rules were asked about a model that the request would not go to.
+        self.edit_request(index, |run| {
+            run.draft.set_model(model, &author(rule)).map(|done| usize::from(done.is_some()))
         });
     }
 
@@ -102,40 +97,6 @@ impl<'p> Run<'p> {
             }
             Ok(usize::from(rule.monitors() || run.model_differs))
         });
-    }
-
-    /// Makes one change of the request, where a rule applies to any leaf of it. Its parts stay
-    /// together or not at all, and in monitor mode not at all.
-    pub(super) fn edit_request(
-        &mut self,
-        index: RuleIndex,
-        edit: impl FnOnce(&mut Self) -> Result<usize, EditError>,
-    ) {
-        match self.first_match(index) {
-            Ok(None) => return,
-            Ok(Some(_)) => self.report.rules[index].matched += 1,
-            Err(error) => return self.rule_failed(index, error.to_string()),
-        }
-        let (before, edits) = (self.draft.checkpoint(), self.draft.edits().count());
-        match edit(self) {
-            Ok(made) => {
-                self.report.rules[index].edits += made;
-                if self.policy.rules[index].monitors() {
-                    self.would_have_edited(index, edits);
-                    self.take_back(before);
-                } else if made > 0 {
-                    // Which leaves there are, and what they say, may have changed.
-                    self.candidates = None;
-                    let targets = self.draft.edits().skip(edits).map(|edit| edit.target);
-                    let written: Vec<NodeId> = targets.filter(|&node| self.draft.is_written(node)).collect();
-                    self.redact_again(&written);
-                }
-            }
-            Err(error) => {
-                self.take_back(before);
-                self.rule_failed(index, format!("its edits were taken back: {error}"));
-            }
-        }
     }
 }
 

@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 use leafgate_assemble::{SERVERS, ToolServer, require_all};
 use leafgate_glob::Glob;
 use leafgate_tree::{
-    Access, Document, EditError, LeafKind, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
+    Access, Author, Document, EditError, LeafKind, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
     Segment, ValueType,
 };
 use serde_json::Value;
 
+use super::edit::Change;
 use super::{Run, author};
 use crate::index::RuleIndex;
 use crate::rule::{FilterTools, Rule};
@@ -24,7 +25,7 @@ impl Run<'_> {
     /// what means nothing without tools.
     pub(super) fn filter_tools(&mut self, index: RuleIndex, rule: &Rule, filter: &FilterTools) {
         self.edit_request(index, |run| {
-            let document = run.document;
+            let (document, author) = (run.document, &author(rule));
             let mut made = 0;
             let tools = document.tools();
             for &tool in &tools {
@@ -35,7 +36,7 @@ impl Run<'_> {
                         |server| server.passes(|name| filter.keeps(name), |name| filter.drops(name)),
                     );
                 if !stays {
-                    made += run.leave_out(index, rule, tool)?;
+                    made += run.change(index, author, None, Change::Delete(tool))?;
                 }
             }
             // A group whose tools are all gone would be an empty list.
@@ -44,13 +45,13 @@ impl Run<'_> {
             around.dedup();
             for group in around.into_iter().filter(|&group| document.section(group).deletable) {
                 if made > 0 && run.holds_no_tool(&tools, Some(group)) {
-                    made += run.leave_out(index, rule, group)?;
+                    made += run.change(index, author, None, Change::Delete(group))?;
                 }
             }
             if let Some(list) = document.tool_list().filter(|_| made > 0 && run.holds_no_tool(&tools, None)) {
-                made += run.leave_out(index, rule, list)?;
+                made += run.change(index, author, None, Change::Delete(list))?;
             }
-            Ok(made + run.filter_servers(index, rule, filter, &tools)?)
+            Ok(made + run.filter_servers(index, author, filter, &tools)?)
         });
     }
 
@@ -58,7 +59,7 @@ impl Run<'_> {
     fn filter_servers(
         &mut self,
         index: RuleIndex,
-        rule: &Rule,
+        author: &Author,
         filter: &FilterTools,
         tools: &[SectionId],
     ) -> Result<usize, EditError> {
@@ -88,10 +89,7 @@ impl Run<'_> {
         if is_list && left.len() == servers.len() {
             return Ok(0);
         }
-        match self.draft.put_option(SERVERS, &serde_json::json!(left), &author(rule)) {
-            Ok(done) => Ok(usize::from(done.is_some())),
-            Err(error) => self.skip(index, None, error).map(|()| 0),
-        }
+        self.change(index, author, None, Change::Option(SERVERS, &serde_json::json!(left)))
     }
 
     /// Whether every tool, of a group or of all, is left out.
@@ -101,19 +99,12 @@ impl Run<'_> {
         of_group.all(|section| self.draft.is_deleted(section.node))
     }
 
-    fn leave_out(&mut self, index: RuleIndex, rule: &Rule, section: SectionId) -> Result<usize, EditError> {
-        match self.draft.delete(section, &author(rule)) {
-            Ok(_) => Ok(1),
-            Err(error) => self.skip(index, None, error).map(|()| 0),
-        }
-    }
-
     /// Leaves out every trace of tools: definitions, calls and results. What was said beside them stays.
     pub(super) fn strip_tools(&mut self, index: RuleIndex, rule: &Rule) {
         self.edit_request(index, |run| {
-            let mut made = 0;
+            let (author, mut made) = (&author(rule), 0);
             for exchange in exchanges_with_tools(run.document) {
-                made += run.keep_speech_alone(index, rule, &exchange)?;
+                made += run.keep_speech_alone(index, author, &exchange)?;
             }
             let document = run.document;
             let offered = match document.tool_list() {
@@ -122,12 +113,12 @@ impl Run<'_> {
             };
             for section in offered {
                 if !run.draft.is_deleted(document.section(section).node) {
-                    made += run.leave_out(index, rule, section)?;
+                    made += run.change(index, author, None, Change::Delete(section))?;
                 }
             }
             // Where no list is left out that takes them along.
             let all = FilterTools { keep: Vec::new(), drop: vec![Glob::new("*")] };
-            Ok(made + run.filter_servers(index, rule, &all, &[])?)
+            Ok(made + run.filter_servers(index, author, &all, &[])?)
         });
     }
 
@@ -135,18 +126,18 @@ impl Run<'_> {
     fn keep_speech_alone(
         &mut self,
         index: RuleIndex,
-        rule: &Rule,
+        author: &Author,
         exchange: &[SectionId],
     ) -> Result<usize, EditError> {
         let Some(&first) = exchange.first() else { return Ok(0) };
         let speech: Vec<Speech> = exchange.iter().filter_map(|&message| self.speech(message)).collect();
         if self.draft.is_deleted(self.document.section(first).node)
-            || self.leave_out(index, rule, first)? == 0
+            || self.change(index, author, None, Change::Delete(first))? == 0
         {
             return Ok(0);
         }
         for said in &speech {
-            self.draft.insert(first, said.role, &said.text, &author(rule))?;
+            self.draft.insert(first, said.role, &said.text, author)?;
             // What redaction wrote stays what it is, and is not looked at again.
             let number = self.draft.inserted().count() - 1;
             self.draft.redact_inserted(number, &said.redacted)?;
@@ -201,10 +192,7 @@ impl Run<'_> {
             if !normalise(&mut tools) {
                 return Ok(0);
             }
-            match run.draft.put_option(&key, &tools, &author(rule)) {
-                Ok(done) => Ok(usize::from(done.is_some())),
-                Err(error) => run.skip(index, None, error).map(|()| 0),
-            }
+            run.change(index, &author(rule), None, Change::Option(&key, &tools))
         });
     }
 }

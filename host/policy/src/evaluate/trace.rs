@@ -186,26 +186,6 @@ impl Policy {
     }
 }
 
-/// Evaluates one request by some rules, and says whether one of them is about any of some leaves.
-pub(crate) fn is_about_any(
-    which: Which<'_>,
-    policy: &Policy,
-    document: &Arc<Document>,
-    vault: &Vault,
-    index: RuleIndex,
-    leaves: &[NodeId],
-) -> (Evaluation, bool) {
-    let context = Context::default();
-    let Classified { document, begun } = classified(which, policy, document, &context, vault, true);
-    let mut run = Run::asking(which, policy, &document, &context, vault).go_on(begun);
-    run.trace.get_or_insert_with(|| Trace::of(policy));
-    run.run_phases(|_| {});
-    let trace = run.trace.take().unwrap_or_default();
-    let answers = trace.answers(index.get()).unwrap_or_default();
-    let is_about = answers.iter().any(|answer| answer.miss.is_none() && leaves.contains(&answer.node));
-    (run.finish(), is_about)
-}
-
 impl Run<'_> {
     /// Takes down what a rule makes of every leaf, where somebody wants to know.
     pub(super) fn trace_rule(&mut self, index: RuleIndex) {

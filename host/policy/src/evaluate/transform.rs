@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use leafgate_detect::{Confidence, Label};
 use leafgate_tree::{
-    Access, Author, Checkpoint, Document, EditError, Leaf, MessageIndex, NodeId, NodeType, Redaction, Role,
-    SectionId, SectionKind,
+    Access, Author, Document, EditError, Leaf, MessageIndex, NodeId, NodeType, Redaction, Role, SectionId,
+    SectionKind,
 };
 
 use super::Run;
-use super::edit::{Edits, deletable_around};
+use super::edit::{Change, deletable_around};
 use super::hits::{Hit, exempt, unite};
 use super::replace::refusal;
 use super::site::{Site, Why};
@@ -54,7 +54,7 @@ impl From<InvalidAnswer> for Dropped {
 /// What an answer asks for beside edits; acted upon once all of it has been applied.
 #[derive(Default)]
 struct Asked {
-    edits: Edits,
+    made: usize,
     words: Vec<(&'static str, Option<NodeId>, String)>,
     unredactable: Vec<(NodeId, Label, Why)>,
 }
@@ -73,7 +73,7 @@ impl<'p> Run<'p> {
             return;
         }
         let loaded = &self.policy.plugins[transform.plugin];
-        let (before, made) = (self.draft.checkpoint(), self.draft.edits().count());
+        let before = self.before();
         let skipped = self.report.rules[index].skipped.clone();
         self.decode(&selected, transform.sees);
         let answer = self.call(transform, &selected).map_err(Dropped::Fault);
@@ -81,18 +81,18 @@ impl<'p> Run<'p> {
             let shown = self.shown(&selected, &edits, transform.sees);
             self.apply(index, transform, loaded, &shown, edits)
         });
-        let monitors = self.policy.rules[index].monitors();
         match outcome {
             Ok(asked) => {
-                if monitors {
-                    self.would_have_edited(index, made);
-                    self.take_back(before);
-                }
-                self.act_on(index, loaded, asked, monitors);
+                self.made(index, before, asked.made);
+                self.act_on(index, loaded, asked);
             }
             Err(dropped) => {
                 self.report.rules[index].skipped = skipped;
-                self.drop_answer(index, loaded, before, &dropped);
+                self.take_back(before);
+                match &dropped {
+                    Dropped::Fault(fault) => self.transformer_failed(index, &loaded.name, fault),
+                    Dropped::Collision(collision) => self.collided(index, collision),
+                }
             }
         }
     }
@@ -209,40 +209,27 @@ impl<'p> Run<'p> {
             match action {
                 Action::Set(text) => {
                     let node = shown.leaf(target)?.node;
-                    match self.draft.set(node, &text, &author) {
-                        Ok(Some(_)) => {
-                            asked.wrote(node);
-                            self.was_written(node);
-                        }
-                        Ok(None) => {}
-                        Err(error) => self.skip(index, Some(node), error).map_err(misfit)?,
-                    }
+                    let set = self.change(index, &author, Some(node), Change::Set(node, &text));
+                    asked.made += set.map_err(misfit)?;
                 }
                 Action::Redact(spans) => {
                     let leaf = shown.leaf(target)?;
                     self.redact_spans(index, transform, loaded, leaf, &spans, &author, &mut asked)?;
                 }
                 Action::Pin => {
-                    let node = self.target_node(shown, target)?;
-                    self.draft.pin(node, &author);
-                    asked.edits.made += 1;
+                    self.draft.pin(self.target_node(shown, target)?, &author);
+                    asked.made += 1;
                 }
                 Action::Delete => {
                     let node = self.target_node(shown, target)?;
-                    let section = deletable_around(self.document, node).ok_or(EditError::NotDeletable);
-                    match section.and_then(|section| self.draft.delete(section, &author)) {
-                        Ok(_) => asked.edits.made += 1,
-                        Err(error) => self.skip(index, Some(node), error).map_err(misfit)?,
-                    }
+                    let delete = deletable_around(self.document, node).map(Change::Delete);
+                    asked.made += self.change_around(index, &author, node, delete, "not deletable")?;
                 }
                 Action::InsertBefore { role, text } => {
                     let node = self.target_node(shown, target)?;
-                    let message = message_around(self.document, node);
-                    let message = message.ok_or(EditError::NotInsertable("the section is no message"));
-                    match message.and_then(|message| self.put_in(message, role, &text, &author)) {
-                        Ok(put_in) => asked.edits.made += usize::from(put_in),
-                        Err(error) => self.skip(index, Some(node), error).map_err(misfit)?,
-                    }
+                    let before = message_around(self.document, node);
+                    let insert = before.map(|before| Change::Insert(before, role, &text));
+                    asked.made += self.change_around(index, &author, node, insert, "not insertable")?;
                 }
                 Action::Note(words) => asked.say("note", self.target_place(shown, target)?, words),
                 Action::Pause(words) => asked.say("pause", self.target_place(shown, target)?, words),
@@ -250,6 +237,22 @@ impl<'p> Run<'p> {
             }
         }
         Ok(asked)
+    }
+
+    /// Makes a change of what stands around a node, where there is something.
+    fn change_around(
+        &mut self,
+        index: RuleIndex,
+        author: &Author,
+        node: NodeId,
+        change: Option<Change<'_>>,
+        why_not: &'static str,
+    ) -> Result<usize, Dropped> {
+        let Some(change) = change else {
+            self.leave_undone(index, Some(node), why_not);
+            return Ok(0);
+        };
+        self.change(index, author, Some(node), change).map_err(misfit)
     }
 
     /// Tokens for the spans that a plugin named, in the text that it was shown.
@@ -288,7 +291,7 @@ impl<'p> Run<'p> {
             if let Err(error) = self.draft.redact(node, &redactions, author) {
                 asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), refusal(&error))));
             } else {
-                asked.edits.made += redactions.len();
+                asked.made += redactions.len();
                 self.was_written(node);
             }
             return Ok(());
@@ -304,11 +307,7 @@ impl<'p> Run<'p> {
             new.replace_range(redaction.at.clone(), &redaction.replacement);
         }
         match self.draft.set(node, &new, author) {
-            Ok(Some(_)) => {
-                asked.wrote(node);
-                self.was_written(node);
-            }
-            Ok(None) => {}
+            Ok(done) => asked.made += usize::from(done.is_some()),
             Err(EditError::Pinned { .. } | EditError::Kept { .. }) => {
                 asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), Why::Pinned)));
             }
@@ -335,11 +334,7 @@ impl<'p> Run<'p> {
         hits.iter().map(token).collect()
     }
 
-    fn act_on(&mut self, index: RuleIndex, loaded: &LoadedPlugin, asked: Asked, monitors: bool) {
-        self.report.rules[index].edits += asked.edits.made;
-        if !monitors {
-            self.redact_again(&asked.edits.written);
-        }
+    fn act_on(&mut self, index: RuleIndex, loaded: &LoadedPlugin, asked: Asked) {
         for (node, label, why) in asked.unredactable {
             self.unredactable(index, Site::Leaf(node), &label, why);
         }
@@ -349,20 +344,6 @@ impl<'p> Run<'p> {
                 let detail = format!("plugin `{}` asked to {about}", loaded.name);
                 self.hold(index, Cause::Plugin, about == "block", detail);
             }
-        }
-    }
-
-    fn drop_answer(
-        &mut self,
-        index: RuleIndex,
-        loaded: &LoadedPlugin,
-        before: Checkpoint,
-        dropped: &Dropped,
-    ) {
-        self.take_back(before);
-        match dropped {
-            Dropped::Fault(fault) => self.transformer_failed(index, &loaded.name, fault),
-            Dropped::Collision(collision) => self.collided(index, collision),
         }
     }
 
@@ -395,11 +376,6 @@ impl Shown {
 }
 
 impl Asked {
-    fn wrote(&mut self, node: NodeId) {
-        self.edits.made += 1;
-        self.edits.written.push(node);
-    }
-
     fn say(&mut self, about: &'static str, node: Option<NodeId>, words: String) {
         self.words.push((about, node, words));
     }

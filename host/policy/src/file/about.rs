@@ -6,7 +6,7 @@ use super::compile::Compiler;
 use super::raw::RawRule;
 use crate::diagnostic::hint_for;
 use crate::reason::{Fact, Reason};
-use crate::rule::{About, Urgency};
+use crate::rule::Urgency;
 
 impl Compiler<'_, '_> {
     /// The rule's own words; each name in braces must be a fact without text.
@@ -39,20 +39,11 @@ impl Compiler<'_, '_> {
         }
     }
 
-    pub(super) fn about(&mut self, raw: &RawRule) -> About {
-        let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
-        let mut tags = Vec::new();
+    /// How much the rule matters and what it is about, which decides nothing.
+    pub(super) fn about(&mut self, raw: &RawRule) {
         for (tag, span) in raw.tags.iter().flat_map(|tags| tags.get_ref().words(tags.span())) {
-            match super::is_kebab_case(tag) {
-                true => tags.push(tag.to_owned()),
-                false => self.complaints.error(
-                    span,
-                    format!("`{tag}` is not kebab-case"),
-                    "write it like `customer-data`",
-                ),
-            }
+            self.complaints.kebab(&Spanned::new(span, tag.to_owned()), "customer-data");
         }
-        let severity = self.optional("severity", &raw.severity, Urgency::WORDS, Urgency::from_word);
-        About { severity, tags, owner: text(&raw.owner), docs: text(&raw.docs) }
+        self.optional::<Urgency>("severity", &raw.severity);
     }
 }

@@ -64,7 +64,7 @@ impl Compiler<'_, '_> {
             let hint = "it belongs to rules with `on = \"response\"` or `on = \"tool-call\"`";
             self.complaints.error(written.span(), "`on_odd` means nothing with `on = \"request\"`", hint);
         }
-        self.optional("on_odd", &raw.on_odd, OnOdd::WORDS, OnOdd::from_word).unwrap_or(OnOdd::Refuse)
+        self.optional::<OnOdd>("on_odd", &raw.on_odd).unwrap_or(OnOdd::Refuse)
     }
 
     fn look_behind(&mut self, written: &Spanned<i64>, buffers: bool) -> Option<usize> {

@@ -22,7 +22,7 @@ use crate::diagnostic::{bad_regex, hint_for};
 use crate::plugin::World;
 use crate::rule::{
     Action, Decide, Delete, Edit, Insert, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
-    Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With,
+    Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With, Word,
 };
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
@@ -98,11 +98,12 @@ impl Compiler<'_, '_> {
         };
         let finds = action_name == Some("redact");
         let when = raw.when.as_ref().and_then(|when| self.condition(when, !finds));
-        let mode = self.optional("mode", &raw.mode, Mode::WORDS, Mode::from_word).unwrap_or(self.mode);
-        let on_error = self.optional("on_error", &raw.on_error, OnError::WORDS, OnError::from_word);
+        let mode = self.optional("mode", &raw.mode).unwrap_or(self.mode);
+        let on_error = self.optional("on_error", &raw.on_error);
         let on = self.on(raw);
         // Each key is read before the rule is given up for any of them.
-        let (reason, about) = (self.reason(raw), self.about(raw));
+        let reason = self.reason(raw);
+        self.about(raw);
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
         let (action, mut selector) = (action?, selector?);
         selector.reach = action.reach();
@@ -118,7 +119,7 @@ impl Compiler<'_, '_> {
             mode,
             on_error: on_error.unwrap_or(OnError::Block),
             reason,
-            about,
+            says: raw.says(),
         };
         let rule = Rule { streaming: self.streaming(&rule, raw, streamed, header), ..rule };
         self.model_is_of_request(&rule, raw);
@@ -146,7 +147,7 @@ impl Compiler<'_, '_> {
         match &raw.on {
             None if raw.broken.contains("on") => None,
             None => Some(On::default()),
-            Some(word) => self.complaints.word("on", word, On::WORDS, On::from_word),
+            Some(word) => self.complaints.word("on", word, On::NAMES, On::from_name),
         }
     }
 
@@ -213,11 +214,10 @@ impl Compiler<'_, '_> {
     }
 
     fn redact(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Redact> {
-        let with = self.with(raw);
-        let with = with.unwrap_or(answers::default_replacement(raw));
+        let with = self.optional("with", &raw.with).unwrap_or(answers::default_replacement(raw));
         let restore = self.restore(raw, with);
-        let on_unredactable = self.on_unredactable(raw);
-        let published = self.published(raw);
+        let on_unredactable = self.optional("on_unredactable", &raw.on_unredactable);
+        let published = self.optional("published", &raw.published);
         let words =
             raw.detect.as_ref().map(|detect| detect.get_ref().words(detect.span())).unwrap_or_default();
         let Some(detect) = raw.detect.as_ref().filter(|_| !words.is_empty()) else {
@@ -251,16 +251,8 @@ impl Compiler<'_, '_> {
         })
     }
 
-    pub(super) fn with(&mut self, raw: &RawRule) -> Option<With> {
-        self.optional("with", &raw.with, With::WORDS, With::from_word)
-    }
-
-    pub(super) fn published(&mut self, raw: &RawRule) -> Option<Published> {
-        self.optional("published", &raw.published, Published::WORDS, Published::from_word)
-    }
-
     fn restore(&mut self, raw: &RawRule, with: With) -> Restore {
-        let restore = self.optional("restore", &raw.restore, Restore::WORDS, Restore::from_word);
+        let restore = self.optional("restore", &raw.restore);
         if let Some(span) = raw.restore.as_ref().map(Spanned::span).filter(|_| with != With::Token) {
             let hint = "only tokens are restored: leave `restore` out, or say `with = \"token\"`";
             self.complaints.error(span, format!("`restore` means nothing to `with = \"{with}\"`"), hint);
@@ -268,17 +260,8 @@ impl Compiler<'_, '_> {
         restore.unwrap_or(Restore::On)
     }
 
-    pub(super) fn on_unredactable(&mut self, raw: &RawRule) -> Option<OnUnredactable> {
-        self.optional(
-            "on_unredactable",
-            &raw.on_unredactable,
-            OnUnredactable::WORDS,
-            OnUnredactable::from_word,
-        )
-    }
-
     fn pin(&mut self, raw: &RawRule) -> Option<Pin> {
-        let on_drift = self.optional("on_drift", &raw.on_drift, OnDrift::WORDS, OnDrift::from_word);
+        let on_drift = self.optional("on_drift", &raw.on_drift);
         let to = raw.to.as_ref().map(|to| to.get_ref().as_str());
         if let Some(written) = raw.on_drift.as_ref().filter(|_| to != Some(FIRST_SEEN)) {
             let hint =
@@ -448,8 +431,9 @@ impl Compiler<'_, '_> {
     }
 
     fn transform(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Transform> {
-        let sees = self.sees(raw).unwrap_or(Sees::Redacted);
-        let on_unredactable = self.on_unredactable(raw).unwrap_or(OnUnredactable::Block);
+        let sees = self.optional("sees", &raw.sees).unwrap_or(Sees::Redacted);
+        let on_unredactable =
+            self.optional("on_unredactable", &raw.on_unredactable).unwrap_or(OnUnredactable::Block);
         let Some(plugin) = &raw.plugin else {
             let hint = "name one of `[plugins.…]`";
             self.complaints.missing((raw, "plugin"), header, "`transform` needs `plugin`", hint);
@@ -462,14 +446,10 @@ impl Compiler<'_, '_> {
         })
     }
 
-    pub(super) fn sees(&mut self, raw: &RawRule) -> Option<Sees> {
-        self.optional("sees", &raw.sees, Sees::WORDS, Sees::from_word)
-    }
-
     pub(super) fn pause(&mut self, raw: &RawRule) -> Option<Pause> {
         let timeout = raw.timeout.as_ref().map(|text| self.duration(text));
-        let on_timeout = self.optional("on_timeout", &raw.on_timeout, OnTimeout::WORDS, OnTimeout::from_word);
-        let subagents = self.optional("subagents", &raw.subagents, Subagents::WORDS, Subagents::from_word);
+        let on_timeout = self.optional("on_timeout", &raw.on_timeout);
+        let subagents = self.optional("subagents", &raw.subagents);
         Some(Pause {
             timeout: match timeout {
                 Some(read) => Some(read?),
@@ -501,7 +481,8 @@ impl Compiler<'_, '_> {
     }
 
     fn duration(&mut self, text: &Spanned<String>) -> Option<Duration> {
-        let read = parse_duration(text.get_ref());
+        let units = [("s", 1000), ("m", 60 * 1000), ("h", 60 * 60 * 1000)];
+        let read = super::duration(text.get_ref(), &units).filter(|read| *read <= MAX_TIMEOUT);
         if read.is_none() {
             let message = format!("`{}` is no duration", text.get_ref());
             self.complaints.error(
@@ -513,14 +494,9 @@ impl Compiler<'_, '_> {
         read
     }
 
-    pub(super) fn optional<T>(
-        &mut self,
-        field: &str,
-        value: &Option<Spanned<String>>,
-        known: &[&str],
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Option<T> {
-        value.as_ref().and_then(|value| self.complaints.word(field, value, known, read))
+    /// A word of a closed list, which may be absent.
+    pub(super) fn optional<T: Word>(&mut self, field: &str, value: &Option<Spanned<String>>) -> Option<T> {
+        value.as_ref().and_then(|value| self.complaints.word(field, value, T::NAMES, T::from_word))
     }
 }
 
@@ -536,17 +512,4 @@ fn checked_by_digits(names: &[String]) -> Vec<String> {
     let named =
         |id: &&&str| names.iter().any(|name| name == **id || id.split('/').next() == Some(name.as_str()));
     CHECKED.iter().filter(named).map(|id| (*id).to_owned()).collect()
-}
-
-fn parse_duration(text: &str) -> Option<Duration> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let number: u64 = text[..digits].parse().ok()?;
-    let unit = match &text[digits..] {
-        "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        _ => return None,
-    };
-    let duration = Duration::from_secs(number.checked_mul(unit)?);
-    (!duration.is_zero() && duration <= MAX_TIMEOUT).then_some(duration)
 }

@@ -7,9 +7,10 @@ use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
+use super::keys::Table;
 use super::raw::{OneOrMany, RawException};
 use super::{Complaints, matches};
-use crate::diagnostic::{bad_regex, hint_for};
+use crate::diagnostic::{bad_regex, hint_for, starred};
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
 use crate::new_exception::NEVER;
@@ -37,8 +38,8 @@ impl Compiler<'_, '_> {
             raw.matches.as_ref().map(|table| matches::compile(table.get_ref(), &mut self.complaints));
         let selector = Selector { reach: Reach::Allows, ..selector.unwrap_or_default() };
         let allowed = self.allowed(raw);
-        let reason = self.said("reason", &raw.reason, raw, header.clone());
-        let by = self.said("by", &raw.by, raw, header.clone());
+        self.said("reason", &raw.reason, raw, header.clone());
+        self.said("by", &raw.by, raw, header.clone());
         let until = self.until(raw, header.clone());
         let names_something = raw.value.is_some()
             || raw.pattern.is_some()
@@ -68,7 +69,11 @@ impl Compiler<'_, '_> {
             let file = self.complaints.file;
             format!("{}:{}", diagnostics.file(file).name, diagnostics.line(file, &header))
         };
-        Some(Exception { origin, rules, selector, allowed, reason: reason?, by: by?, ends })
+        let mut says = raw.says();
+        // An `until` without quotes is no value of JSON.
+        says.insert("until".to_owned(), ends.map_or(NEVER.to_owned(), |day| day.to_string()).into());
+        says.iter_mut().filter(|(key, _)| *key == "value").for_each(|(_, value)| star(value));
+        Some(Exception { origin, rules, selector, allowed, says, ends })
     }
 
     /// Warns of a pattern that lets pass whatever is found: it is easily meant for one value.
@@ -171,25 +176,21 @@ impl Compiler<'_, '_> {
         all
     }
 
-    /// A text that every exception must have.
+    /// Reports a text that every exception must have, where it is missing.
     fn said(
         &mut self,
         field: &str,
         value: &Option<Spanned<String>>,
         raw: &RawException,
         header: Range<usize>,
-    ) -> Option<String> {
+    ) {
         let text = value.as_ref().map(|value| value.get_ref().trim()).unwrap_or_default();
-        if !text.is_empty() {
-            return Some(text.to_owned());
-        }
-        if !raw.broken.contains(field) {
+        if text.is_empty() && !raw.broken.contains(field) {
             let span = value.as_ref().map_or(header, Spanned::span);
             let hint =
                 "an exception says why (`reason`), who answers for it (`by`) and for how long (`until`)";
             self.complaints.error(span, format!("an exception without `{field}`"), hint);
         }
-        None
     }
 
     /// The last day, or that there is none. The outer `None`: something is wrong.
@@ -217,6 +218,15 @@ impl Compiler<'_, '_> {
                 None
             }
         }
+    }
+}
+
+/// Puts stars in the place of what looks like a secret, in a text or a list of texts.
+fn star(value: &mut toml::Value) {
+    match value {
+        toml::Value::String(text) => *text = starred(text).into_owned(),
+        toml::Value::Array(items) => items.iter_mut().for_each(star),
+        _ => {}
     }
 }
 

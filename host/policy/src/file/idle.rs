@@ -6,8 +6,7 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
-use leafgate_tree::{Access, Document, Format, Limits, NodeId};
+use leafgate_tree::{Access, Format, NodeId};
 
 use super::Complaints;
 use crate::pattern::PathPattern;
@@ -15,23 +14,10 @@ use crate::rule::{Action, Edit, Pin, Rule};
 
 /// Warns of a rule that writes and whose paths select protected leaves only.
 pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints<'_>) {
-    let writes = match &rule.action {
-        Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) => true,
-        Action::Pin(Pin::To(_) | Pin::FirstSeen(_)) => true,
-        Action::Edit(
-            Edit::Delete(_)
-            | Edit::Insert(_)
-            | Edit::FilterTools(_)
-            | Edit::StripTools
-            | Edit::NormaliseTools
-            | Edit::Options(_)
-            | Edit::Model(_),
-        )
-        | Action::Pin(Pin::Received | Pin::Protect { .. })
-        | Action::Classify(_)
-        | Action::Redact(_)
-        | Action::Decide(_) => false,
-    };
+    let writes = matches!(
+        rule.action,
+        Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) | Action::Pin(Pin::To(_) | Pin::FirstSeen(_))
+    );
     if !writes || rule.selector.paths.is_empty() {
         return;
     }
@@ -57,10 +43,8 @@ pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints
 /// Returns true where the pattern selects something in a smallest request of this format, and may
 /// change none of it.
 fn is_protected(path: &PathPattern, format: Format) -> bool {
-    let Some(sample) = path.sample() else { return false };
-    let body = Bytes::from(sample.to_string());
-    let Ok(document) = Document::parse(body, format, &Limits::default()) else { return false };
-    let nodes = path.select(&document).into_iter().flatten();
+    let Some((document, selected)) = path.sampled(format) else { return false };
+    let nodes = selected.into_iter().flatten();
     let mut access = nodes.filter_map(|at| document.leaf(NodeId::from_index(at))).map(|leaf| leaf.access());
     let some = access.next();
     some.is_some_and(|first| first != Access::Open) && access.all(|other| other != Access::Open)

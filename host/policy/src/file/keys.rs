@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
@@ -46,7 +47,7 @@ pub(crate) enum Type {
 }
 
 /// A table whose keys are known.
-pub(crate) trait Table: DeserializeOwned {
+pub(crate) trait Table: DeserializeOwned + Serialize {
     /// Its keys, in the order in which they are declared.
     const KEYS: &'static [Key];
 
@@ -56,6 +57,11 @@ pub(crate) trait Table: DeserializeOwned {
 
     /// Returns true if and only if a key is among these.
     fn is_broken(&self, key: &str) -> bool;
+
+    /// Returns what it says, as it was read.
+    fn says(&self) -> toml::Table {
+        toml::Table::try_from(self).expect("what was read from TOML can be written")
+    }
 
     /// Returns where the value of a key stands.
     fn place(&self, key: &str) -> Option<Range<usize>>;
@@ -109,7 +115,7 @@ macro_rules! table {
             $type:ty $(= $takes:expr)? $(=> $actions:expr)?,)*
     } $(and { $($(#[$own_doc:meta])* $own:ident: $own_type:ty,)* })?) => {
         $(#[$about])*
-        #[derive(Debug, serde::Deserialize)]
+        #[derive(Debug, serde::Deserialize, serde::Serialize)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct $table {
             $(

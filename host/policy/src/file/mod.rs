@@ -36,6 +36,7 @@ pub(crate) mod useless;
 pub(crate) mod weaken;
 
 use std::ops::Range;
+use std::time::Duration;
 
 use toml::Spanned;
 
@@ -142,6 +143,14 @@ fn span_inside(text: &str, string: Range<usize>, content: &str, at: Range<usize>
         }
         _ => string,
     }
+}
+
+/// Reads a whole number above zero with one of these units, of so many milliseconds each.
+fn duration(text: &str, units: &[(&str, u64)]) -> Option<Duration> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let (_, millis) = units.iter().find(|(name, _)| *name == unit)?;
+    let millis = number.parse::<u64>().ok()?.checked_mul(*millis)?;
+    (millis > 0).then(|| Duration::from_millis(millis))
 }
 
 /// Names in rule files are kebab-case: they appear in CEL, in logs and in reports.

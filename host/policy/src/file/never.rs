@@ -4,17 +4,14 @@
 //! each format, and a place in a message of one is none in another.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::sync::LazyLock;
 
-use bytes::Bytes;
-use leafgate_tree::{Document, Format, Limits, NodeType, Role};
-use regex::Regex;
+use leafgate_tree::{Format, NodeType, Role};
 use toml::Spanned;
 
 use super::Complaints;
-use super::raw::{OneOrMany, RawMatch, RawRule};
+use super::raw::{RawMatch, RawRule};
 use crate::Policy;
+use crate::condition::{Condition, Left};
 use crate::pattern::PathPattern;
 use crate::rule::{Action, On, Rule};
 use crate::selector::Bits;
@@ -44,9 +41,9 @@ pub(crate) fn warn(rule: &Rule, raw: &RawRule, labels: &Labels, complaints: &mut
         paths(rule, matches, complaints);
         latest(rule, matches, complaints);
     }
-    if let Some(when) = &raw.when {
-        bounds(when, complaints);
-        unknown_labels(when, labels, complaints);
+    if let (Some(condition), Some(when)) = (&rule.when, &raw.when) {
+        bounds(condition, when, complaints);
+        unknown_labels(condition, when, labels, complaints);
     }
 }
 
@@ -58,10 +55,10 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
         return;
     }
     let named = rule.selector.formats();
-    let places: Vec<Range<usize>> = place_of_words(written);
     let mut known: BTreeSet<Format> = BTreeSet::new();
-    for (path, at) in rule.selector.paths.iter().zip(places) {
-        let Some(formats) = formats_of(path) else { return };
+    let places = written.get_ref().words(written.span());
+    for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
+        let formats = formats_of(path);
         if formats.is_empty() {
             return;
         }
@@ -86,27 +83,21 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     }
 }
 
-fn place_of_words(written: &Spanned<OneOrMany>) -> Vec<Range<usize>> {
-    written.get_ref().words(written.span()).into_iter().map(|(_, at)| at).collect()
-}
-
 fn names(formats: impl Iterator<Item = Format>) -> String {
     formats.map(Format::name).collect::<Vec<_>>().join(" or ")
 }
 
-/// The formats in which a path lies in a message; `None` where it can be anywhere.
-fn formats_of(path: &PathPattern) -> Option<Vec<Format>> {
-    let body = Bytes::from(path.sample()?.to_string());
+/// The formats in which a path lies in a message; none where it can be anywhere.
+fn formats_of(path: &PathPattern) -> Vec<Format> {
     let in_message = |format: &Format| {
-        let Ok(document) = Document::parse(body.clone(), *format, &Limits::default()) else { return false };
-        let named = path.select(&document);
+        let Some((document, named)) = path.sampled(*format) else { return false };
         document.sections().iter().any(|section| {
             let inside = document.subtree(section.node);
             section.node_type == NodeType::Message
                 && named.iter().any(|range| inside.contains(&range.start) || range.contains(&inside.start))
         })
     };
-    Some(Format::ALL.iter().copied().filter(in_message).collect())
+    Format::ALL.iter().copied().filter(in_message).collect()
 }
 
 /// The latest message of the user is nobody else's.
@@ -118,115 +109,44 @@ fn latest(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     }
 }
 
-/// A fact and what it is compared with, in either order.
-static COMPARISON: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"^(?:(?<fact>(?:leaf|request)\.[a-z]+(?:\.size\(\))?)\s*(?<then>[<>]=?|==)\s*(?<value>\d{1,18}|"[^"\\]*"|'[^'\\]*')|(?<first>\d{1,18})\s*(?<op>[<>]=?|==)\s*(?<second>(?:leaf|request)\.[a-z]+(?:\.size\(\))?))$"#,
-    )
-    .expect("it is a sound pattern")
-});
-
-/// What the terms so far leave of a fact.
-enum Left {
-    /// A number from here to there.
-    Between(i128, i128),
-    Text(String),
-}
-
 /// Terms that ask for two things of one fact that cannot be both.
-fn bounds(when: &Spanned<String>, complaints: &mut Complaints<'_>) {
-    let source = when.get_ref();
+fn bounds(condition: &Condition, when: &Spanned<String>, complaints: &mut Complaints<'_>) {
     let mut facts: BTreeMap<String, Left> = BTreeMap::new();
-    for term in crate::condition::terms(source) {
-        let Some((fact, left)) = comparison(term) else { continue };
+    for term in condition.terms() {
+        let Some((fact, left)) = term.comparison() else { continue };
         let before = facts.remove(&fact);
-        let is_first = before.is_none();
+        let (why, hint) = match before {
+            None => ("is never below 0", "take it out, or mend the number"),
+            Some(_) => ("cannot be this and what stands before it", "take one of the two out, or say `||`"),
+        };
         // All numbers here are counts.
-        match before.unwrap_or(Left::of(&left)).and(left) {
-            Some(both) => _ = facts.insert(fact, both),
-            None => {
-                let at = source.find(term).unwrap_or_default();
-                let (why, hint) = match is_first {
-                    true => ("is never below 0", "take it out, or mend the number"),
-                    false => {
-                        ("cannot be this and what stands before it", "take one of the two out, or say `||`")
-                    }
-                };
-                let message = format!("`when` is never true: `{fact}` {why}");
-                complaints.warning_inside(when.span(), source, at..at + term.len(), message, hint);
-                return;
-            }
-        }
+        let both = match (before, &left) {
+            (None, Left::Between(..)) => Left::Between(0, i128::MAX).and(left),
+            (None, Left::Text(_)) => Some(left),
+            (Some(before), _) => before.and(left),
+        };
+        let Some(both) = both else {
+            let message = format!("`when` is never true: `{fact}` {why}");
+            return complaints.warning_inside(when.span(), when.get_ref(), term.at.clone(), message, hint);
+        };
+        facts.insert(fact, both);
     }
 }
-
-impl Left {
-    /// What a fact may be that is compared so, before anything is said of it.
-    fn of(compared: &Left) -> Left {
-        match compared {
-            Left::Between(..) => Left::Between(0, i128::MAX),
-            Left::Text(text) => Left::Text(text.clone()),
-        }
-    }
-
-    fn and(self, other: Left) -> Option<Left> {
-        match (self, other) {
-            (Left::Between(low, high), Left::Between(from, to)) => {
-                let (low, high) = (low.max(from), high.min(to));
-                (low <= high).then_some(Left::Between(low, high))
-            }
-            (Left::Text(one), Left::Text(other)) => (one == other).then_some(Left::Text(one)),
-            // Of two types: the types do not fit, which is told elsewhere.
-            (one, _) => Some(one),
-        }
-    }
-}
-
-fn comparison(term: &str) -> Option<(String, Left)> {
-    const ALL: (i128, i128) = (i128::MIN, i128::MAX);
-    let parts = COMPARISON.captures(term)?;
-    let part = |name: &str| parts.name(name).map(|part| part.as_str());
-    let (fact, operator, value) = match part("fact") {
-        Some(fact) => (fact, part("then")?, part("value")?),
-        None => {
-            let turned = match part("op")? {
-                "<" => ">",
-                "<=" => ">=",
-                ">" => "<",
-                ">=" => "<=",
-                other => other,
-            };
-            (part("second")?, turned, part("first")?)
-        }
-    };
-    let left = match (value.parse::<i128>(), operator) {
-        (Ok(number), "<") => Left::Between(ALL.0, number - 1),
-        (Ok(number), "<=") => Left::Between(ALL.0, number),
-        (Ok(number), ">") => Left::Between(number + 1, ALL.1),
-        (Ok(number), ">=") => Left::Between(number, ALL.1),
-        (Ok(number), _) => Left::Between(number, number),
-        (Err(_), "==") => Left::Text(value[1..value.len() - 1].to_owned()),
-        (Err(_), _) => return None,
-    };
-    Some((fact.to_owned(), left))
-}
-
-static LABEL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"\.label\s*==\s*["']([^"'\\]*)["']"#).expect("it is a sound pattern"));
 
 /// Labels that no redact rule gives.
-fn unknown_labels(when: &Spanned<String>, labels: &Labels, complaints: &mut Complaints<'_>) {
-    let source = when.get_ref();
-    for label in LABEL.captures_iter(source).filter_map(|found| found.get(1)) {
-        if labels.0.contains(label.as_str()) {
-            continue;
-        }
-        let known: Vec<&str> = labels.0.iter().map(String::as_str).collect();
+fn unknown_labels(
+    condition: &Condition,
+    when: &Spanned<String>,
+    known: &Labels,
+    complaints: &mut Complaints<'_>,
+) {
+    for (label, at) in condition.literals().labels.iter().filter(|(label, _)| !known.0.contains(label)) {
+        let known: Vec<&str> = known.0.iter().map(String::as_str).collect();
         let hint = match known.is_empty() {
             true => "a `redact` rule finds it: write one that names its detector".to_owned(),
-            false => crate::diagnostic::hint_for(label.as_str(), &known),
+            false => crate::diagnostic::hint_for(label, &known),
         };
-        let message = format!("no redact rule of this policy finds a `{}`", label.as_str());
-        complaints.warning_inside(when.span(), source, label.range(), message, hint);
+        let message = format!("no redact rule of this policy finds a `{label}`");
+        complaints.warning_inside(when.span(), when.get_ref(), at.clone(), message, hint);
     }
 }

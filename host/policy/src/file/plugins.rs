@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use leafgate_detect::{DetectorId, Label};
 use toml::Spanned;
@@ -240,7 +239,8 @@ fn limits(raw: Option<&RawPluginLimits>, complaints: &mut Complaints<'_>) -> Opt
     let mut time = |raw: &Option<Spanned<toml::Value>>| {
         let raw = raw.as_ref()?;
         let text = raw.get_ref().as_str();
-        let time = text.and_then(parse_time);
+        // Calls take milliseconds, which other durations of rule files never do.
+        let time = text.and_then(|text| super::duration(text, &[("ms", 1), ("s", 1000)]));
         if time.is_none() {
             sound = false;
             let written = text.map_or_else(|| raw.get_ref().to_string(), str::to_owned);
@@ -282,18 +282,6 @@ fn limits(raw: Option<&RawPluginLimits>, complaints: &mut Complaints<'_>) -> Opt
         edits,
     };
     sound.then_some(limits)
-}
-
-/// Calls of plugins take milliseconds, which other durations of rule files never do.
-fn parse_time(text: &str) -> Option<Duration> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let number: u64 = number.parse().ok()?;
-    let time = match unit {
-        "ms" => Duration::from_millis(number),
-        "s" => Duration::from_secs(number),
-        _ => return None,
-    };
-    (!time.is_zero()).then_some(time)
 }
 
 /// Finds the file: beside the rules, or, for a bare name, in `plugins/`.

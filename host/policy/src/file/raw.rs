@@ -9,8 +9,8 @@ use std::fmt;
 use std::ops::Range;
 
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
-use serde::Deserialize;
 use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -65,25 +65,25 @@ table! {
         matches as "match": RawMatch,
         when: String,
         action: String = Word(ACTIONS),
-        on: String = Word(On::WORDS),
+        on: String = Word(On::NAMES),
         stream: String = Word(&["buffer"]),
         look_behind: i64,
-        on_odd: String = Word(OnOdd::WORDS),
-        mode: String = Word(Mode::WORDS),
+        on_odd: String = Word(OnOdd::NAMES),
+        mode: String = Word(Mode::NAMES),
         reason: String,
-        severity: String = Word(Urgency::WORDS),
+        severity: String = Word(Urgency::NAMES),
         tags: OneOrMany,
         owner: String,
         docs: String,
-        on_error: String = Word(OnError::WORDS),
+        on_error: String = Word(OnError::NAMES),
         detect: OneOrMany => ["redact"],
-        with: String = Word(With::WORDS) => ["redact"],
-        restore: String = Word(Restore::WORDS) => ["redact"],
-        on_unredactable: String = Word(OnUnredactable::WORDS) => ["redact", "transform"],
-        published: String = Word(Published::WORDS) => ["redact"],
+        with: String = Word(With::NAMES) => ["redact"],
+        restore: String = Word(Restore::NAMES) => ["redact"],
+        on_unredactable: String = Word(OnUnredactable::NAMES) => ["redact", "transform"],
+        published: String = Word(Published::NAMES) => ["redact"],
         releasable: bool => ["redact"],
         to: String => ["pin", "route"],
-        on_drift: String = Word(OnDrift::WORDS) => ["pin"],
+        on_drift: String = Word(OnDrift::NAMES) => ["pin"],
         kind as "as": String = WordOf(|| words_of(SectionKind::ALL.iter().filter(|kind| kind.is_of_words()), |kind| kind.name()))
             => ["classify"],
         from: OneOrMany = Words(|| PROTECTED_FROM.to_vec()) => ["protect"],
@@ -101,12 +101,10 @@ table! {
         path: String => ["insert"],
         history: bool => ["delete"],
         plugin: String => ["transform"],
-        sees: String = Word(Sees::WORDS) => ["transform"],
+        sees: String = Word(Sees::NAMES) => ["transform"],
         timeout: String => ["pause"],
-        on_timeout: String = Word(OnTimeout::WORDS) => ["pause"],
-        subagents: String = Word(Subagents::WORDS) => ["pause"],
-        examples: OneOrMany,
-        counter_examples: OneOrMany,
+        on_timeout: String = Word(OnTimeout::NAMES) => ["pause"],
+        subagents: String = Word(Subagents::NAMES) => ["pause"],
     }
 }
 
@@ -210,7 +208,8 @@ fn words_of<'t, T: Copy + 't>(
 }
 
 /// A string, or a list of strings of which any may match.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub(crate) enum OneOrMany {
     One(String),
     Many(Vec<Spanned<String>>),
@@ -327,6 +326,9 @@ fn belongs_elsewhere(key: &str) -> Option<String> {
         }
         () if of(RawPlugin::KEYS) => format!("`{key}` belongs into a table `[plugins.<name>]`"),
         () if of(RawRule::KEYS) => format!("`{key}` belongs into a `[[rule]]`"),
+        () if of(RawDetector::KEYS) => {
+            format!("`{key}` belongs into a `[[detector]]`; tests of rules stand in the folder `tests`")
+        }
         () => return None,
     })
 }

@@ -23,7 +23,7 @@ pub fn rules_schema() -> Value {
         "properties": {
             "requires": schema(&Type::Texts),
             "extends": { "enum": ["default", "none"], "description": meaning("Of a file", "extends") },
-            "mode": { "enum": Mode::WORDS, "description": meaning("Of a file", "mode") },
+            "mode": { "enum": Mode::NAMES, "description": meaning("Of a file", "mode") },
             "restore": {
                 "type": "array",
                 "items": {
@@ -122,7 +122,7 @@ mod tests {
     fn an_editor_shows_what_a_key_means() {
         let schema = rules_schema();
         let rule = &schema["properties"]["rule"]["items"]["properties"];
-        for key in ["id", "restore", "max_lines", "timeout", "examples"] {
+        for key in ["id", "restore", "max_lines", "timeout", "tags"] {
             assert!(rule[key]["description"].as_str().unwrap().len() > 10, "{key}: {}", rule[key]);
         }
         let latest = &rule["match"]["properties"]["latest"];

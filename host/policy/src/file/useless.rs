@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use leafgate_tree::{LeafKind, Role};
 use regex::{Regex, RegexBuilder};
@@ -12,7 +11,7 @@ use toml::Spanned;
 
 use super::Complaints;
 use super::raw::RawRule;
-use crate::condition::Condition;
+use crate::condition::{Condition, Left, Term};
 use crate::rule::{Action, Decide, Edit, FilterTools, Mode, On, Pin, Rewrite, Rule};
 use crate::selector::{Bits, Field};
 
@@ -91,47 +90,35 @@ impl<'r> Shadows<'r> {
     }
 }
 
-static EQUALITY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^leaf\.(kind|role)\s*==\s*["']([a-z-]+)["']$"#).expect("it is a sound pattern")
-});
-
-/// A literal pattern of a condition.
-static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"\bmatches\((?:[^()"']*,\s*)?["'](?<pattern>[^"']*)["']\)"#).expect("it is a sound pattern")
-});
-
 /// A `when` that is never true, or always.
 fn condition(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
     let (Some(when), Some(written)) = (&rule.when, &raw.when) else { return };
-    for pattern in PATTERN.captures_iter(written.get_ref()).filter_map(|found| found.name("pattern")) {
-        // With escapes in it, it is another pattern than it looks.
-        if !pattern.as_str().contains('\\') {
-            warn_of_slow(pattern.as_str(), written.span(), complaints);
-        }
+    for pattern in &when.literals().patterns {
+        warn_of_slow(pattern, written.span(), complaints);
     }
     for term in when.terms() {
-        let message = match term {
-            "false" => Some("`when` is never true".to_owned()),
-            "true" => Some("`true` adds nothing to `when`".to_owned()),
-            term => contradiction(rule, term),
+        let message = match term.constant() {
+            Some(false) => Some("`when` is never true".to_owned()),
+            Some(true) => Some("`true` adds nothing to `when`".to_owned()),
+            None => contradiction(rule, term),
         };
         if let Some(message) = message {
-            let at = written.get_ref().find(term).unwrap_or_default();
-            let hint = "take it out, or mend it".to_owned();
-            complaints.warning_inside(written.span(), written.get_ref(), at..at + term.len(), message, hint);
+            let hint = "take it out, or mend it";
+            complaints.warning_inside(written.span(), written.get_ref(), term.at.clone(), message, hint);
         }
     }
 }
 
 /// A term that asks for a leaf which `match` does not select.
-fn contradiction(rule: &Rule, term: &str) -> Option<String> {
-    let parts = EQUALITY.captures(term)?;
-    let (field, word) = (parts.get(1)?.as_str(), parts.get(2)?.as_str());
-    let (place, of, wanted) = match field {
-        "kind" => (LeafKind::from_name(word)? as usize, rule.selector.kinds, Field::Kind),
-        _ => (Role::from_name(word)? as usize, rule.selector.roles, Field::Role),
+fn contradiction(rule: &Rule, term: &Term) -> Option<String> {
+    let (fact, Left::Text(word)) = term.comparison()? else { return None };
+    let (place, of, wanted) = match fact.as_str() {
+        "leaf.kind" => (LeafKind::from_name(&word)? as usize, rule.selector.kinds, Field::Kind),
+        "leaf.role" => (Role::from_name(&word)? as usize, rule.selector.roles, Field::Role),
+        _ => return None,
     };
     let selected = rule.selector.words(wanted).join(" or ");
+    let field = &fact["leaf.".len()..];
     (!of.allows(Bits::of(place))).then(|| format!("no leaf fits: `match` selects the {field} {selected}"))
 }
 

@@ -250,7 +250,7 @@ impl Compiler<'_, '_> {
     fn expected(&mut self, raw: &RawTest) -> Expected {
         let verdict = raw.verdict.as_ref();
         let verdict =
-            verdict.and_then(|word| self.complaints.word("verdict", word, Fate::WORDS, Fate::from_word));
+            verdict.and_then(|word| self.complaints.word("verdict", word, Fate::NAMES, Fate::from_name));
         let held_by = raw.held_by.as_ref().map(|ids| self.rule_ids(ids));
         let edits = raw.edits.as_ref().map(|edits| self.edits(edits.get_ref()));
         let bytes = raw.bytes.as_ref().and_then(|bytes| self.bytes(bytes));

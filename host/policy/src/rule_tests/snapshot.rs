@@ -85,22 +85,10 @@ fn words<'w>(words: impl ExactSizeIterator<Item = &'w String>) -> String {
     if one { quoted.concat() } else { format!("[{}]", quoted.join(", ")) }
 }
 
-/// Spells a text as a basic string of TOML, on one line.
+/// Spells a text as a basic string of TOML, on one line: as JSON does, but for one character that TOML
+/// wants escaped.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            '\r' => quoted.push_str("\\r"),
-            control if control.is_control() => quoted.push_str(&format!("\\u{:04X}", control as u32)),
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 
 impl RuleTests {

@@ -190,7 +190,7 @@ fn answers_are_spelled_anew_where_every_rule_about_them_says_so() {
     assert_eq!(respells(&(calls.clone() + &texts("").replace("'m'", "'n'")), "m"), Some(true));
     assert_eq!(respells(&calls, "n"), None);
     let told = policy(&calls).explain().to_string();
-    assert!(told.contains("spelled anew where its spelling alone is odd"), "{told}");
+    assert!(told.contains("on_odd = \"respell\""), "{told}");
 }
 
 #[test]

@@ -210,3 +210,11 @@ fn deleting_by_a_tools_name_takes_its_definition_and_history_only_where_the_rule
         "it names history"
     );
 }
+
+#[test]
+fn what_a_removal_joins_is_redacted() {
+    let rules = "[[rule]]\nid='mail'\nmatch={}\ndetect=['pii/email']\naction='redact'\nwith='mask'\n\
+                 [[rule]]\nid='join'\nmatch={}\naction='rewrite'\nreplace={ pattern='~', with='' }\n";
+    let evaluation = evaluate(&policy(rules), &chat(&format!("to {}", EMAIL.replace('@', "@~"))));
+    assert_eq!(sent_at(&evaluation, "/messages/0/content"), "to [EMAIL]");
+}

@@ -52,8 +52,8 @@ fn forty() -> Vec<(&'static str, String)> {
             "a reason that would tell a text",
             rule("match = {}\naction = \"pause\"\nreason = \"${leaf.text}\""),
         ),
-        ("its own example does not match", rule(&format!("{BLOCK}\nexamples = [\"abc\"]"))),
-        ("its counter-example matches", rule(&format!("{BLOCK}\ncounter_examples = [\"abcd\"]"))),
+        ("an example, which detectors have", rule(&format!("{BLOCK}\nexamples = [\"abc\"]"))),
+        ("a tag with a blank", rule(&format!("{BLOCK}\ntags = [\"two words\"]"))),
         (
             "an edit of what rules may not edit",
             rule("match = { path = \"messages[*].role\" }\naction = \"rewrite\"\nset = \"user\""),

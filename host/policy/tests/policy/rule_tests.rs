@@ -309,37 +309,3 @@ fn no_text_of_a_request_is_in_a_failure_or_in_debug_output() {
     let told = format!("{tests:?}{outcome:?}{error}");
     assert!(!told.contains("pineapple") && !told.contains("prod-db"), "{told}");
 }
-
-#[test]
-fn a_rule_that_fails_its_own_example_is_not_loaded() {
-    let refused = |rules: &str| super::support::try_policy(rules, &Fakes::default()).unwrap_err().to_string();
-    let rule = |fields: &str| format!("[[rule]]\nid = \"shell\"\n{fields}\n");
-    let blocks = "match = { tool = \"Bash\", kind = \"tool-arguments\" }\nwhen = 'leaf.text.contains(\"rm -rf\")'\naction = \"block\"";
-    let sound = rule(&format!("{blocks}\nexamples = [\"rm -rf /\"]\ncounter_examples = [\"ls\"]"));
-    super::support::policy(&sound);
-    let missed = refused(&rule(&format!("{blocks}\nexamples = [\"rm -fr /\"]")));
-    assert!(
-        missed.contains("the rule does not match its example") && missed.contains("rules.toml:"),
-        "{missed}"
-    );
-    let noisy = refused(&rule(&format!("{blocks}\ncounter_examples = [\"rm -rf ./target\"]")));
-    assert!(noisy.contains("the rule matches its counter-example"), "{noisy}");
-    let request = "match = {}\nwhen = 'request.tools > 2'\naction = \"pause\"\nexamples = [\"x\"]";
-    assert!(refused(&rule(request)).contains("no text can be an example of this rule"));
-}
-
-#[test]
-fn examples_are_put_wherever_a_rule_looks() {
-    let rule = |number: usize, fields: &str| format!("[[rule]]\nid = \"r-{number}\"\n{fields}\n");
-    let fields = [
-        "match = { path = \"messages[*].content[*].text\" }\naction = \"rewrite\"\nreplace = { pattern = 'a+', with = 'b' }\nexamples = [\"aa\"]\ncounter_examples = [\"b\"]",
-        "match = { section = \"tool-result\", tool = \"run_*\" }\naction = \"delete\"\nexamples = [\"x\"]",
-        "match = { format = \"gemini\", role = \"system\" }\naction = \"pin\"\nexamples = [\"x\"]",
-        "match = { format = \"anthropic-messages\", latest = true }\naction = \"rewrite\"\nmax_lines = 4\nexamples = [\"1\\n2\\n3\\n4\\n5\\n6\"]\ncounter_examples = [\"1\"]",
-        "match = { agent = \"codex\", model = \"gpt-*\" }\ndetect = [\"pii/email\"]\naction = \"redact\"\nexamples = [\"ann@example.org\"]\ncounter_examples = [\"ann\"]",
-        "match = { format = \"openai-responses\", kind = \"tool-arguments\" }\nwhen = 'leaf.findings.exists(f, f.label == \"EMAIL\")'\naction = \"block\"\nexamples = [\"ann@example.org\"]",
-    ];
-    let rules: String = fields.iter().enumerate().map(|(number, fields)| rule(number, fields)).collect();
-    let mail = rule(9, "match = {}\ndetect = [\"pii/email\"]\naction = \"redact\"");
-    super::support::policy(&format!("{rules}{mail}"));
-}

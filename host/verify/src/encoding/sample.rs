@@ -2,22 +2,27 @@
 
 use std::fmt::Write as _;
 
+use leafgate_words::words;
 use serde::Serialize;
 
 use crate::canary::{Family, random_base64};
 
-/// A kind of secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A token with a prefix.
-    Token,
-    /// An AWS access key id, and the secret key that is known by its name alone.
-    AwsPair,
-    /// A payment card number.
-    Card,
-    /// A private key in PEM.
-    PrivateKey,
+words! {
+    /// A kind of secret.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Kind {
+        /// A token with a prefix.
+        Token = "token",
+        /// An AWS access key id, and the secret key that is known by its name alone.
+        AwsPair = "AWS pair",
+        /// A payment card number.
+        Card = "card",
+        /// A private key in PEM.
+        PrivateKey = "private key",
+    }
+    /// Returns its name.
+    pub fn name = 0;
 }
 
 /// A text with secrets in it.
@@ -27,20 +32,6 @@ pub(super) struct Sample {
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: &'static [Kind] = &[Kind::Token, Kind::AwsPair, Kind::Card, Kind::PrivateKey];
-
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Token => "token",
-            Kind::AwsPair => "AWS pair",
-            Kind::Card => "card",
-            Kind::PrivateKey => "private key",
-        }
-    }
-
     /// Returns the secrets themselves, as they are spelled without an encoding.
     #[must_use]
     pub fn secrets(self) -> Vec<String> {

@@ -11,6 +11,7 @@ id leafgate
 systemd-analyze verify --man=no leafgate.service
 XDG_RUNTIME_DIR=/run systemd-analyze verify --man=no --user leafgate.service
 ann leafgate --version
+ann leafgate service status | grep "systemctl --user enable --now leafgate.service"
 
 echo "== the service of the system, which tells when it serves"
 systemctl start leafgate

@@ -16,7 +16,8 @@ check="$(buildah inspect --format '{{.Docker.Config.Healthcheck.Test}}' "$contai
 ! inside status || { echo "it is healthy without a gate" && exit 1; }
 
 mkfifo "$home/said"
-inside run --listen 127.0.0.1:0 --upstream echo: >"$home/said" &
+# Not by the function, whose process is a shell's, and its end not the gate's.
+buildah run "$container" -- /usr/bin/leafgate run --listen 127.0.0.1:0 --upstream echo: >"$home/said" &
 gate=$!
 read -r url <"$home/said"
 curl --silent --fail --output /dev/null --header 'content-type: application/json' \

@@ -6,7 +6,6 @@ trap 'rm -rf "$home"' EXIT
 user() { env -i HOME="$home" PATH="$PATH" npm_config_offline=true npm_config_audit=false npm_config_fund=false "$@"; }
 version="$(basename "$1"/leafgate-[0-9]*.tgz .tgz)"
 version="${version#leafgate-}"
-# The program of this system, or the static one where that alone was built.
 arch="$(node -p process.arch)"
 program="$1/leafgate-linux-$arch-$version.tgz"
 mkdir "$home/with" "$home/without"

@@ -26,8 +26,12 @@ pub(super) fn check(package: &Package) -> Result<()> {
     if builds(|target| !target.is_static()) && package.wants("rpm") {
         linted(package, "rpmlint", &["--config", "host/xtask/package/rpmlint.toml"], "rpm")?;
     }
-    for kind in ["wheel", "npm"].into_iter().filter(|kind| package.wants(kind)) {
-        script(package, kind)?;
+    if package.wants("wheel") {
+        script(package, "wheel")?;
+    }
+    // npm takes the static program only where the C library is musl.
+    if builds(|target| !target.is_static()) && package.wants("npm") {
+        script(package, "npm")?;
     }
     if builds(Target::is_static) && package.wants("image") {
         script(package, "image")?;

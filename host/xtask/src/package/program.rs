@@ -17,7 +17,7 @@ pub(super) struct Target {
     pub(super) debian: &'static str,
     /// What Node calls it.
     pub(super) node: &'static str,
-    /// What Python calls machine and library (PEP 600, PEP 656).
+    /// What Python calls machine and library (PEP 600, PEP 656); the static one runs beside any.
     pub(super) python: &'static str,
 }
 
@@ -30,8 +30,11 @@ impl Target {
     pub(super) const ALL: [Target; 4] = [
         target("x86_64-unknown-linux-gnu", ["amd64", "x64", "manylinux_2_28_x86_64"]),
         target("aarch64-unknown-linux-gnu", ["arm64", "arm64", "manylinux_2_28_aarch64"]),
-        target("x86_64-unknown-linux-musl", ["amd64", "x64", "musllinux_1_2_x86_64"]),
-        target("aarch64-unknown-linux-musl", ["arm64", "arm64", "musllinux_1_2_aarch64"]),
+        target("x86_64-unknown-linux-musl", ["amd64", "x64", "manylinux_2_17_x86_64.musllinux_1_2_x86_64"]),
+        target(
+            "aarch64-unknown-linux-musl",
+            ["arm64", "arm64", "manylinux_2_17_aarch64.musllinux_1_2_aarch64"],
+        ),
     ];
 
     pub(super) fn named(triple: &str) -> Result<Target> {

@@ -29,11 +29,9 @@ pub(super) fn wheel(package: &Package, target: Target, stage: &Path) -> Result<(
          License: Apache-2.0\nRequires-Python: >=3.8\n"
     );
     fs::write(info.join("METADATA"), metadata)?;
-    let tag = format!(
-        "Wheel-Version: 1.0\nGenerator: leafgate\nRoot-Is-Purelib: false\nTag: py3-none-{}\n",
-        target.python
-    );
-    fs::write(info.join("WHEEL"), tag)?;
+    let tags: String = target.python.split('.').map(|tag| format!("Tag: py3-none-{tag}\n")).collect();
+    let wheel = format!("Wheel-Version: 1.0\nGenerator: leafgate\nRoot-Is-Purelib: false\n{tags}");
+    fs::write(info.join("WHEEL"), wheel)?;
     super::readable(&folder)?;
     let mut pack = package.command("python");
     pack.args(["-m", "wheel", "pack", "--dest-dir"]).arg(&package.out).arg(&folder);

@@ -12,6 +12,10 @@ use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 /// Where providers put reasoning: DeepSeek and most local servers, OpenRouter, Copilot.
 const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "cot_summary"];
 
+/// The member that says what is called, which is the kind of the call too, and the one in it with the arguments.
+const FUNCTION: (&str, &str) = ("function", "arguments");
+const CUSTOM: (&str, &str) = ("custom", "input");
+
 /// Members that every chunk has.
 const IN_EACH_CHUNK: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
@@ -95,7 +99,7 @@ impl Wire for Chat {
         }
         if !reply.calls.is_empty() {
             message["tool_calls"] =
-                reply.calls.iter().enumerate().map(|(at, call)| write_call(at, call)).collect();
+                reply.calls.iter().enumerate().map(|(at, call)| named(at, call).to_chat()).collect();
         }
         let finish = reply.finish.map(|finish| TERMS.word(finish));
         let mut whole = json!({
@@ -153,6 +157,11 @@ impl Wire for Chat {
     }
 }
 
+/// A call with a name that tells it from others.
+fn named(at: usize, call: &Call) -> Call {
+    Call { id: call_id(call.id.expose(), at).into(), ..call.clone() }
+}
+
 /// The pieces of a choice: who speaks, each text and call by itself, and why it ends.
 fn pieces(choice: &Object, at: usize) -> Vec<Value> {
     let index = choice.get("index").cloned().unwrap_or_else(|| at.into());
@@ -191,15 +200,29 @@ fn pieces(choice: &Object, at: usize) -> Vec<Value> {
     pieces
 }
 
-fn write_call(at: usize, call: &Call) -> Value {
-    let (id, name, arguments) = (call_id(call.id.expose(), at), call.name.expose(), call.arguments.expose());
-    match call.kind {
-        CallKind::Function => {
-            json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
-        }
-        CallKind::Custom => {
-            json!({ "id": id, "type": "custom", "custom": { "name": name, "input": arguments } })
-        }
+impl Call {
+    /// Returns the call as chat completions spell it.
+    #[must_use]
+    pub fn to_chat(&self) -> Value {
+        let (kind, arguments) = if self.kind == CallKind::Function { FUNCTION } else { CUSTOM };
+        let called = json!({ "name": self.name.expose(), arguments: self.arguments.expose() });
+        json!({ "id": self.id.expose(), "type": kind, kind: called })
+    }
+
+    /// Reads what [`Call::to_chat`] spells; `None` for any other form.
+    #[must_use]
+    pub fn of_chat(call: &Value) -> Option<Call> {
+        let is_custom = call.get(CUSTOM.0).is_some();
+        let ((member, arguments), kind) =
+            if is_custom { (CUSTOM, CallKind::Custom) } else { (FUNCTION, CallKind::Function) };
+        let text = |value: &Value| value.as_str().map(Into::into);
+        let called = &call[member];
+        Some(Call {
+            id: text(&call["id"])?,
+            name: text(&called["name"])?,
+            arguments: text(&called[arguments])?,
+            kind,
+        })
     }
 }
 

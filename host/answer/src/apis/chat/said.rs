@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use leafgate_tree::{Document, NodeId};
 use serde_json::{Value, json};
 
-use super::REASONING;
+use super::{CUSTOM, FUNCTION, REASONING};
 use crate::apis::UNKNOWN;
 use crate::beside;
 use crate::reading::{Reading, scalars};
@@ -224,7 +224,7 @@ impl CompletionReader {
 
 /// How a call is spelled: the member that says what is called, the one of its arguments, and their form.
 const VARIANTS: [(&str, &str, Form); 2] =
-    [("function", "arguments", Form::JsonText), ("custom", "input", Form::Text)];
+    [(FUNCTION.0, FUNCTION.1, Form::JsonText), (CUSTOM.0, CUSTOM.1, Form::Text)];
 
 /// What an element of `tool_calls` says. Clients tell functions from custom tools by their type, or by the member that is
 /// there.
@@ -280,6 +280,9 @@ fn function_says(
 /// The texts of a content that is a list of parts. Some clients show texts of any part, and some join those of its kind.
 fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Message) -> Vec<Said> {
     let said = answer.elements_of(parts).into_iter().enumerate().filter_map(|(at, part)| {
+        if !answer.is_object(part) {
+            answer.is_read_differently();
+        }
         let leaf = answer.text(part, "text")?;
         let at = Position { part: at, ..Position::default() };
         let is_text = answer.kind(part).is_some_and(|kind| kind == "text");

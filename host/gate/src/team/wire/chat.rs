@@ -5,7 +5,7 @@ use leafgate_answer::Api;
 use serde_json::{Value, json};
 
 use super::super::live::PROGRESS;
-use super::{Answered, Body, CallResult, Wire, joined, text};
+use super::{Body, CallResult, Wire, behind_system, text};
 
 pub(super) struct Chat;
 
@@ -25,13 +25,9 @@ impl Wire for Chat {
 
     fn set_system(&self, body: &mut Body, prompt: &str) {
         if let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) {
-            let at = self.behind_system(messages);
+            let at = behind_system(messages);
             messages.insert(at, json!({ "role": "system", "content": prompt }));
         }
-    }
-
-    fn conversation(&self) -> &'static str {
-        "messages"
     }
 
     fn forget_progress(&self, body: &mut Body) -> bool {
@@ -52,15 +48,6 @@ impl Wire for Chat {
         several.then_some("a team gives one answer: leave `n` out, or ask as often as you want answers")
     }
 
-    fn opening(&self, body: &Body) -> Vec<Value> {
-        body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default()
-    }
-
-    fn behind_system(&self, opening: &[Value]) -> usize {
-        let is_system = |message: &&Value| matches!(message["role"].as_str(), Some("system" | "developer"));
-        opening.iter().take_while(is_system).count()
-    }
-
     fn said(&self, text: &str) -> Value {
         json!({ "role": "user", "content": text })
     }
@@ -70,22 +57,15 @@ impl Wire for Chat {
         results.iter().map(result).chain(said.iter().map(|text| self.said(text))).collect()
     }
 
-    fn answered(&self, body: &Body) -> Answered {
-        let messages = body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let after =
-            messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |at| at + 1);
-        let (mut results, mut said) = (Vec::new(), Vec::new());
-        for message in &messages[after..] {
-            match message["role"].as_str() {
-                Some("tool") => results.push(ClientResult {
-                    id: message["tool_call_id"].as_str().unwrap_or_default().to_owned(),
-                    text: text(&message["content"]).into(),
-                    is_error: false,
-                }),
-                Some("user") => said.push(text(&message["content"])),
-                _ => {}
-            }
+    fn add_answered(&self, message: &Value, results: &mut Vec<ClientResult>, said: &mut Vec<String>) {
+        match message["role"].as_str() {
+            Some("tool") => results.push(ClientResult {
+                id: message["tool_call_id"].as_str().unwrap_or_default().to_owned(),
+                text: text(&message["content"]).into(),
+                is_error: false,
+            }),
+            Some("user") => said.push(text(&message["content"])),
+            _ => {}
         }
-        Answered { results, said: joined(said) }
     }
 }

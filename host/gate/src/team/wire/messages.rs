@@ -4,7 +4,7 @@ use leafgate_agents::ClientResult;
 use leafgate_answer::{Api, LIVE_SIGNATURE};
 use serde_json::{Value, json};
 
-use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, leave_out, text};
+use super::{BETWEEN, Body, CallResult, Wire, leave_out, text};
 
 /// How the types of tools begin that the provider runs itself.
 const OF_PROVIDER: [&str; 5] = ["web_search_", "web_fetch_", "code_execution_", "tool_search_", "mcp_"];
@@ -37,10 +37,6 @@ impl Wire for Messages {
         body.insert("system".to_owned(), system);
     }
 
-    fn conversation(&self) -> &'static str {
-        "messages"
-    }
-
     fn forget_progress(&self, body: &mut Body) -> bool {
         let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) else { return false };
         let is_told = |block: &Value| block["type"] == "thinking" && block["signature"] == LIVE_SIGNATURE;
@@ -52,14 +48,6 @@ impl Wire for Messages {
         // A message without content is refused.
         messages.retain(|message| !has_any || message["content"].as_array().is_none_or(|b| !b.is_empty()));
         has_any
-    }
-
-    fn opening(&self, body: &Body) -> Vec<Value> {
-        body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default()
-    }
-
-    fn behind_system(&self, _: &[Value]) -> usize {
-        0
     }
 
     fn said(&self, text: &str) -> Value {
@@ -85,27 +73,17 @@ impl Wire for Messages {
         &["container", "mcp_servers"]
     }
 
-    fn answered(&self, body: &Body) -> Answered {
-        let messages = body.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let after =
-            messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |at| at + 1);
-        let (mut results, mut said) = (Vec::new(), Vec::new());
-        for message in &messages[after..] {
-            let Value::Array(blocks) = &message["content"] else {
-                said.push(text(&message["content"]));
-                continue;
-            };
-            for block in blocks {
-                match block["type"].as_str() {
-                    Some("tool_result") => results.push(ClientResult {
-                        id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
-                        text: text(&block["content"]).into(),
-                        is_error: block["is_error"] == true,
-                    }),
-                    _ => said.extend(block["text"].as_str().map(str::to_owned)),
-                }
+    fn add_answered(&self, message: &Value, results: &mut Vec<ClientResult>, said: &mut Vec<String>) {
+        let Value::Array(blocks) = &message["content"] else { return said.push(text(&message["content"])) };
+        for block in blocks {
+            match block["type"].as_str() {
+                Some("tool_result") => results.push(ClientResult {
+                    id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
+                    text: text(&block["content"]).into(),
+                    is_error: block["is_error"] == true,
+                }),
+                _ => said.extend(block["text"].as_str().map(str::to_owned)),
             }
         }
-        Answered { results, said: joined(said) }
     }
 }

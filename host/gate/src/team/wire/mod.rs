@@ -40,13 +40,14 @@ pub(super) trait Wire: Sync {
     fn set_system(&self, body: &mut Body, prompt: &str);
 
     /// The key of the conversation in a body.
-    fn conversation(&self) -> &'static str;
+    fn conversation(&self) -> &'static str {
+        "messages"
+    }
 
-    /// What the client said, as a list.
-    fn opening(&self, body: &Body) -> Vec<Value>;
-
-    /// Where an agent's prompt stands that is sent as the first message of a user.
-    fn behind_system(&self, opening: &[Value]) -> usize;
+    /// Whether the model says an element of a conversation, or does something by it.
+    fn is_of_model(&self, element: &Value) -> bool {
+        element["role"] == "assistant"
+    }
 
     /// A message of a user.
     fn said(&self, text: &str) -> Value;
@@ -54,8 +55,8 @@ pub(super) trait Wire: Sync {
     /// Results of the calls of one answer, in call order, and what was said behind them.
     fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value>;
 
-    /// The results of calls that stand at the end of a body, and what the user said there.
-    fn answered(&self, body: &Body) -> Answered;
+    /// Adds the results of calls and the words of the user that an element of a conversation holds.
+    fn add_answered(&self, element: &Value, results: &mut Vec<ClientResult>, said: &mut Vec<String>);
 
     /// Takes what the gate told about the work of agents out of what the client sends again: it is
     /// nobody's words, and no provider signed it. Returns whether there was any.
@@ -100,6 +101,35 @@ pub(super) fn of(format: Format) -> Option<&'static dyn Wire> {
     }
 }
 
+/// Returns the conversation in a body.
+fn list<'b>(wire: &dyn Wire, body: &'b Body) -> &'b [Value] {
+    body.get(wire.conversation()).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Returns what the client said, as a list.
+fn opening(wire: &dyn Wire, body: &Body) -> Vec<Value> {
+    match body.get(wire.conversation()) {
+        Some(Value::String(text)) => vec![wire.said(text)],
+        _ => list(wire, body).to_vec(),
+    }
+}
+
+/// Returns where an agent's prompt stands that is sent as the first message of a user.
+pub(super) fn behind_system(opening: &[Value]) -> usize {
+    let is_system = |message: &&Value| matches!(message["role"].as_str(), Some("system" | "developer"));
+    opening.iter().take_while(is_system).count()
+}
+
+/// Returns the results of calls that stand at the end of a body, and what the user said there.
+pub(super) fn answered(wire: &dyn Wire, body: &Body) -> Answered {
+    let elements = list(wire, body);
+    let after = elements.iter().rposition(|element| wire.is_of_model(element)).map_or(0, |at| at + 1);
+    let (mut results, mut said) = (Vec::new(), Vec::new());
+    elements[after..].iter().for_each(|element| wire.add_answered(element, &mut results, &mut said));
+    said.retain(|text| !text.trim().is_empty());
+    Answered { results, said: (!said.is_empty()).then(|| said.join("\n\n")) }
+}
+
 /// The names of the tools that a client offers, in order.
 pub(super) fn tool_names(wire: &dyn Wire, body: &Body) -> ToolNames {
     let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
@@ -121,7 +151,7 @@ pub(super) fn body(wire: &dyn Wire, opening: &Body, frame: &Frame, team: &Team, 
     match system_as {
         SystemAs::System => {}
         SystemAs::User => {
-            let at = if is_entry { wire.behind_system(&conversation) } else { 0 };
+            let at = if is_entry { behind_system(&conversation) } else { 0 };
             conversation.insert(at, wire.said(frame.prompt()));
         }
     }
@@ -192,7 +222,7 @@ fn conversation(wire: &dyn Wire, opening: &Body, frame: &Frame) -> Vec<Value> {
     let mut messages = frame.messages().iter().peekable();
     while let Some(message) = messages.next() {
         match message {
-            Message::Opening => spelled.extend(wire.opening(opening)),
+            Message::Opening => spelled.extend(self::opening(wire, opening)),
             Message::Model(turn) => spelled.extend(turn.turn.iter().cloned()),
             Message::Work { .. } | Message::Nudge | Message::Said(_) => {
                 spelled.extend(message.words().map(|words| wire.said(&words)));
@@ -236,10 +266,4 @@ fn text(content: &Value) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// Texts that a user said; `None` for nothing.
-fn joined(said: Vec<String>) -> Option<String> {
-    let said: Vec<String> = said.into_iter().filter(|text| !text.trim().is_empty()).collect();
-    (!said.is_empty()).then(|| said.join("\n\n"))
 }

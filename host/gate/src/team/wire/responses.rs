@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::drive::ANSWER;
 use super::super::live::PROGRESS;
-use super::{Answered, BETWEEN, Body, CallResult, Wire, joined, leave_out, text};
+use super::{BETWEEN, Body, CallResult, Wire, leave_out, text};
 
 /// Items with the results of calls.
 const OUTPUTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
@@ -53,19 +53,6 @@ impl Wire for Responses {
         leave_out(body.get_mut("input").and_then(Value::as_array_mut), is_told)
     }
 
-    fn opening(&self, body: &Body) -> Vec<Value> {
-        match body.get("input") {
-            Some(Value::Array(items)) => items.clone(),
-            Some(Value::String(text)) => vec![self.said(text)],
-            _ => Vec::new(),
-        }
-    }
-
-    fn behind_system(&self, opening: &[Value]) -> usize {
-        let is_system = |item: &&Value| matches!(item["role"].as_str(), Some("system" | "developer"));
-        opening.iter().take_while(is_system).count()
-    }
-
     fn said(&self, text: &str) -> Value {
         let content = json!([{ "type": "input_text", "text": text }]);
         json!({ "type": "message", "role": "user", "content": content })
@@ -82,26 +69,21 @@ impl Wire for Responses {
         results.iter().map(result).chain(said.iter().map(|text| self.said(text))).collect()
     }
 
-    fn answered(&self, body: &Body) -> Answered {
-        let items = body.get("input").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let of_model = |item: &Value| {
-            let kind = item["type"].as_str().unwrap_or("message");
-            item["role"] == "assistant" || kind == "reasoning" || kind.ends_with("_call")
-        };
-        let after = items.iter().rposition(of_model).map_or(0, |at| at + 1);
-        let (mut results, mut said) = (Vec::new(), Vec::new());
-        for item in &items[after..] {
-            match item["type"].as_str() {
-                Some(kind) if OUTPUTS.contains(&kind) => results.push(ClientResult {
-                    id: item["call_id"].as_str().unwrap_or_default().to_owned(),
-                    text: text(&item["output"]).into(),
-                    is_error: false,
-                }),
-                _ if item["role"] == "user" => said.push(text(&item["content"])),
-                _ => {}
-            }
+    fn is_of_model(&self, item: &Value) -> bool {
+        let kind = item["type"].as_str().unwrap_or("message");
+        item["role"] == "assistant" || kind == "reasoning" || kind.ends_with("_call")
+    }
+
+    fn add_answered(&self, item: &Value, results: &mut Vec<ClientResult>, said: &mut Vec<String>) {
+        match item["type"].as_str() {
+            Some(kind) if OUTPUTS.contains(&kind) => results.push(ClientResult {
+                id: item["call_id"].as_str().unwrap_or_default().to_owned(),
+                text: text(&item["output"]).into(),
+                is_error: false,
+            }),
+            _ if item["role"] == "user" => said.push(text(&item["content"])),
+            _ => {}
         }
-        Answered { results, said: joined(said) }
     }
 
     fn refuses(&self, body: &Body) -> Option<&'static str> {

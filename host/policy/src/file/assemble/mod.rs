@@ -54,7 +54,13 @@ pub(crate) fn compile(
         options: options(raw.options.as_ref(), complaints),
         drop: raw.drop.as_ref().map_or(defaults.drop, words),
         tools: raw.tools.as_ref().map(nested::tools).unwrap_or_default(),
-        continuation: continuation(raw, complaints).unwrap_or(defaults.continuation),
+        continuation: raw
+            .continuation
+            .as_ref()
+            .and_then(|word| {
+                complaints.word("continuation", word, Continuation::NAMES, Continuation::from_name)
+            })
+            .unwrap_or(defaults.continuation),
         max_context: number(raw.max_context.as_ref(), "max_context", MOST_BYTES, complaints)
             .map_or(defaults.max_context, |most| usize::try_from(most).unwrap_or(usize::MAX)),
         max_files: number(raw.max_files.as_ref(), "max_files", MOST_FILES, complaints)
@@ -67,6 +73,7 @@ pub(crate) fn compile(
         approval,
         id: id?.into(),
         origin,
+        says: raw.says(),
         request,
         profile,
         root: root?,
@@ -130,16 +137,6 @@ fn agent_mode(mode: &Spanned<toml::Value>, complaints: &mut Complaints<'_>) -> A
             AgentMode::Off
         }
     }
-}
-
-fn continuation(raw: &RawAssemble, complaints: &mut Complaints<'_>) -> Option<Continuation> {
-    let read = |word: &str| match word {
-        "skip-context" => Some(Continuation::SkipContext),
-        "keep" => Some(Continuation::Keep),
-        _ => None,
-    };
-    let word = raw.continuation.as_ref()?;
-    complaints.word("continuation", word, &["skip-context", "keep"], read)
 }
 
 /// A text that says something.

@@ -91,13 +91,8 @@ pub(super) fn tools(raw: &Spanned<RawTools>) -> ToolsOf {
 /// What becomes of the tool calls of an answer; `None` where the profile does not say.
 pub(super) fn approval(raw: &Spanned<RawTools>, complaints: &mut Complaints<'_>) -> Option<Approval> {
     let raw = raw.get_ref().approve.as_ref()?.get_ref();
-    let read = |word: &str| match word {
-        "ask" => Some(Rest::Ask),
-        "block" => Some(Rest::Block),
-        _ => None,
-    };
-    let rest =
-        raw.rest.as_ref().and_then(|word| complaints.word("approve.rest", word, &["ask", "block"], read));
+    let rest = raw.rest.as_ref();
+    let rest = rest.and_then(|word| complaints.word("approve.rest", word, Rest::NAMES, Rest::from_name));
     let auto = raw.auto.as_ref().map(words).unwrap_or_default();
     Some(Approval { auto: auto.iter().map(|name| Glob::new(name)).collect(), rest: rest.unwrap_or_default() })
 }
@@ -119,14 +114,9 @@ pub(super) fn downgrade(raw: &Spanned<RawDowngrade>, complaints: &mut Complaints
             }
         }
     }
-    let read = |word: &str| match word {
-        "pass" => Some(Otherwise::Pass),
-        "pause" => Some(Otherwise::Pause),
-        _ => None,
-    };
     if let Some(word) = &raw.otherwise {
-        downgrade.otherwise =
-            complaints.word("downgrade.else", word, &["pass", "pause"], read).unwrap_or_default();
+        let read = complaints.word("downgrade.else", word, Otherwise::NAMES, Otherwise::from_name);
+        downgrade.otherwise = read.unwrap_or_default();
     }
     downgrade
 }

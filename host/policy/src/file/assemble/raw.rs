@@ -1,11 +1,13 @@
 //! `[[assemble]]` tables, word for word.
 
+use leafgate_assemble::Continuation;
 use toml::Spanned;
 
 use super::super::keys::Type::{FlagOr, Word};
 use super::super::keys::table;
 use super::super::raw::{OneOrMany, RawMatch};
 use super::nested::PROMPTS;
+use crate::assembly::{Otherwise, Rest};
 
 table! {
     /// `[[assemble]]`.
@@ -25,7 +27,7 @@ table! {
         options: toml::Table,
         drop: OneOrMany,
         tools: RawTools,
-        continuation: String = Word(&["skip-context", "keep"]),
+        continuation: String = Word(Continuation::NAMES),
         downgrade: RawDowngrade,
         replay_stream: bool,
         max_context: i64,
@@ -64,7 +66,7 @@ table! {
     /// `approve = { auto = ["read_*"], rest = "ask" }`.
     RawApprove {
         auto: OneOrMany,
-        rest: String = Word(&["ask", "block"]),
+        rest: String = Word(Rest::NAMES),
     }
 }
 
@@ -83,6 +85,6 @@ table! {
         on: OneOrMany,
         footnote: bool,
         models: OneOrMany,
-        otherwise as "else": String = Word(&["pass", "pause"]),
+        otherwise as "else": String = Word(Otherwise::NAMES),
     }
 }

@@ -4,54 +4,53 @@
 //! itself, because there it could only hold the file for them. Values over the seams of pieces come
 //! next, because no piece shows them. Copies come last, when all values are known.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use leafgate_chat::redact::copies::{Copies, Known};
 use leafgate_chat::redact::encoded::{ShadowError, encoded, encoded_keys, shadows};
+use leafgate_chat::redact::ranges::{self, AUTHOR};
 use leafgate_chat::redact::seams;
 use leafgate_gate::session_key;
-use leafgate_policy::{Context, Evaluation, Policy, Verdict};
-use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
+use leafgate_policy::{Evaluation, Policy, Verdict};
+use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, RedactionRecord};
 use leafgate_vault::Vault;
 
-use crate::args::PolicyArg;
-use crate::redact::redact_seams;
-use crate::{home, policy, request};
+use super::session::redact_seams;
+use super::{EDITS, Finding, Judge, Place, Redacted};
+use crate::{apply, home, masking};
 
 /// An export and its evaluation.
-pub(super) struct JudgedExport {
+pub(crate) struct JudgedExport {
     /// The export with the redactions of its encoded texts, as edits of the file.
-    pub(super) opened: Draft,
+    pub(crate) opened: Draft,
     /// That result, with the redactions over the seams of pieces.
-    pub(super) seams: Draft,
+    pub(crate) seams: Draft,
     /// First pieces of texts, in the same document, in which a value over a seam could not be
     /// redacted.
-    pub(super) unclear: Vec<NodeId>,
+    unclear: Vec<NodeId>,
     /// The evaluation of that result, and after it the redaction of copies.
-    pub(super) evaluation: Evaluation,
+    pub(crate) evaluation: Evaluation,
     /// The redactions of copies.
-    pub(super) copies: Copies,
+    copies: Copies,
     /// The number of leaves with redactions that could not be traced to their values.
-    pub(super) untraced: usize,
+    untraced: usize,
     /// The verdict about texts that stand encoded in keys.
-    pub(super) keys: Verdict,
+    keys: Verdict,
     /// The verdict about the joined texts of pieces, if it differs from that about the pieces.
-    pub(super) joined: Verdict,
+    joined: Verdict,
 }
 
-/// Reads an export and applies the policy.
-pub(super) fn judge(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<JudgedExport> {
-    let policy = policy::load(&policy.source)?;
-    let document = Arc::new(request::read_as(file, Format::VscodeChat)?);
+/// Applies a policy to an export.
+pub(crate) fn judge(policy: &Policy, document: Document) -> anyhow::Result<JudgedExport> {
+    let document = Arc::new(document);
     ensure!(
         leafgate_chat::is_export(&document),
         "not a chat export: `requests`, an array, is missing; `leafgate apply` and `leafgate tree` take other requests"
     );
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
-    let judge = Judge { policy: &policy, session: &session, vault: Vault::new(keys) };
+    let judge = Judge { policy, session: &session, vault: Vault::new(keys) };
     let mut known = Known::default();
     let opened = judge.redact_encoded(&document, &mut known)?;
     let document = redacted(&opened)?;
@@ -69,24 +68,55 @@ pub(super) fn judge(policy: &PolicyArg, file: Option<&Path>) -> anyhow::Result<J
     Ok(JudgedExport { opened, seams, unclear, evaluation, copies, untraced: known.untraced(), keys, joined })
 }
 
+/// Applies a policy to an export, and moves the ranges whose texts it changed.
+pub(super) fn redact(policy: &Policy, document: Document) -> anyhow::Result<Redacted> {
+    let mut export = judge(policy, document)?;
+    let ranges = ranges::follow(&mut export.evaluation.draft)?;
+    let JudgedExport { opened, seams, unclear, evaluation, copies, untraced, keys, joined } = export;
+    let (draft, verdict) = (evaluation.draft, evaluation.verdict);
+    let pointer = |pointer: String| Place::Pointer { pointer: masking::masked(&pointer) };
+    let found = |draft: &Draft, whole: bool| {
+        let records = draft.redactions().filter(|record| whole || !record.replacement.is_empty());
+        let finding = |record: &RedactionRecord| Finding {
+            place: pointer(draft.pointer(record.node)),
+            label: record.label.to_string(),
+        };
+        records.map(finding).collect::<Vec<_>>()
+    };
+    let (encoded, over) = (found(&opened, true), found(&seams, false));
+    // The last key may be a copy itself, so the object around it is named.
+    let around =
+        |&node| draft.document().parent(node).map_or_else(String::new, |it| draft.document().pointer(it));
+    let stuck = copies.stuck.iter().map(around);
+    let stuck =
+        stuck.chain(unclear.iter().map(|&node| seams.document().pointer(node))).map(pointer).collect();
+    let edits = draft.edits().filter(|edit| edit.author != Author::rule(AUTHOR)).count();
+    let untraced =
+        (untraced > 0).then(|| format!("copies were not looked for of values in {untraced} leaves"));
+    Ok(Redacted {
+        bytes: draft.render().to_vec(),
+        edits,
+        parts: vec![
+            (encoded.len(), "in encoded texts"),
+            (over.len(), "over two pieces of a text"),
+            (copies.leaves, "leaves with further copies"),
+            (edits, EDITS),
+            (ranges.edits, "numbers of ranges moved"),
+        ],
+        findings: [encoded, over, found(&draft, true)].concat(),
+        holds: [verdict, keys, joined].into_iter().filter(Verdict::holds).collect(),
+        waits: ranges.holds(),
+        stuck,
+        notes: ranges.stale.iter().map(apply::stale_range).chain(untraced).collect(),
+    })
+}
+
 /// Returns the document that a draft renders, or its own.
 fn redacted(draft: &Draft) -> anyhow::Result<Arc<Document>> {
     if draft.is_dirty() { Ok(Arc::new(parse(draft.render())?)) } else { Ok(Arc::clone(draft.document())) }
 }
 
-/// The context of all evaluations of one export.
-struct Judge<'p> {
-    policy: &'p Policy,
-    session: &'p str,
-    vault: Vault,
-}
-
 impl Judge<'_> {
-    fn evaluate(&self, document: Arc<Document>) -> Evaluation {
-        let context = Context { session: self.session, ..Context::default() };
-        self.policy.evaluate(document, &context, &self.vault)
-    }
-
     /// Redacts encoded texts. If that fails, the policy finds the text in its encoding, and holds
     /// the file.
     fn redact_encoded(&self, document: &Arc<Document>, known: &mut Known) -> anyhow::Result<Draft> {
