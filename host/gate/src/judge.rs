@@ -184,8 +184,9 @@ impl Case {
             None => Document::detect(body.clone(), &self.limits),
         };
         let document = match document {
-            // What is no JSON is one text. What is, but exceeds a limit, is no more readable for being one.
-            Err(error) if self.raw && !error.is_cap() => Document::raw(body),
+            // What is no JSON is one text. What is, but exceeds a limit, is no more readable for being one; where no rule looks,
+            // there is nothing to miss.
+            Err(error) if self.raw && !error.is_cap() || self.policy.is_empty() => Document::raw(body),
             document => document.map_err(unreadable)?,
         };
         Ok((Arc::new(document), wraps_more))

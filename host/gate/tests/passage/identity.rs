@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::fixtures;
 use crate::kit::{
-    Client, EMAIL, REDACT_EMAIL, SOON, Upstream, behind, chat, gate, gate_with_files, post, says,
+    Client, EMAIL, REDACT_EMAIL, SOON, Upstream, behind, chat, gate, gate_with_files, once, post, says,
 };
 
 /// Matches everything and changes nothing.
@@ -207,4 +207,16 @@ async fn a_body_in_chunks_leaves_with_its_length() {
     assert_eq!(seen.body, body);
     assert_eq!(seen.headers["content-length"], seen.body.len().to_string());
     assert!(!seen.headers.contains_key("transfer-encoding"));
+}
+
+#[tokio::test]
+async fn invariant_1_what_is_no_json_leaves_as_it_came_where_no_rule_looks() {
+    let (upstream, gate) = behind("").await;
+    for body in ["no JSON", "{", "[1, 2"] {
+        assert_eq!(once(&gate, chat(body)).await.status, 200, "{body}");
+        assert_eq!(upstream.seen().last().unwrap().body, Bytes::from(body));
+    }
+    let (upstream, gate) = behind(REDACT_EMAIL).await;
+    assert_eq!(once(&gate, chat("no JSON")).await.status, 400);
+    assert!(upstream.seen().is_empty());
 }
