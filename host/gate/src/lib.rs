@@ -38,6 +38,7 @@ mod base;
 mod begun;
 mod body;
 mod budget;
+mod buffers;
 mod coding;
 mod config;
 mod connections;
