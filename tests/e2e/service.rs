@@ -96,7 +96,6 @@ fn a_service_is_written_runs_the_gate_that_all_share_and_leaves_nothing() {
 /// A name space of its own has another folder of units, where the system gives one.
 #[cfg(target_os = "linux")]
 #[test]
-#[expect(clippy::print_stderr, reason = "whoever runs the tests reads what was skipped")]
 fn the_unit_of_a_package_is_known() {
     let person = Standing::of("").unwrap();
     let script = "mount -t tmpfs tmpfs /usr/lib/systemd && mkdir /usr/lib/systemd/user \
