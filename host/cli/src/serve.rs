@@ -5,6 +5,8 @@
 
 mod admin;
 mod log;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod memory;
 mod notified;
 mod prompt;
 mod stop;
@@ -70,6 +72,8 @@ pub(crate) fn until_stopped(
     ready: impl FnOnce(&OpenGate, &Stop) -> anyhow::Result<()>,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    memory::give_back_large_blocks();
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     runtime.block_on(async {
         let stop = Stop::on_signals()?;

@@ -50,7 +50,7 @@ where
     let too_large = || too_large(bounds);
     let declared = declared(body, bounds)?;
     let mut pace = Pace::new(bounds);
-    let mut bytes = reservation.buffer(declared.min(FIRST_BUFFER));
+    let mut bytes = Vec::with_capacity(declared.min(FIRST_BUFFER));
     reservation.cover(bytes.capacity())?;
     while let Some(frame) = pace.next(body).await? {
         let frame = frame.map_err(|_| broken_off())?;
@@ -58,11 +58,11 @@ where
         if bytes.len() + data.len() > bounds.size {
             return Err(too_large());
         }
-        make_room(&mut bytes, data.len(), declared, reservation);
+        make_room(&mut bytes, data.len(), declared);
         bytes.extend_from_slice(&data);
         reservation.cover(bytes.capacity())?;
     }
-    Ok(reservation.share(bytes))
+    Ok(bytes.into())
 }
 
 /// Returns the length that a body is declared to have, 0 where it is not known before its end.
@@ -80,13 +80,13 @@ fn too_large(bounds: Bounds) -> Refusal {
 
 /// Makes room for `more` bytes, and where a body is as long as its client declares, for hardly any
 /// too many.
-fn make_room(bytes: &mut Vec<u8>, more: usize, declared: usize, reservation: &Reservation) {
+fn make_room(bytes: &mut Vec<u8>, more: usize, declared: usize) {
     let needed = bytes.len() + more;
     if needed <= bytes.capacity() {
         return;
     }
     match needed <= declared {
-        true => reservation.enlarge(bytes, needed.saturating_mul(TRUST).min(declared)),
+        true => bytes.reserve_exact(needed.saturating_mul(TRUST).min(declared) - bytes.len()),
         // It comes in chunks, and nobody knows how many.
         false => bytes.reserve(more),
     }

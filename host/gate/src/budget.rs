@@ -5,12 +5,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::buffers::Buffers;
 use crate::refusal::{Code, Refusal};
 
 /// The budget is counted in pieces of so many bytes.
@@ -21,7 +19,6 @@ const PIECE: usize = 4096;
 pub(crate) struct BodyBudget {
     free: Arc<Semaphore>,
     bytes: usize,
-    buffers: Arc<Buffers>,
 }
 
 /// What one body takes of it; given back when it is dropped.
@@ -34,7 +31,7 @@ pub(crate) struct Reservation {
 impl BodyBudget {
     pub(crate) fn new(bytes: usize) -> Self {
         let pieces = (bytes / PIECE).clamp(1, u32::MAX as usize);
-        BodyBudget { free: Arc::new(Semaphore::new(pieces)), bytes, buffers: Arc::default() }
+        BodyBudget { free: Arc::new(Semaphore::new(pieces)), bytes }
     }
 
     /// A reservation for a body of which nothing is there yet.
@@ -51,7 +48,7 @@ impl Reservation {
 
     /// Takes what is lacking for a body of so many bytes.
     pub(crate) fn cover(&mut self, bytes: usize) -> Result<(), Refusal> {
-        let Some(BodyBudget { free, bytes: budget, .. }) = &self.budget else { return Ok(()) };
+        let Some(BodyBudget { free, bytes: budget }) = &self.budget else { return Ok(()) };
         let lacking = bytes.saturating_sub(self.bytes).div_ceil(PIECE);
         if lacking == 0 {
             return Ok(());
@@ -66,30 +63,6 @@ impl Reservation {
         }
         self.bytes += lacking * PIECE;
         Ok(())
-    }
-
-    /// Returns an empty buffer with room for so many bytes.
-    pub(crate) fn buffer(&self, room: usize) -> Vec<u8> {
-        match &self.budget {
-            Some(budget) => budget.buffers.take(room),
-            None => Vec::with_capacity(room),
-        }
-    }
-
-    /// Gives a buffer room for so many bytes in all.
-    pub(crate) fn enlarge(&self, bytes: &mut Vec<u8>, room: usize) {
-        match &self.budget {
-            Some(budget) => budget.buffers.enlarge(bytes, room),
-            None => bytes.reserve_exact(room - bytes.len()),
-        }
-    }
-
-    /// Returns what a buffer holds; it is used again when nobody has it any more.
-    pub(crate) fn share(&self, bytes: Vec<u8>) -> Bytes {
-        match &self.budget {
-            Some(budget) => budget.buffers.share(bytes),
-            None => Bytes::from(bytes),
-        }
     }
 
     /// Takes what is lacking for a body of so many bytes, or all that is left: what cannot be refused leaves less room for others.

@@ -38,7 +38,6 @@ mod base;
 mod begun;
 mod body;
 mod budget;
-mod buffers;
 mod coding;
 mod config;
 mod connections;

@@ -14,13 +14,6 @@ pub(crate) struct Splice {
     pub(crate) label: Option<Arc<str>>,
 }
 
-/// Capacity for a text or body of so many bytes. Large ones are rounded up: a decoded leaf, its next state and the rendered body differ
-/// by a few bytes, and the block that one gives back is to serve the next.
-pub(crate) fn room(bytes: usize) -> usize {
-    const LARGE: usize = 1 << 20;
-    if bytes < LARGE { bytes } else { bytes.next_multiple_of(LARGE / 16) }
-}
-
 /// Decodes the spelling of a string's content. A lone surrogate becomes U+FFFD.
 ///
 /// Where the backslashes of a block stand is known before any of it is copied, so that no look waits for the escape before it. Text is
@@ -28,7 +21,7 @@ pub(crate) fn room(bytes: usize) -> usize {
 /// copy just what stands before it costs more than the whole block.
 pub(crate) fn unescape(raw: &str) -> String {
     let bytes = raw.as_bytes();
-    let mut text = Vec::with_capacity(room(raw.len() + BLOCK));
+    let mut text = Vec::with_capacity(raw.len() + BLOCK);
     let mut done = 0;
     for (block, at) in bytes.as_chunks::<BLOCK>().0.iter().zip((0..).step_by(BLOCK)) {
         let mut escapes = behind(backslashes(block), done.max(at) - at);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytestring::ByteString;
 
-use crate::escape::{Splice, room};
+use crate::escape::Splice;
 
 /// One stretch of a leaf's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,7 +174,7 @@ impl Pieces {
 
     pub(crate) fn text(&self, original: &str) -> String {
         // A leaf may be as large as the body: growing by doubling would take twice as much.
-        let mut text = String::with_capacity(room(self.len()));
+        let mut text = String::with_capacity(self.len());
         self.0.iter().for_each(|piece| text.push_str(piece.text(original)));
         text
     }

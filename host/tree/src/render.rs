@@ -9,7 +9,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::draft::{Draft, PutOption};
-use crate::escape::{self, Splice};
+use crate::escape::Splice;
 use crate::insert::Inserted;
 use crate::lift::lift;
 use crate::node::{LayerId, NodeId};
@@ -18,19 +18,13 @@ impl Draft {
     /// The bytes to send. With nothing edited this is the received buffer itself, not a copy.
     #[must_use]
     pub fn render(&self) -> Bytes {
-        let rendered = self.render_into(Vec::with_capacity);
-        rendered.map_or_else(|| self.document().source().clone(), Bytes::from)
-    }
-
-    /// The bytes to send, in the buffer that `take` gives for so many; `None` with nothing edited.
-    pub fn render_into(&self, take: impl FnOnce(usize) -> Vec<u8>) -> Option<Vec<u8>> {
-        if !self.is_dirty() {
-            return None;
-        }
         let source = self.document().source();
+        if !self.is_dirty() {
+            return source.clone();
+        }
         let splices = self.body_splices();
         let grown: usize = splices.iter().map(|splice| splice.with.len()).sum();
-        let mut body = take(escape::room(source.len() + grown));
+        let mut body = Vec::with_capacity(source.len() + grown);
         let mut at = 0;
         for splice in &splices {
             body.extend_from_slice(&source[at..splice.at.start]);
@@ -38,7 +32,7 @@ impl Draft {
             at = splice.at.end;
         }
         body.extend_from_slice(&source[at..]);
-        Some(body)
+        body.into()
     }
 
     /// Every change as a replacement in the body: sorted, not overlapping.

@@ -52,9 +52,6 @@ impl Case {
         let flow = self.flow(subject, ruling.as_ref(), document);
         let restoring = self.restoring(subject, document);
         let other_model = self.other_model;
-        let rendered = draft.render_into(|bytes| self.reservation.buffer(bytes));
-        let rendered =
-            rendered.map_or_else(|| document.source().clone(), |bytes| self.reservation.share(bytes));
         let received = Received {
             coded: !self.codings.is_empty(),
             body: self.body,
@@ -65,7 +62,7 @@ impl Case {
             flow,
             ruling,
             other_model,
-            ..received.passed(document.source(), rendered, restoring)
+            ..received.passed(document.source(), draft.render(), restoring)
         })
     }
 
