@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::content::{self, Content, ContentError};
 use crate::gate::INLINE_BODY;
+use crate::in_place;
 use crate::media;
 use crate::record::{AnswerPart, RecordId, Recorder};
 
@@ -150,13 +151,7 @@ impl Followed {
 
     fn read(&mut self) {
         self.waits = 0;
-        for bytes in std::mem::take(&mut self.unread) {
-            match self.reader.as_mut().map(|reader| reader.push(&bytes)) {
-                Some(Ok(deltas)) => self.told.said(&deltas),
-                Some(Err(_)) => self.reader = None,
-                None => {}
-            }
-        }
+        read(&mut self.reader, std::mem::take(&mut self.unread), &self.told);
     }
 
     /// Tells the end, behind what leaves: the last bytes of the answer do not wait until it is read.
@@ -164,14 +159,24 @@ impl Followed {
         if self.told.over {
             return;
         }
-        self.read();
         let Told { recorder, id, api, over } = &mut self.told;
         let told = Told::new(recorder, *id, *api, std::mem::replace(over, true));
-        let ending = Ending { told, reader: self.reader.take(), complete };
+        let (reader, unread) = (self.reader.take(), std::mem::take(&mut self.unread));
+        let ending = Ending { told, reader, unread, complete };
         match Handle::try_current() {
-            Ok(runtime) if self.came <= INLINE_BODY => drop(runtime.spawn(async move { drop(ending) })),
-            Ok(runtime) => drop(runtime.spawn_blocking(move || drop(ending))),
-            Err(_) => drop(ending),
+            Ok(runtime) if self.came > INLINE_BODY => drop(runtime.spawn_blocking(move || drop(ending))),
+            _ => in_place::behind(move || drop(ending)),
+        }
+    }
+}
+
+/// Reads what waits, and tells what is heard; what cannot be read is read no further.
+fn read(reader: &mut Option<Reader>, unread: Vec<Bytes>, told: &Told) {
+    for bytes in unread {
+        match reader.as_mut().map(|reader| reader.push(&bytes)) {
+            Some(Ok(deltas)) => told.said(&deltas),
+            Some(Err(_)) => *reader = None,
+            None => {}
         }
     }
 }
@@ -180,11 +185,13 @@ impl Followed {
 struct Ending {
     told: Told,
     reader: Option<Reader>,
+    unread: Vec<Bytes>,
     complete: bool,
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
+        read(&mut self.reader, std::mem::take(&mut self.unread), &self.told);
         let answer = self.reader.take().and_then(|reader| reader.finish().ok());
         self.told.end(self.complete, answer.as_ref());
     }
