@@ -6,7 +6,7 @@
 //! there beside what another takes.
 
 /// From so many bytes on, a block is the system's again as soon as it is freed.
-const LARGE: libc::c_int = 1 << 20;
+const LARGE: libc::c_int = 4 << 20;
 
 /// Has large blocks go back to the system, and smaller ones stay with who may take them again.
 pub(super) fn give_back_large_blocks() {
