@@ -4,7 +4,7 @@
 #[path = "../../admission/tests/checks/mod.rs"]
 #[allow(dead_code, unreachable_pub, unused_imports)]
 mod checks;
-#[path = "../../wasm/tests/support/guest.rs"]
+#[path = "../../wasm/tests/wasm/support/guest.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod guest;
 

@@ -237,10 +237,19 @@ mod tests {
         assert!(wanted(&["splices"]).unwrap_err().to_string().contains("journal"));
     }
 
+    /// The targets are a workspace of their own, and no other build sees what they lack.
     #[test]
-    fn every_target_has_a_file() {
+    fn every_target_has_a_file_and_what_that_includes() {
+        let targets = folder().join("fuzz_targets");
         for (target, _) in TARGETS {
-            assert!(folder().join(format!("fuzz_targets/{target}.rs")).is_file(), "{target}");
+            let file = targets.join(format!("{target}.rs"));
+            let text =
+                std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let included =
+                text.lines().filter_map(|line| line.strip_prefix("#[path = \"")?.strip_suffix("\"]"));
+            for path in included {
+                assert!(targets.join(path).is_file(), "{target} includes {path}");
+            }
         }
     }
 }
