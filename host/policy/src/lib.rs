@@ -31,7 +31,6 @@ mod bounded;
 pub mod called;
 mod changes;
 mod condition;
-mod diagnostic;
 mod endpoint;
 mod evaluate;
 mod exception;
@@ -78,12 +77,6 @@ pub use assembly::{
 };
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};
-pub use diagnostic::{Diagnostic, LoadError, Severity};
-
-/// Diagnostics of other files than rules, in the same form.
-pub mod diagnostics {
-    pub use crate::diagnostic::{Diagnostic, Diagnostics, Severity, hint_for};
-}
 pub use endpoint::endpoint;
 pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use exception::has_ended;
@@ -92,6 +85,7 @@ pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleA
 pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
 pub use file_text::FileText;
+pub use leafgate_diagnostic::{Diagnostic, LoadError};
 pub use load::{ManagedPolicy, PolicySource};
 pub use memo::MemoCounts;
 pub use new_exception::{Allows, NewException, NoEnd, last_day};

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 
-use crate::diagnostic::{Diagnostics, hint_for};
 use crate::file::raw::{self, RawRule};
 use crate::load::read_text;
 use crate::rule::Mode;
+use leafgate_diagnostic::{Diagnostics, hint_for};
 
 /// A file of rules, as it is and as it would be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, o
 use regex::Regex;
 
 use super::facts::{FINDING_FIELDS, Fields, LEAF_FIELDS, REQUEST_FIELDS, TOKENS, Values};
-use crate::diagnostic::{bad_regex, hint_for};
+use crate::bounded::bad_regex;
+use leafgate_diagnostic::hint_for;
 
 /// One thing wrong with an expression, and where in it.
 #[derive(Debug)]

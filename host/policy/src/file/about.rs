@@ -4,9 +4,9 @@ use toml::Spanned;
 
 use super::compile::Compiler;
 use super::raw::RawRule;
-use crate::diagnostic::hint_for;
 use crate::reason::{Fact, Reason};
 use crate::rule::Urgency;
+use leafgate_diagnostic::hint_for;
 
 impl Compiler<'_, '_> {
     /// The rule's own words; each name in braces must be a fact without text.

@@ -17,8 +17,8 @@ use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::RawRule;
 use super::{Complaints, answers, belongs, idle, matches, replacement};
+use crate::bounded::bad_regex;
 use crate::condition::Condition;
-use crate::diagnostic::{bad_regex, hint_for};
 use crate::plugin::World;
 use crate::rule::{
     Action, Decide, Delete, Edit, Insert, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
@@ -26,6 +26,7 @@ use crate::rule::{
 };
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
+use leafgate_diagnostic::hint_for;
 
 pub(super) const ACTIONS: &[&str] = &[
     "redact",
@@ -139,7 +140,7 @@ impl Compiler<'_, '_> {
     pub(crate) fn origin(&self, header: &Range<usize>) -> String {
         let file = self.complaints.file;
         let diagnostics = &self.complaints.diagnostics;
-        format!("{}:{}", diagnostics.file(file).name, diagnostics.line(file, header))
+        format!("{}:{}", diagnostics.name(file), diagnostics.line(file, header))
     }
 
     /// What a rule is about; `None` where nobody can tell.

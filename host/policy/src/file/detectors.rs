@@ -9,10 +9,10 @@ use leafgate_detect::{DetectorInfo, Engine, KnownValues, all_detectors, selector
 
 use super::compile::Compiler;
 use super::plugins::{LoadedPlugin, Lookup};
-use crate::diagnostic::{did_you_mean, hint_for};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::own::{OwnDetector, OwnSet, PACK};
 use crate::plugin::World;
+use leafgate_diagnostic::{did_you_mean, hint_for};
 
 /// Detector sets and their engines: rules that name the same detectors share one.
 #[derive(Debug, Default)]

@@ -9,11 +9,11 @@ use toml::Spanned;
 use super::Complaints;
 use super::raw::{OneOrMany, RawMatch, RawNamed};
 use crate::agents::AGENTS;
-use crate::diagnostic::hint_for;
 use crate::endpoint::endpoint;
 use crate::pattern::PathPattern;
 use crate::request::{Named, OfRequest};
 use crate::selector::{Bits, Reach, Selector};
+use leafgate_diagnostic::hint_for;
 
 /// Longest name that a glob may match: longer ones are no names.
 const MAX_GLOB: usize = 200;

@@ -22,7 +22,6 @@ mod names;
 pub(crate) mod never;
 pub(crate) mod options;
 pub(crate) mod own;
-mod place;
 pub(crate) mod plugins;
 pub(crate) mod raw;
 #[cfg(test)]
@@ -41,7 +40,7 @@ use std::time::Duration;
 use toml::Spanned;
 
 use self::keys::Table;
-use crate::diagnostic::{Diagnostics, hint_for};
+use leafgate_diagnostic::{Diagnostics, hint_for};
 
 /// Diagnostics of one file.
 pub(crate) struct Complaints<'d> {
@@ -95,7 +94,7 @@ impl Complaints<'_> {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        let text = &self.diagnostics.file(self.file).text;
+        let text = &self.diagnostics.text(self.file);
         let span = span_inside(text, string, content, at);
         self.warning(span, message, hint);
     }
@@ -110,7 +109,7 @@ impl Complaints<'_> {
         message: impl Into<String>,
         hint: Option<String>,
     ) {
-        let text = &self.diagnostics.file(self.file).text;
+        let text = &self.diagnostics.text(self.file);
         let span = span_inside(text, string, content, at);
         self.diagnostics.error(self.file, span, message, hint);
     }

@@ -144,7 +144,7 @@ fn unknown_labels(
         let known: Vec<&str> = known.0.iter().map(String::as_str).collect();
         let hint = match known.is_empty() {
             true => "a `redact` rule finds it: write one that names its detector".to_owned(),
-            false => crate::diagnostic::hint_for(label, &known),
+            false => leafgate_diagnostic::hint_for(label, &known),
         };
         let message = format!("no redact rule of this policy finds a `{label}`");
         complaints.warning_inside(when.span(), when.get_ref(), at.clone(), message, hint);

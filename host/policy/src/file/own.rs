@@ -14,8 +14,9 @@ use toml::Spanned;
 use super::raw::{OneOrMany, RawDetector};
 use super::{Complaints, matches, names, useless};
 use crate::bounded::Pattern;
-use crate::diagnostic::{bad_regex, hint_for};
+use crate::bounded::bad_regex;
 use crate::own::{OwnDetector, PACK, found_in};
+use leafgate_diagnostic::hint_for;
 
 /// Bytes of a compiled pattern: those of other scanners begin with long lists of names.
 const REGEX_SIZE: usize = 10 << 20;

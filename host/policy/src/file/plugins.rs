@@ -8,13 +8,13 @@ use std::sync::Arc;
 use leafgate_detect::{DetectorId, Label};
 use toml::Spanned;
 
-use super::place::place_of;
 use super::raw::{OneOrMany, RawPlugin, RawPluginLimits};
 use super::{Complaints, is_kebab_case};
 use crate::index::PluginIndex;
 use crate::plugin::{
     ConfigFinding, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
 };
+use leafgate_diagnostic::place_of;
 
 /// A plugin that a policy declares, loaded.
 #[derive(Clone, Debug)]
@@ -183,14 +183,14 @@ fn refused(
     let of_config = raw.config.as_ref().map(Spanned::span);
     let all = of_config.clone().unwrap_or_else(|| named_file.clone());
     if error.config.is_empty() {
-        let text = &complaints.diagnostics.file(complaints.file).text;
+        let text = &complaints.diagnostics.text(complaints.file);
         let key = error.key.and_then(|key| place_of(text, &format!("/plugins/{name}{key}")));
         let message = format!("plugin `{name}`: {}", error.message);
         let at = key.unwrap_or(named_file.clone());
         return complaints.diagnostics.error(complaints.file, at, message, error.hint);
     }
     for ConfigFinding { pointer, message, hint } in error.config {
-        let text = &complaints.diagnostics.file(complaints.file).text;
+        let text = &complaints.diagnostics.text(complaints.file);
         let inside = of_config.as_ref().filter(|_| !pointer.is_empty());
         let at = inside.and_then(|_| place_of(text, &format!("/plugins/{name}/config{pointer}")));
         let message = format!("plugin `{name}`: its configuration is not accepted: {message}");

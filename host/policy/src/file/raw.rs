@@ -19,11 +19,11 @@ use super::compile::{ACTIONS, PROTECTED_FROM};
 use super::keys::Type::{Named, Number, Text, Until, Word, WordOf, Words};
 use super::keys::{Table, names, table};
 use super::tables::Tables;
-use crate::diagnostic::{Diagnostics, hint_for};
 use crate::rule::{
     Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents,
     Urgency, With,
 };
+use leafgate_diagnostic::{Diagnostics, hint_for};
 
 /// One file: its top-level words, its rules and the plugins that it declares.
 #[derive(Debug, Default)]
@@ -258,7 +258,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
 
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
-    let text = diagnostics.file(file).text.clone();
+    let text = diagnostics.text(file).to_owned();
     let mut tables = Tables { file, diagnostics, elsewhere: belongs_elsewhere };
     let mut out = RawFile::default();
     for (key, value) in tables.parse(&text).unwrap_or_default() {

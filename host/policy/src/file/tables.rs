@@ -13,7 +13,7 @@ use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
 use super::keys::{Key, Table, Type, names};
 use super::raw::RawMatch;
-use crate::diagnostic::{Diagnostics, did_you_mean, hint_for};
+use leafgate_diagnostic::{Diagnostics, did_you_mean, hint_for};
 
 /// One file, and where what is wrong with it goes.
 pub(crate) struct Tables<'d> {

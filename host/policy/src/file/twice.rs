@@ -8,8 +8,8 @@ use toml::Spanned;
 use super::Complaints;
 use super::raw::{OneOrMany, RawException};
 use super::useless::MAX_COMPARED;
-use crate::diagnostic::Diagnostics;
 use crate::exception::{Allowed, Exception};
+use leafgate_diagnostic::Diagnostics;
 
 /// An exception that is in force, and how it is written.
 pub(crate) struct Written<'r> {

@@ -15,10 +15,10 @@ use super::raw::{RawEdit, RawTest};
 use super::{Bytes, Change, Does, Expected, Fate, Matter, RuleTest, Said};
 use crate::Policy;
 use crate::agents::AGENTS;
-use crate::diagnostic::hint_for;
 use crate::file::keys::Table;
 use crate::file::raw::OneOrMany;
 use crate::file::{Complaints, options};
+use leafgate_diagnostic::hint_for;
 
 /// Bytes of a request, and of a file of bytes that are expected.
 const MAX_REQUEST: usize = 32 << 20;

@@ -28,9 +28,9 @@ use std::sync::Arc;
 use leafgate_tree::Document;
 
 use crate::Policy;
-use crate::diagnostic::{Diagnostics, LoadError, Severity};
 use crate::file::Complaints;
 use crate::index::RuleIndex;
+use leafgate_diagnostic::{Diagnostics, LoadError, Severity};
 
 use answer::TestAnswer;
 

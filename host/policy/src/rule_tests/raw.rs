@@ -6,10 +6,10 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::diagnostic::{Diagnostics, hint_for};
 use crate::file::keys::table;
 use crate::file::raw::OneOrMany;
 use crate::file::tables::Tables;
+use leafgate_diagnostic::{Diagnostics, hint_for};
 
 table! {
     /// `[[test]]`.
@@ -60,7 +60,7 @@ pub(crate) const EXPECTED: &[&str] = &["verdict", "held_by", "edits", "bytes"];
 
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> Vec<Spanned<RawTest>> {
-    let text = diagnostics.file(file).text.clone();
+    let text = diagnostics.text(file).to_owned();
     let mut tables = Tables { file, diagnostics, elsewhere: |_| None };
     let mut tests = Vec::new();
     for (key, value) in tables.parse(&text).unwrap_or_default() {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use super::{Bytes, Change, Does, Fate, RuleTest, RuleTests, TestFile, read_text};
 use crate::Policy;
-use crate::diagnostic::Diagnostics;
+use leafgate_diagnostic::Diagnostics;
 
 /// What happened, as a test would have to expect it.
 #[derive(Clone, Debug)]
