@@ -4,9 +4,9 @@
 use std::fmt;
 
 use crate::file::plugins::LoadedPlugin;
-use crate::plugin::Spent;
 use crate::report::RuleReport;
 use crate::rule::Rule;
+use leafgate_contract::Spent;
 
 /// Declares an index type, and the items whose lists it is for.
 macro_rules! index {

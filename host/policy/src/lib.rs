@@ -7,7 +7,7 @@
 //! the verdict and a report.
 //!
 //! What it must not do: HTTP, clocks that decide anything, randomness, files after loading. It
-//! knows plugins only by the traits of [`plugin`]; what runs them is `leafgate-wasm`. Text of a
+//! knows plugins only by the traits of `leafgate-contract`; what runs them is `leafgate-wasm`. Text of a
 //! request appears in no error, report or `Debug` output of this crate.
 //!
 //! Where things are:
@@ -51,7 +51,6 @@ mod own;
 mod own_index;
 mod paths;
 mod pattern;
-pub mod plugin;
 mod promote;
 mod reason;
 mod report;
@@ -67,6 +66,7 @@ mod work;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use leafgate_contract::PluginLoader;
 use leafgate_detect::{Engine, Input, KnownValues};
 use leafgate_vault::Flow;
 
@@ -177,7 +177,7 @@ impl Policy {
     /// # Errors
     /// Everything that is wrong, as diagnostics with file, line, caret and hint. Nothing is loaded
     /// in part.
-    pub fn load(source: &PolicySource, plugins: &dyn plugin::PluginLoader) -> Result<Policy, LoadError> {
+    pub fn load(source: &PolicySource, plugins: &dyn PluginLoader) -> Result<Policy, LoadError> {
         load::load(source, None, plugins, None, None)
     }
 
@@ -188,7 +188,7 @@ impl Policy {
     /// As [`Policy::load`].
     pub fn load_at(
         source: &PolicySource,
-        plugins: &dyn plugin::PluginLoader,
+        plugins: &dyn PluginLoader,
         now: SystemTime,
     ) -> Result<Policy, LoadError> {
         load::load(source, None, plugins, Some(now), None)
@@ -203,7 +203,7 @@ impl Policy {
     pub fn load_knowing(
         source: &PolicySource,
         managed: Option<&ManagedPolicy>,
-        plugins: &dyn plugin::PluginLoader,
+        plugins: &dyn PluginLoader,
         now: SystemTime,
         known: Option<Arc<KnownValues>>,
     ) -> Result<Policy, LoadError> {

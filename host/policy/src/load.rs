@@ -32,8 +32,8 @@ use crate::file::weaken;
 use crate::lookup::Lookup;
 use crate::memo::Memo;
 use crate::own_index::OwnIndex;
-use crate::plugin::PluginLoader;
 use crate::rule::{Mode, Rule};
+use leafgate_contract::PluginLoader;
 use leafgate_diagnostic::{Diagnostics, LoadError, Severity};
 
 /// The source of a policy.

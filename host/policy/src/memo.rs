@@ -24,8 +24,8 @@ use leafgate_detect::Finding;
 use rustc_hash::FxHashMap;
 
 use crate::index::{EngineIndex, PluginIndex};
-use crate::plugin::DetectLeaf;
 use crate::work;
+use leafgate_contract::DetectLeaf;
 
 /// All answers of one generation together may take this many bytes: some hundred thousand leaves
 /// and messages, which are a hundred long sessions.

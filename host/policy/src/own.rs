@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::bounded::Pattern;
 use crate::literal::{self, Literal, Required};
-use crate::plugin::{
+use leafgate_contract::{
     CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, InvalidAnswer, Plugin,
     PluginFinding, Spent, TransformRequest, World,
 };

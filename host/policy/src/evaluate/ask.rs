@@ -18,7 +18,7 @@ use super::site::Site;
 use super::subject::Subject;
 use crate::index::{PluginIndex, RuleIndex};
 use crate::memo::{Answer, Digest, Memo, Question};
-use crate::plugin::{DetectLeaf, Fault};
+use leafgate_contract::{DetectLeaf, Fault};
 
 /// One text that a detector plugin is to see on behalf of a rule: a subject's own, or one of those
 /// beneath it.

@@ -17,8 +17,8 @@ use super::site::Site;
 use super::subject::{Stands, Subject};
 use crate::condition::ConditionError;
 use crate::index::RuleIndex;
-use crate::plugin::Fault;
 use crate::rule::{Action, Published};
+use leafgate_contract::Fault;
 
 /// How many findings one request may have. Redaction costs time and memory for each; a real request
 /// has a few dozen.

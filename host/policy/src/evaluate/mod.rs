@@ -70,7 +70,6 @@ use crate::condition::{
     Condition, ConditionError, FactPlace, FindingFact, ForRequest, LeafFacts, RequestFacts,
 };
 use crate::index::RuleIndex;
-use crate::plugin::Spent;
 use crate::report::{Note, PhaseTime, PluginTime, Report, RuleReport};
 use crate::rule::{Action, Edit, On, Phase, Rule};
 use crate::selector::{Places, Selection};
@@ -79,6 +78,7 @@ use crate::{Context, FileText, Outside, Policy};
 use candidates::{Candidates, Leaves};
 use classify::{Classified, classified};
 use holds::{Held, Holds};
+use leafgate_contract::Spent;
 use recall::FactsOf;
 use trace::{Trace, WouldAt};
 

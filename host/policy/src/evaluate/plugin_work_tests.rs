@@ -5,12 +5,12 @@ use std::sync::Arc;
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
-use crate::plugin::{
+use crate::work::{self, Work};
+use crate::{Context, Policy, PolicySource, Verdict};
+use leafgate_contract::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginLoader,
     PluginSource, Spent, TransformRequest, World,
 };
-use crate::work::{self, Work};
-use crate::{Context, Policy, PolicySource, Verdict};
 
 const DETECTOR: &str = r#"
     [[rule]]

@@ -20,13 +20,13 @@ use super::replace::refusal;
 use super::site::{Site, Why};
 use crate::file::plugins::LoadedPlugin;
 use crate::index::RuleIndex;
-use crate::plugin::{
-    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
-    TransformSection,
-};
 use crate::rule::{Action as RuleAction, Edit, Phase, Sees, Transform};
 use crate::verdict::Cause;
 use crate::work;
+use leafgate_contract::{
+    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
+    TransformSection,
+};
 
 /// What a transformer was shown, so that its answer can be read back.
 struct Shown {

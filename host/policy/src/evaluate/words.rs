@@ -12,9 +12,9 @@ use super::search::Search;
 use super::site::Site;
 use super::subject::Subject;
 use crate::index::RuleIndex;
-use crate::plugin::Fault;
 use crate::reason::{Fact, Reason, plain_name};
 use crate::rule::Rule;
+use leafgate_contract::Fault;
 
 /// Longest remark kept, in bytes. A reviewer reads a sentence or two.
 const MAX_WORDS: usize = 1000;

@@ -6,8 +6,8 @@ use leafgate_tree::{Author, Document, Draft, Format, Limits, Replay, Role, Secti
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::hits::work;
-use crate::plugin::NoPlugins;
 use crate::{Context, Outside, Part, Policy, PolicySource, Verdict};
+use leafgate_contract::NoPlugins;
 
 const RULES: &str = r#"
     [[rule]]

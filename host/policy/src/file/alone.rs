@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::compile::Compiler;
 use super::matches;
 use super::raw::RawRule;
-use crate::plugin::World;
 use crate::rule::{OnDrift, OnUnredactable, Published, Restore, Sees, With};
+use leafgate_contract::World;
 
 impl Compiler<'_, '_> {
     /// Reads each key that belongs to some action. What goes with what is for the action to say, so

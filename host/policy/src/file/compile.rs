@@ -19,13 +19,13 @@ use super::raw::RawRule;
 use super::{Complaints, answers, belongs, idle, matches, replacement};
 use crate::bounded::bad_regex;
 use crate::condition::Condition;
-use crate::plugin::World;
 use crate::rule::{
     Action, Decide, Delete, Edit, Insert, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
     Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With, Word,
 };
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
+use leafgate_contract::World;
 use leafgate_diagnostic::hint_for;
 
 pub(super) const ACTIONS: &[&str] = &[

@@ -11,7 +11,7 @@ use super::compile::Compiler;
 use super::plugins::{LoadedPlugin, Lookup};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::own::{OwnDetector, OwnSet, PACK};
-use crate::plugin::World;
+use leafgate_contract::World;
 use leafgate_diagnostic::{did_you_mean, hint_for};
 
 /// Detector sets and their engines: rules that name the same detectors share one.

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use super::keys::{Table as _, names};
 use super::raw::{RawDetector, RawException, RawRule};
-use crate::plugin::NoPlugins;
 use crate::{Policy, PolicySource};
+use leafgate_contract::NoPlugins;
 
 /// A value of another type than a key has.
 fn of_wrong_type(key: &str) -> &'static str {

@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::raw::{OneOrMany, RawPlugin, RawPluginLimits};
 use super::{Complaints, is_kebab_case};
 use crate::index::PluginIndex;
-use crate::plugin::{
+use leafgate_contract::{
     ConfigFinding, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
 };
 use leafgate_diagnostic::place_of;

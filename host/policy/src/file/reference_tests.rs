@@ -12,9 +12,9 @@ use super::raw::{
     RawDetector, RawException, RawMatch, RawPlugin, RawPluginLimits, RawReplace, RawRule, TOP_LEVEL,
 };
 use crate::condition::names;
-use crate::plugin::NoPlugins;
 use crate::rule_tests::{Grade, RuleTests, reference_keys};
 use crate::{Policy, PolicySource};
+use leafgate_contract::NoPlugins;
 
 const REFERENCE: &str = include_str!("../../RULES.md");
 const RULES: &str = include_str!("../../../../docs/rules.md");

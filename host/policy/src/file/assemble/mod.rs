@@ -180,7 +180,7 @@ fn words(raw: &Spanned<OneOrMany>) -> Vec<String> {
 fn options(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Map<String, Value> {
     let Some(raw) = raw else { return Map::new() };
     let Ok(Value::Object(options)) = serde_json::to_value(raw.get_ref()) else { return Map::new() };
-    if crate::plugin::config_json(raw.get_ref()).is_none() {
+    if leafgate_contract::config_json(raw.get_ref()).is_none() {
         let hint = "write them as strings";
         complaints.error(raw.span(), "dates and infinite numbers cannot be sent", hint);
     }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::line::one_line;
-use super::schema::shown;
+use crate::line::one_line;
+use crate::schema::shown;
 
 /// One thing that is wrong with a configuration, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The interface between the policy and the runner of plugins.
+//! The contract of plugins: the interface between the policy and the runner of plugins.
 //!
 //! `leafgate-wasm` implements these traits; tests of the policy implement them in a few lines,
 //! without wasmtime. The types mirror `wit/plugin.wit` one to one. An answer reaches the policy as
@@ -61,7 +61,7 @@ impl PluginSource {
     }
 }
 
-/// Loads plugins; handed to [`crate::Policy::load`].
+/// Loads plugins; handed to `leafgate_policy::Policy::load`.
 pub trait PluginLoader {
     /// Loads, checks and configures one plugin.
     ///
