@@ -8,8 +8,9 @@ use std::sync::Arc;
 use leafgate_detect::{DetectorInfo, Engine, KnownValues, all_detectors, selectors};
 
 use super::compile::Compiler;
-use super::plugins::{LoadedPlugin, Lookup};
+use super::plugins::Lookup;
 use crate::index::{EngineIndex, PluginIndex};
+use crate::loaded::LoadedPlugin;
 use crate::own::{OwnDetector, OwnSet, PACK};
 use leafgate_contract::World;
 use leafgate_diagnostic::{did_you_mean, hint_for};

@@ -14,8 +14,9 @@ use crate::bounded::bad_regex;
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
 use crate::new_exception::NEVER;
+use crate::request::Reach;
 use crate::rule::{Action, Rule};
-use crate::selector::{Reach, Selector};
+use crate::selector::Selector;
 use leafgate_diagnostic::{hint_for, starred};
 
 /// Everything that compiling exceptions may look at.

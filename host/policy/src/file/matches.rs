@@ -9,10 +9,12 @@ use toml::Spanned;
 use super::Complaints;
 use super::raw::{OneOrMany, RawMatch, RawNamed};
 use crate::agents::AGENTS;
+use crate::bits::Bits;
 use crate::endpoint::endpoint;
 use crate::pattern::PathPattern;
+use crate::request::Reach;
 use crate::request::{Named, OfRequest};
-use crate::selector::{Bits, Reach, Selector};
+use crate::selector::Selector;
 use leafgate_diagnostic::hint_for;
 
 /// Longest name that a glob may match: longer ones are no names.

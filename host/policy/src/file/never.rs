@@ -11,10 +11,10 @@ use toml::Spanned;
 use super::Complaints;
 use super::raw::{RawMatch, RawRule};
 use crate::Policy;
+use crate::bits::Bits;
 use crate::condition::{Condition, Left};
 use crate::pattern::PathPattern;
 use crate::rule::{Action, On, Rule};
-use crate::selector::Bits;
 
 /// What the redact rules of a policy call what they find.
 pub(crate) struct Labels(BTreeSet<String>);

@@ -11,24 +11,11 @@ use toml::Spanned;
 use super::raw::{OneOrMany, RawPlugin, RawPluginLimits};
 use super::{Complaints, is_kebab_case};
 use crate::index::PluginIndex;
+use crate::loaded::LoadedPlugin;
 use leafgate_contract::{
-    ConfigFinding, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
+    ConfigFinding, LoadError, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
 };
 use leafgate_diagnostic::place_of;
-
-/// A plugin that a policy declares, loaded.
-#[derive(Clone, Debug)]
-pub struct LoadedPlugin {
-    /// The name that rules use.
-    pub name: Arc<str>,
-    /// The file that it was loaded from.
-    pub path: PathBuf,
-    /// The plugin itself.
-    pub plugin: Arc<dyn Plugin>,
-    pub(crate) labels: Vec<Label>,
-    /// The detector that its findings name, by label.
-    pub(crate) detectors: Vec<DetectorId>,
-}
 
 /// The plugins of a policy, and the names of those that could not be loaded.
 #[derive(Debug, Default)]

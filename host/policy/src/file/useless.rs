@@ -11,9 +11,10 @@ use toml::Spanned;
 
 use super::Complaints;
 use super::raw::RawRule;
+use crate::bits::Bits;
 use crate::condition::{Condition, Left, Term};
 use crate::rule::{Action, Decide, Edit, FilterTools, Mode, On, Pin, Rewrite, Rule};
-use crate::selector::{Bits, Field};
+use crate::selector::Field;
 
 /// A pattern that compiles to more than this walks through a text slowly.
 const SLOW_REGEX: usize = 1 << 18;
