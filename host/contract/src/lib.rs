@@ -24,13 +24,13 @@ use std::sync::Arc;
 
 pub use answer::{CheckedEdits, CheckedFindings};
 pub use aside::{Way, aside, is_needed, making_way};
-pub use config::{ConfigFinding, config_json};
+pub use config::{ConfigFinding, config_json, json};
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
 pub use health::{Health, Quarantine};
 pub use limits::PluginLimits;
 pub use line::one_line;
 pub use schema::check_config;
-pub use signer::{NoSigner, Signer};
+pub use signer::{NoSigner, Signer, of_hex};
 pub use spent::{Cost, Spent};
 
 pub use leafgate_tree::{LeafKind, Role, SectionKind, ValueType};

@@ -1,5 +1,7 @@
 //! What a mistyped name may have meant.
 
+use strsim::{jaro_winkler, osa_distance};
+
 /// The known names nearest to a mistyped one, at most so many are shown.
 const NEAREST: usize = 3;
 /// A list of names that is shown whole.
@@ -10,12 +12,8 @@ const SHORT_LIST: usize = 30;
 #[must_use]
 pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let slips = (typed.chars().count() / 3).max(1);
-    let likely = |name: &&str| distance(typed, name) <= slips || abbreviates(typed, name);
-    known.into_iter().filter(likely).min_by_key(|name| distance(typed, name))
-}
-
-fn distance(typed: &str, name: &str) -> usize {
-    strsim::osa_distance(typed, name)
+    let likely = |name: &&str| osa_distance(typed, name) <= slips || abbreviates(typed, name);
+    known.into_iter().filter(likely).min_by_key(|name| osa_distance(typed, name))
 }
 
 /// A beginning of three letters or more: `req` for `request`.
@@ -34,7 +32,7 @@ pub fn hint_for(typed: &str, known: &[&str]) -> String {
         return format!("known here: {}", known.join(", "));
     }
     let mut nearest = known.to_vec();
-    nearest.sort_by(|a, b| strsim::jaro_winkler(typed, b).total_cmp(&strsim::jaro_winkler(typed, a)));
+    nearest.sort_by(|a, b| jaro_winkler(typed, b).total_cmp(&jaro_winkler(typed, a)));
     nearest.truncate(NEAREST);
     format!("the nearest of {} names: {}", known.len(), nearest.join(", "))
 }

@@ -7,8 +7,12 @@
 //! when they are made. They stand in the log and in the answers of the admin API, so what looks like
 //! a secret in a rule file has stars in their quotes.
 
+mod complaints;
 mod hint;
+pub mod keys;
 mod place;
+mod tables;
+mod words;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,8 +25,11 @@ use leafgate_detect::{Engine, Input};
 use memchr::memchr_iter;
 use serde::Serialize;
 
+pub use complaints::Complaints;
 pub use hint::{did_you_mean, hint_for};
 pub use place::place_of;
+pub use tables::{Dialect, Tables};
+pub use words::OneOrMany;
 
 /// A file as read, kept for its diagnostics.
 #[derive(Clone, Debug)]
@@ -62,13 +69,6 @@ impl SourceFile {
         let line = self.line_starts.partition_point(|&start| start <= at);
         (line, self.text[self.line_starts[line - 1]..at].chars().count() + 1)
     }
-}
-
-/// A byte range of one file.
-#[derive(Clone, Debug)]
-struct SourceSpan {
-    file: usize,
-    span: Range<usize>,
 }
 
 /// The consequence of a diagnostic for the policy.
@@ -166,7 +166,8 @@ fn errors(diagnostics: &[Diagnostic]) -> usize {
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     files: Vec<SourceFile>,
-    found: Vec<(Option<SourceSpan>, Diagnostic)>,
+    /// By file and byte, where a place is to blame.
+    found: Vec<(Option<(usize, usize)>, Diagnostic)>,
 }
 
 impl Diagnostics {
@@ -247,7 +248,7 @@ impl Diagnostics {
             (message, hint, rendered)
         };
         let diagnostic = Diagnostic { severity, file: file_name, line, column, message, hint, rendered };
-        self.found.push((Some(SourceSpan { file, span }), diagnostic));
+        self.found.push((Some((file, span.start)), diagnostic));
     }
 
     /// Records what no line of a file is to blame for.
@@ -276,7 +277,7 @@ impl Diagnostics {
     #[must_use]
     pub fn into_all(self) -> Vec<Diagnostic> {
         let mut found = self.found;
-        found.sort_by_key(|(place, _)| place.as_ref().map(|p| (p.file, p.span.start)));
+        found.sort_by_key(|(place, _)| *place);
         found.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }
 

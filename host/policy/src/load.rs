@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use leafgate_contract::PluginLoader;
 use leafgate_detect::{Engine, KnownValues};
+use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
 use leafgate_folder::{PassedOver, ReadError, Reason};
 use leafgate_vault::Flow;
 use sha2::{Digest, Sha256};
@@ -15,7 +17,6 @@ use sha2::{Digest, Sha256};
 use crate::Policy;
 use crate::assembly::Assembly;
 use crate::exception::{Day, Exception, Exceptions};
-use crate::file::Complaints;
 use crate::file::assemble;
 use crate::file::compile::Compiler;
 use crate::file::detectors::Engines;
@@ -33,8 +34,6 @@ use crate::lookup::Lookup;
 use crate::memo::Memo;
 use crate::own_index::OwnIndex;
 use crate::rule::{Mode, Rule};
-use leafgate_contract::PluginLoader;
-use leafgate_diagnostic::{Diagnostics, LoadError, Severity};
 
 /// The source of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

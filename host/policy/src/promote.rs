@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use leafgate_diagnostic::{Diagnostics, hint_for};
 use toml::Spanned;
 
 use crate::file::raw::{self, RawRule};
 use crate::load::read_text;
 use crate::rule::Mode;
-use leafgate_diagnostic::{Diagnostics, hint_for};
 
 /// A file of rules, as it is and as it would be.
 #[derive(Clone, Debug, PartialEq, Eq)]

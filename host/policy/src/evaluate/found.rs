@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use leafgate_contract::Fault;
 use leafgate_detect::{Finding, Label};
 use leafgate_tree::NodeId;
 
@@ -18,7 +19,6 @@ use super::subject::{Stands, Subject};
 use crate::condition::ConditionError;
 use crate::index::RuleIndex;
 use crate::rule::{Action, Published};
-use leafgate_contract::Fault;
 
 /// How many findings one request may have. Redaction costs time and memory for each; a real request
 /// has a few dozen.

@@ -61,6 +61,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
+use leafgate_contract::Spent;
 use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, SectionId, ValueType};
 use leafgate_vault::Vault;
 
@@ -77,7 +78,6 @@ use crate::{Context, FileText, Outside, Policy};
 use candidates::{Candidates, Leaves};
 use classify::{Classified, classified};
 use holds::{Held, Holds};
-use leafgate_contract::Spent;
 use recall::FactsOf;
 use trace::{Trace, WouldAt};
 

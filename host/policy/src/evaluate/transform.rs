@@ -7,6 +7,10 @@ use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use leafgate_contract::{
+    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
+    TransformSection,
+};
 use leafgate_detect::{Confidence, Label};
 use leafgate_tree::{
     Access, Author, Document, EditError, Leaf, MessageIndex, NodeId, NodeType, Redaction, Role, SectionId,
@@ -23,10 +27,6 @@ use crate::loaded::LoadedPlugin;
 use crate::rule::{Action as RuleAction, Edit, Phase, Sees, Transform};
 use crate::verdict::Cause;
 use crate::work;
-use leafgate_contract::{
-    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
-    TransformSection,
-};
 
 /// What a transformer was shown, so that its answer can be read back.
 struct Shown {

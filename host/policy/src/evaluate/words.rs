@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use leafgate_contract::Fault;
 use leafgate_tree::{Leaf, NodeId};
 use leafgate_vault::mask;
 
@@ -14,7 +15,6 @@ use super::subject::Subject;
 use crate::index::RuleIndex;
 use crate::reason::{Fact, Reason, plain_name};
 use crate::rule::Rule;
-use leafgate_contract::Fault;
 
 /// Longest remark kept, in bytes. A reviewer reads a sentence or two.
 const MAX_WORDS: usize = 1000;

@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 
+use leafgate_contract::World;
+
 use super::compile::Compiler;
 use super::matches;
 use super::raw::RawRule;
 use crate::rule::{OnDrift, OnUnredactable, Published, Restore, Sees, With};
-use leafgate_contract::World;
 
 impl Compiler<'_, '_> {
     /// Reads each key that belongs to some action. What goes with what is for the action to say, so

@@ -7,16 +7,18 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_contract::World;
+use leafgate_diagnostic::keys::Table;
+use leafgate_diagnostic::{Complaints, hint_for};
 use leafgate_tree::SectionKind;
 use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::detectors::Engines;
-use super::keys::Table;
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
-use super::raw::RawRule;
-use super::{Complaints, answers, belongs, idle, matches, replacement};
+use super::raw::{ACTIONS, PROTECTED_FROM, RawRule};
+use super::{answers, belongs, idle, matches, replacement};
 use crate::bounded::bad_regex;
 use crate::condition::Condition;
 use crate::rule::{
@@ -25,25 +27,6 @@ use crate::rule::{
 };
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
-use leafgate_contract::World;
-use leafgate_diagnostic::hint_for;
-
-pub(super) const ACTIONS: &[&str] = &[
-    "redact",
-    "classify",
-    "protect",
-    "pin",
-    "rewrite",
-    "delete",
-    "insert",
-    "filter-tools",
-    "strip-tools",
-    "normalise-tools",
-    "transform",
-    "pause",
-    "block",
-    "route",
-];
 
 /// Longest name of an upstream.
 const MAX_UPSTREAM: usize = 40;
@@ -54,9 +37,6 @@ pub(super) const REGEX_SIZE: usize = 1 << 20;
 
 /// Longest pause. Nobody waits a day for a prompt, and no client holds a connection that long.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// What `protect` keeps a leaf from.
-pub(super) const PROTECTED_FROM: &[&str] = &["edit", "delete"];
 
 /// Instead of a text to pin to: the one that a leaf had first.
 const FIRST_SEEN: &str = "first-seen";
@@ -186,7 +166,8 @@ impl Compiler<'_, '_> {
             Ok(condition) => Some(condition),
             Err(faults) => {
                 for fault in faults {
-                    self.complaints.error_inside(when.span(), source, fault.at, fault.message, fault.hint);
+                    let at = self.complaints.inside(when.span(), source, fault.at);
+                    self.complaints.diagnostics.error(self.complaints.file, at, fault.message, fault.hint);
                 }
                 None
             }
@@ -401,7 +382,8 @@ impl Compiler<'_, '_> {
                 true => format!("write `{}` for a dollar sign", unknown.instead),
                 false => format!("write `{}`: braces end the name of a group", unknown.instead),
             };
-            self.complaints.error_inside(with.span(), with.get_ref(), unknown.at, message, Some(hint));
+            let at = self.complaints.inside(with.span(), with.get_ref(), unknown.at);
+            self.complaints.error(at, message, hint);
         }
     }
 

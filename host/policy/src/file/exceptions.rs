@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use leafgate_diagnostic::keys::Table;
+use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, starred};
 use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
-use super::keys::Table;
-use super::raw::{OneOrMany, RawException};
-use super::{Complaints, matches};
+use super::matches;
+use super::raw::RawException;
 use crate::bounded::bad_regex;
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
@@ -17,7 +18,6 @@ use crate::new_exception::NEVER;
 use crate::request::Reach;
 use crate::rule::{Action, Rule};
 use crate::selector::Selector;
-use leafgate_diagnostic::{hint_for, starred};
 
 /// Everything that compiling exceptions may look at.
 pub(crate) struct Compiler<'c, 'd> {

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use super::keys::{Table as _, names};
+use leafgate_contract::NoPlugins;
+use leafgate_diagnostic::keys::{Table as _, names};
+
 use super::raw::{RawDetector, RawException, RawRule};
 use crate::{Policy, PolicySource};
-use leafgate_contract::NoPlugins;
 
 /// A value of another type than a key has.
 fn of_wrong_type(key: &str) -> &'static str {

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use leafgate_diagnostic::Complaints;
 use leafgate_tree::{Format, NodeType, Role};
 use toml::Spanned;
 
-use super::Complaints;
 use super::raw::{RawMatch, RawRule};
 use crate::Policy;
 use crate::bits::Bits;
@@ -127,7 +127,8 @@ fn bounds(condition: &Condition, when: &Spanned<String>, complaints: &mut Compla
         };
         let Some(both) = both else {
             let message = format!("`when` is never true: `{fact}` {why}");
-            return complaints.warning_inside(when.span(), when.get_ref(), term.at.clone(), message, hint);
+            let at = complaints.inside(when.span(), when.get_ref(), term.at.clone());
+            return complaints.warning(at, message, hint);
         };
         facts.insert(fact, both);
     }
@@ -147,6 +148,7 @@ fn unknown_labels(
             false => leafgate_diagnostic::hint_for(label, &known),
         };
         let message = format!("no redact rule of this policy finds a `{label}`");
-        complaints.warning_inside(when.span(), when.get_ref(), at.clone(), message, hint);
+        let at = complaints.inside(when.span(), when.get_ref(), at.clone());
+        complaints.warning(at, message, hint);
     }
 }

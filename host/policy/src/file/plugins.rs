@@ -5,17 +5,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use leafgate_detect::{DetectorId, Label};
-use toml::Spanned;
-
-use super::raw::{OneOrMany, RawPlugin, RawPluginLimits};
-use super::{Complaints, is_kebab_case};
-use crate::index::PluginIndex;
-use crate::loaded::LoadedPlugin;
 use leafgate_contract::{
     ConfigFinding, LoadError, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
 };
-use leafgate_diagnostic::place_of;
+use leafgate_detect::{DetectorId, Label};
+use leafgate_diagnostic::{Complaints, OneOrMany, place_of};
+use toml::Spanned;
+
+use super::raw::{RawPlugin, RawPluginLimits};
+use crate::index::PluginIndex;
+use crate::loaded::LoadedPlugin;
 
 /// The plugins of a policy, and the names of those that could not be loaded.
 #[derive(Debug, Default)]
@@ -138,15 +137,7 @@ impl Plugins {
     }
 
     fn check_name(&self, name: &Spanned<String>, complaints: &mut Complaints<'_>) -> Option<()> {
-        let word = name.get_ref();
-        if !is_kebab_case(word) {
-            complaints.error(
-                name.span(),
-                format!("`{word}` is not kebab-case"),
-                "write it like `trim-results`",
-            );
-            return None;
-        }
+        let word = &complaints.kebab(name, "trim-results")?;
         if self.names().contains(&word.as_str()) {
             complaints.error(
                 name.span(),
@@ -188,7 +179,7 @@ fn refused(
 /// The pinned digest. The outer `None`: there is one, and it is bad.
 fn digest(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Option<Option<[u8; 32]>> {
     let Some(raw) = raw else { return Some(None) };
-    let digest = decode_hex(raw.get_ref());
+    let digest = leafgate_contract::of_hex(raw.get_ref());
     if digest.is_none() {
         complaints.error(
             raw.span(),
@@ -197,12 +188,6 @@ fn digest(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Opt
         );
     }
     digest.map(Some)
-}
-
-fn decode_hex(text: &str) -> Option<[u8; 32]> {
-    let mut digest = [0; 32];
-    let decoded = base16ct::mixed::decode(text, &mut digest).ok()?;
-    (decoded.len() == 32).then_some(digest)
 }
 
 /// The configuration as JSON text. TOML's dates and its infinite numbers have no counterpart there.

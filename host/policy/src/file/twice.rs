@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use leafgate_diagnostic::{Complaints, Diagnostics, OneOrMany};
 use toml::Spanned;
 
-use super::Complaints;
-use super::raw::{OneOrMany, RawException};
+use super::raw::RawException;
 use super::useless::MAX_COMPARED;
 use crate::exception::{Allowed, Exception};
-use leafgate_diagnostic::Diagnostics;
 
 /// An exception that is in force, and how it is written.
 pub(crate) struct Written<'r> {

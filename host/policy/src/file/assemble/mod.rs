@@ -3,6 +3,8 @@
 mod nested;
 pub(crate) mod raw;
 
+use leafgate_diagnostic::keys::Table;
+use leafgate_diagnostic::{Complaints, OneOrMany};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +13,8 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 
 use self::raw::RawAssemble;
-use super::keys::Table;
-use super::raw::{OneOrMany, RawMatch};
-use super::{Complaints, matches};
+use super::matches;
+use super::raw::RawMatch;
 use crate::assembly::Assembly;
 use crate::request::OfRequest;
 
