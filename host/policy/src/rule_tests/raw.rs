@@ -55,8 +55,12 @@ table! {
 /// The keys that say what a test expects, in the order in which they are written.
 pub(crate) const EXPECTED: &[&str] = &["verdict", "held_by", "edits", "bytes"];
 
-/// Keys of tests are like no others.
-const TESTS: Dialect = Dialect { elsewhere: |_| None, written: |_| None, inside: |_, _| BTreeSet::new() };
+/// What only files of tests know.
+const TESTS: Dialect = Dialect {
+    elsewhere: |_| None,
+    written: |key| (key == "header").then_some("name the headers: `header = { x-team = \"red\" }`"),
+    inside: |_, _| BTreeSet::new(),
+};
 
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> Vec<Spanned<RawTest>> {
