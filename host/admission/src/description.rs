@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_policy::plugin::{Description, one_line};
+use leafgate_contract::{Description, one_line};
 
 use crate::refusal::Refusal;
 

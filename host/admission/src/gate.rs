@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
+use leafgate_contract::{PluginSource, Signer, World};
 use leafgate_folder::ReadError;
-use leafgate_policy::plugin::{PluginSource, Signer, World};
 use sha2::{Digest as _, Sha256};
 
 use crate::anatomy::{self, Anatomy, Layer, read};

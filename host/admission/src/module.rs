@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use leafgate_policy::plugin::one_line;
+use leafgate_contract::one_line;
 use wasm_encoder::{
     ConstExpr, DataSection, Encode, Function, MemArg, MemArgTarget, MemorySection, RawSection, SectionId,
     ValType,

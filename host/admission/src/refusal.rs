@@ -3,7 +3,7 @@
 //! A message may quote what the file says, as one line of bounded length: the file's author must
 //! not write the operator's log.
 
-use leafgate_policy::plugin::{Signer, one_line};
+use leafgate_contract::{Signer, one_line};
 
 use crate::contract::{Contract, Unspoken};
 use crate::signature::BadSignatures;

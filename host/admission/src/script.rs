@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use leafgate_policy::plugin::{ConfigFinding, Fault, PluginWords, World, one_line};
+use leafgate_contract::{ConfigFinding, Fault, PluginWords, World, one_line};
 use serde::Serialize;
 
 use crate::refusal::Refusal;

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use leafgate_policy::plugin::Signer;
+use leafgate_contract::Signer;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 /// The name of this use, which is signed along with the digest.

@@ -3,7 +3,7 @@
 //! The state is written into the module as it came, and that is wrapped again. It is told before
 //! any leaf is shown, so it holds the configuration and nothing else.
 
-use leafgate_policy::plugin::one_line;
+use leafgate_contract::one_line;
 use wit_component::StringEncoding;
 use wit_parser::Resolve;
 

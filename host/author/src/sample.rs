@@ -1,6 +1,6 @@
 //! A plugin asked about texts as if a small request held them: for measuring, and for tests.
 
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     CheckedEdits, CheckedFindings, DetectLeaf, Fault, LeafKind, Plugin, PluginEdit, PluginFinding, Role,
     SectionKind, Spent, TransformLeaf, TransformRequest, TransformSection, ValueType,
 };

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use leafgate_admin::RuntimeFile;
 use leafgate_config::{Layer, Settings};
+use leafgate_contract::Signer;
+use leafgate_diagnostic::Diagnostics;
 use leafgate_gate::{FirstUpstream, GateConfig, UpstreamTarget};
 use leafgate_policy::ManagedPolicy;
-use leafgate_policy::diagnostics::Diagnostics;
-use leafgate_policy::plugin::Signer;
 use leafgate_wasm::{Limits, Signatures};
 use sha2::{Digest as _, Sha256};
 

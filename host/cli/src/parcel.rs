@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use leafgate_policy::plugin::Signer;
+use leafgate_contract::Signer;
 use leafgate_wasm::Signatures;
 use sha2::{Digest as _, Sha256};
 

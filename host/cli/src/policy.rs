@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
-use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader, PluginSource};
+use leafgate_contract::{LoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{Diagnostic, ManagedPolicy, Policy, PolicySource};
 use leafgate_wasm::{CodeCache, CompileTime, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};

@@ -20,7 +20,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use leafgate_policy::plugin::{LoadError as PluginLoadError, Plugin, PluginLoader, PluginSource};
+use leafgate_contract::{LoadError as PluginLoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{LoadError, ManagedPolicy, Policy, PolicySource};
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};

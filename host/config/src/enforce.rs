@@ -78,7 +78,7 @@ impl Layer {
 mod tests {
     use std::path::Path;
 
-    use leafgate_policy::diagnostics::Diagnostics;
+    use leafgate_diagnostic::Diagnostics;
 
     use super::*;
 

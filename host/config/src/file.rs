@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use leafgate_policy::diagnostics::{Diagnostics, hint_for};
+use leafgate_diagnostic::{Diagnostics, hint_for};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

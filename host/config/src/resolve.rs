@@ -317,7 +317,7 @@ impl From<&str> for Value {
 mod tests {
     use std::path::Path;
 
-    use leafgate_policy::diagnostics::Diagnostics;
+    use leafgate_diagnostic::Diagnostics;
 
     use super::*;
 

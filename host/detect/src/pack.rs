@@ -347,23 +347,7 @@ impl Row {
         let behind = raw.behind.as_deref().map(|behind| Lead::of(behind, raw.ignore_case)).transpose();
         let behind =
             behind.map_err(|error| wrong(format!("`behind` is no pattern: {error}")))?.unwrap_or_default();
-        let fingerprint = format!(
-            "{id}|{}|{:?}|{:?} {:?} {:?}|{:?}|{}|{}|{pattern}|{:?}|{:?}|{beside:?}|{}|{}|{:?}|{:?}",
-            raw.label,
-            raw.confidence,
-            raw.shape,
-            raw.before,
-            raw.names,
-            raw.keywords,
-            raw.ignore_case,
-            raw.prefix,
-            raw.bounds,
-            raw.checks,
-            raw.checksum,
-            raw.placeholders,
-            raw.window,
-            raw.behind
-        );
+        let fingerprint = fingerprint(&id, &pattern, beside, &raw);
         Ok(Self {
             label: Label::new(&raw.label).map_err(|error| wrong(error.to_string()))?,
             id: DetectorId::new(&id).map_err(|error| wrong(error.to_string()))?,
@@ -392,6 +376,27 @@ impl Row {
             lengths: OnceLock::new(),
         })
     }
+}
+
+/// Returns all that decides what a row finds, as one text.
+fn fingerprint(id: &str, pattern: &str, beside: Option<Cue>, raw: &RawRow) -> String {
+    format!(
+        "{id}|{}|{:?}|{:?} {:?} {:?}|{:?}|{}|{}|{pattern}|{:?}|{:?}|{beside:?}|{}|{}|{:?}|{:?}",
+        raw.label,
+        raw.confidence,
+        raw.shape,
+        raw.before,
+        raw.names,
+        raw.keywords,
+        raw.ignore_case,
+        raw.prefix,
+        raw.bounds,
+        raw.checks,
+        raw.checksum,
+        raw.placeholders,
+        raw.window,
+        raw.behind
+    )
 }
 
 /// Reports a key that belongs to another shape.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use leafgate_policy::plugin::NoPlugins;
+use leafgate_contract::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 
 /// Longest time: who needs more starts a gate without a policy, and says so.

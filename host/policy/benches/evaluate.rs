@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use divan::{Bencher, counter::BytesCount};
-use leafgate_policy::plugin::NoPlugins;
+use leafgate_contract::NoPlugins;
 use leafgate_policy::{Context, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};

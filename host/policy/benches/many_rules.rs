@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use divan::{Bencher, counter::BytesCount};
+use leafgate_contract::NoPlugins;
 use leafgate_harness::rules::{FOUND, many, varied};
-use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Context, Outside, Part, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};

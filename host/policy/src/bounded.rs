@@ -83,6 +83,16 @@ fn reads(lazy: &DFA, text: &str, until: Instant) -> Option<bool> {
     Some(false)
 }
 
+/// Returns what is wrong with a regular expression, on one line.
+pub(crate) fn bad_regex(error: &regex::Error) -> String {
+    // The last line says why; those above draw the pattern again.
+    let why = error.to_string();
+    format!(
+        "bad regular expression: {}",
+        why.lines().last().unwrap_or_default().trim_start_matches("error: ")
+    )
+}
+
 impl Deref for Pattern {
     type Target = Regex;
 

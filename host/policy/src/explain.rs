@@ -2,13 +2,13 @@
 
 use std::fmt;
 
+use leafgate_diagnostic::keys::{self, Table};
 use serde::Serialize;
 
 use crate::Policy;
 use crate::assembly::Assembly;
 use crate::exception::Exception;
 use crate::file::assemble::raw::RawAssemble;
-use crate::file::keys::{self, Table};
 use crate::file::raw::{RawException, RawRule};
 use crate::index::PluginIndex;
 use crate::rule::{Action, Decide, Edit, Phase, Pin, Rule, With};

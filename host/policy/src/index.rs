@@ -3,14 +3,9 @@
 
 use std::fmt;
 
-use crate::file::plugins::LoadedPlugin;
-use crate::plugin::Spent;
-use crate::report::RuleReport;
-use crate::rule::Rule;
-
-/// Declares an index type, and the items whose lists it is for.
+/// Declares an index type.
 macro_rules! index {
-    ($(#[$meta:meta])* $name:ident: $($item:ty),+) => {
+    ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(crate) struct $name(usize);
@@ -30,36 +25,44 @@ macro_rules! index {
                 write!(f, "{}", self.0)
             }
         }
-
-        $(
-            impl std::ops::Index<$name> for Vec<$item> {
-                type Output = $item;
-
-                fn index(&self, index: $name) -> &$item {
-                    &self[index.0]
-                }
-            }
-
-            impl std::ops::IndexMut<$name> for Vec<$item> {
-                fn index_mut(&mut self, index: $name) -> &mut $item {
-                    &mut self[index.0]
-                }
-            }
-        )+
     };
 }
 
+/// Lets a list of these items be indexed; stands beside each item, as what it is for decides the index.
+macro_rules! indexed {
+    ($index:ident: $item:ty) => {
+        impl std::ops::Index<$index> for Vec<$item> {
+            type Output = $item;
+
+            fn index(&self, index: $index) -> &$item {
+                &self[index.get()]
+            }
+        }
+
+        impl std::ops::IndexMut<$index> for Vec<$item> {
+            fn index_mut(&mut self, index: $index) -> &mut $item {
+                &mut self[index.get()]
+            }
+        }
+    };
+}
+pub(crate) use indexed;
+
 index! {
     /// A rule of a policy, in file order.
-    RuleIndex: Rule, RuleReport
+    RuleIndex
 }
 
 index! {
     /// A plugin of a policy, in the order of declaration.
-    PluginIndex: LoadedPlugin, Spent
+    PluginIndex
 }
+
+indexed!(PluginIndex: leafgate_contract::Spent);
 
 index! {
     /// A distinct set of built-in detectors, compiled.
-    EngineIndex: leafgate_detect::Engine
+    EngineIndex
 }
+
+indexed!(EngineIndex: leafgate_detect::Engine);

@@ -7,7 +7,7 @@
 //! the verdict and a report.
 //!
 //! What it must not do: HTTP, clocks that decide anything, randomness, files after loading. It
-//! knows plugins only by the traits of [`plugin`]; what runs them is `leafgate-wasm`. Text of a
+//! knows plugins only by the traits of `leafgate-contract`; what runs them is `leafgate-wasm`. Text of a
 //! request appears in no error, report or `Debug` output of this crate.
 //!
 //! Where things are:
@@ -27,11 +27,11 @@ mod agents;
 pub mod answers;
 mod assembly;
 mod background;
+mod bits;
 mod bounded;
 pub mod called;
 mod changes;
 mod condition;
-mod diagnostic;
 mod endpoint;
 mod evaluate;
 mod exception;
@@ -42,6 +42,7 @@ mod file_text;
 mod index;
 mod literal;
 mod load;
+mod loaded;
 mod lookup;
 mod memo;
 mod needles;
@@ -52,13 +53,13 @@ mod own;
 mod own_index;
 mod paths;
 mod pattern;
-pub mod plugin;
 mod promote;
 mod reason;
 mod report;
 mod request;
 mod rule;
 pub mod rule_tests;
+mod said;
 mod selector;
 mod shorten;
 mod tool_names;
@@ -68,6 +69,7 @@ mod work;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use leafgate_contract::PluginLoader;
 use leafgate_detect::{Engine, Input, KnownValues};
 use leafgate_vault::Flow;
 
@@ -78,21 +80,16 @@ pub use assembly::{
 };
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};
-pub use diagnostic::{Diagnostic, LoadError, Severity};
-
-/// Diagnostics of other files than rules, in the same form.
-pub mod diagnostics {
-    pub use crate::diagnostic::{Diagnostic, Diagnostics, Severity, hint_for};
-}
 pub use endpoint::endpoint;
 pub use evaluate::{Evaluation, Recall, Unredactable};
 pub use exception::has_ended;
 pub use explain::{Explanation, PhaseExplanation, PluginExplanation, TableExplanation};
 pub use explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
-pub use file::plugins::LoadedPlugin;
 pub use file::schema::{REFERENCE, rules_schema};
 pub use file_text::FileText;
+pub use leafgate_diagnostic::{Diagnostic, LoadError};
 pub use load::{ManagedPolicy, PolicySource};
+pub use loaded::LoadedPlugin;
 pub use memo::MemoCounts;
 pub use new_exception::{Allows, NewException, NoEnd, last_day};
 pub use offered::Offered;
@@ -183,7 +180,7 @@ impl Policy {
     /// # Errors
     /// Everything that is wrong, as diagnostics with file, line, caret and hint. Nothing is loaded
     /// in part.
-    pub fn load(source: &PolicySource, plugins: &dyn plugin::PluginLoader) -> Result<Policy, LoadError> {
+    pub fn load(source: &PolicySource, plugins: &dyn PluginLoader) -> Result<Policy, LoadError> {
         load::load(source, None, plugins, None, None)
     }
 
@@ -194,7 +191,7 @@ impl Policy {
     /// As [`Policy::load`].
     pub fn load_at(
         source: &PolicySource,
-        plugins: &dyn plugin::PluginLoader,
+        plugins: &dyn PluginLoader,
         now: SystemTime,
     ) -> Result<Policy, LoadError> {
         load::load(source, None, plugins, Some(now), None)
@@ -209,7 +206,7 @@ impl Policy {
     pub fn load_knowing(
         source: &PolicySource,
         managed: Option<&ManagedPolicy>,
-        plugins: &dyn plugin::PluginLoader,
+        plugins: &dyn PluginLoader,
         now: SystemTime,
         known: Option<Arc<KnownValues>>,
     ) -> Result<Policy, LoadError> {

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use leafgate_contract::PluginLoader;
 use leafgate_detect::{Engine, KnownValues};
+use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
 use leafgate_folder::{PassedOver, ReadError, Reason};
 use leafgate_vault::Flow;
 use sha2::{Digest, Sha256};
 
 use crate::Policy;
 use crate::assembly::Assembly;
-use crate::diagnostic::{Diagnostics, LoadError, Severity};
 use crate::exception::{Day, Exception, Exceptions};
-use crate::file::Complaints;
 use crate::file::assemble;
 use crate::file::compile::Compiler;
 use crate::file::detectors::Engines;
@@ -33,7 +33,6 @@ use crate::file::weaken;
 use crate::lookup::Lookup;
 use crate::memo::Memo;
 use crate::own_index::OwnIndex;
-use crate::plugin::PluginLoader;
 use crate::rule::{Mode, Rule};
 
 /// The source of a policy.
@@ -426,7 +425,7 @@ impl Loading {
         for read in &self.files {
             for raw in &read.raw.assemblies {
                 let line = self.diagnostics.line(read.file, &raw.span());
-                let origin = format!("{}:{line}", self.diagnostics.file(read.file).name);
+                let origin = format!("{}:{line}", self.diagnostics.name(read.file));
                 let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
                 let Some(assembly) = assemble::compile(raw, &read.folder, origin, &mut complaints) else {
                     continue;
@@ -455,11 +454,10 @@ impl Loading {
             part(&self.enforced.to_le_bytes());
         }
         for read in &self.files {
-            let file = self.diagnostics.file(read.file);
             // The name without its folder: a policy that moved is the same policy.
-            let name = Path::new(&file.name).file_name().unwrap_or_default();
+            let name = Path::new(self.diagnostics.name(read.file)).file_name().unwrap_or_default();
             part(name.as_encoded_bytes());
-            part(file.text.as_bytes());
+            part(self.diagnostics.text(read.file).as_bytes());
         }
         for plugin in &plugins.loaded {
             part(plugin.name.as_bytes());

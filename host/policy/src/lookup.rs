@@ -9,9 +9,9 @@ use crate::index::RuleIndex;
 use crate::literal::{Literal, Required, of_pattern};
 use crate::needles::{Needle, Needles};
 use crate::paths::Paths;
-use crate::request::Asked;
+use crate::request::Reach;
 use crate::rule::{Action, Edit, Phase, Rewrite, Rule};
-use crate::selector::Reach;
+use crate::said::Asked;
 use crate::tool_names;
 
 /// The rules of a policy by what they look for.
@@ -67,7 +67,10 @@ impl Lookup {
         Lookup {
             phases,
             paths: Paths::new(numbered().map(|(index, rule)| (index, rule.selector.paths.as_slice()))),
-            asked: Asked::of(rules),
+            asked: Asked {
+                tokens: rules.iter().any(Rule::asks_for_tokens),
+                ..Asked::of_requests(rules.iter().map(|rule| &rule.selector.request))
+            },
             tools,
             needles: Needles::new(literals.all),
             wanted,

@@ -20,11 +20,11 @@ use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use highway::{HighwayHash, HighwayHasher, Key};
+use leafgate_contract::DetectLeaf;
 use leafgate_detect::Finding;
 use rustc_hash::FxHashMap;
 
 use crate::index::{EngineIndex, PluginIndex};
-use crate::plugin::DetectLeaf;
 use crate::work;
 
 /// All answers of one generation together may take this many bytes: some hundred thousand leaves

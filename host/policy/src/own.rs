@@ -11,16 +11,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use leafgate_contract::{
+    CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, InvalidAnswer, Plugin,
+    PluginFinding, Spent, TransformRequest, World,
+};
 use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_glob::Glob;
 use sha2::{Digest, Sha256};
 
 use crate::bounded::Pattern;
 use crate::literal::{self, Literal, Required};
-use crate::plugin::{
-    CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, InvalidAnswer, Plugin,
-    PluginFinding, Spent, TransformRequest, World,
-};
 
 /// The pack that they are in.
 pub(crate) const PACK: &str = "own";

@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use leafgate_tree::{Document, NodeId, Segment};
+use leafgate_tree::{Document, Format, Limits, NodeId, Segment};
 
 use crate::index::RuleIndex;
 use crate::needles::Numbered;
@@ -25,6 +25,25 @@ use crate::pattern::{PathPattern, Step};
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
     places: Vec<Place>,
+}
+
+impl PathPattern {
+    /// Reads a smallest value that holds what the pattern names as a request, and returns it with what the
+    /// pattern selects there.
+    pub(crate) fn sampled(&self, format: Format) -> Option<(Document, Vec<Range<usize>>)> {
+        let body = self.sample()?.to_string();
+        let document = Document::parse(body.into(), format, &Limits::default()).ok()?;
+        let selected = self.select(&document);
+        Some((document, selected))
+    }
+
+    /// Returns the index ranges of all subtrees that the pattern selects, in body order and
+    /// disjoint.
+    pub(crate) fn select(&self, document: &Document) -> Vec<Range<usize>> {
+        let alone = RuleIndex::new(0);
+        let paths = Paths::new(std::iter::once((alone, std::slice::from_ref(self))));
+        paths.select(document).remove(&alone).unwrap_or_default()
+    }
 }
 
 /// The place of a trie at which the segments of one or more patterns end, or go on.
@@ -201,7 +220,6 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_tree::{Format, Limits};
     use proptest::prelude::*;
 
     use super::*;

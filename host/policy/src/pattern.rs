@@ -20,11 +20,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use leafgate_tree::{Document, Format, Limits};
-
-use crate::index::RuleIndex;
-use crate::paths::Paths;
-
 /// Longer patterns are mistakes.
 const MAX_SEGMENTS: usize = 62;
 
@@ -85,7 +80,7 @@ impl PathPattern {
 
     /// Returns a smallest JSON value that holds what the pattern names; `None` where it can be
     /// anywhere.
-    fn sample(&self) -> Option<serde_json::Value> {
+    pub(crate) fn sample(&self) -> Option<serde_json::Value> {
         /// An array of a sample has its item at the place that the pattern names, up to here.
         const FAR: usize = 16;
         self.steps.iter().rev().try_fold(serde_json::Value::from("x"), |inside, step| match step {
@@ -96,24 +91,8 @@ impl PathPattern {
         })
     }
 
-    /// Reads such a value as a request, and returns it with what the pattern selects there.
-    pub(crate) fn sampled(&self, format: Format) -> Option<(Document, Vec<Range<usize>>)> {
-        let body = self.sample()?.to_string();
-        let document = Document::parse(body.into(), format, &Limits::default()).ok()?;
-        let selected = self.select(&document);
-        Some((document, selected))
-    }
-
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
-    }
-
-    /// Returns the index ranges of all subtrees that the pattern selects, in body order and
-    /// disjoint.
-    fn select(&self, document: &Document) -> Vec<Range<usize>> {
-        let alone = RuleIndex::new(0);
-        let paths = Paths::new(std::iter::once((alone, std::slice::from_ref(self))));
-        paths.select(document).remove(&alone).unwrap_or_default()
     }
 }
 
@@ -207,7 +186,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_tree::NodeId;
+    use leafgate_tree::{Document, Format, Limits, NodeId};
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use leafgate_diagnostic::{Diagnostics, hint_for};
 use toml::Spanned;
 
-use crate::diagnostic::{Diagnostics, hint_for};
 use crate::file::raw::{self, RawRule};
 use crate::load::read_text;
 use crate::rule::Mode;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::index::{RuleIndex, indexed};
 use crate::rule::{Mode, Phase};
 use crate::verdict::spelled;
 
@@ -87,6 +88,8 @@ pub struct RuleReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
 }
+
+indexed!(RuleIndex: RuleReport);
 
 /// How much of what a rule in monitor mode would have done is told place by place.
 pub const MAX_WOULD: usize = 16;

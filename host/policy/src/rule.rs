@@ -12,9 +12,10 @@ use regex::Regex;
 
 use crate::Context;
 use crate::condition::{Condition, RequestFacts};
-use crate::index::{EngineIndex, PluginIndex};
+use crate::index::{EngineIndex, PluginIndex, RuleIndex, indexed};
 use crate::reason::Reason;
-use crate::selector::{Reach, Selector};
+use crate::request::Reach;
+use crate::selector::Selector;
 use crate::shorten::Shorten;
 use crate::tool_names;
 
@@ -237,6 +238,8 @@ pub(crate) struct Rule {
     /// Its table, as it was read.
     pub(crate) says: toml::Table,
 }
+
+indexed!(RuleIndex: Rule);
 
 impl Rule {
     /// Whether it may apply to a request of which no more is known than this.

@@ -17,56 +17,13 @@ use leafgate_tree::{
     Document, Format, Inserted, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
 };
 
+use crate::bits::{Bits, words_of};
 use crate::condition::RequestFacts;
-use crate::evaluate::section_of;
 use crate::index::RuleIndex;
 use crate::paths::{Paths, Ranges};
 use crate::pattern::PathPattern;
-use crate::request::OfRequest;
+use crate::request::{OfRequest, Reach};
 use crate::tool_names;
-
-/// A set of values of one enum, one bit each; empty means that the field was not given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Bits(u32);
-
-impl Bits {
-    pub(crate) fn insert(&mut self, place: usize) {
-        self.0 |= 1 << place;
-    }
-
-    fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    pub(crate) fn allows(self, other: Bits) -> bool {
-        self.is_empty() || self.0 & other.0 != 0
-    }
-
-    /// Whether it allows whatever another set does.
-    pub(crate) fn covers(self, other: Bits) -> bool {
-        self.is_empty() || !other.is_empty() && other.0 & !self.0 == 0
-    }
-
-    fn union(self, other: Bits) -> Bits {
-        Bits(self.0 | other.0)
-    }
-
-    pub(crate) fn of(place: usize) -> Bits {
-        Bits(1 << place)
-    }
-}
-
-/// What a selector is for, which decides how names are compared and what counts that is not certain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// It restricts. Names count in any case, and what may be of any tool is of the one that it names.
-    Restricts,
-    /// It changes what is sent. Names count in any case.
-    #[default]
-    Changes,
-    /// It allows. Names count as they are written.
-    Allows,
-}
 
 /// A compiled `match`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -400,10 +357,14 @@ fn covers_any<T: PartialEq>(these: &[T], others: &[T]) -> bool {
     these.is_empty() || !others.is_empty() && others.iter().all(|other| these.contains(other))
 }
 
-/// Returns the words of a set of bits.
-pub(crate) fn words_of<T: Copy>(bits: Bits, all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
-    let chosen = all.iter().enumerate().filter(|(place, _)| bits.0 & (1 << place) != 0);
-    chosen.map(|(_, &value)| name(value).to_owned()).collect()
+/// Returns what a section with a message of this role is.
+pub(crate) fn section_of(role: Role) -> SectionKind {
+    match role {
+        Role::System => SectionKind::System,
+        Role::User => SectionKind::User,
+        Role::Assistant => SectionKind::Assistant,
+        Role::Tool | Role::Other => SectionKind::Other,
+    }
 }
 
 /// The keys of members that a [`Selection`] selects.

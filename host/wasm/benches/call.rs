@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     DetectLeaf, LeafKind, Plugin, PluginLoader as _, PluginSource, Role, Spent, ValueType,
 };
 use leafgate_wasm::{Configuring, LoaderConfig, WasmLoader};

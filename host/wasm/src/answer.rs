@@ -2,7 +2,7 @@
 //!
 //! Pure: no wasmtime, no instance. The cost of an answer is charged before it is translated.
 
-use leafgate_policy::plugin::{Action, Cost, Fault, PluginEdit, PluginFinding, PluginWords, Target};
+use leafgate_contract::{Action, Cost, Fault, PluginEdit, PluginFinding, PluginWords, Target};
 
 use crate::bindings::{self, detect, transform, types};
 

@@ -1,12 +1,12 @@
 //! How long a call may keep the thread that it runs on from others who need it.
 //!
-//! The thread makes way (`leafgate_policy::plugin::aside`) once a guest has run for a few ticks of
+//! The thread makes way (`leafgate_contract::aside`) once a guest has run for a few ticks of
 //! the clock, or a place has not become free for as long.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use leafgate_policy::plugin::{aside, is_needed};
+use leafgate_contract::{aside, is_needed};
 use wasmtime::UpdateDeadline;
 
 use crate::clock::{Clock, TICK};
@@ -82,7 +82,7 @@ pub(crate) fn waited_while<'s, S>(
 
 #[cfg(test)]
 mod tests {
-    use leafgate_policy::plugin::making_way;
+    use leafgate_contract::making_way;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 //! Arguments are borrowed from the request: the only copy of a leaf's text is the one into guest
 //! memory.
 
-use leafgate_policy::plugin as policy;
+use leafgate_contract as policy;
 
 #[allow(
     dead_code,

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use leafgate_policy::plugin::{Amount, Cost, Fault, Spent};
+use leafgate_contract::{Amount, Cost, Fault, Spent};
 
 use crate::limits::Limits;
 

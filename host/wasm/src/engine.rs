@@ -3,7 +3,7 @@
 //! This is a step of building this program, not of running it: `cargo xtask javascript` calls it.
 
 use leafgate_admission::{Admitted, Binary, Layer, NoSnapshot, Telling, wrap};
-use leafgate_policy::plugin::{LoadError, World};
+use leafgate_contract::{LoadError, World};
 
 use crate::compile;
 use crate::instance::{Compiled, Running};

@@ -6,7 +6,7 @@ use std::path::Path;
 use leafgate_admission::{
     self as admission, Anatomy, BadSignatures, Binary, Described, Layer, Script, Signatures, Verified,
 };
-use leafgate_policy::plugin::{Description, LoadError, World};
+use leafgate_contract::{Description, LoadError, World};
 
 use crate::loader::WasmLoader;
 use crate::refusal::Refusal;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_admission::{Exports, State};
-use leafgate_policy::plugin::{Fault, InvalidAnswer, World, one_line};
+use leafgate_contract::{Fault, InvalidAnswer, World, one_line};
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, WasmList,
 };

@@ -1,6 +1,6 @@
 //! Loads, checks, limits and runs WebAssembly plugins.
 //!
-//! [`WasmLoader`] implements `leafgate_policy::plugin::PluginLoader`. A file must be admitted
+//! [`WasmLoader`] implements `leafgate_contract::PluginLoader`. A file must be admitted
 //! before it is compiled (`leafgate-admission`), answers two calls before it is used (`loader`), and
 //! then runs in a fresh instance for each call (`instance`, `plugin`), which starts configured
 //! (`snapshot`).

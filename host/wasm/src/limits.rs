@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leafgate_policy::plugin::PluginLimits;
+use leafgate_contract::PluginLimits;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;

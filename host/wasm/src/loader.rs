@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use leafgate_admission::{
     self as admission, Admitted, Binary, CONTRACT, Contract, Described, NoSnapshot, Said, Script, Telling,
 };
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World, check_config,
 };
 use sha2::{Digest as _, Sha256};
@@ -415,7 +415,7 @@ mod tests {
     use std::sync::Mutex;
 
     use leafgate_admission::Version;
-    use leafgate_policy::plugin::{DetectLeaf, LeafKind, Role, Spent, ValueType};
+    use leafgate_contract::{DetectLeaf, LeafKind, Role, Spent, ValueType};
 
     use super::*;
     use crate::guest::{Guest, finding};

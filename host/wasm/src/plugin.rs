@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use leafgate_admission::Script;
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     Amount, CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, Health, InvalidAnswer,
     Plugin, Spent, TransformLeaf, TransformRequest, TransformSection, World,
 };
@@ -368,7 +368,7 @@ fn place(place: usize) -> Result<u32, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leafgate_policy::plugin::{LeafKind, Role, ValueType};
+    use leafgate_contract::{LeafKind, Role, ValueType};
 
     fn leaf(text: &str) -> DetectLeaf<'_> {
         let (kind, value, role) = (LeafKind::Text, ValueType::Text, Role::User);

@@ -1,6 +1,6 @@
 //! Why a plugin is not loaded, and what its author or operator can do about it.
 
-use leafgate_policy::plugin::{ConfigFinding, Fault, InvalidAnswer, LoadError, one_line};
+use leafgate_contract::{ConfigFinding, Fault, InvalidAnswer, LoadError, one_line};
 
 use crate::limits::AboveCap;
 

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use leafgate_admission::{Exports, Version};
-use leafgate_policy::plugin::{Description, World};
+use leafgate_contract::{Description, World};
 
 use crate::bindings::lifecycle;
 

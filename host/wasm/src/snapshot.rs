@@ -9,7 +9,7 @@
 //! each call, with the same results.
 
 use leafgate_admission::{NoSnapshot, TELL, TELLS, Telling};
-use leafgate_policy::plugin::Fault;
+use leafgate_contract::Fault;
 
 use crate::instance::Running;
 

@@ -15,7 +15,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use leafgate_policy::plugin::{Fault, Health, Quarantine};
+use leafgate_contract::{Fault, Health, Quarantine};
 
 /// Different texts on which a plugin may fail lately, less one.
 pub(crate) const FAULTS: usize = 5;

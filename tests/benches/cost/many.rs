@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use bytes::Bytes;
+use leafgate_contract::NoPlugins;
 use leafgate_harness::rules::{FOUND, many};
-use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Context, Policy, PolicySource};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use leafgate_detect::Confidence;
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     Action, CheckedEdits, CheckedFindings, DetectLeaf, LeafKind, PluginEdit, PluginFinding, Role,
     SectionKind, Target, TransformLeaf, TransformRequest, TransformSection, ValueType,
 };
+use leafgate_detect::Confidence;
 
 use super::Choices;
 

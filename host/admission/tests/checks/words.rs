@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use leafgate_admission::{Said, Script, Signatures};
-use leafgate_policy::plugin::{ConfigFinding, Fault, check_config};
+use leafgate_contract::{ConfigFinding, Fault, check_config};
 
 use super::is_line;
 

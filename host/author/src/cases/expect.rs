@@ -1,6 +1,6 @@
 //! What came, beside what was expected.
 
-use leafgate_policy::plugin::{Action, PluginEdit, PluginFinding, Target};
+use leafgate_contract::{Action, PluginEdit, PluginFinding, Target};
 
 use super::{ExpectedEdit, ExpectedFinding, Given, GivenLeaf, shown};
 

@@ -25,8 +25,8 @@ mod run;
 
 use std::ops::Range;
 
+use leafgate_contract::{LeafKind, Role, SectionKind, ValueType};
 use leafgate_detect::Confidence;
-use leafgate_policy::plugin::{LeafKind, Role, SectionKind, ValueType};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A file of cases, word for word, and then as it is run.
 
+use leafgate_contract::{LeafKind, Role, SectionKind, ValueType, config_json};
 use leafgate_detect::Confidence;
-use leafgate_policy::plugin::{LeafKind, Role, SectionKind, ValueType, config_json};
 use serde::Deserialize;
 use toml::{Spanned, Table};
 

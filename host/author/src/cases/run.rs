@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     CheckedEdits, CheckedFindings, DetectLeaf, Fault, LoadError, Plugin, PluginEdit, PluginFinding, Spent,
     TransformLeaf, TransformRequest, TransformSection, World,
 };

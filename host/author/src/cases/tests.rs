@@ -1,11 +1,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use leafgate_detect::Confidence;
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     Action, CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginEdit,
     PluginFinding, PluginWords, Spent, Target, TransformRequest, World,
 };
+use leafgate_detect::Confidence;
 
 use super::{Cases, Outcome, run};
 

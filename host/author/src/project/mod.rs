@@ -9,7 +9,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use leafgate_policy::plugin::World;
+use leafgate_contract::World;
 
 /// Names that cargo or the compiler takes for something else.
 const TAKEN: &[&str] = &[

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use leafgate_author::project::Language;
-use leafgate_policy::plugin::{Signer, World};
+use leafgate_contract::{Signer, World};
 
 use crate::args::{GateArgs, RequestArgs, one_of};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use leafgate_author::cases::told;
 use leafgate_author::sample;
-use leafgate_policy::plugin::{Fault, Plugin, PluginLoader as _, World};
+use leafgate_contract::{Fault, Plugin, PluginLoader as _, World};
 use leafgate_wasm::Limits;
 use serde::Serialize;
 

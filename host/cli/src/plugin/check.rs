@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_policy::plugin::{LoadError, Plugin, PluginLoader as _, PluginSource};
+use leafgate_contract::{LoadError, Plugin, PluginLoader as _, PluginSource};
 use serde::Serialize;
 
 use super::args::CheckArgs;

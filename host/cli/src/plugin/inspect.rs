@@ -1,6 +1,6 @@
 //! `plugin inspect`: what a file is, imports and describes.
 
-use leafgate_policy::plugin::World;
+use leafgate_contract::World;
 use leafgate_wasm::{Inspection, Layer};
 use serde::Serialize;
 use serde_json::Value;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
-use leafgate_policy::plugin::World;
+use leafgate_contract::World;
 use serde::Deserialize;
 
 /// The file that makes a folder a project in Python.

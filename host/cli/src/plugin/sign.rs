@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use leafgate_policy::plugin::Signer;
+use leafgate_contract::Signer;
 use leafgate_wasm::{Limits, Signatures, SigningKey};
 use serde::Serialize;
 use serde_json::json;

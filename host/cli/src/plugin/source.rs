@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use leafgate_policy::plugin::{LoadError, PluginSource, config_json};
+use leafgate_contract::{LoadError, PluginSource, config_json};
 use toml::Table;
 
 use super::args::ConfigArgs;

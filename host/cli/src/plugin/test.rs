@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use leafgate_author::cases::{self, Cases, Outcome};
-use leafgate_policy::plugin::PluginLoader as _;
+use leafgate_contract::PluginLoader as _;
 use leafgate_wasm::WasmLoader;
 use serde::Serialize;
 

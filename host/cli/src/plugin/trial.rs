@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use leafgate_author::cases::told;
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginLoader,
     PluginSource, Spent, TransformRequest, World,
 };

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use leafgate_admin::MetadataField;
 use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
+use leafgate_diagnostic::Diagnostics;
 use leafgate_gate::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamName,
     listen_address,
 };
 use leafgate_policy::PolicySource;
-use leafgate_policy::diagnostics::Diagnostics;
 use leafgate_tokenize::Models;
 use leafgate_trace::Collector;
 

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use leafgate_admin::MetadataField;
-use leafgate_policy::diagnostics::hint_for;
+use leafgate_diagnostic::hint_for;
 
 /// Returns the fields of these names; none for none.
 pub(super) fn fields(names: &[String]) -> anyhow::Result<Vec<MetadataField>> {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use leafgate_policy::plugin::making_way;
+use leafgate_contract::making_way;
 use leafgate_tokenize::Counter;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
@@ -36,7 +36,7 @@ impl LastSlow {
 
 impl Shared {
     /// Does work that is mostly quick, and where it is not makes way for others by itself
-    /// ([`leafgate_policy::plugin::aside`]): on this worker, which another thread takes over then.
+    /// ([`leafgate_contract::aside`]): on this worker, which another thread takes over then.
     /// To wake one for each request costs as much as the work.
     pub(crate) async fn on_worker<R: Send + 'static>(
         &self,
@@ -99,7 +99,7 @@ fn failed() -> Refusal {
 mod tests {
     use std::sync::mpsc;
 
-    use leafgate_policy::plugin::{NoPlugins, aside, is_needed};
+    use leafgate_contract::{NoPlugins, aside, is_needed};
     use leafgate_policy::{Policy, PolicySource};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 

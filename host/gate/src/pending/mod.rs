@@ -414,8 +414,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_contract::NoPlugins;
     use leafgate_desk::Dismissal;
-    use leafgate_policy::plugin::NoPlugins;
     use leafgate_policy::{Cause, Hold, On, Policy, PolicySource, Recall};
     use leafgate_tree::{Format, Limits};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};

@@ -4,8 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use http::{HeaderMap, Method, Uri};
+use leafgate_contract::NoPlugins;
 use leafgate_desk::Destination;
-use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};

@@ -186,8 +186,8 @@ mod tests {
     use std::time::Duration;
 
     use leafgate_agents::{Opening, RunLimits};
+    use leafgate_contract::NoPlugins;
     use leafgate_policy::PolicySource;
-    use leafgate_policy::plugin::NoPlugins;
 
     use super::*;
 

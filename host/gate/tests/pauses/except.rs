@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use http::Method;
 use leafgate_admin::{ApiError, ErrorCode, Excepted, RedactedSpan};
+use leafgate_contract::NoPlugins;
 use leafgate_gate::{NotExcepted, PolicyFiles};
-use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{NewException, Policy, PolicySource};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -12,10 +12,10 @@ use leafgate_assemble::{Api, AssembleError, Assembled, Counted, Files, Profile, 
 use leafgate_glob::Glob;
 use leafgate_tree::{Document, Format};
 
-use crate::evaluate::request_facts;
-use crate::request::{Asked, OfRequest};
+use crate::request::facts::request_facts;
+use crate::request::{OfRequest, Reach};
 use crate::rule::words;
-use crate::selector::Reach;
+use crate::said::Asked;
 use crate::{Context, Policy};
 
 pub use files::{FolderFiles, ReadOnce};

@@ -7,10 +7,11 @@
 use std::ops::Range;
 
 use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, operators};
+use leafgate_diagnostic::hint_for;
 use regex::Regex;
 
 use super::facts::{FINDING_FIELDS, Fields, LEAF_FIELDS, REQUEST_FIELDS, TOKENS, Values};
-use crate::diagnostic::{bad_regex, hint_for};
+use crate::bounded::bad_regex;
 
 /// One thing wrong with an expression, and where in it.
 #[derive(Debug)]

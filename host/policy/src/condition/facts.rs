@@ -17,7 +17,7 @@ use cel::context::VariableResolver;
 use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_tree::{Document, Format, LeafKind, NodeId, Role, SectionKind, ValueType};
 
-use crate::request::Said;
+use crate::said::Said;
 
 /// The one name below `request` that costs a walk over it.
 pub(super) const TOKENS: &str = "tokens";

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use leafgate_contract::{DetectLeaf, Fault};
 use leafgate_detect::{Confidence, Finding};
 use leafgate_tree::NodeId;
 
@@ -18,7 +19,6 @@ use super::site::Site;
 use super::subject::Subject;
 use crate::index::{PluginIndex, RuleIndex};
 use crate::memo::{Answer, Digest, Memo, Question};
-use crate::plugin::{DetectLeaf, Fault};
 
 /// One text that a detector plugin is to see on behalf of a rule: a subject's own, or one of those
 /// beneath it.

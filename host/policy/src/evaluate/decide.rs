@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId, Role, SectionKind};
+use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId};
 
 use super::{FactsOf, Run};
 use crate::condition::{ConditionError, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Phase};
+use crate::selector::section_of;
 use crate::verdict::{Cause, HoldPlace, Route, first_at};
 
 impl Run<'_> {
@@ -166,16 +167,6 @@ impl Run<'_> {
             Ok(index) => format!("{list}/{}/content", index.saturating_sub(later.count())),
             Err(_) => before,
         }
-    }
-}
-
-/// Returns what a section with a message of this role is.
-pub(crate) fn section_of(role: Role) -> SectionKind {
-    match role {
-        Role::System => SectionKind::System,
-        Role::User => SectionKind::User,
-        Role::Assistant => SectionKind::Assistant,
-        Role::Tool | Role::Other => SectionKind::Other,
     }
 }
 

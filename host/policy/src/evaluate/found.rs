@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use leafgate_contract::Fault;
 use leafgate_detect::{Finding, Label};
 use leafgate_tree::NodeId;
 
@@ -17,7 +18,6 @@ use super::site::Site;
 use super::subject::{Stands, Subject};
 use crate::condition::ConditionError;
 use crate::index::RuleIndex;
-use crate::plugin::Fault;
 use crate::rule::{Action, Published};
 
 /// How many findings one request may have. Redaction costs time and memory for each; a real request

@@ -33,13 +33,11 @@ mod outgoing;
 mod outside;
 #[cfg(test)]
 mod plugin_work_tests;
-mod project;
 mod recall;
 mod redact;
 mod release;
 mod replace;
 mod replay;
-mod request;
 mod review;
 mod saved;
 mod scanner;
@@ -63,6 +61,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
+use leafgate_contract::Spent;
 use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, SectionId, ValueType};
 use leafgate_vault::Vault;
 
@@ -70,8 +69,8 @@ use crate::condition::{
     Condition, ConditionError, FactPlace, FindingFact, ForRequest, LeafFacts, RequestFacts,
 };
 use crate::index::RuleIndex;
-use crate::plugin::Spent;
 use crate::report::{Note, PhaseTime, PluginTime, Report, RuleReport};
+use crate::request::facts::request_facts;
 use crate::rule::{Action, Edit, On, Phase, Rule};
 use crate::selector::{Places, Selection};
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
@@ -95,9 +94,7 @@ pub struct Evaluation {
     pub recall: Recall,
 }
 
-pub(crate) use decide::section_of;
 pub use recall::{Recall, Unredactable};
-pub(crate) use request::facts as request_facts;
 
 impl Policy {
     /// Evaluates one request: edits it, and says what becomes of it.
@@ -118,7 +115,7 @@ impl Policy {
         if !self.rules.iter().any(|rule| matches!(rule.action, Action::Edit(Edit::Model(_)))) {
             return None;
         }
-        let request = request::facts(self.lookup.asked(), document, context);
+        let request = request_facts(self.lookup.asked(), document, context);
         let which = Which::All(context.on);
         let chosen = options::chosen_model(self, document, &request, which, context.model.is_some());
         chosen.map(|(_, model)| model)
@@ -227,7 +224,7 @@ impl<'p> Run<'p> {
         context: &Context<'p>,
         vault: &'p Vault,
     ) -> Self {
-        let mut request = request::facts(policy.lookup.asked(), document, context);
+        let mut request = request_facts(policy.lookup.asked(), document, context);
         let chosen = options::chosen_model(policy, document, &request, which, context.model.is_some());
         let before = chosen.map(|(_, model)| std::mem::replace(&mut request.model, model.to_owned()));
         let mut run = Run::of_facts(which, policy, document, context, vault, request);

@@ -20,10 +20,11 @@ use leafgate_tree::{Document, Draft, Limits, NodeId, Origin, Redaction, ReleaseT
 
 use super::holds::Held;
 use super::site::{Site, Why};
-use super::{FactsOf, Run, author, request};
+use super::{FactsOf, Run, author};
 use crate::Context;
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
+use crate::request::facts::request_facts;
 use crate::rule::Phase;
 use crate::selector::Places;
 use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE, first_at, spelled};
@@ -46,7 +47,7 @@ impl Run<'_> {
         let document = Arc::clone(reread.document());
         // They stand at places of the received request, and were judged there.
         let context = &Context { files: &[], ..*context };
-        let facts = request::facts(self.policy.lookup.asked(), &document, context);
+        let facts = request_facts(self.policy.lookup.asked(), &document, context);
         // The model has been chosen: what stands there is what it goes to.
         let mut now =
             Run::of_facts(super::Which::All(context.on), self.policy, &document, context, self.vault, facts);

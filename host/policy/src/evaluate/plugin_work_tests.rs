@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::{Document, Format, Limits};
-use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
-
-use crate::plugin::{
+use leafgate_contract::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginLoader,
     PluginSource, Spent, TransformRequest, World,
 };
+use leafgate_tree::{Document, Format, Limits};
+use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
+
 use crate::work::{self, Work};
 use crate::{Context, Policy, PolicySource, Verdict};
 

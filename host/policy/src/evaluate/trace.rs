@@ -150,30 +150,7 @@ impl Policy {
         let rules: Vec<RuleAccount> = rules.collect();
         let leaves = leaves.iter().zip(told).zip(pointers).filter_map(|((&node, told), pointer)| {
             let leaf = document.settable(node)?;
-            let of_rule = |(at, Told { why_not, stood }): (usize, Told)| {
-                let index = RuleIndex::new(at);
-                let rule = &self.rules[index];
-                let mut did = did_at(&evaluation, (index, rule), node, &pointer);
-                did.extend(stood);
-                LeafRule {
-                    rule: rule.id.to_string(),
-                    action: rule.action.name(),
-                    mode: rule.mode,
-                    matched: why_not.is_none(),
-                    why_not,
-                    did,
-                }
-            };
-            let section = leaf.section().map(|section| document.section(section));
-            Some(LeafAccount {
-                kind: leaf.kind().name(),
-                role: leaf.role().name(),
-                section: section.map_or("other", |section: &Section| section.kind.name()),
-                tool: leaf.tool().map(str::to_owned),
-                length: leaf.text().expose().len(),
-                rules: told.into_iter().enumerate().map(of_rule).collect(),
-                pointer,
-            })
+            Some(self.leaf_account(&evaluation, &leaf, told, pointer))
         });
         let leaves = leaves.collect();
         let explanation = RequestExplanation {
@@ -183,6 +160,40 @@ impl Policy {
             leaves,
         };
         (evaluation, explanation)
+    }
+
+    /// Says of each rule what it made of one leaf.
+    fn leaf_account(
+        &self,
+        evaluation: &Evaluation,
+        leaf: &Leaf<'_>,
+        told: Vec<Told>,
+        pointer: String,
+    ) -> LeafAccount {
+        let of_rule = |(at, Told { why_not, stood }): (usize, Told)| {
+            let index = RuleIndex::new(at);
+            let rule = &self.rules[index];
+            let mut did = did_at(evaluation, (index, rule), leaf.id(), &pointer);
+            did.extend(stood);
+            LeafRule {
+                rule: rule.id.to_string(),
+                action: rule.action.name(),
+                mode: rule.mode,
+                matched: why_not.is_none(),
+                why_not,
+                did,
+            }
+        };
+        let section = leaf.section().map(|section| evaluation.draft.document().section(section));
+        LeafAccount {
+            kind: leaf.kind().name(),
+            role: leaf.role().name(),
+            section: section.map_or("other", |section: &Section| section.kind.name()),
+            tool: leaf.tool().map(str::to_owned),
+            length: leaf.text().expose().len(),
+            rules: told.into_iter().enumerate().map(of_rule).collect(),
+            pointer,
+        }
     }
 }
 

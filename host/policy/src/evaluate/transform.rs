@@ -7,6 +7,10 @@ use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use leafgate_contract::{
+    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
+    TransformSection,
+};
 use leafgate_detect::{Confidence, Label};
 use leafgate_tree::{
     Access, Author, Document, EditError, Leaf, MessageIndex, NodeId, NodeType, Redaction, Role, SectionId,
@@ -18,12 +22,8 @@ use super::edit::{Change, deletable_around};
 use super::hits::{Hit, exempt, unite};
 use super::replace::refusal;
 use super::site::{Site, Why};
-use crate::file::plugins::LoadedPlugin;
 use crate::index::RuleIndex;
-use crate::plugin::{
-    Action, CheckedEdits, Fault, InvalidAnswer, PluginEdit, Target, TransformLeaf, TransformRequest,
-    TransformSection,
-};
+use crate::loaded::LoadedPlugin;
 use crate::rule::{Action as RuleAction, Edit, Phase, Sees, Transform};
 use crate::verdict::Cause;
 use crate::work;

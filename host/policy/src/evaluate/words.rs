@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use leafgate_contract::Fault;
 use leafgate_tree::{Leaf, NodeId};
 use leafgate_vault::mask;
 
@@ -12,7 +13,6 @@ use super::search::Search;
 use super::site::Site;
 use super::subject::Subject;
 use crate::index::RuleIndex;
-use crate::plugin::Fault;
 use crate::reason::{Fact, Reason, plain_name};
 use crate::rule::Rule;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use leafgate_contract::NoPlugins;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, Replay, Role, SectionId};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::hits::work;
-use crate::plugin::NoPlugins;
 use crate::{Context, Outside, Part, Policy, PolicySource, Verdict};
 
 const RULES: &str = r#"

@@ -1,10 +1,10 @@
 //! What people say about a rule: its reason, how much it matters, who answers for it.
 
+use leafgate_diagnostic::hint_for;
 use toml::Spanned;
 
 use super::compile::Compiler;
 use super::raw::RawRule;
-use crate::diagnostic::hint_for;
 use crate::reason::{Fact, Reason};
 use crate::rule::Urgency;
 
@@ -26,13 +26,8 @@ impl Compiler<'_, '_> {
                         ),
                         name => (format!("a reason has no `{name}`"), hint_for(name, Fact::NAMES)),
                     };
-                    self.complaints.error_inside(
-                        words.span(),
-                        words.get_ref(),
-                        unknown.at,
-                        message,
-                        Some(hint),
-                    );
+                    let at = self.complaints.inside(words.span(), words.get_ref(), unknown.at);
+                    self.complaints.error(at, message, hint);
                 }
                 None
             }

@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
+use leafgate_contract::World;
+
 use super::compile::Compiler;
 use super::matches;
 use super::raw::RawRule;
-use crate::plugin::World;
 use crate::rule::{OnDrift, OnUnredactable, Published, Restore, Sees, With};
 
 impl Compiler<'_, '_> {

@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
+use leafgate_diagnostic::keys::Table;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use toml::Spanned;
 
 use super::compile::Compiler;
-use super::keys::Table;
 use super::raw::RawRule;
 use crate::rule::{
     Action, Decide, Edit, On, OnError, OnOdd, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,

@@ -1,8 +1,9 @@
 //! Which field of a rule belongs to which action. One that stands in a rule of another action is an
 //! error: it would be ignored.
 
-use super::Complaints;
-use super::keys::Table;
+use leafgate_diagnostic::Complaints;
+use leafgate_diagnostic::keys::Table;
+
 use super::raw::RawRule;
 
 /// Reports each field that means nothing to the rule's action.

@@ -7,42 +7,26 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_contract::World;
+use leafgate_diagnostic::keys::Table;
+use leafgate_diagnostic::{Complaints, hint_for};
 use leafgate_tree::SectionKind;
 use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::detectors::Engines;
-use super::keys::Table;
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
-use super::raw::RawRule;
-use super::{Complaints, answers, belongs, idle, matches, replacement};
+use super::raw::{ACTIONS, PROTECTED_FROM, RawRule};
+use super::{answers, belongs, idle, matches, replacement};
+use crate::bounded::bad_regex;
 use crate::condition::Condition;
-use crate::diagnostic::{bad_regex, hint_for};
-use crate::plugin::World;
 use crate::rule::{
     Action, Decide, Delete, Edit, Insert, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
     Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With, Word,
 };
 use crate::selector::Selector;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
-
-pub(super) const ACTIONS: &[&str] = &[
-    "redact",
-    "classify",
-    "protect",
-    "pin",
-    "rewrite",
-    "delete",
-    "insert",
-    "filter-tools",
-    "strip-tools",
-    "normalise-tools",
-    "transform",
-    "pause",
-    "block",
-    "route",
-];
 
 /// Longest name of an upstream.
 const MAX_UPSTREAM: usize = 40;
@@ -53,9 +37,6 @@ pub(super) const REGEX_SIZE: usize = 1 << 20;
 
 /// Longest pause. Nobody waits a day for a prompt, and no client holds a connection that long.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// What `protect` keeps a leaf from.
-pub(super) const PROTECTED_FROM: &[&str] = &["edit", "delete"];
 
 /// Instead of a text to pin to: the one that a leaf had first.
 const FIRST_SEEN: &str = "first-seen";
@@ -139,7 +120,7 @@ impl Compiler<'_, '_> {
     pub(crate) fn origin(&self, header: &Range<usize>) -> String {
         let file = self.complaints.file;
         let diagnostics = &self.complaints.diagnostics;
-        format!("{}:{}", diagnostics.file(file).name, diagnostics.line(file, header))
+        format!("{}:{}", diagnostics.name(file), diagnostics.line(file, header))
     }
 
     /// What a rule is about; `None` where nobody can tell.
@@ -185,7 +166,8 @@ impl Compiler<'_, '_> {
             Ok(condition) => Some(condition),
             Err(faults) => {
                 for fault in faults {
-                    self.complaints.error_inside(when.span(), source, fault.at, fault.message, fault.hint);
+                    let at = self.complaints.inside(when.span(), source, fault.at);
+                    self.complaints.diagnostics.error(self.complaints.file, at, fault.message, fault.hint);
                 }
                 None
             }
@@ -400,7 +382,8 @@ impl Compiler<'_, '_> {
                 true => format!("write `{}` for a dollar sign", unknown.instead),
                 false => format!("write `{}`: braces end the name of a group", unknown.instead),
             };
-            self.complaints.error_inside(with.span(), with.get_ref(), unknown.at, message, Some(hint));
+            let at = self.complaints.inside(with.span(), with.get_ref(), unknown.at);
+            self.complaints.error(at, message, hint);
         }
     }
 

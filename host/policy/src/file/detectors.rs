@@ -5,14 +5,15 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use leafgate_contract::World;
 use leafgate_detect::{DetectorInfo, Engine, KnownValues, all_detectors, selectors};
+use leafgate_diagnostic::{did_you_mean, hint_for};
 
 use super::compile::Compiler;
-use super::plugins::{LoadedPlugin, Lookup};
-use crate::diagnostic::{did_you_mean, hint_for};
+use super::plugins::Lookup;
 use crate::index::{EngineIndex, PluginIndex};
+use crate::loaded::LoadedPlugin;
 use crate::own::{OwnDetector, OwnSet, PACK};
-use crate::plugin::World;
 
 /// Detector sets and their engines: rules that name the same detectors share one.
 #[derive(Debug, Default)]

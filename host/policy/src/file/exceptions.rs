@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use leafgate_diagnostic::keys::Table;
+use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, starred};
 use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
-use super::keys::Table;
-use super::raw::{OneOrMany, RawException};
-use super::{Complaints, matches};
-use crate::diagnostic::{bad_regex, hint_for, starred};
+use super::matches;
+use super::raw::RawException;
+use crate::bounded::bad_regex;
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
 use crate::new_exception::NEVER;
+use crate::request::Reach;
 use crate::rule::{Action, Rule};
-use crate::selector::{Reach, Selector};
+use crate::selector::Selector;
 
 /// Everything that compiling exceptions may look at.
 pub(crate) struct Compiler<'c, 'd> {
@@ -67,7 +69,7 @@ impl Compiler<'_, '_> {
         let origin = {
             let diagnostics = &self.complaints.diagnostics;
             let file = self.complaints.file;
-            format!("{}:{}", diagnostics.file(file).name, diagnostics.line(file, &header))
+            format!("{}:{}", diagnostics.name(file), diagnostics.line(file, &header))
         };
         let mut says = raw.says();
         // An `until` without quotes is no value of JSON.

@@ -1,11 +1,11 @@
 //! `restore = [{ from = …, to = … }]` to the rules of where values may return among the arguments of
 //! tools.
 
+use leafgate_diagnostic::{Complaints, OneOrMany};
 use leafgate_vault::{FlowRule, Place, tools};
 use toml::Spanned;
 
-use super::Complaints;
-use super::raw::{OneOrMany, RawFlow};
+use super::raw::RawFlow;
 
 /// Compiles one row.
 pub(crate) fn compile(raw: &Spanned<RawFlow>, complaints: &mut Complaints<'_>) -> Option<FlowRule> {

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use super::keys::{Table as _, names};
+use leafgate_contract::NoPlugins;
+use leafgate_diagnostic::keys::{Table as _, names};
+
 use super::raw::{RawDetector, RawException, RawRule};
-use crate::plugin::NoPlugins;
 use crate::{Policy, PolicySource};
 
 /// A value of another type than a key has.

@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
+use leafgate_diagnostic::Complaints;
 use leafgate_tree::{Access, Format, NodeId};
 
-use super::Complaints;
 use crate::pattern::PathPattern;
 use crate::rule::{Action, Edit, Pin, Rule};
 

@@ -2,18 +2,19 @@
 
 use std::ops::Range;
 
+use leafgate_diagnostic::{Complaints, OneOrMany, hint_for};
 use leafgate_glob::Glob;
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use toml::Spanned;
 
-use super::Complaints;
-use super::raw::{OneOrMany, RawMatch, RawNamed};
+use super::raw::{RawMatch, RawNamed};
 use crate::agents::AGENTS;
-use crate::diagnostic::hint_for;
+use crate::bits::Bits;
 use crate::endpoint::endpoint;
 use crate::pattern::PathPattern;
+use crate::request::Reach;
 use crate::request::{Named, OfRequest};
-use crate::selector::{Bits, Reach, Selector};
+use crate::selector::Selector;
 
 /// Longest name that a glob may match: longer ones are no names.
 const MAX_GLOB: usize = 200;
@@ -275,7 +276,8 @@ fn paths(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> V
             Ok(path) => paths.push(path),
             Err(error) => {
                 let message = format!("bad path pattern: {}", error.message);
-                complaints.error_inside(span, word, error.at, message, Some(error.hint.to_owned()));
+                let at = complaints.inside(span, word, error.at);
+                complaints.error(at, message, error.hint);
             }
         }
     }

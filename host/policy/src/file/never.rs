@@ -5,16 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use leafgate_diagnostic::Complaints;
 use leafgate_tree::{Format, NodeType, Role};
 use toml::Spanned;
 
-use super::Complaints;
 use super::raw::{RawMatch, RawRule};
 use crate::Policy;
+use crate::bits::Bits;
 use crate::condition::{Condition, Left};
 use crate::pattern::PathPattern;
 use crate::rule::{Action, On, Rule};
-use crate::selector::Bits;
 
 /// What the redact rules of a policy call what they find.
 pub(crate) struct Labels(BTreeSet<String>);
@@ -127,7 +127,8 @@ fn bounds(condition: &Condition, when: &Spanned<String>, complaints: &mut Compla
         };
         let Some(both) = both else {
             let message = format!("`when` is never true: `{fact}` {why}");
-            return complaints.warning_inside(when.span(), when.get_ref(), term.at.clone(), message, hint);
+            let at = complaints.inside(when.span(), when.get_ref(), term.at.clone());
+            return complaints.warning(at, message, hint);
         };
         facts.insert(fact, both);
     }
@@ -144,9 +145,10 @@ fn unknown_labels(
         let known: Vec<&str> = known.0.iter().map(String::as_str).collect();
         let hint = match known.is_empty() {
             true => "a `redact` rule finds it: write one that names its detector".to_owned(),
-            false => crate::diagnostic::hint_for(label, &known),
+            false => leafgate_diagnostic::hint_for(label, &known),
         };
         let message = format!("no redact rule of this policy finds a `{label}`");
-        complaints.warning_inside(when.span(), when.get_ref(), at.clone(), message, hint);
+        let at = complaints.inside(when.span(), when.get_ref(), at.clone());
+        complaints.warning(at, message, hint);
     }
 }

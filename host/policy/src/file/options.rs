@@ -1,7 +1,7 @@
 //! What a rule says about a request as a whole: options, another model, tools to keep.
 
+use leafgate_contract::json;
 use leafgate_glob::Glob;
-use serde_json::Value;
 use toml::Spanned;
 
 use super::compile::Compiler;
@@ -95,20 +95,4 @@ impl Compiler<'_, '_> {
         }
         Some(Edit::FilterTools(FilterTools { keep, drop }))
     }
-}
-
-/// Returns a value of TOML as JSON; `None` for dates and for numbers that are none.
-pub(crate) fn json(value: &toml::Value) -> Option<Value> {
-    Some(match value {
-        toml::Value::String(text) => text.as_str().into(),
-        toml::Value::Integer(number) => (*number).into(),
-        toml::Value::Float(number) => Value::Number(serde_json::Number::from_f64(*number)?),
-        toml::Value::Boolean(truth) => (*truth).into(),
-        toml::Value::Datetime(_) => return None,
-        toml::Value::Array(items) => Value::Array(items.iter().map(json).collect::<Option<_>>()?),
-        toml::Value::Table(table) => {
-            let member = |(key, value): (&String, &toml::Value)| Some((key.clone(), json(value)?));
-            Value::Object(table.iter().map(member).collect::<Option<_>>()?)
-        }
-    })
 }

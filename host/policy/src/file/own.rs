@@ -9,12 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, DetectorId, Label};
+use leafgate_diagnostic::{Complaints, OneOrMany, hint_for};
 use toml::Spanned;
 
-use super::raw::{OneOrMany, RawDetector};
-use super::{Complaints, matches, names, useless};
+use super::raw::RawDetector;
+use super::{matches, names, useless};
 use crate::bounded::Pattern;
-use crate::diagnostic::{bad_regex, hint_for};
+use crate::bounded::bad_regex;
 use crate::own::{OwnDetector, PACK, found_in};
 
 /// Bytes of a compiled pattern: those of other scanners begin with long lists of names.
@@ -63,22 +64,7 @@ impl OwnDetectors {
         let before = complaints.diagnostics.errors();
         let header = raw.span();
         let raw = raw.get_ref();
-        let (id, name) = match id(raw, header.clone(), complaints) {
-            Some((id, name)) => {
-                if self.all.contains_key(&name) {
-                    let span = raw.id.as_ref().map_or(header.clone(), Spanned::span);
-                    let message = format!("detector `{name}` is declared twice");
-                    complaints.error(span, message, "give one of them another id");
-                }
-                (id, name)
-            }
-            // What else is wrong with it is told too.
-            None => {
-                let written = raw.id.as_ref().map(|id| id.get_ref().as_str());
-                let name = format!("{PACK}/{}", written.unwrap_or(UNNAMED));
-                (DetectorId::new(&format!("{PACK}/{UNNAMED}")).expect("it follows the rule"), name)
-            }
-        };
+        let (id, name) = self.own_id(raw, &header, complaints);
         let pattern = pattern(raw, complaints);
         let mut words = words("words", &raw.words, LEAST_WORD, complaints);
         words.extend(file_words(raw, folder, complaints));
@@ -129,6 +115,27 @@ impl OwnDetectors {
             true => _ = self.all.insert(name, own),
             false => self.broken.push(name),
         }
+    }
+
+    /// Returns a detector's id and its whole name; of one without an id, a word in its place, since what
+    /// else is wrong with it is told too.
+    fn own_id(
+        &self,
+        raw: &RawDetector,
+        header: &Range<usize>,
+        complaints: &mut Complaints<'_>,
+    ) -> (DetectorId, String) {
+        let Some((id, name)) = id(raw, header.clone(), complaints) else {
+            let written = raw.id.as_ref().map(|id| id.get_ref().as_str());
+            let name = format!("{PACK}/{}", written.unwrap_or(UNNAMED));
+            return (DetectorId::new(&format!("{PACK}/{UNNAMED}")).expect("it follows the rule"), name);
+        };
+        if self.all.contains_key(&name) {
+            let span = raw.id.as_ref().map_or(header.clone(), Spanned::span);
+            let message = format!("detector `{name}` is declared twice");
+            complaints.error(span, message, "give one of them another id");
+        }
+        (id, name)
     }
 }
 

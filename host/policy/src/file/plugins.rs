@@ -5,30 +5,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use leafgate_contract::{
+    ConfigFinding, LoadError, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
+};
 use leafgate_detect::{DetectorId, Label};
+use leafgate_diagnostic::{Complaints, OneOrMany, place_of};
 use toml::Spanned;
 
-use super::place::place_of;
-use super::raw::{OneOrMany, RawPlugin, RawPluginLimits};
-use super::{Complaints, is_kebab_case};
+use super::raw::{RawPlugin, RawPluginLimits};
 use crate::index::PluginIndex;
-use crate::plugin::{
-    ConfigFinding, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
-};
-
-/// A plugin that a policy declares, loaded.
-#[derive(Clone, Debug)]
-pub struct LoadedPlugin {
-    /// The name that rules use.
-    pub name: Arc<str>,
-    /// The file that it was loaded from.
-    pub path: PathBuf,
-    /// The plugin itself.
-    pub plugin: Arc<dyn Plugin>,
-    pub(crate) labels: Vec<Label>,
-    /// The detector that its findings name, by label.
-    pub(crate) detectors: Vec<DetectorId>,
-}
+use crate::loaded::LoadedPlugin;
 
 /// The plugins of a policy, and the names of those that could not be loaded.
 #[derive(Debug, Default)]
@@ -151,15 +137,7 @@ impl Plugins {
     }
 
     fn check_name(&self, name: &Spanned<String>, complaints: &mut Complaints<'_>) -> Option<()> {
-        let word = name.get_ref();
-        if !is_kebab_case(word) {
-            complaints.error(
-                name.span(),
-                format!("`{word}` is not kebab-case"),
-                "write it like `trim-results`",
-            );
-            return None;
-        }
+        let word = &complaints.kebab(name, "trim-results")?;
         if self.names().contains(&word.as_str()) {
             complaints.error(
                 name.span(),
@@ -183,14 +161,14 @@ fn refused(
     let of_config = raw.config.as_ref().map(Spanned::span);
     let all = of_config.clone().unwrap_or_else(|| named_file.clone());
     if error.config.is_empty() {
-        let text = &complaints.diagnostics.file(complaints.file).text;
+        let text = &complaints.diagnostics.text(complaints.file);
         let key = error.key.and_then(|key| place_of(text, &format!("/plugins/{name}{key}")));
         let message = format!("plugin `{name}`: {}", error.message);
         let at = key.unwrap_or(named_file.clone());
         return complaints.diagnostics.error(complaints.file, at, message, error.hint);
     }
     for ConfigFinding { pointer, message, hint } in error.config {
-        let text = &complaints.diagnostics.file(complaints.file).text;
+        let text = &complaints.diagnostics.text(complaints.file);
         let inside = of_config.as_ref().filter(|_| !pointer.is_empty());
         let at = inside.and_then(|_| place_of(text, &format!("/plugins/{name}/config{pointer}")));
         let message = format!("plugin `{name}`: its configuration is not accepted: {message}");
@@ -201,7 +179,7 @@ fn refused(
 /// The pinned digest. The outer `None`: there is one, and it is bad.
 fn digest(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Option<Option<[u8; 32]>> {
     let Some(raw) = raw else { return Some(None) };
-    let digest = decode_hex(raw.get_ref());
+    let digest = leafgate_contract::of_hex(raw.get_ref());
     if digest.is_none() {
         complaints.error(
             raw.span(),
@@ -210,12 +188,6 @@ fn digest(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Opt
         );
     }
     digest.map(Some)
-}
-
-fn decode_hex(text: &str) -> Option<[u8; 32]> {
-    let mut digest = [0; 32];
-    let decoded = base16ct::mixed::decode(text, &mut digest).ok()?;
-    (decoded.len() == 32).then_some(digest)
 }
 
 /// The configuration as JSON text. TOML's dates and its infinite numbers have no counterpart there.

@@ -5,21 +5,15 @@
 //! [`super::compile`] reads these types.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::Range;
 
+use leafgate_diagnostic::keys::Type::{Named, Number, Text, Until, Word, WordOf, Words};
+use leafgate_diagnostic::keys::{Table, names};
+use leafgate_diagnostic::{Complaints, Diagnostics, Dialect, OneOrMany, Tables, hint_for, table};
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::assemble::raw::RawAssemble;
-use super::compile::{ACTIONS, PROTECTED_FROM};
-use super::keys::Type::{Named, Number, Text, Until, Word, WordOf, Words};
-use super::keys::{Table, names, table};
-use super::tables::Tables;
-use crate::diagnostic::{Diagnostics, hint_for};
 use crate::rule::{
     Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents,
     Urgency, With,
@@ -46,6 +40,26 @@ pub(crate) struct RawFile {
 
 pub(crate) const TOP_LEVEL: &[&str] =
     &["extends", "mode", "requires", "restore", "plugins", "rule", "exception", "detector", "assemble"];
+
+pub(super) const ACTIONS: &[&str] = &[
+    "redact",
+    "classify",
+    "protect",
+    "pin",
+    "rewrite",
+    "delete",
+    "insert",
+    "filter-tools",
+    "strip-tools",
+    "normalise-tools",
+    "transform",
+    "pause",
+    "block",
+    "route",
+];
+
+/// What `protect` keeps a leaf from.
+pub(super) const PROTECTED_FROM: &[&str] = &["edit", "delete"];
 
 /// The one key of `plugins` that is no plugin.
 pub(super) const REQUIRE_SIGNED: &str = "require_signed";
@@ -207,59 +221,18 @@ fn words_of<'t, T: Copy + 't>(
     all.into_iter().map(|&value| name(value)).collect()
 }
 
-/// A string, or a list of strings of which any may match.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum OneOrMany {
-    One(String),
-    Many(Vec<Spanned<String>>),
-}
-
-impl OneOrMany {
-    /// Its words with their places; `span` is the place of the whole value.
-    pub(crate) fn words(&self, span: Range<usize>) -> Vec<(&str, Range<usize>)> {
-        match self {
-            OneOrMany::One(word) => vec![(word, span)],
-            OneOrMany::Many(words) => {
-                words.iter().map(|word| (word.get_ref().as_str(), word.span())).collect()
-            }
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for OneOrMany {
-    // Not `#[serde(untagged)]`: that loses the places of the list's items.
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Words;
-
-        impl<'de> Visitor<'de> for Words {
-            type Value = OneOrMany;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or a list of strings")
-            }
-
-            fn visit_str<E>(self, word: &str) -> Result<OneOrMany, E> {
-                Ok(OneOrMany::One(word.to_owned()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<OneOrMany, A::Error> {
-                let mut words = Vec::new();
-                while let Some(word) = items.next_element()? {
-                    words.push(word);
-                }
-                Ok(OneOrMany::Many(words))
-            }
-        }
-
-        deserializer.deserialize_any(Words)
-    }
-}
+/// What only rule files know.
+const RULES: Dialect = Dialect {
+    elsewhere: belongs_elsewhere,
+    written,
+    // A `match` is read key by key: what is left of it still says where.
+    inside: |tables, item| tables.inside::<RawMatch>(item, "match"),
+};
 
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
-    let text = diagnostics.file(file).text.clone();
-    let mut tables = Tables { file, diagnostics, elsewhere: belongs_elsewhere };
+    let text = diagnostics.text(file).to_owned();
+    let mut tables = Tables { complaints: Complaints { file, diagnostics }, dialect: &RULES };
     let mut out = RawFile::default();
     for (key, value) in tables.parse(&text).unwrap_or_default() {
         match key.get_ref().as_ref() {
@@ -274,7 +247,7 @@ pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
             "plugins" => plugins(value, &mut tables, &mut out),
             other => {
                 let message = format!("unknown key `{other}`");
-                tables.error(key.span(), message, hint_for(other, TOP_LEVEL));
+                tables.complaints.error(key.span(), message, hint_for(other, TOP_LEVEL));
             }
         }
     }
@@ -289,7 +262,7 @@ fn flows(value: Spanned<DeValue<'_>>, tables: &mut Tables<'_>) -> Option<Vec<Spa
     let DeValue::Array(items) = value.into_inner() else {
         let hint = "`restore = [{ from = \"Read(.env*)\", to = [\"Edit(.env*)\"] }]`; `restore = \"off\"` belongs \
                     into a `[[rule]]`";
-        tables.error(span, "`restore` must be a list", hint);
+        tables.complaints.error(span, "`restore` must be a list", hint);
         return None;
     };
     // What is left of a broken row would be told as a row without the broken key.
@@ -300,7 +273,7 @@ fn flows(value: Spanned<DeValue<'_>>, tables: &mut Tables<'_>) -> Option<Vec<Spa
 fn plugins(value: Spanned<DeValue<'_>>, tables: &mut Tables<'_>, out: &mut RawFile) {
     let span = value.span();
     let DeValue::Table(items) = value.into_inner() else {
-        return tables.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
+        return tables.complaints.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
     };
     for (name, item) in items {
         // No plugin has this name: names are kebab-case.
@@ -314,6 +287,19 @@ fn plugins(value: Spanned<DeValue<'_>>, tables: &mut Tables<'_>, out: &mut RawFi
             None => out.broken_plugins.push(name.into_inner()),
         }
     }
+}
+
+/// Returns how the value of a key is written.
+fn written(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "timeout" => "a number and a unit: `30s`, `5m`, `2h`",
+        "match" => "`match = {}` matches everything",
+        "replace" => "`replace = { pattern = \"…\", with = \"…\" }`",
+        "header" => "name the headers: `header = { x-team = \"red\" }`",
+        "option" => "name the options: `option = { temperature = \"*\", \"reasoning.effort\" = \"high\" }`",
+        "restore" => "`restore = \"off\"`, or leave it out",
+        _ => return None,
+    })
 }
 
 /// Returns a hint for a key that belongs into a table of another kind.

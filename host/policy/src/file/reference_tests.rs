@@ -2,17 +2,17 @@
 
 use std::time::SystemTime;
 
+use leafgate_contract::NoPlugins;
+use leafgate_diagnostic::keys::{Table as _, names as keys};
 use tempfile::TempDir;
 
 use super::assemble::raw::{
     RawApprove, RawAssemble, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools,
 };
-use super::keys::{Table as _, names as keys};
 use super::raw::{
     RawDetector, RawException, RawMatch, RawPlugin, RawPluginLimits, RawReplace, RawRule, TOP_LEVEL,
 };
 use crate::condition::names;
-use crate::plugin::NoPlugins;
 use crate::rule_tests::{Grade, RuleTests, reference_keys};
 use crate::{Policy, PolicySource};
 

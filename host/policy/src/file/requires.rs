@@ -2,9 +2,9 @@
 //!
 //! A file that an older program understood in part would guard less than it says, so it is refused.
 
+use leafgate_diagnostic::Complaints;
 use semver::{Version, VersionReq};
 
-use super::Complaints;
 use super::raw::RawFile;
 
 const HINT: &str = "write it like `requires = [\"leafgate >= 0.3\"]`";

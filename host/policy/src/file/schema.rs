@@ -1,10 +1,10 @@
 //! The JSON Schema of rule files, for editors: which keys a table has, of what type they are, which words
 //! they take. Keys come from the tables that are read, and what one means from the reference.
 
+use leafgate_diagnostic::keys::{Key, Table, Type};
 use serde_json::{Map, Value, json};
 
 use super::assemble::raw::RawAssemble;
-use super::keys::{Key, Table, Type};
 use super::raw::{REQUIRE_SIGNED, RawDetector, RawException, RawPlugin, RawRule};
 use crate::rule::Mode;
 
@@ -104,8 +104,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::file::compile::ACTIONS;
-    use crate::file::raw::TOP_LEVEL;
+    use crate::file::raw::{ACTIONS, TOP_LEVEL};
 
     fn keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> BTreeSet<&'k str> {
         keys.into_iter().collect()
@@ -170,7 +169,7 @@ mod tests {
                 continue;
             }
             let value: toml::Value = toml::from_str(example).unwrap();
-            fits(&schema, &crate::file::options::json(&value).unwrap(), "file");
+            fits(&schema, &leafgate_contract::json(&value).unwrap(), "file");
             seen += 1;
         }
         assert!(seen > 3);

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use leafgate_diagnostic::{Complaints, Diagnostics, OneOrMany};
 use toml::Spanned;
 
-use super::Complaints;
-use super::raw::{OneOrMany, RawException};
+use super::raw::RawException;
 use super::useless::MAX_COMPARED;
-use crate::diagnostic::Diagnostics;
 use crate::exception::{Allowed, Exception};
 
 /// An exception that is in force, and how it is written.

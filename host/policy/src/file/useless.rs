@@ -4,16 +4,17 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use leafgate_diagnostic::Complaints;
 use leafgate_tree::{LeafKind, Role};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
 use toml::Spanned;
 
-use super::Complaints;
 use super::raw::RawRule;
+use crate::bits::Bits;
 use crate::condition::{Condition, Left, Term};
 use crate::rule::{Action, Decide, Edit, FilterTools, Mode, On, Pin, Rewrite, Rule};
-use crate::selector::{Bits, Field};
+use crate::selector::Field;
 
 /// A pattern that compiles to more than this walks through a text slowly.
 const SLOW_REGEX: usize = 1 << 18;
@@ -104,7 +105,8 @@ fn condition(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
         };
         if let Some(message) = message {
             let hint = "take it out, or mend it";
-            complaints.warning_inside(written.span(), written.get_ref(), term.at.clone(), message, hint);
+            let at = complaints.inside(written.span(), written.get_ref(), term.at.clone());
+            complaints.warning(at, message, hint);
         }
     }
 }

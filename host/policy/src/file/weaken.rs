@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
+use leafgate_diagnostic::Complaints;
 use toml::Spanned;
 
-use super::Complaints;
 use super::raw::{RawFile, RawRule};
 use crate::rule::Sees;
 

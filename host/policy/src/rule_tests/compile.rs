@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use leafgate_answer::Api;
+use leafgate_diagnostic::keys::Table;
+use leafgate_diagnostic::{Complaints, OneOrMany, hint_for};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;
 use toml::Spanned;
@@ -15,10 +17,6 @@ use super::raw::{RawEdit, RawTest};
 use super::{Bytes, Change, Does, Expected, Fate, Matter, RuleTest, Said};
 use crate::Policy;
 use crate::agents::AGENTS;
-use crate::diagnostic::hint_for;
-use crate::file::keys::Table;
-use crate::file::raw::OneOrMany;
-use crate::file::{Complaints, options};
 
 /// Bytes of a request, and of a file of bytes that are expected.
 const MAX_REQUEST: usize = 32 << 20;
@@ -171,7 +169,7 @@ impl Compiler<'_, '_> {
     /// A body that is written as a table, or as a text.
     fn json_or_text(&mut self, body: &Spanned<toml::Value>, what: &str) -> Option<Vec<u8>> {
         let toml::Value::String(text) = body.get_ref() else {
-            let json = options::json(body.get_ref()).map(|body| body.to_string().into_bytes());
+            let json = leafgate_contract::json(body.get_ref()).map(|body| body.to_string().into_bytes());
             if json.is_none() {
                 let hint = "texts, finite numbers, true, false, lists and tables of them";
                 self.complaints.error(body.span(), format!("no JSON can spell this {what}"), hint);

@@ -25,11 +25,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
 use leafgate_tree::Document;
 
 use crate::Policy;
-use crate::diagnostic::{Diagnostics, LoadError, Severity};
-use crate::file::Complaints;
 use crate::index::RuleIndex;
 
 use answer::TestAnswer;
@@ -281,7 +280,7 @@ impl RuleTest {
 /// The keys of a test and of its edits, for the test of the reference.
 #[cfg(test)]
 pub(crate) fn reference_keys() -> Vec<&'static str> {
-    use crate::file::keys::{Table, names};
+    use leafgate_diagnostic::keys::{Table, names};
     [names(raw::RawTest::KEYS), names(raw::RawEdit::KEYS)].concat()
 }
 

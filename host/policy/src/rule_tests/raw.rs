@@ -1,15 +1,12 @@
 //! A file of rule tests, word for word: the first of two stages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::diagnostic::{Diagnostics, hint_for};
-use crate::file::keys::table;
-use crate::file::raw::OneOrMany;
-use crate::file::tables::Tables;
+use leafgate_diagnostic::{Complaints, Diagnostics, Dialect, OneOrMany, Tables, hint_for, table};
 
 table! {
     /// `[[test]]`.
@@ -58,15 +55,22 @@ table! {
 /// The keys that say what a test expects, in the order in which they are written.
 pub(crate) const EXPECTED: &[&str] = &["verdict", "held_by", "edits", "bytes"];
 
+/// What only files of tests know.
+const TESTS: Dialect = Dialect {
+    elsewhere: |_| None,
+    written: |key| (key == "header").then_some("name the headers: `header = { x-team = \"red\" }`"),
+    inside: |_, _| BTreeSet::new(),
+};
+
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> Vec<Spanned<RawTest>> {
-    let text = diagnostics.file(file).text.clone();
-    let mut tables = Tables { file, diagnostics, elsewhere: |_| None };
+    let text = diagnostics.text(file).to_owned();
+    let mut tables = Tables { complaints: Complaints { file, diagnostics }, dialect: &TESTS };
     let mut tests = Vec::new();
     for (key, value) in tables.parse(&text).unwrap_or_default() {
         if key.get_ref() != "test" {
             let message = format!("unknown key `{}`", key.get_ref());
-            tables.error(key.span(), message, hint_for(key.get_ref(), &["test"]));
+            tables.complaints.error(key.span(), message, hint_for(key.get_ref(), &["test"]));
             continue;
         }
         for item in tables.items(value, "test", "test") {

@@ -9,9 +9,10 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use leafgate_diagnostic::Diagnostics;
+
 use super::{Bytes, Change, Does, Fate, RuleTest, RuleTests, TestFile, read_text};
 use crate::Policy;
-use crate::diagnostic::Diagnostics;
 
 /// What happened, as a test would have to expect it.
 #[derive(Clone, Debug)]

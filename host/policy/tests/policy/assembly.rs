@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use leafgate_policy::plugin::NoPlugins;
+use leafgate_contract::NoPlugins;
 use leafgate_policy::{Context, Policy, PolicySource, ReadOnce};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     ConfigFinding, LoadError as PluginLoadError, NoPlugins, Plugin, PluginLimits, PluginLoader, PluginSource,
     Signer, check_config,
 };

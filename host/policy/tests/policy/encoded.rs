@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use leafgate_policy::plugin::NoPlugins;
+use leafgate_contract::NoPlugins;
 use leafgate_policy::{Cause, Context, Evaluation, Hold, Policy, PolicySource, Verdict};
 use leafgate_tree::{Author, Draft, Format};
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use leafgate_contract::NoPlugins;
 use leafgate_harness::recordings;
-use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Context, Policy, PolicySource};
 use leafgate_tree::{Document, Limits};
 

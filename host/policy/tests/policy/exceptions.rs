@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use leafgate_contract::NoPlugins;
 use leafgate_harness::recordings;
-use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Context, Evaluation, LoadError, Outside, Part, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Limits};
 use serde_json::{Value, json};

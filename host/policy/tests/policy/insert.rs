@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leafgate_policy::plugin::{Action, InvalidAnswer, PluginEdit, Target};
+use leafgate_contract::{Action, InvalidAnswer, PluginEdit, Target};
 use leafgate_policy::{Context, Evaluation, Policy, Verdict};
 use leafgate_tree::{Author, Format, Role};
 use serde_json::{Value, json};

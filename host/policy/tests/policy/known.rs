@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use leafgate_contract::NoPlugins;
 use leafgate_detect::{KnownKey, KnownValues};
 use leafgate_harness::recordings;
-use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Context, Policy, PolicySource, Verdict};
 use leafgate_tree::{Access, Document, Limits};
 use leafgate_verify::encoding::{Encoding, Kind, encodings};

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leafgate_policy::plugin::{Fault, PluginFinding};
+use leafgate_contract::{Fault, PluginFinding};
 use leafgate_policy::{Cause, Verdict};
 use serde_json::json;
 

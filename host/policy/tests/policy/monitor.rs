@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::support::*;
-use leafgate_policy::plugin::{Action, PluginEdit, Target, ValueType};
+use leafgate_contract::{Action, PluginEdit, Target, ValueType};
 
 const RULES: &str = r#"
     mode = "monitor"
@@ -81,7 +81,7 @@ fn nothing_changes_and_everything_is_counted() {
 
 #[test]
 fn a_monitored_rule_counts_its_errors_and_never_holds() {
-    use leafgate_policy::plugin::Fault;
+    use leafgate_contract::Fault;
 
     let fakes = Fakes::default().with("shout", Fake::transformer(|_| Err(Fault::Deadline { limit_ms: 5 })));
     let evaluation = evaluate(&policy_with(RULES, &fakes), &chat("hello"));

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leafgate_policy::plugin::{Fault, NoPlugins};
+use leafgate_contract::{Fault, NoPlugins};
 use leafgate_policy::{Cause, Context, Evaluation, Outside, Part, Policy, PolicySource, Verdict};
 
 use super::support::*;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use leafgate_policy::plugin::NoPlugins;
+use leafgate_contract::NoPlugins;
 use leafgate_policy::{Cause, Policy, PolicySource, Verdict};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_policy::plugin::{Action, PluginEdit, Target};
+use leafgate_contract::{Action, PluginEdit, Target};
 use leafgate_policy::{Context, Evaluation, Policy, Verdict};
 use leafgate_tree::Document;
 use proptest::prelude::*;
@@ -83,7 +83,7 @@ fn writing_policy() -> Policy {
         "#
     );
     let echo = Fake::transformer(|request| {
-        let edit = |(place, leaf): (usize, &leafgate_policy::plugin::TransformLeaf<'_>)| PluginEdit {
+        let edit = |(place, leaf): (usize, &leafgate_contract::TransformLeaf<'_>)| PluginEdit {
             target: Target::Leaf(place),
             action: Action::Set(format!("{0}, {0}", leaf.text)),
         };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use leafgate_contract::NoPlugins;
 use leafgate_harness::recordings;
-use leafgate_policy::plugin::NoPlugins;
 use leafgate_policy::{Context, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Limits};
 

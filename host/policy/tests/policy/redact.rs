@@ -1,6 +1,7 @@
 //! Phase 1: what is found is replaced, wherever it can be, and holds the request where it cannot.
 
-use leafgate_policy::{Cause, Context, Evaluation, Policy, PolicySource, Verdict, plugin::NoPlugins};
+use leafgate_contract::NoPlugins;
+use leafgate_policy::{Cause, Context, Evaluation, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format};
 use serde_json::json;
 
@@ -252,7 +253,7 @@ fn a_detector_plugin_sees_all_selected_leaves_in_one_call() {
 
 #[test]
 fn a_detector_that_faults_is_dropped_whole_and_follows_on_error() {
-    use leafgate_policy::plugin::{Fault, InvalidAnswer};
+    use leafgate_contract::{Fault, InvalidAnswer};
 
     for (on_error, cause) in [("block", Some(Cause::Error)), ("pass", None)] {
         let fakes = Fakes::default()

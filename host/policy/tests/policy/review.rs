@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_policy::plugin::NoPlugins;
+use leafgate_contract::NoPlugins;
 use leafgate_policy::{Cause, Context, Evaluation, Policy, PolicySource, Verdict};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leafgate_policy::plugin::{Action, NoPlugins, PluginEdit, Target};
+use leafgate_contract::{Action, NoPlugins, PluginEdit, Target};
 use leafgate_policy::{Cause, Context, Evaluation, Policy, PolicySource, Verdict};
 use leafgate_tree::{Author, Format, Role};
 use serde_json::{Value, json};
@@ -241,7 +241,7 @@ fn a_review_holds_for_every_place_that_still_stands() {
 fn a_pause_for_what_did_not_run_stands_in_every_review() {
     let fakes = Fakes::default().with(
         "names",
-        Fake::detector(|_| Err(leafgate_policy::plugin::Fault::Trap { code: "unreachable".into() })),
+        Fake::detector(|_| Err(leafgate_contract::Fault::Trap { code: "unreachable".into() })),
     );
     let rules = WITH_NAMES.replace("action = \"redact\"", "action = \"redact\"\non_error = \"pause\"");
     let policy = policy_with(&rules, &fakes);

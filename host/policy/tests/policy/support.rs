@@ -5,11 +5,11 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use leafgate_detect::Confidence;
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, LoadError as PluginLoadError,
     Plugin, PluginEdit, PluginFinding, PluginLoader, PluginSource, Spent, TransformRequest, World,
 };
+use leafgate_detect::Confidence;
 use leafgate_policy::{Context, Evaluation, LoadError, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};

@@ -1,8 +1,6 @@
 //! Transformer plugins: what they see, what becomes of their answers.
 
-use leafgate_policy::plugin::{
-    Action, Fault, InvalidAnswer, PluginEdit, PluginWords, Target, TransformRequest,
-};
+use leafgate_contract::{Action, Fault, InvalidAnswer, PluginEdit, PluginWords, Target, TransformRequest};
 use leafgate_policy::{Cause, Verdict};
 use leafgate_tree::Author;
 use serde_json::json;

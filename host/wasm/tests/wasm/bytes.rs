@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::support::guest::{Guest, finding};
 use crate::support::{patient_loader, text};
-use leafgate_policy::plugin::{PluginLimits, PluginLoader as _, PluginSource, Spent};
+use leafgate_contract::{PluginLimits, PluginLoader as _, PluginSource, Spent};
 use leafgate_wasm::WasmLoader;
 use proptest::prelude::*;
 use serde_json::{Value, json};

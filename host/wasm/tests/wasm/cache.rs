@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::guest::{Guest, finding};
 use crate::support::{load_bytes, text};
-use leafgate_policy::plugin::{LoadError, Plugin, Spent};
+use leafgate_contract::{LoadError, Plugin, Spent};
 use leafgate_wasm::{CodeCache, Compiler, LoaderConfig, WasmLoader};
 
 /// A compiler that compiles nothing: what loads with it was on disk.

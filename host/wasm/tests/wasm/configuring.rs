@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::guest::{self, Guest, finding};
 use crate::support::{load_bytes, text};
-use leafgate_policy::plugin::{Plugin, Spent};
+use leafgate_contract::{Plugin, Spent};
 use leafgate_wasm::{Configuring, Limits, LoaderConfig, WasmLoader};
 
 const LOG: &str = r#"(import "leafgate:plugin/host@0.1.0" "log" (func $log (param i32 i32 i32)))"#;

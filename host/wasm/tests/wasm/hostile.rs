@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::guest::{self, Guest, case, edit, finding};
 use crate::support::{BothWays, load_bytes, text};
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     Action, Amount, CheckedEdits, CheckedFindings, Cost, Fault, InvalidAnswer, LeafKind, LoadError, Plugin,
     PluginEdit, PluginFinding, PluginLimits, PluginLoader as _, PluginSource, Role, SectionKind, Spent,
     Target, TransformLeaf, TransformRequest, TransformSection, ValueType,

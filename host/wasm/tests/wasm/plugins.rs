@@ -7,7 +7,7 @@ use crate::support::bundled::{PLUGINS, bundled};
 use crate::support::{BothWays, load, text};
 use leafgate_author::cases::{self, Cases};
 use leafgate_author::sample;
-use leafgate_policy::plugin::{Action, LoadError, Plugin, PluginEdit, Spent, Target, World};
+use leafgate_contract::{Action, LoadError, Plugin, PluginEdit, Spent, Target, World};
 use leafgate_wasm::{Layer, LoaderConfig};
 
 static LOADERS: LazyLock<BothWays> = LazyLock::new(|| BothWays::new(&LoaderConfig::default()));

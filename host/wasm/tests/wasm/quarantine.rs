@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use crate::support::{patient_loader, text};
-use leafgate_policy::plugin::{Fault, Health, Plugin, PluginLimits, PluginLoader as _, PluginSource, Spent};
+use leafgate_contract::{Fault, Health, Plugin, PluginLimits, PluginLoader as _, PluginSource, Spent};
 use leafgate_wasm::WasmLoader;
 
 static LOADER: LazyLock<WasmLoader> = LazyLock::new(|| patient_loader(None));
@@ -118,7 +118,7 @@ fn what_is_not_the_plugins_own_fault_does_not_count() {
     let plugin = load(&file);
     let spent = Spent::default();
     let used = std::time::Duration::from_secs(3600);
-    spent.charge(leafgate_policy::plugin::Cost { time: used, ..Default::default() });
+    spent.charge(leafgate_contract::Cost { time: used, ..Default::default() });
     for n in 0..10 {
         let words = format!("text {n}");
         let answer = plugin.detect(&[text(&words)], &spent);

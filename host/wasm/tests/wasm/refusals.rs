@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::guest::{Guest, configuration_error};
 use crate::support::patient_loader;
-use leafgate_policy::plugin::{LoadError, PluginLimits, PluginLoader as _, PluginSource, Signer};
+use leafgate_contract::{LoadError, PluginLimits, PluginLoader as _, PluginSource, Signer};
 use leafgate_wasm::{Limits, LoaderConfig, Signatures, SigningKey, WasmLoader};
 use sha2::{Digest as _, Sha256};
 

@@ -9,10 +9,10 @@ use crate::support::bundled::bundled;
 use crate::support::{load, patient_loader, text};
 use leafgate_author::cases::{self, Cases};
 use leafgate_author::sample;
-use leafgate_harness::recordings;
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     Fault, LoadError, Plugin, PluginEdit, PluginLimits, PluginLoader as _, PluginSource, Role, Spent, World,
 };
+use leafgate_harness::recordings;
 use leafgate_wasm::{LogSink, WasmLoader};
 use sha2::{Digest as _, Sha256};
 
@@ -112,7 +112,7 @@ fn every_kind_of_edit_goes_both_ways() {
     let plugin = script("all.js", source, "{}").unwrap();
     assert_eq!(plugin.world(), World::Transformer);
     let made = sample::transform(&*plugin, &["old", "aéb"]).unwrap();
-    use leafgate_policy::plugin::{Action, Target};
+    use leafgate_contract::{Action, Target};
     let edit = |target, action| PluginEdit { target, action };
     let expected = [
         edit(Target::Request, Action::Note("openai-chat m 2".to_owned())),

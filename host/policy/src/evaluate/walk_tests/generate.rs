@@ -6,7 +6,7 @@ use leafgate_tree::{LeafKind, Role, SectionKind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::plugin::{
+use leafgate_contract::{
     Action, CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginEdit,
     PluginLoader, PluginSource, Spent, Target, TransformRequest, World,
 };
@@ -264,7 +264,7 @@ impl Plugin for Edits {
     }
 
     fn transform(&self, request: &TransformRequest<'_>, _: &Spent) -> Result<CheckedEdits, Fault> {
-        let edit = |(place, leaf): (usize, &crate::plugin::TransformLeaf<'_>)| {
+        let edit = |(place, leaf): (usize, &leafgate_contract::TransformLeaf<'_>)| {
             let target = Target::Leaf(place);
             let action = match leaf.text.len() % 7 {
                 0 => return None,

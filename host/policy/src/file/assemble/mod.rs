@@ -3,6 +3,8 @@
 mod nested;
 pub(crate) mod raw;
 
+use leafgate_diagnostic::keys::Table;
+use leafgate_diagnostic::{Complaints, OneOrMany};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +13,8 @@ use serde_json::{Map, Value};
 use toml::Spanned;
 
 use self::raw::RawAssemble;
-use super::keys::Table;
-use super::raw::{OneOrMany, RawMatch};
-use super::{Complaints, matches};
+use super::matches;
+use super::raw::RawMatch;
 use crate::assembly::Assembly;
 use crate::request::OfRequest;
 
@@ -180,7 +181,7 @@ fn words(raw: &Spanned<OneOrMany>) -> Vec<String> {
 fn options(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Map<String, Value> {
     let Some(raw) = raw else { return Map::new() };
     let Ok(Value::Object(options)) = serde_json::to_value(raw.get_ref()) else { return Map::new() };
-    if crate::plugin::config_json(raw.get_ref()).is_none() {
+    if leafgate_contract::config_json(raw.get_ref()).is_none() {
         let hint = "write them as strings";
         complaints.error(raw.span(), "dates and infinite numbers cannot be sent", hint);
     }

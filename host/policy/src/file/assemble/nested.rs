@@ -1,14 +1,14 @@
 //! The tables inside an `[[assemble]]` table.
 
 use leafgate_assemble::{MapOf, Plugin, Prompt, ToolsOf};
+use leafgate_diagnostic::Complaints;
 use leafgate_glob::Glob;
 use toml::Spanned;
 
-use super::raw::{RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
-use super::{Complaints, check, number, path, text, words};
+use super::raw::{PROMPTS, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
+use super::{check, number, path, text, words};
 use crate::assembly::{Approval, Downgrade, Otherwise, Rest};
 
-pub(in crate::file) const PROMPTS: &[&str] = &["general", "concise", "agent", "file", "literal"];
 const DOWNGRADES: &[&str] = &["images", "tools"];
 
 /// Deeper maps and longer ones say nothing that a model could use.

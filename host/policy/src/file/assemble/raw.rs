@@ -1,13 +1,15 @@
 //! `[[assemble]]` tables, word for word.
 
 use leafgate_assemble::Continuation;
+use leafgate_diagnostic::keys::Type::{FlagOr, Word};
+use leafgate_diagnostic::{OneOrMany, table};
 use toml::Spanned;
 
-use super::super::keys::Type::{FlagOr, Word};
-use super::super::keys::table;
-use super::super::raw::{OneOrMany, RawMatch};
-use super::nested::PROMPTS;
+use super::super::raw::RawMatch;
 use crate::assembly::{Otherwise, Rest};
+
+/// What a prompt may be.
+pub(super) const PROMPTS: &[&str] = &["general", "concise", "agent", "file", "literal"];
 
 table! {
     /// `[[assemble]]`.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafgate_policy::plugin::{
+use leafgate_contract::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LeafKind, LoadError, Plugin, PluginLoader,
     PluginSource, Role, Spent, TransformRequest, ValueType, World,
 };

@@ -25,11 +25,16 @@ impl FromStr for Signer {
     type Err = NoSigner;
 
     fn from_str(text: &str) -> Result<Self, NoSigner> {
-        let mut key = [0; 32];
-        let digits = text.strip_prefix(PREFIX).ok_or(NoSigner)?;
-        let whole = base16ct::mixed::decode(digits, &mut key).is_ok_and(|decoded| decoded.len() == 32);
-        if whole { Ok(Signer(key)) } else { Err(NoSigner) }
+        text.strip_prefix(PREFIX).and_then(of_hex).map(Signer).ok_or(NoSigner)
     }
+}
+
+/// Returns the 32 bytes of a key or a digest; `None` where a text is not 64 hexadecimal digits.
+#[must_use]
+pub fn of_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let decoded = base16ct::mixed::decode(text, &mut bytes).ok()?;
+    (decoded.len() == 32).then_some(bytes)
 }
 
 #[cfg(test)]

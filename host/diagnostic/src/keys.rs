@@ -1,4 +1,4 @@
-//! The keys of the tables of a rule file, each declared once: [`table!`] makes the struct that is read
+//! The keys of the tables of a TOML file, each declared once: [`table!`](crate::table) makes the struct that is read
 //! and the rows from which everything else follows, that is what an unknown key may have meant, what
 //! belongs to which action, the schema for editors, and the test of the reference.
 
@@ -9,25 +9,31 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-use super::raw::OneOrMany;
+use crate::words::OneOrMany;
 
 /// A key of a table.
-pub(crate) struct Key {
-    pub(crate) name: &'static str,
-    pub(crate) takes: Type,
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: Type,
     /// To which actions of a rule it belongs; to all where none is named.
-    pub(crate) actions: &'static [&'static str],
+    pub actions: &'static [&'static str],
     /// Whether the table says nothing without it.
-    pub(crate) is_needed: bool,
+    pub is_needed: bool,
 }
 
 /// What a key takes.
-pub(crate) enum Type {
+pub enum Type {
+    /// A text.
     Text,
     /// A text or a list of texts.
     Texts,
+    /// A whole number.
     Number,
+    /// `true` or `false`.
     Flag,
+    /// One of these words.
     Word(&'static [&'static str]),
     /// The same, of words that are put together.
     WordOf(fn() -> Vec<&'static str>),
@@ -41,13 +47,14 @@ pub(crate) enum Type {
     Until,
     /// `true`, `false` or a word.
     FlagOr(&'static str),
+    /// A table with these keys.
     Of(&'static [Key]),
     /// A list of tables.
     ListOf(&'static [Key]),
 }
 
 /// A table whose keys are known.
-pub(crate) trait Table: DeserializeOwned + Serialize {
+pub trait Table: DeserializeOwned + Serialize {
     /// Its keys, in the order in which they are declared.
     const KEYS: &'static [Key];
 
@@ -68,12 +75,14 @@ pub(crate) trait Table: DeserializeOwned + Serialize {
 }
 
 /// Returns the names of keys.
-pub(crate) fn names(keys: &[Key]) -> Vec<&'static str> {
+#[must_use]
+pub fn names(keys: &[Key]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }
 
 /// A type of values, and what a key of this type takes where its row says no more.
-pub(crate) trait Takes {
+pub trait Takes {
+    /// What such a key takes.
     const TYPE: Type;
 }
 
@@ -101,7 +110,7 @@ impl<T: Table> Takes for Vec<Spanned<T>> {
 }
 
 /// Returns where a value stands.
-pub(crate) fn place_of<'v, T: 'v>(value: impl Into<Option<&'v Spanned<T>>>) -> Option<Range<usize>> {
+pub fn place_of<'v, T: 'v>(value: impl Into<Option<&'v Spanned<T>>>) -> Option<Range<usize>> {
     value.into().map(Spanned::span)
 }
 
@@ -109,6 +118,7 @@ pub(crate) fn place_of<'v, T: 'v>(value: impl Into<Option<&'v Spanned<T>>>) -> O
 /// the type does not say it, and the actions that it belongs to:
 /// `kind as "as": String = Word(KINDS) => ["classify"],`. Every value may be absent, but for those of keys
 /// that are `[needed]`; without one of these, or of `[main]`, what is left of a misspelt table says nothing.
+#[macro_export]
 macro_rules! table {
     ($(#[$about:meta])* $table:ident {
         $($(#[$doc:meta])* $([$needed:ident])? $field:ident $(as $key:literal)?:
@@ -120,19 +130,19 @@ macro_rules! table {
         pub(crate) struct $table {
             $(
                 $(#[$doc])* $(#[serde(rename = $key)])?
-                pub(crate) $field: crate::file::keys::table!(@field $type $(, $needed)?),
+                pub(crate) $field: $crate::table!(@field $type $(, $needed)?),
             )*
             #[serde(skip)]
             pub(crate) broken: std::collections::BTreeSet<String>,
             $($($(#[$own_doc])* #[serde(skip)] pub(crate) $own: $own_type,)*)?
         }
 
-        impl crate::file::keys::Table for $table {
-            const KEYS: &'static [crate::file::keys::Key] = &[$(crate::file::keys::Key {
-                name: crate::file::keys::table!(@name $field $(, $key)?),
-                takes: crate::file::keys::table!(@takes $type $(, $takes)?),
-                actions: crate::file::keys::table!(@actions $($actions)?),
-                is_needed: crate::file::keys::table!(@needed $($needed)?),
+        impl $crate::keys::Table for $table {
+            const KEYS: &'static [$crate::keys::Key] = &[$($crate::keys::Key {
+                name: $crate::table!(@name $field $(, $key)?),
+                takes: $crate::table!(@takes $type $(, $takes)?),
+                actions: $crate::table!(@actions $($actions)?),
+                is_needed: $crate::table!(@needed $($needed)?),
             },)*];
 
             fn broken_mut(&mut self) -> &mut std::collections::BTreeSet<String> {
@@ -144,16 +154,16 @@ macro_rules! table {
             }
 
             fn place(&self, key: &str) -> Option<std::ops::Range<usize>> {
-                $(if key == crate::file::keys::table!(@name $field $(, $key)?) {
-                    return crate::file::keys::place_of(&self.$field);
+                $(if key == $crate::table!(@name $field $(, $key)?) {
+                    return $crate::keys::place_of(&self.$field);
                 })*
                 None
             }
         }
 
-        impl crate::file::keys::Takes for $table {
-            const TYPE: crate::file::keys::Type =
-                crate::file::keys::Type::Of(<Self as crate::file::keys::Table>::KEYS);
+        impl $crate::keys::Takes for $table {
+            const TYPE: $crate::keys::Type =
+                $crate::keys::Type::Of(<Self as $crate::keys::Table>::KEYS);
         }
     };
     (@field $type:ty) => { Option<toml::Spanned<$type>> };
@@ -161,11 +171,10 @@ macro_rules! table {
     (@field $type:ty, main) => { Option<toml::Spanned<$type>> };
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident, $key:literal) => { $key };
-    (@takes $type:ty) => { <$type as crate::file::keys::Takes>::TYPE };
+    (@takes $type:ty) => { <$type as $crate::keys::Takes>::TYPE };
     (@takes $type:ty, $takes:expr) => { $takes };
     (@actions) => { &[] };
     (@actions $actions:expr) => { &$actions };
     (@needed) => { false };
     (@needed $mark:ident) => { true };
 }
-pub(crate) use table;

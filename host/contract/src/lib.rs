@@ -1,4 +1,4 @@
-//! The interface between the policy and the runner of plugins.
+//! The contract of plugins: the interface between the policy and the runner of plugins.
 //!
 //! `leafgate-wasm` implements these traits; tests of the policy implement them in a few lines,
 //! without wasmtime. The types mirror `wit/plugin.wit` one to one. An answer reaches the policy as
@@ -24,13 +24,13 @@ use std::sync::Arc;
 
 pub use answer::{CheckedEdits, CheckedFindings};
 pub use aside::{Way, aside, is_needed, making_way};
-pub use config::{ConfigFinding, config_json};
+pub use config::{ConfigFinding, config_json, json};
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
 pub use health::{Health, Quarantine};
 pub use limits::PluginLimits;
 pub use line::one_line;
 pub use schema::check_config;
-pub use signer::{NoSigner, Signer};
+pub use signer::{NoSigner, Signer, of_hex};
 pub use spent::{Cost, Spent};
 
 pub use leafgate_tree::{LeafKind, Role, SectionKind, ValueType};
@@ -61,7 +61,7 @@ impl PluginSource {
     }
 }
 
-/// Loads plugins; handed to [`crate::Policy::load`].
+/// Loads plugins; handed to `leafgate_policy::Policy::load`.
 pub trait PluginLoader {
     /// Loads, checks and configures one plugin.
     ///

@@ -1,4 +1,4 @@
-//! Where a value stands in a rule file, told by a pointer into what was read of it.
+//! Where a value stands in a TOML file, told by a pointer into what was read of it.
 
 use std::ops::Range;
 
@@ -6,7 +6,8 @@ use toml::de::{DeTable, DeValue};
 
 /// Returns the range of the key and its value that an RFC 6901 pointer leads to, or of the item of a
 /// list. The text is read anew: this is asked once something is wrong.
-pub(super) fn place_of(text: &str, pointer: &str) -> Option<Range<usize>> {
+#[must_use]
+pub fn place_of(text: &str, pointer: &str) -> Option<Range<usize>> {
     let (table, _) = DeTable::parse_recoverable(text);
     let mut at = table.span();
     let mut value = DeValue::Table(table.into_inner());

@@ -1,20 +1,32 @@
 //! What `match` asks about a request as a whole: its model, its client, its headers, its options.
 //!
-//! None of this is about a leaf, so it is judged once for each rule and request. A header or an
-//! option that many rules name is looked up once: a policy knows the names beforehand ([`Asked`]),
-//! and a request says what it has under them ([`Said`]).
+//! None of this is about a leaf, so it is judged once for each rule and request.
 
-use std::collections::{BTreeMap, BTreeSet};
+pub(crate) mod facts;
+mod project;
+
+use std::collections::BTreeMap;
 
 use leafgate_glob::{self as glob, Glob};
-use leafgate_tree::{Document, Format, Segment};
+use leafgate_tree::Format;
 
 use crate::Context;
+use crate::bits::{Bits, words_of};
 use crate::condition::RequestFacts;
 use crate::endpoint::endpoint;
-use crate::outside::{Outside, Part};
-use crate::rule::Rule;
-use crate::selector::{Bits, Reach, words_of};
+use crate::said::Asked;
+
+/// What a selector is for, which decides how names are compared and what counts that is not certain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It restricts. Names count in any case, and what may be of any tool is of the one that it names.
+    Restricts,
+    /// It changes what is sent. Names count in any case.
+    #[default]
+    Changes,
+    /// It allows. Names count as they are written.
+    Allows,
+}
 
 /// The fields of a selector that name no leaf. The default lets every request through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -181,23 +193,7 @@ impl Named {
     }
 }
 
-/// The names of headers and options that any rule of a policy asks for.
-#[derive(Debug, Default)]
-pub(crate) struct Asked {
-    headers: BTreeSet<String>,
-    options: BTreeSet<String>,
-    /// Whether any condition asks for the estimate of tokens, which costs a walk over all leaves.
-    tokens: bool,
-    /// Whether any rule asks for the folder that a client works in.
-    project: bool,
-}
-
 impl Asked {
-    pub(crate) fn of(rules: &[Rule]) -> Self {
-        let asked = Asked::of_requests(rules.iter().map(|rule| &rule.selector.request));
-        Asked { tokens: rules.iter().any(Rule::asks_for_tokens), ..asked }
-    }
-
     /// What selectors of requests ask for.
     pub(crate) fn of_requests<'r>(requests: impl Iterator<Item = &'r OfRequest>) -> Self {
         let mut asked = Asked::default();
@@ -208,65 +204,4 @@ impl Asked {
         }
         asked
     }
-
-    /// Whether anybody asks for the estimate of tokens.
-    pub(crate) fn tokens(&self) -> bool {
-        self.tokens
-    }
-
-    /// Whether anybody asks for the folder that a client works in.
-    pub(crate) fn project(&self) -> bool {
-        self.project
-    }
-}
-
-/// What a request has under the names that were asked for. A name that it lacks is missing.
-#[derive(Clone, Default)]
-pub(crate) struct Said {
-    headers: BTreeMap<String, Vec<String>>,
-    options: BTreeMap<String, Vec<String>>,
-}
-
-impl Said {
-    pub(crate) fn of(asked: &Asked, document: &Document, outside: &[Outside<'_>]) -> Self {
-        let mut said = Said::default();
-        for Outside { part, text } in outside {
-            if let Part::Header { name } = part
-                && asked.headers.contains(*name)
-            {
-                said.headers.entry((*name).to_owned()).or_default().push((*text).to_owned());
-            }
-        }
-        for name in &asked.options {
-            let values = option_values(document, name);
-            if !values.is_empty() {
-                said.options.insert(name.clone(), values);
-            }
-        }
-        said
-    }
-}
-
-impl std::fmt::Debug for Said {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} headers, {} options", self.headers.len(), self.options.len())
-    }
-}
-
-/// Returns what a body has under the keys of an option: the text of a string, the spelling of a
-/// number, nothing of an object or a list. A key that stands twice has both values: servers differ
-/// in which of them they read.
-fn option_values(document: &Document, name: &str) -> Vec<String> {
-    let mut at = vec![document.root()];
-    for key in name.split('.') {
-        let members = at.iter().flat_map(|&object| document.children(object));
-        at = members
-            .filter(|&member| matches!(document.segment(member), Some(Segment::Key(of)) if of == key))
-            .collect();
-    }
-    let text = |node| match document.leaf(node) {
-        Some(leaf) => leaf.text().into_cow().into_owned(),
-        None => String::new(),
-    };
-    at.into_iter().map(text).collect()
 }

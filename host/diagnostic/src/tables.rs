@@ -11,70 +11,79 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
-use super::keys::{Key, Table, Type, names};
-use super::raw::RawMatch;
-use crate::diagnostic::{Diagnostics, did_you_mean, hint_for};
+use crate::keys::{Key, Table, Type, names};
+use crate::{Complaints, did_you_mean, hint_for};
 
 /// One file, and where what is wrong with it goes.
-pub(crate) struct Tables<'d> {
-    pub(crate) file: usize,
-    pub(crate) diagnostics: &'d mut Diagnostics,
+pub struct Tables<'d> {
+    /// What is wrong with it.
+    pub complaints: Complaints<'d>,
+    /// What only files of its kind know.
+    pub dialect: &'d Dialect,
+}
+
+/// What only files of one kind know of their keys.
+pub struct Dialect {
     /// Returns a hint for a key that belongs into a table of another kind.
-    pub(crate) elsewhere: fn(&str) -> Option<String>,
+    pub elsewhere: fn(&str) -> Option<String>,
+    /// Returns how the value of a key is written, where it is of a wrong type.
+    pub written: fn(&str) -> Option<&'static str>,
+    /// Reads those tables inside another one of which each key counts, by [`Tables::inside`]. Returns the
+    /// keys of those in which something is wrong.
+    pub inside: fn(&mut Tables<'_>, &mut Spanned<DeValue<'_>>) -> BTreeSet<String>,
 }
 
 impl Tables<'_> {
     /// Parses the text of the file; `None` where it is no TOML, which is reported.
-    pub(crate) fn parse<'t>(&mut self, text: &'t str) -> Option<DeTable<'t>> {
+    pub fn parse<'t>(&mut self, text: &'t str) -> Option<DeTable<'t>> {
         if let Some(at) = merge_conflict(text) {
             let hint = "keep one side, or put both together, and take the marks out";
-            self.error(at, "a merge that was not finished", hint);
+            self.complaints.error(at, "a merge that was not finished", hint);
             return None;
         }
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
             let message = format!("not TOML: {}", error.message());
-            self.error(error.span().unwrap_or(0..0), message, mends(error.message()));
+            self.complaints.error(error.span().unwrap_or(0..0), message, mends(error.message()));
         }
         errors.is_empty().then(|| table.into_inner())
     }
 
     /// Reads a list of tables, each under `[[name]]`.
-    pub(crate) fn list<T: Table>(
-        &mut self,
-        value: Spanned<DeValue<'_>>,
-        name: &str,
-        what: &str,
-    ) -> Vec<Spanned<T>> {
+    pub fn list<T: Table>(&mut self, value: Spanned<DeValue<'_>>, name: &str, what: &str) -> Vec<Spanned<T>> {
         self.items(value, name, what).into_iter().filter_map(|item| self.table(item)).collect()
     }
 
     /// Returns the tables of such a list, unread.
-    pub(crate) fn items<'i>(&mut self, value: Spanned<DeValue<'i>>, name: &str, what: &str) -> DeArray<'i> {
+    pub fn items<'i>(&mut self, value: Spanned<DeValue<'i>>, name: &str, what: &str) -> DeArray<'i> {
         let span = value.span();
         let DeValue::Array(items) = value.into_inner() else {
             let hint = format!("write `[[{name}]]` above each {what}");
-            self.error(span, format!("`{name}` must be a list of tables"), hint);
+            self.complaints.error(span, format!("`{name}` must be a list of tables"), hint);
             return DeArray::new();
         };
         items
     }
 
     /// Reads a table; `None` where nothing of it can be read, which is reported.
-    pub(crate) fn table<T: Table>(&mut self, mut item: Spanned<DeValue<'_>>) -> Option<Spanned<T>> {
-        let before = self.diagnostics.errors();
-        let mut broken = BTreeSet::new();
-        // A place is read key by key: what is left of it still says where.
-        if let Some(place) = nested_mut(&mut item, "match") {
-            self.drop_unknown(place, RawMatch::KEYS);
-            self.drop_broken::<RawMatch>(place);
-            broken.extend((self.diagnostics.errors() > before).then(|| "match".to_owned()));
-        }
+    pub fn table<T: Table>(&mut self, mut item: Spanned<DeValue<'_>>) -> Option<Spanned<T>> {
+        let mut broken = (self.dialect.inside)(self, &mut item);
         broken.extend(self.drop_unknown(&mut item, T::KEYS));
         broken.extend(self.drop_broken::<T>(&mut item));
         let mut read = self.take::<Spanned<T>>(item)?;
         *read.get_mut().broken_mut() = broken;
         Some(read)
+    }
+
+    /// Reads a table under a key of another one key by key, and takes out what is wrong. Returns its key
+    /// where something is.
+    pub fn inside<T: Table>(&mut self, item: &mut Spanned<DeValue<'_>>, key: &str) -> BTreeSet<String> {
+        let before = self.complaints.diagnostics.errors();
+        if let Some(inner) = nested_mut(item, key) {
+            self.drop_unknown(inner, T::KEYS);
+            self.drop_broken::<T>(inner);
+        }
+        (self.complaints.diagnostics.errors() > before).then(|| key.to_owned()).into_iter().collect()
     }
 
     /// Reports every key that nothing here knows, here and in the tables inside, and removes it so that
@@ -91,9 +100,9 @@ impl Tables<'_> {
             let meant = did_you_mean(name, names.iter().copied());
             let hint = meant
                 .map(|meant| format!("did you mean `{meant}`?"))
-                .or_else(|| (self.elsewhere)(name))
+                .or_else(|| (self.dialect.elsewhere)(name))
                 .unwrap_or_else(|| hint_for(name, &names));
-            self.error(key.span(), format!("unknown key `{name}`"), hint);
+            self.complaints.error(key.span(), format!("unknown key `{name}`"), hint);
             table.remove(&key);
             misspelt.extend(meant.filter(|meant| !table.contains_key(*meant)).map(str::to_owned));
         }
@@ -156,11 +165,13 @@ impl Tables<'_> {
 
     fn wrong_type(&mut self, key: &str, span: Range<usize>, message: &str) {
         // serde names our own types, which mean nothing to an author of rules, and the types of Rust.
-        let ours =
-            ["Match", "Replace", "Prompt", "Map", "RequestPlugin", "Tools", "Downgrade", "PluginLimits"];
-        let said = ours
-            .iter()
-            .fold(message.to_owned(), |said, kind| said.replace(&format!("struct Raw{kind}"), "a table"));
+        let mut said = message.to_owned();
+        while let Some(start) = said.find("struct Raw") {
+            let end = said[start + 7..]
+                .find(|c: char| !c.is_alphanumeric())
+                .map_or(said.len(), |at| start + 7 + at);
+            said.replace_range(start..end, "a table");
+        }
         let said = [
             ("expected i64", "expected a whole number"),
             ("expected a sequence", "expected a list"),
@@ -170,24 +181,26 @@ impl Tables<'_> {
         ]
         .iter()
         .fold(said, |said, (word, plain)| said.replace(word, plain));
-        let hint = hint_of_type(key, &said);
-        self.diagnostics.error(self.file, span, format!("`{key}`: {said}"), hint);
+        let hint = (self.dialect.written)(key).or_else(|| hint_of_type(&said)).map(str::to_owned);
+        self.complaints.diagnostics.error(self.complaints.file, span, format!("`{key}`: {said}"), hint);
     }
 
-    pub(crate) fn take<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
+    /// Reads a value; `None` where it cannot be read, which is reported.
+    pub fn take<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
         let span = value.span();
         match T::deserialize(ValueDeserializer::from(value)) {
             Ok(read) => Some(read),
             Err(error) => {
                 let message = error.message().to_owned();
-                self.diagnostics.error(self.file, error.span().unwrap_or(span), message, None);
+                self.complaints.diagnostics.error(
+                    self.complaints.file,
+                    error.span().unwrap_or(span),
+                    message,
+                    None,
+                );
                 None
             }
         }
-    }
-
-    pub(crate) fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
-        self.diagnostics.error(self.file, span, message, Some(hint.into()));
     }
 }
 
@@ -216,25 +229,18 @@ fn sound_items<'i>(
 }
 
 /// Returns what to do about a value of a wrong type.
-fn hint_of_type(key: &str, message: &str) -> Option<String> {
+fn hint_of_type(message: &str) -> Option<&'static str> {
     let has = |word: &str| message.contains(word);
     let is_one_word = ["integer", "floating", "boolean", "datetime"].iter().any(|kind| has(kind));
-    let hint = match key {
-        "timeout" => "a number and a unit: `30s`, `5m`, `2h`",
-        "match" => "`match = {}` matches everything",
-        "replace" => "`replace = { pattern = \"…\", with = \"…\" }`",
-        "header" => "name the headers: `header = { x-team = \"red\" }`",
-        "option" => "name the options: `option = { temperature = \"*\", \"reasoning.effort\" = \"high\" }`",
-        "restore" => "`restore = \"off\"`, or leave it out",
-        _ if has("expected a boolean") => "`true` or `false`, without quotes",
-        _ if has("expected a whole number") => "a number without quotes",
-        _ if has("expected a string") && is_one_word => "put it in quotes",
-        _ if has("expected a list") => "write a list: `[…]`",
-        _ if has("expected a table") => "write a table: `{ … = … }`",
-        _ if has("type: a list") => "one text, no list",
-        _ => return None,
-    };
-    Some(hint.to_owned())
+    Some(match () {
+        () if has("expected a boolean") => "`true` or `false`, without quotes",
+        () if has("expected a whole number") => "a number without quotes",
+        () if has("expected a string") && is_one_word => "put it in quotes",
+        () if has("expected a list") => "write a list: `[…]`",
+        () if has("expected a table") => "write a table: `{ … = … }`",
+        () if has("type: a list") => "one text, no list",
+        () => return None,
+    })
 }
 
 /// Returns what to do about a text that is no TOML. The parser says what it expected, which helps those

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::{ConfigFinding, one_line};
-use crate::diagnostic::hint_for;
+use crate::{ConfigFinding, one_line};
+use leafgate_diagnostic::hint_for;
 
 /// Values that are looked at, each as often as schemas speak of it. A list of a hundred thousand
 /// words takes as many.

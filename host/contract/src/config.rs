@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::line::one_line;
-use super::schema::shown;
+use crate::line::one_line;
+use crate::schema::shown;
 
 /// One thing that is wrong with a configuration, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,12 +37,17 @@ impl ConfigFinding {
     }
 }
 
-/// Returns a table as JSON text, or `None` where it holds a date or an infinite number: these have
-/// no counterpart there.
+/// Returns a value of TOML as JSON; `None` where it holds a date or an infinite number: these have no
+/// counterpart there.
+#[must_use]
+pub fn json(value: &toml::Value) -> Option<Value> {
+    is_json(value).then(|| serde_json::to_value(value).ok())?
+}
+
+/// Returns a table as JSON text; `None` as in [`json`].
 #[must_use]
 pub fn config_json(table: &toml::Table) -> Option<String> {
-    let all_json = table.iter().all(|(_, value)| is_json(value));
-    all_json.then(|| serde_json::to_string(table).ok())?
+    table.values().all(is_json).then(|| serde_json::to_string(table).ok())?
 }
 
 fn is_json(value: &toml::Value) -> bool {
@@ -50,7 +55,7 @@ fn is_json(value: &toml::Value) -> bool {
         toml::Value::Datetime(_) => false,
         toml::Value::Float(number) => number.is_finite(),
         toml::Value::Array(items) => items.iter().all(is_json),
-        toml::Value::Table(table) => table.iter().all(|(_, value)| is_json(value)),
+        toml::Value::Table(table) => table.values().all(is_json),
         _ => true,
     }
 }

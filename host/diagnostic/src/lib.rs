@@ -1,10 +1,18 @@
-//! Diagnostics of a policy folder, in the form of a compiler's: file, line, caret, hint.
+//! Diagnostics of files that people write, rules and settings, in the form of a compiler's: file, line,
+//! caret, hint.
 //!
 //! Loading collects as many diagnostics as it can before it gives up, so that one run shows all
 //! that must be mended. An error refuses the policy. A warning does not: it names what is sound and
-//! yet can hardly be meant. Diagnostics quote rule files and nothing else: no request exists yet
+//! yet can hardly be meant. Diagnostics quote these files and nothing else: no request exists yet
 //! when they are made. They stand in the log and in the answers of the admin API, so what looks like
 //! a secret in a rule file has stars in their quotes.
+
+mod complaints;
+mod hint;
+pub mod keys;
+mod place;
+mod tables;
+mod words;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,13 +25,19 @@ use leafgate_detect::{Engine, Input};
 use memchr::memchr_iter;
 use serde::Serialize;
 
-/// A rule file as read, kept for its diagnostics.
+pub use complaints::Complaints;
+pub use hint::{did_you_mean, hint_for};
+pub use place::place_of;
+pub use tables::{Dialect, Tables};
+pub use words::OneOrMany;
+
+/// A file as read, kept for its diagnostics.
 #[derive(Clone, Debug)]
-pub(crate) struct SourceFile {
+struct SourceFile {
     /// The name shown: the path as the folder was given, or a fixed word for a built-in text.
-    pub(crate) name: String,
+    name: String,
     /// Its text.
-    pub(crate) text: String,
+    text: String,
     /// Where its lines start: every rule asks for its own.
     line_starts: Vec<usize>,
     /// The text as it is quoted, once it was: as long as the text.
@@ -55,13 +69,6 @@ impl SourceFile {
         let line = self.line_starts.partition_point(|&start| start <= at);
         (line, self.text[self.line_starts[line - 1]..at].chars().count() + 1)
     }
-}
-
-/// A byte range of one rule file.
-#[derive(Clone, Debug)]
-pub(crate) struct SourceSpan {
-    pub(crate) file: usize,
-    pub(crate) span: Range<usize>,
 }
 
 /// The consequence of a diagnostic for the policy.
@@ -159,7 +166,8 @@ fn errors(diagnostics: &[Diagnostic]) -> usize {
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     files: Vec<SourceFile>,
-    found: Vec<(Option<SourceSpan>, Diagnostic)>,
+    /// By file and byte, where a place is to blame.
+    found: Vec<(Option<(usize, usize)>, Diagnostic)>,
 }
 
 impl Diagnostics {
@@ -170,14 +178,22 @@ impl Diagnostics {
     }
 
     /// Registers a file of a folder. One outside of it, to which a link leads, is not quoted.
-    pub(crate) fn add_file_of(&mut self, folder: &Path, path: &Path, text: String) -> usize {
+    pub fn add_file_of(&mut self, folder: &Path, path: &Path, text: String) -> usize {
         let file = self.add_file(path.display().to_string(), text);
         self.files[file].is_foreign = !leafgate_folder::lies_in(folder, path);
         file
     }
 
-    pub(crate) fn file(&self, file: usize) -> &SourceFile {
-        &self.files[file]
+    /// Returns the text of a registered file.
+    #[must_use]
+    pub fn text(&self, file: usize) -> &str {
+        &self.files[file].text
+    }
+
+    /// Returns the name of a registered file, as it is shown.
+    #[must_use]
+    pub fn name(&self, file: usize) -> &str {
+        &self.files[file].name
     }
 
     /// Returns the 1-based line on which a span starts.
@@ -198,7 +214,7 @@ impl Diagnostics {
     }
 
     /// Records a warning at a place.
-    pub(crate) fn warning(
+    pub fn warning(
         &mut self,
         file: usize,
         span: Range<usize>,
@@ -232,11 +248,11 @@ impl Diagnostics {
             (message, hint, rendered)
         };
         let diagnostic = Diagnostic { severity, file: file_name, line, column, message, hint, rendered };
-        self.found.push((Some(SourceSpan { file, span }), diagnostic));
+        self.found.push((Some((file, span.start)), diagnostic));
     }
 
     /// Records what no line of a file is to blame for.
-    pub(crate) fn without_place(
+    pub fn without_place(
         &mut self,
         severity: Severity,
         file: impl Into<String>,
@@ -252,7 +268,8 @@ impl Diagnostics {
 
     /// Returns how many errors were found so far: a caller compares it to see whether a step added
     /// any.
-    pub(crate) fn errors(&self) -> usize {
+    #[must_use]
+    pub fn errors(&self) -> usize {
         self.found.iter().filter(|(_, diagnostic)| diagnostic.severity == Severity::Error).count()
     }
 
@@ -260,15 +277,19 @@ impl Diagnostics {
     #[must_use]
     pub fn into_all(self) -> Vec<Diagnostic> {
         let mut found = self.found;
-        found.sort_by_key(|(place, _)| place.as_ref().map(|p| (p.file, p.span.start)));
+        found.sort_by_key(|(place, _)| *place);
         found.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }
 
-    pub(crate) fn into_error(self) -> LoadError {
+    /// Returns the error of a policy that was not loaded.
+    #[must_use]
+    pub fn into_error(self) -> LoadError {
         self.into_error_of("the policy was not loaded")
     }
 
-    pub(crate) fn into_error_of(self, consequence: &'static str) -> LoadError {
+    /// Returns the error of what did not happen: `the tests were not read`.
+    #[must_use]
+    pub fn into_error_of(self, consequence: &'static str) -> LoadError {
         LoadError { diagnostics: self.into_all(), consequence }
     }
 }
@@ -305,7 +326,8 @@ fn render(
 }
 
 /// Returns a text with a star for each byte of what looks like a secret, so that carets stay right.
-pub(crate) fn starred(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn starred(text: &str) -> Cow<'_, str> {
     static SECRETS: LazyLock<Engine> =
         LazyLock::new(|| Engine::new(&["secrets"]).expect("the built-in pack has this name"));
     let found = SECRETS.scan(&Input::new(text));
@@ -336,70 +358,9 @@ fn within(text: &str, span: Range<usize>) -> Range<usize> {
     start..line_end.max(start)
 }
 
-/// The known names nearest to a mistyped one, at most so many are shown.
-const NEAREST: usize = 3;
-/// A list of names that is shown whole.
-const SHORT_LIST: usize = 30;
-
-/// Returns the known name that a mistyped one most likely means: one that a slip or two leads to,
-/// or that it abbreviates.
-pub(crate) fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let slips = (typed.chars().count() / 3).max(1);
-    let likely = |name: &&str| distance(typed, name) <= slips || abbreviates(typed, name);
-    known.into_iter().filter(likely).min_by_key(|name| distance(typed, name))
-}
-
-fn distance(typed: &str, name: &str) -> usize {
-    strsim::osa_distance(typed, name)
-}
-
-/// A beginning of three letters or more: `req` for `request`.
-fn abbreviates(typed: &str, name: &str) -> bool {
-    typed.len() >= 3 && name.starts_with(typed)
-}
-
-/// Returns what is wrong with a regular expression, on one line.
-pub(crate) fn bad_regex(error: &regex::Error) -> String {
-    // The last line says why; those above draw the pattern again.
-    let why = error.to_string();
-    format!(
-        "bad regular expression: {}",
-        why.lines().last().unwrap_or_default().trim_start_matches("error: ")
-    )
-}
-
-/// Returns a hint for a mistyped name: the likely one, or all of a short list, or the nearest of a
-/// long one.
-#[must_use]
-pub fn hint_for(typed: &str, known: &[&str]) -> String {
-    if let Some(name) = did_you_mean(typed, known.iter().copied()) {
-        return format!("did you mean `{name}`?");
-    }
-    if known.len() <= SHORT_LIST {
-        return format!("known here: {}", known.join(", "));
-    }
-    let mut nearest = known.to_vec();
-    nearest.sort_by(|a, b| strsim::jaro_winkler(typed, b).total_cmp(&strsim::jaro_winkler(typed, a)));
-    nearest.truncate(NEAREST);
-    format!("the nearest of {} names: {}", known.len(), nearest.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_guess_is_made_for_a_slip_and_for_an_abbreviation_alone() {
-        let known = ["path", "pause", "text", "request", "assistant"];
-        for (typed, meant) in
-            [("txt", "text"), ("req", "request"), ("assistent", "assistant"), ("pasue", "pause")]
-        {
-            assert_eq!(did_you_mean(typed, known), Some(meant), "{typed}");
-        }
-        for typed in ["pattern", "pass", "x", ""] {
-            assert_eq!(did_you_mean(typed, known), None, "{typed}");
-        }
-    }
 
     #[test]
     fn a_secret_of_a_rule_file_is_quoted_as_stars() {
@@ -413,13 +374,5 @@ mod tests {
         let all = diagnostics.into_all();
         assert!(!format!("{all:?}").contains(&secret[4..]), "{all:?}");
         assert!(all[1].to_string().contains(&format!("\"{}\"", "*".repeat(secret.len()))), "{}", all[1]);
-    }
-
-    #[test]
-    fn of_a_long_list_the_nearest_are_named() {
-        let known: Vec<String> = (0..200).map(|n| format!("name-{n}")).collect();
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let hint = hint_for("quite-another", &known);
-        assert!(hint.starts_with("the nearest of 200 names: ") && hint.len() < 80, "{hint}");
     }
 }

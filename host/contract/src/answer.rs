@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{
+use crate::{
     Action, DetectLeaf, Fault, InvalidAnswer, PluginEdit, PluginFinding, Target, TransformRequest, ValueType,
 };
 

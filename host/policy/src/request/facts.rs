@@ -6,10 +6,10 @@ use super::project::project;
 use crate::Context;
 use crate::condition::RequestFacts;
 use crate::endpoint::endpoint;
-use crate::request::{Asked, Said};
+use crate::said::{Asked, Said};
 
 /// Collects the facts of a request.
-pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -> RequestFacts {
+pub(crate) fn request_facts(asked: &Asked, document: &Document, context: &Context<'_>) -> RequestFacts {
     let model = match context.model {
         Some(model) => model.to_owned(),
         None => document.model().unwrap_or_default().into_owned(),
@@ -27,9 +27,9 @@ pub(crate) fn facts(asked: &Asked, document: &Document, context: &Context<'_>) -
         upstream: context.upstream.unwrap_or_default().to_owned(),
         upstream_name: context.upstream_name.unwrap_or_default().to_owned(),
         endpoint: endpoint(context.endpoint.unwrap_or_default()).into_owned(),
-        project: asked.project().then(|| project(document)).flatten().unwrap_or_default(),
+        project: asked.project.then(|| project(document)).flatten().unwrap_or_default(),
         bytes: document.source().len(),
-        tokens: if asked.tokens() { tokens(document) } else { 0 },
+        tokens: if asked.tokens { tokens(document) } else { 0 },
         messages: document.messages().count(),
         tools: document.tools().len(),
         said: Said::of(asked, document, context.outside),

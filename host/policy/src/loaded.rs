@@ -1,0 +1,25 @@
+//! A plugin of a policy, whoever runs it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use leafgate_contract::Plugin;
+use leafgate_detect::{DetectorId, Label};
+
+use crate::index::{PluginIndex, indexed};
+
+/// A plugin that a policy declares, loaded.
+#[derive(Clone, Debug)]
+pub struct LoadedPlugin {
+    /// The name that rules use.
+    pub name: Arc<str>,
+    /// The file that it was loaded from.
+    pub path: PathBuf,
+    /// The plugin itself.
+    pub plugin: Arc<dyn Plugin>,
+    pub(crate) labels: Vec<Label>,
+    /// The detector that its findings name, by label.
+    pub(crate) detectors: Vec<DetectorId>,
+}
+
+indexed!(PluginIndex: LoadedPlugin);
