@@ -9,9 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use leafgate_api::Api;
 use leafgate_tree::{Document, NodeId, ValueType};
 
-use crate::apis::{Api, Terms};
+use crate::apis::{Terms, wire};
 use crate::reading::{Reading, value};
 use crate::reply::{Call, CallKind};
 use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace};
@@ -66,7 +67,7 @@ impl Account {
     /// Begins to hear an answer of an API. `sealed` says whether its reasoning comes with an encrypted copy.
     #[must_use]
     pub fn new(api: Api, sealed: bool) -> Self {
-        let terms = api.wire().terms();
+        let terms = wire(api).terms();
         Account {
             says: (terms.says)(sealed),
             terms,

@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use leafgate_api::Api;
 use leafgate_tree::{Document, NodeId};
 use serde_json::Value;
 
 use crate::account::{Account, Heard};
-use crate::apis::{Api, Assembly, failure};
+use crate::apis::{Assembly, failure, wire};
 use crate::calls::{CallError, edit};
 use crate::limits::ReadError;
 use crate::reading::{parse_mended, value, value_of};
@@ -90,7 +91,7 @@ impl Answer {
         let mut telling = Telling::first(&said);
         let mut reply = Reply::default();
         telling.tell(&heard.document, &said, account).iter().for_each(|delta| reply.add(delta));
-        let wire = api.wire();
+        let wire = wire(api);
         let outer = whole.as_object().ok_or(no_answer)?;
         let root = wire.root(outer);
         let failure = failure(outer).or_else(|| failure(root));
@@ -174,7 +175,7 @@ impl Answer {
     /// encrypted reasoning too, which a [`Reply`] has not.
     #[must_use]
     pub fn turn(&self) -> Vec<Value> {
-        self.api.wire().turn(&self.json())
+        wire(self.api).turn(&self.json())
     }
 
     /// Returns the answer, where all clients read it alike.

@@ -1,14 +1,15 @@
 //! An answer that is written while it comes about: words go out as they are said, and calls, costs
 //! and the reason for its end follow when they are known.
 //!
-//! All events are those of [`Api::events`], of an answer that has one part: its text is cut into
+//! All events are those of [`AnswerWriter::events`], of an answer that has one part: its text is cut into
 //! pieces, and its place is set to where the part stands.
 
 use std::fmt;
 
+use leafgate_api::Api;
 use serde_json::{Value, json};
 
-use crate::apis::{Api, Event};
+use crate::apis::{AnswerWriter, Event};
 use crate::reply::{Delta, Head, Reply};
 
 /// What the reasoning of a [`LiveAnswer`] is signed with in Messages, where clients send a block of
@@ -46,7 +47,7 @@ pub struct LiveAnswer {
 }
 
 impl LiveAnswer {
-    /// Begins an answer. `usage` is that of [`Api::events`].
+    /// Begins an answer. `usage` is that of [`AnswerWriter::events`].
     #[must_use]
     pub fn new(api: Api, head: Head, usage: bool) -> Self {
         LiveAnswer { api, head, usage, parts: Vec::new(), is_open: false, sent: 0, piece: None }

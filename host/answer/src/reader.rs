@@ -6,11 +6,11 @@ use bytes::Bytes;
 
 use crate::account::Account;
 use crate::answer::Answer;
-use crate::apis::Api;
 use crate::calls::Gathering;
 use crate::hearing::Hearing;
 use crate::limits::{AnswerLimits, ReadError};
 use crate::reply::Delta;
+use leafgate_api::Api;
 
 /// Reads an answer while it comes, for those who decide nothing about it.
 pub struct Reader {

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use leafgate_api::gemini;
 use leafgate_tree::{NodeId, ParseErrorKind};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ use crate::lines::{Field, Lines, Piece, field, split_ending};
 use crate::reading::{Reading, folded, parse_mended};
 
 /// Members in which some API says one thing in one of two ways.
-const VARIANTS: [[&str; 2]; 2] = [["function", "custom"], ["functionCall", "function_call"]];
+const VARIANTS: [[&str; 2]; 2] = [["function", "custom"], gemini::CALL];
 
 /// Members below which the keys are no API's: two that differ in case are two.
 const FREE: [&str; 6] = ["args", "arguments", "input", "metadata", "parameters", "schema"];

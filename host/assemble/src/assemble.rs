@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use leafgate_api::Api;
 use serde_json::json;
 
 use crate::asked::Asked;
@@ -14,7 +15,7 @@ use crate::profile::{Continuation, Profile};
 use crate::prompt;
 use crate::step::{Did, Step};
 use crate::tools;
-use crate::wire::{Api, Wire};
+use crate::wire::{RequestWire, wire};
 
 /// An assembled request.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub fn assemble(
     profile: &Profile,
     files: &dyn Files,
 ) -> Result<Assembled, AssembleError> {
-    let wire = api.wire();
+    let wire = wire(api);
     let mut steps = Vec::new();
     let body = made(parse(body, wire)?, profile, files, wire, None, &mut steps)?;
     Ok(Assembled { body: raw(&body).get().as_bytes().to_vec(), steps })
@@ -73,7 +74,7 @@ pub fn assemble_count(
     files: &dyn Files,
     counted: &Counted,
 ) -> Result<Assembled, AssembleError> {
-    let wire = api.wire();
+    let wire = wire(api);
     let mut steps = Vec::new();
     let options = match counted {
         Counted::Flat => wire.counted(),
@@ -97,7 +98,7 @@ fn made(
     mut body: Object,
     profile: &Profile,
     files: &dyn Files,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     counted: Option<Countable<'_>>,
     steps: &mut Vec<Step>,
 ) -> Result<Object, AssembleError> {
@@ -116,7 +117,7 @@ fn made(
     Ok(body)
 }
 
-pub(crate) fn parse(body: &[u8], wire: &dyn Wire) -> Result<Object, AssembleError> {
+pub(crate) fn parse(body: &[u8], wire: &dyn RequestWire) -> Result<Object, AssembleError> {
     let body: Object = serde_json::from_slice::<&serde_json::value::RawValue>(body)
         .and_then(|body| serde_json::from_str(body.get()))
         .map_err(|error| AssembleError::NotJson { line: error.line(), column: error.column() })?;
@@ -124,7 +125,7 @@ pub(crate) fn parse(body: &[u8], wire: &dyn Wire) -> Result<Object, AssembleErro
 }
 
 /// A body in which no member is there twice that counts.
-fn single(body: Object, wire: &dyn Wire) -> Result<Object, AssembleError> {
+fn single(body: Object, wire: &dyn RequestWire) -> Result<Object, AssembleError> {
     match wire.single().iter().find(|key| body.is_twice(key)) {
         Some(key) => Err(AssembleError::Twice { key }),
         None => Ok(body),
@@ -146,7 +147,7 @@ fn insert_context(
     profile: &Profile,
     asked: &Asked,
     files: &dyn Files,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     steps: &mut Vec<Step>,
 ) -> Result<(), AssembleError> {
     let documents = context::documents(profile, asked)?;
@@ -188,7 +189,7 @@ fn set_members(
     body: &mut Object,
     profile: &Profile,
     asked: &Asked,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     counted: Option<Countable<'_>>,
     steps: &mut Vec<Step>,
 ) -> Result<(), AssembleError> {

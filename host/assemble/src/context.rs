@@ -12,7 +12,7 @@ use crate::files::{Entry, FileFault, Files, check};
 use crate::json::Object;
 use crate::profile::{MapOf, Profile};
 use crate::step::{Did, Step};
-use crate::wire::Wire;
+use crate::wire::RequestWire;
 
 /// How a document is named in a profile.
 const DOCUMENT: &str = "doc:";
@@ -34,7 +34,7 @@ pub(crate) fn messages(
     profile: &Profile,
     asked: &Asked,
     files: &dyn Files,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     steps: &mut Vec<Step>,
 ) -> Result<Vec<Object>, AssembleError> {
     let mut messages = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::json::Object;
 use crate::step::{Did, Step};
-use crate::wire::Wire;
+use crate::wire::RequestWire;
 
 /// One turn of a conversation as a client sent it.
 pub(crate) enum Turn {
@@ -67,7 +67,7 @@ pub(crate) fn arrange(
     turns: Vec<Turn>,
     agent: bool,
     loose: bool,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     steps: &mut Vec<Step>,
 ) -> History {
     let mut order = Order { wire, agent, loose, sent: sent(&turns), pieces: Vec::new(), stored: 0, calls: 0 };
@@ -105,7 +105,7 @@ fn sent(turns: &[Turn]) -> BTreeMap<String, Object> {
 }
 
 struct Order<'w> {
-    wire: &'w dyn Wire,
+    wire: &'w dyn RequestWire,
     agent: bool,
     loose: bool,
     /// Results that no call has taken yet.

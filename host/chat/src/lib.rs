@@ -33,4 +33,4 @@ pub use input::{Messages, Shape, messages, shape, verbatim_messages};
 pub use json::Json;
 pub use loss::{InputError, Loss, Losses};
 pub use raw::{Meaning, Message, Part, PartKind, Role, Thinking, ToolCall, to_json as raw_json};
-pub use wire::{Wire, to_wire};
+pub use wire::{CONVERTED, to_wire};

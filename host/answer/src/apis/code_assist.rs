@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::gemini::{self, ContentReader, Gemini};
-use super::{Assembly, Event, Terms, Wire};
+use super::{AnswerWire, Assembly, Event, Terms};
 use crate::json::{Again, Object, member, merge};
 use crate::reply::{Finish, Head, Reply};
 
@@ -20,7 +20,7 @@ const TERMS: Terms = Terms {
 
 pub(super) struct CodeAssist;
 
-impl Wire for CodeAssist {
+impl AnswerWire for CodeAssist {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

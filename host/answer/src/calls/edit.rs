@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use leafgate_tree::{Document, NodeId, Segment};
 use serde_json::{Map, Value, json};
 
-use crate::apis::Api;
 use crate::json::{is_nothing, text};
+use leafgate_api::Api;
 
 /// Takes some calls out, and puts words in the place of the first of each list, or behind what a choice says. Both lists
 /// name calls by the pointers of their elements, in order: those that go, and those that stay.

@@ -1,12 +1,13 @@
 //! A stream that is gathered to the answer that it stands for. Where somebody decides about its calls, text passes, and from
 //! the first call on all of it stays behind until its end.
 
+use leafgate_api::Api;
 use serde_json::Value;
 
 use super::edit;
 use crate::account::{Account, Heard};
 use crate::answer::{Answer, RunKind, TextRun};
-use crate::apis::{Api, Assembly, Event};
+use crate::apis::{AnswerWriter as _, Assembly, Event, wire};
 use crate::hearing::Step;
 use crate::limits::ReadError;
 use crate::reading::value_of;
@@ -200,7 +201,7 @@ impl Gathered {
         match api {
             Api::Chat => chat(passed, changed, usage),
             Api::Messages | Api::Responses => {
-                let sent = kept(passed, changed, api.wire().terms().list)?;
+                let sent = kept(passed, changed, wire(api).terms().list)?;
                 let begins = ["message_start", "response.created", "response.in_progress", "response.queued"];
                 let is_left = |event: &mut Value| {
                     let index = event.get("index").or_else(|| event.get("output_index"));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Wire, arguments, list, stored, words};
+use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
 use crate::history::{Call, Outcome, Turn};
 use crate::json::{Object, is_nothing, raw};
@@ -12,7 +12,7 @@ use crate::tools;
 
 pub(super) struct Chat;
 
-impl Wire for Chat {
+impl RequestWire for Chat {
     fn single(&self) -> &'static [&'static str] {
         &["messages", "tools", "model", "leafgate"]
     }

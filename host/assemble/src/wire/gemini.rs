@@ -6,32 +6,22 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_api::gemini::{
+    ALLOWED, CACHED, CALL, CALLING, FUNCTIONS, GENERATION, MEDIA_TYPE, RESULT, SYSTEM, Spelled, TOOL_CONFIG,
+    WRAPPED,
+};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Wire, list, stored, words};
+use super::{RequestWire, list, stored, words};
 use crate::asked;
 use crate::error::AssembleError;
 use crate::history::{Call, Outcome, Turn};
 use crate::json::{Object, Raw, is_nothing, raw, text};
 use crate::tools;
 
-/// A member in both of its spellings.
-type Spelled = [&'static str; 2];
-
-const SYSTEM: Spelled = ["systemInstruction", "system_instruction"];
-const CACHED: Spelled = ["cachedContent", "cached_content"];
-const CALL: Spelled = ["functionCall", "function_call"];
-const RESULT: Spelled = ["functionResponse", "function_response"];
-const FUNCTIONS: Spelled = ["functionDeclarations", "function_declarations"];
-const CONFIG: Spelled = ["toolConfig", "tool_config"];
-const CALLING: Spelled = ["functionCallingConfig", "function_calling_config"];
-const ALLOWED: Spelled = ["allowedFunctionNames", "allowed_function_names"];
 const SCHEMAS: [&str; 3] = ["parameters", "parametersJsonSchema", "parameters_json_schema"];
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
-const MEDIA_TYPE: Spelled = ["mimeType", "mime_type"];
-
-const WRAPPED: Spelled = ["generateContentRequest", "generate_content_request"];
 
 /// Where the key of a call stands meanwhile.
 const KEY: &str = "leafgateCall";
@@ -41,14 +31,14 @@ const BETWEEN: char = '\0';
 
 pub(super) struct Gemini;
 
-impl Wire for Gemini {
+impl RequestWire for Gemini {
     fn single(&self) -> &'static [&'static str] {
-        &["contents", SYSTEM[0], SYSTEM[1], "tools", CONFIG[0], CONFIG[1], "leafgate"]
+        &["contents", SYSTEM[0], SYSTEM[1], "tools", TOOL_CONFIG[0], TOOL_CONFIG[1], "leafgate"]
     }
 
     fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
         if let Some(twice) =
-            [SYSTEM, CONFIG].into_iter().find(|both| both.iter().all(|key| body.get(key).is_some()))
+            [SYSTEM, TOOL_CONFIG].into_iter().find(|both| both.iter().all(|key| body.get(key).is_some()))
         {
             return Err(AssembleError::Twice { key: twice[0] });
         }
@@ -131,7 +121,7 @@ impl Wire for Gemini {
 
     /// Of what Vertex AI counts.
     fn counted(&self) -> Option<&'static [&'static str]> {
-        Some(&["generationConfig", "generation_config"])
+        Some(&GENERATION)
     }
 
     fn unwrapped(&self, mut body: Object) -> Result<Object, AssembleError> {
@@ -179,10 +169,10 @@ impl Wire for Gemini {
     }
 
     fn unforce(&self, body: &mut Object, names: &[String]) {
-        let Some((at, config)) = member(body, CONFIG).map(|(key, config)| (key, object(config))) else {
+        let Some((at, mut config)) = member(body, TOOL_CONFIG).map(|(key, config)| (key, object(config)))
+        else {
             return;
         };
-        let mut config = config;
         let Some((within, mut calling)) = member(&config, CALLING).map(|(key, held)| (key, object(held)))
         else {
             return;
@@ -268,10 +258,9 @@ fn is_result(part: &Object) -> bool {
 
 /// A result with the id of its call, where that has one: then nothing else can be meant.
 fn named_as(mut part: Object, id: &str) -> Object {
-    let Some((key, result)) = member(&part, RESULT).map(|(key, result)| (key, object(result))) else {
+    let Some((key, mut result)) = member(&part, RESULT).map(|(key, result)| (key, object(result))) else {
         return part;
     };
-    let mut result = result;
     if !id.is_empty() && result.text("id").is_none_or(|id| id.is_empty()) {
         result.set("id", raw(&id));
         part.set(key, raw(&result));
@@ -335,8 +324,9 @@ fn model(mut content: Object, pairs: &mut Pairs) -> Turn {
     let mut parts = parts(&content);
     let mut calls = Vec::new();
     for part in &mut parts {
-        let Some((at, call)) = member(part, CALL).map(|(key, call)| (key, object(call))) else { continue };
-        let mut call = call;
+        let Some((at, mut call)) = member(part, CALL).map(|(key, call)| (key, object(call))) else {
+            continue;
+        };
         if calls.is_empty() {
             pairs.open.clear();
         }

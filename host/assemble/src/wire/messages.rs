@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Wire, list, stored, words};
+use super::{RequestWire, list, stored, words};
 use crate::error::AssembleError;
 use crate::history::{Call, Outcome, Turn};
 use crate::json::{Object, is_nothing, raw};
@@ -12,7 +12,7 @@ use crate::tools;
 
 pub(super) struct Messages;
 
-impl Wire for Messages {
+impl RequestWire for Messages {
     fn single(&self) -> &'static [&'static str] {
         &["messages", "system", "tools", "model", "leafgate"]
     }

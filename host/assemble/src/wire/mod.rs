@@ -1,4 +1,4 @@
-//! How each API spells a conversation: one file each, behind [`Wire`].
+//! How each API spells a conversation: one file each, behind [`RequestWire`].
 
 mod chat;
 mod gemini;
@@ -7,41 +7,26 @@ mod responses;
 
 use std::collections::BTreeSet;
 
+use leafgate_api::Api;
 use serde_json::value::RawValue;
 
 use crate::error::AssembleError;
 use crate::history::{Outcome, Turn};
 use crate::json::{Object, raw, text};
 
-/// An API whose requests are assembled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Api {
-    /// OpenAI chat completions.
-    Chat,
-    /// OpenAI Responses.
-    Responses,
-    /// Anthropic Messages.
-    Messages,
-    /// Gemini `generateContent` and its stream.
-    Gemini,
-}
-
-impl Api {
-    /// All of them.
-    pub const ALL: [Api; 4] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini];
-
-    pub(crate) fn wire(self) -> &'static dyn Wire {
-        match self {
-            Api::Chat => &chat::Chat,
-            Api::Responses => &responses::Responses,
-            Api::Messages => &messages::Messages,
-            Api::Gemini => &gemini::Gemini,
-        }
+/// Returns how an API spells a conversation. That of Code Assist is Gemini's, in a member that is not taken apart here: such a
+/// body is refused as one without a conversation.
+pub(crate) fn wire(api: Api) -> &'static dyn RequestWire {
+    match api {
+        Api::Chat => &chat::Chat,
+        Api::Responses => &responses::Responses,
+        Api::Messages => &messages::Messages,
+        Api::Gemini | Api::CodeAssist => &gemini::Gemini,
     }
 }
 
 /// How an API spells a conversation.
-pub(crate) trait Wire: Sync {
+pub(crate) trait RequestWire: Sync {
     /// Members that must not be there twice.
     fn single(&self) -> &'static [&'static str];
 

@@ -2,21 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_api::responses::{CUSTOM, CallItem, FUNCTION, is_call, is_result};
 use serde_json::json;
 
-use super::{Wire, arguments, list, stored, words};
+use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
 use crate::history::{Call, Outcome, Turn};
 use crate::json::{Object, is_nothing, raw, text};
 use crate::tools;
 
-/// Calls that the client answers, and the member with their arguments.
-const CALLS: [(&str, &str); 2] = [("function_call", "arguments"), ("custom_tool_call", "input")];
-const OUTPUTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
-
 pub(super) struct Responses;
 
-impl Wire for Responses {
+impl RequestWire for Responses {
     fn single(&self) -> &'static [&'static str] {
         &["input", "instructions", "tools", "model", "leafgate"]
     }
@@ -49,11 +46,11 @@ impl Wire for Responses {
         // Reasoning is refused without what followed from it.
         let mut reasoning = Vec::new();
         for item in items {
-            match arguments_of(&item) {
+            match item.text("type").as_deref().and_then(CallItem::of_kind) {
                 _ if item.text("type").as_deref() == Some("reasoning") => reasoning.push(item),
-                Some(key) if item.text("call_id").is_some_and(|id| wanted.contains(&id)) => {
+                Some(call) if item.text("call_id").is_some_and(|id| wanted.contains(&id)) => {
                     kept.append(&mut reasoning);
-                    kept.push(known_members(item, key));
+                    kept.push(known_members(item, call));
                 }
                 Some(_) => reasoning.clear(),
                 None => {
@@ -75,7 +72,7 @@ impl Wire for Responses {
         let result = |(id, outcome): (String, Outcome)| match outcome {
             Outcome::Sent(item) => item,
             Outcome::Stored { text, custom } => Object::with(vec![
-                ("type", raw(&OUTPUTS[usize::from(custom)])),
+                ("type", raw(&if custom { CUSTOM } else { FUNCTION }.result)),
                 ("call_id", raw(&id)),
                 ("output", raw(&text)),
             ]),
@@ -130,18 +127,18 @@ fn take(item: Object, turns: &mut Vec<Turn>) {
         ("message", Some("system" | "developer")) => turns.push(Turn::System(words(item.get("content")))),
         ("message", Some("user")) => turns.push(Turn::User(item)),
         ("message", Some("assistant")) | ("reasoning", _) => model(item, None, turns),
-        (kind, _) if OUTPUTS.contains(&kind) => {
+        (kind, _) if is_result(kind) => {
             let result = (item.text("call_id").unwrap_or_default(), item);
             match turns.last_mut() {
                 Some(Turn::Results { results, .. }) => results.push(result),
                 _ => turns.push(Turn::Results { results: vec![result], beside: None }),
             }
         }
-        (kind, _) if kind.ends_with("_call") => {
-            let call = arguments_of(&item).map(|key| Call {
+        (kind, _) if is_call(kind) => {
+            let call = CallItem::of_kind(kind).map(|call| Call {
                 id: item.text("call_id").unwrap_or_default(),
                 stored: stored(item.get("result")),
-                custom: key == CALLS[1].1,
+                custom: call == CUSTOM,
             });
             model(item, call, turns);
         }
@@ -159,15 +156,10 @@ fn model(item: Object, call: Option<Call>, turns: &mut Vec<Turn>) {
     }
 }
 
-/// The member with the arguments of a call that the client answers.
-fn arguments_of(item: &Object) -> Option<&'static str> {
-    let kind = item.text("type")?;
-    CALLS.iter().find(|(name, _)| *name == kind).map(|(_, key)| *key)
-}
-
-fn known_members(mut item: Object, key: &str) -> Object {
+fn known_members(mut item: Object, call: CallItem) -> Object {
+    let key = call.arguments;
     item.keep(&["type", "id", "status", "call_id", "name", "namespace", key]);
-    if key == CALLS[0].1
+    if call == FUNCTION
         && let Some(text) = arguments(item.get(key))
     {
         item.set(key, raw(&text));

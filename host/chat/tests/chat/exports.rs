@@ -1,7 +1,8 @@
 //! Exports as conversations and as messages. The numbers were counted in the recordings with
 //! another program.
 
-use leafgate_chat::{Confirmation, EditKind, ExportTurn, Kept, Status, Wire, check, conversation};
+use leafgate_api::Api;
+use leafgate_chat::{Confirmation, EditKind, ExportTurn, Kept, Status, check, conversation};
 use leafgate_tree::Format;
 use serde_json::{Value, json};
 
@@ -93,7 +94,7 @@ const MESSAGES: [(&str, [usize; 3]); 7] = [
 fn recorded_exports_as_messages_with_their_calls_and_results_in_pairs() {
     for (name, expected) in MESSAGES {
         let Some(text) = recorded_export(name) else { return };
-        let (messages, _) = wire(&serde_json::from_str(&text).unwrap(), Wire::OpenaiChat);
+        let (messages, _) = wire(&serde_json::from_str(&text).unwrap(), Api::Chat);
         let messages = messages["messages"].as_array().unwrap();
         let of = |role: &str| messages.iter().filter(|message| message["role"] == role).count();
         assert_eq!([of("user"), of("assistant"), of("tool")], expected, "{name}");

@@ -10,6 +10,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use leafgate_api::{Api, gemini};
+
 use super::{Likeness, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, Spelling};
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
@@ -19,7 +21,8 @@ use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "gemini",
+    api: Some(Api::Gemini),
+    name: Api::Gemini.name(),
     aliases: &["google"],
     // Turns that have parts, or a whole request to be counted.
     likeness: |body| {
@@ -73,9 +76,9 @@ pub(super) static FORMAT: Spec = Spec {
     chosen_tools: |body| {
         let requests = [Some(body.root()), wrapped(body)].into_iter().flatten();
         let allowed = requests.filter_map(|request| {
-            let config = either(body, request, ["toolConfig", "tool_config"])?;
-            let calling = either(body, config, ["functionCallingConfig", "function_calling_config"])?;
-            either(body, calling, ["allowedFunctionNames", "allowed_function_names"])
+            let config = either(body, request, gemini::TOOL_CONFIG)?;
+            let calling = either(body, config, gemini::CALLING)?;
+            either(body, calling, gemini::ALLOWED)
         });
         allowed.flat_map(|names| body.children(names)).filter(|&name| body.scalar(name).is_some()).collect()
     },
@@ -90,7 +93,7 @@ pub(super) static FORMAT: Spec = Spec {
 };
 
 /// What `countTokens` and Code Assist hold a whole request under.
-const WRAPPED: [&str; 3] = ["generateContentRequest", "generate_content_request", "request"];
+const WRAPPED: [&str; 3] = [gemini::WRAPPED[0], gemini::WRAPPED[1], "request"];
 
 /// The whole request that a body holds under one key.
 fn wrapped(body: &Index) -> Option<NodeId> {
@@ -303,7 +306,7 @@ fn holds(key: &str) -> Option<Holds> {
 fn part(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) {
     let body = projector.body;
     let thought = body.member(node, "thought").is_some_and(|flag| body.kind(flag) == Kind::True);
-    let signature = either(body, node, ["thoughtSignature", "thought_signature"]);
+    let signature = either(body, node, gemini::SIGNATURE);
     let signed = signature.is_some_and(|signature| body.scalar(signature) == Some(ValueType::Text));
     let held = body.children(node).find_map(|member| Some((member, holds(&body.key_of(member))?)));
     let id = part_section(projector, node, around, index, held, thought);
@@ -383,7 +386,7 @@ fn part_section(
 
 /// What a part of data holds, by its media type.
 fn media_kind(body: &Index, data: NodeId) -> ContentKind {
-    let media_type = either(body, data, ["mimeType", "mime_type"]).map(|member| body.content_text(member));
+    let media_type = either(body, data, gemini::MEDIA_TYPE).map(|member| body.content_text(member));
     let media_type = media_type.unwrap_or_default();
     let starts = |with: &str| media_type.starts_with(with);
     if starts("image/") {
@@ -424,7 +427,7 @@ fn tools(projector: &mut Projector<'_>, node: NodeId, option: SectionId) {
     projector.mark(node, LeafKind::ToolSchema, Access::Open);
     for tool in elements(body, node) {
         let in_list = tool != node;
-        let declared = either(body, tool, ["functionDeclarations", "function_declarations"]);
+        let declared = either(body, tool, gemini::FUNCTIONS);
         // What the provider runs is called what its key is.
         let own =
             body.children(tool).next().filter(|_| declared.is_none()).map(|own| Arc::from(body.key_of(own)));

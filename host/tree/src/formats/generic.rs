@@ -10,6 +10,7 @@ use crate::project::{Access, Projector, Table, option_section, table};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
+    api: None,
     name: "generic",
     aliases: &["json"],
     likeness: |_| Likeness::Fallback,

@@ -6,17 +6,18 @@
 //!
 //! Two formats may read one body alike, as a chat of plain texts: then they need not be told apart.
 
-mod anthropic_messages;
+mod chat;
 mod gemini;
 mod generic;
-mod openai_chat;
-mod openai_responses;
+mod messages;
 mod raw;
+mod responses;
 mod shape;
 mod vscode_chat;
 
 use std::fmt;
 
+use leafgate_api::Api;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::index::Index;
@@ -46,11 +47,11 @@ macro_rules! formats {
 
 formats! {
     /// OpenAI `POST /v1/chat/completions`.
-    OpenaiChat = openai_chat,
+    OpenaiChat = chat,
     /// OpenAI `POST /v1/responses`.
-    OpenaiResponses = openai_responses,
+    OpenaiResponses = responses,
     /// Anthropic `POST /v1/messages` and `count_tokens`.
-    AnthropicMessages = anthropic_messages,
+    AnthropicMessages = messages,
     /// prompt-tsx `Raw.ChatMessage[]`.
     Raw = raw,
     /// A VS Code chat export.
@@ -63,6 +64,8 @@ formats! {
 
 /// What one format knows.
 pub(crate) struct Spec {
+    /// The API that takes requests of the format; `None` where nobody is sent them, or anybody.
+    pub(crate) api: Option<Api>,
     /// The word for the format in rule files, CEL and the plugin contract.
     pub(crate) name: &'static str,
     /// Other words that people use for it.
@@ -153,6 +156,12 @@ impl Format {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.spec().name
+    }
+
+    /// Returns the API that takes requests of the format; `None` where nobody is sent them, or anybody.
+    #[must_use]
+    pub fn api(self) -> Option<Api> {
+        self.spec().api
     }
 
     /// Other words for it, which [`Format::from_name`] takes as well.

@@ -13,6 +13,7 @@ use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
+    api: None,
     name: "raw",
     aliases: &["prompt-tsx"],
     // Roles, or for content alone types, are numbers.

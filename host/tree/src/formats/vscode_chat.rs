@@ -11,6 +11,7 @@ use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
+    api: None,
     name: "vscode-chat",
     aliases: &["vscode"],
     likeness: |body| match shape::array(body, body.root(), "requests") {

@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{Assembly, Count, Event, Terms, Wire, call_id};
+use super::{AnswerWire, Assembly, Count, Event, Terms, call_id};
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 
@@ -50,7 +50,7 @@ const TERMS: Terms = Terms {
 
 pub(super) struct Chat;
 
-impl Wire for Chat {
+impl AnswerWire for Chat {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

@@ -6,7 +6,7 @@ pub(super) use said::ContentReader;
 
 use serde_json::{Value, json};
 
-use super::{Assembly, Count, Event, Terms, Wire};
+use super::{AnswerWire, Assembly, Count, Event, Terms};
 use crate::json::{Again, Object, arguments, elements, index, member, merge, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -55,7 +55,7 @@ pub(super) const TERMS: Terms = Terms {
 
 pub(super) struct Gemini;
 
-impl Wire for Gemini {
+impl AnswerWire for Gemini {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

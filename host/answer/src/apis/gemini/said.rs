@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use leafgate_api::gemini::{CALL, SIGNATURE, Spelled};
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
@@ -18,13 +19,10 @@ const REPEATED: [&str; 3] = ["modelVersion", "responseId", "createTime"];
 /// The same, of what Code Assist has beside an answer.
 const TRACE: &str = "traceId";
 
-/// Google's libraries write either, and read either.
-pub(super) const FUNCTION_CALL: [&str; 2] = ["functionCall", "function_call"];
-pub(super) const SIGNATURE: [&str; 2] = ["thoughtSignature", "thought_signature"];
-const FINISH_REASON: [&str; 2] = ["finishReason", "finish_reason"];
+const FINISH_REASON: Spelled = ["finishReason", "finish_reason"];
 
 /// Members of a call whose arguments come in pieces, which nobody reads here.
-const IN_PIECES: [[&str; 2]; 2] = [["partialArgs", "partial_args"], ["willContinue", "will_continue"]];
+const IN_PIECES: [Spelled; 2] = [["partialArgs", "partial_args"], ["willContinue", "will_continue"]];
 
 /// Reads an answer, a list of them, or an event of a stream: all have the same form.
 pub(crate) struct ContentReader {
@@ -65,7 +63,7 @@ impl Says for ContentReader {
     }
 
     fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
-        answer.either(object, FUNCTION_CALL).is_some()
+        answer.either(object, CALL).is_some()
     }
 }
 
@@ -92,7 +90,7 @@ impl ContentReader {
             let parts = content.map(|content| answer.elements(content, "parts")).unwrap_or_default();
             said.extend(parts.iter().filter_map(|&part| part_says(answer, choice, part)));
             for part in parts {
-                if let Some(function) = answer.either(part, FUNCTION_CALL) {
+                if let Some(function) = answer.either(part, CALL) {
                     self.calls(answer, choice, (part, function), &mut said);
                 }
             }

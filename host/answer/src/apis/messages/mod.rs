@@ -4,7 +4,7 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{Assembly, Count, Event, Terms, Wire, call_id};
+use super::{AnswerWire, Assembly, Count, Event, Terms, call_id};
 use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
@@ -53,7 +53,7 @@ const TERMS: Terms = Terms {
 
 pub(super) struct Messages;
 
-impl Wire for Messages {
+impl AnswerWire for Messages {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use events::item_events;
 
-use super::{Assembly, Count, Event, Terms, Wire, call_id};
+use super::{AnswerWire, Assembly, Count, Event, Terms, call_id};
 use crate::json::{Object, member, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -39,7 +39,7 @@ const TERMS: Terms = Terms {
 
 pub(super) struct Responses;
 
-impl Wire for Responses {
+impl AnswerWire for Responses {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }

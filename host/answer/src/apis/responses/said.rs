@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use leafgate_api::responses::{CUSTOM, CallItem};
 use leafgate_tree::{Document, NodeId};
 
-use super::words::{ASKED, CONTENT, List, RUN_BY_CLIENTS, SPOKEN, SUMMARY, is_call, lists};
+use super::words::{CONTENT, List, RUN_BY_CLIENTS, SPOKEN, SUMMARY, is_call, lists};
 use crate::apis::UNKNOWN;
 use crate::reading::{Reading, scalars};
-use crate::reply::CallKind;
 use crate::said::{
     Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
 };
@@ -207,13 +207,13 @@ impl ResponseReader {
             let key = if saying == Saying::Again { spoken.key } else { "delta" };
             said.extend(event.text(root, key).map(|leaf| self.says(place, leaf, saying)));
             said.extend((saying == Saying::Again).then_some(Said::End(0, place.at)));
-        } else if let Some(asked) = ASKED.iter().find(|asked| asked.event == begins) {
+        } else if let Some(asked) = CallItem::of_event(begins) {
             let calls = match saying {
                 Saying::Again => {
                     let named = event.name(root, "name").map(Tool::Named);
                     let named = named
                         .map(|tool| CallSaid::Begins(Called { element: root, id: None, tool, form: None }));
-                    let again = event.text(root, asked.key).map(CallSaid::Again);
+                    let again = event.text(root, asked.arguments).map(CallSaid::Again);
                     named.into_iter().chain([CallSaid::End]).chain(again).collect()
                 }
                 Saying::First | Saying::Whole => {
@@ -312,7 +312,7 @@ impl ResponseReader {
 fn call_says(answer: &Reading<'_>, item: NodeId, kind: &str, saying: Saying) -> Vec<CallSaid> {
     let id = answer.name(item, "call_id");
     let is_whole = saying != Saying::First;
-    let asked = ASKED.iter().find(|asked| asked.item == kind);
+    let asked = CallItem::of_kind(kind);
     let run = RUN_BY_CLIENTS.iter().find(|(own, _)| *own == kind);
     // A call that its kind names has no name; one that it has is the tool to some clients.
     let name = answer.name(item, "name").map(Tool::Named);
@@ -321,8 +321,8 @@ fn call_says(answer: &Reading<'_>, item: NodeId, kind: &str, saying: Saying) -> 
     }
     let (tool, form, node) = match (asked, run) {
         (Some(asked), _) => {
-            let form = if asked.kind == CallKind::Custom { Form::Text } else { Form::JsonText };
-            let node = answer.present(item, asked.key);
+            let form = if asked == CUSTOM { Form::Text } else { Form::JsonText };
+            let node = answer.present(item, asked.arguments);
             let is_said = |node| saying == Saying::Again || !answer.is_blank(node);
             (name.unwrap_or(Tool::Unnamed), form, node.filter(|&node| is_said(node)))
         }

@@ -1,8 +1,9 @@
 //! A stream of items, put together.
 
+use leafgate_api::responses::CallItem;
 use serde_json::{Value, json};
 
-use super::words::{ASKED, CONTENT, List, SPOKEN, SUMMARY, asked, spoken};
+use super::words::{CONTENT, List, SPOKEN, SUMMARY, asked, spoken};
 use crate::apis::{Assembly, failure};
 use crate::json::{Object, index, text};
 
@@ -76,7 +77,7 @@ fn put_piece(into: &mut Assembly, at: usize, kind: &str, mut event: Object) {
     let part = |list: &List| index(&event, list.index).unwrap_or(0).min(MAX_PARTS);
     let of_text = SPOKEN.iter().find(|spoken| spoken.event == begins);
     let of_text = of_text.map(|spoken| (spoken.list.member, part(spoken.list), spoken.key));
-    let of_call = ASKED.iter().find(|asked| asked.event == begins).map(|asked| (asked.key, 0, asked.key));
+    let of_call = CallItem::of_event(begins).map(|asked| (asked.arguments, 0, asked.arguments));
     if let Some((list, part, key)) = of_text.or(of_call) {
         let said = into.said.entry((at, list, part)).or_default();
         match what {
@@ -101,8 +102,8 @@ fn put_piece(into: &mut Assembly, at: usize, kind: &str, mut event: Object) {
 
 fn fill_item(item: &mut Object, list: &'static str, part: usize, words: String) {
     if let Some(asked) = asked(item) {
-        if text(item, asked.key).is_empty() {
-            item.insert(asked.key.to_owned(), words.into());
+        if text(item, asked.arguments).is_empty() {
+            item.insert(asked.arguments.to_owned(), words.into());
         }
         return;
     }

@@ -12,6 +12,7 @@ use leafgate_agents::{
     ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, Team, ToolNames, delegate_work,
     report_out,
 };
+use leafgate_answer::Api;
 use leafgate_assemble::{SERVERS, ToolServer};
 use leafgate_tree::Format;
 use serde_json::{Map, Value};
@@ -28,7 +29,7 @@ const IMAGE: &str = "[image left out]";
 /// How an API spells requests.
 pub(super) trait Wire: Sync {
     /// The API of its answers.
-    fn answers(&self) -> leafgate_answer::Api;
+    fn answers(&self) -> Api;
 
     /// The name of a tool that a client offers; `None` for one that the provider runs.
     fn tool_name<'t>(&self, tool: &'t Value) -> Option<&'t str>;
@@ -93,11 +94,11 @@ const CHOICE: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
 
 /// The API whose requests have a format; `None` for one that teams do not speak.
 pub(super) fn of(format: Format) -> Option<&'static dyn Wire> {
-    match format {
-        Format::OpenaiChat => Some(&chat::Chat),
-        Format::OpenaiResponses => Some(&responses::Responses),
-        Format::AnthropicMessages => Some(&messages::Messages),
-        _ => None,
+    match format.api()? {
+        Api::Chat => Some(&chat::Chat),
+        Api::Responses => Some(&responses::Responses),
+        Api::Messages => Some(&messages::Messages),
+        Api::Gemini | Api::CodeAssist => None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! `POST /v1/chat/completions` ([API reference](https://platform.openai.com/docs/api-reference/chat/create)), with the extra fields
 //! that OpenRouter, DeepSeek and Copilot clients send.
 
+use leafgate_api::Api;
+
 use super::{
     ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
     shape, stream_member,
@@ -15,7 +17,8 @@ use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "openai-chat",
+    api: Some(Api::Chat),
+    name: Api::Chat.name(),
     aliases: &["chat-completions"],
     // A list of messages. What other APIs with such a list alone offer makes a body certainly theirs.
     likeness: |body| match shape::array(body, body.root(), "messages") {

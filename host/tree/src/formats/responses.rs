@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use leafgate_api::Api;
+
 use super::{
     ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
     shape, stream_member,
@@ -45,7 +47,8 @@ fn is_of_embeddings(body: &Index) -> bool {
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "openai-responses",
+    api: Some(Api::Responses),
+    name: Api::Responses.name(),
     aliases: &["responses"],
     likeness: |body| {
         let root = body.root();

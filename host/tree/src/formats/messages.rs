@@ -4,6 +4,8 @@
 //! Content blocks nest: a tool result holds blocks of its own. Results of one turn all stand in the next user message, so that message
 //! and the one with the calls are one exchange. Thinking blocks are signed as a whole, and frozen.
 
+use leafgate_api::Api;
+
 use super::{
     Likeness, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, Spelling, at_pointers, id_member, model_member,
     shape, stream_member,
@@ -40,7 +42,8 @@ const BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_think
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "anthropic-messages",
+    api: Some(Api::Messages),
+    name: Api::Messages.name(),
     aliases: &["messages"],
     likeness: |body| match shape::array(body, body.root(), "messages") {
         Some(messages) if shape::speaks_in_numbers(body, messages) => Likeness::None,

@@ -1,6 +1,6 @@
 //! The Anthropic Messages API, as Copilot's client builds `system` and `messages`.
 
-use super::openai::note_cache_type;
+use super::chat::note_cache_type;
 use super::{BLANK, NAME, NO_CALL_ID, NOT_USABLE, is_blank};
 use crate::json::Json;
 use crate::loss::Losses;
