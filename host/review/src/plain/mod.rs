@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Write};
 use leafgate_admin::{EditCommand, LeafView, SectionView, ShownText, TurnMode, TurnView};
 
 use self::command::{Command, HELP, Target};
-use crate::api::{AdminApi, ExceptionDraft};
+use crate::api::{AdminApi, ApiCall, ExceptionDraft, TurnCall};
 use crate::model::{Action, Effect, Input, Level, Model};
 use crate::outline;
 use crate::printer;
@@ -81,7 +81,7 @@ struct Plain<'a> {
 
 impl Plain<'_> {
     fn start(&mut self) -> io::Result<()> {
-        self.act(Action::List)?;
+        self.act(ApiCall::Pending)?;
         match self.model.turns() {
             [only] => {
                 let id = only.id.clone();
@@ -94,7 +94,7 @@ impl Plain<'_> {
     fn obey(&mut self, command: Command) -> io::Result<()> {
         match command {
             Command::List => {
-                self.act(Action::List)?;
+                self.act(ApiCall::Pending)?;
                 self.list()
             }
             Command::Show(name) => self.show_named(name),
@@ -104,13 +104,13 @@ impl Plain<'_> {
             Command::Release(redaction) => self.change(EditCommand::Release { redaction }),
             Command::Except { redaction, until, reason } => {
                 // What it means is the notice of that action.
-                self.act(Action::Except(ExceptionDraft { redaction, reason, until })).map(drop)
+                self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until })).map(drop)
             }
             Command::Undo => self.change(EditCommand::Undo),
             Command::Redo => self.change(EditCommand::Redo),
             Command::Reset => self.change(EditCommand::Reset),
             Command::Diff => {
-                if self.act(Action::Diff)?
+                if self.act(TurnCall::Diff)?
                     && let Some(diff) = self.model.diff()
                 {
                     let rows = rows::diff_rows(diff);
@@ -119,7 +119,7 @@ impl Plain<'_> {
                 Ok(())
             }
             Command::Payload => {
-                if self.act(Action::Payload)?
+                if self.act(TurnCall::Payload)?
                     && let Some(payload) = self.model.payload()
                 {
                     let rows = rows::payload_text(payload, printer::BLOCK_BYTES);
@@ -129,10 +129,10 @@ impl Plain<'_> {
             }
             Command::Metadata => self.metadata(),
             // What was saved is the notice of that action.
-            Command::Save(scope) => self.act(Action::Save { scope }).map(drop),
-            Command::Capture => self.act(Action::CaptureNext).map(drop),
+            Command::Save(scope) => self.act(TurnCall::Save { scope }).map(drop),
+            Command::Capture => self.act(ApiCall::CaptureNext).map(drop),
             Command::Agents => {
-                if self.act(Action::Subagents)?
+                if self.act(ApiCall::Subagents)?
                     && let Some(subagents) = self.model.subagents()
                 {
                     let rows = rows::subagent_rows(subagents);
@@ -147,24 +147,24 @@ impl Plain<'_> {
             Command::Pin(sections) => self.pin(&sections),
             Command::Mode(mode) => self.mode(mode),
             Command::Sessions => {
-                self.act(Action::Sessions)?;
+                self.act(ApiCall::Sessions)?;
                 self.sessions()
             }
             Command::Select(number) => self.select(number),
-            Command::Follow(follow) => match self.act(Action::Follow { follow })? {
+            Command::Follow(follow) => match self.act(ApiCall::Follow { follow })? {
                 true => self.sessions(),
                 false => Ok(()),
             },
             Command::Resume => self.resume(),
-            Command::Cancel => self.act(Action::Cancel).map(drop),
+            Command::Cancel => self.act(TurnCall::Cancel).map(drop),
             Command::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
             Command::Edit(_) | Command::Insert(_) | Command::Quit => Ok(()),
         }
     }
 
     /// Carries an action out and prints the notice. Returns `false` if it failed.
-    fn act(&mut self, action: Action) -> io::Result<bool> {
-        let mut effects = self.model.update(Input::Act(action));
+    fn act(&mut self, action: impl Into<Action>) -> io::Result<bool> {
+        let mut effects = self.model.update(Input::Act(action.into()));
         while let Some(effect) = effects.pop() {
             if let Effect::Ask(call) = effect {
                 effects.extend(self.model.update(Input::Answer(call.run(self.desk))));
@@ -212,11 +212,8 @@ impl Plain<'_> {
     }
 
     fn show(&mut self, id: Option<String>) -> io::Result<()> {
-        if self.act(id.map_or(Action::Reload, |id| Action::Show { id }))? {
-            self.print_turn()
-        } else {
-            Ok(())
-        }
+        let action = id.map_or(Action::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(&id).into());
+        if self.act(action)? { self.print_turn() } else { Ok(()) }
     }
 
     fn print_turn(&mut self) -> io::Result<()> {
@@ -256,7 +253,7 @@ impl Plain<'_> {
             Ok(_) => return Ok(()),
             Err(error) => return self.refuse(&error),
         };
-        let done = self.act(Action::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
+        let done = self.act(TurnCall::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
         if done { self.open(Target { leaf: None, ..target }) } else { Ok(()) }
     }
 
@@ -273,7 +270,7 @@ impl Plain<'_> {
             self.find(Target { section, leaf: None }).map(|found| found.section.key.clone())
         };
         match numbers.iter().map(found).collect() {
-            Ok(sections) => match self.act(Action::Pin { sections })? {
+            Ok(sections) => match self.act(TurnCall::Pin { sections })? {
                 true => self.print_turn(),
                 false => Ok(()),
             },
@@ -283,15 +280,15 @@ impl Plain<'_> {
 
     fn mode(&mut self, mode: Option<TurnMode>) -> io::Result<()> {
         let Some(mode) = mode else {
-            self.act(Action::Mode)?;
+            self.act(ApiCall::Mode)?;
             return self.print(self.model.mode().map(rows::mode_row));
         };
         // What is in force then is the notice of that action.
-        self.act(Action::SetMode { mode }).map(drop)
+        self.act(ApiCall::SetMode { mode }).map(drop)
     }
 
     fn metadata(&mut self) -> io::Result<()> {
-        if self.model.turn().is_some() && !self.act(Action::Metadata)? {
+        if self.model.turn().is_some() && !self.act(TurnCall::Metadata)? {
             return Ok(());
         }
         let rows = rows::metadata_rows(self.model.metadata());
@@ -312,7 +309,7 @@ impl Plain<'_> {
     fn select(&mut self, number: usize) -> io::Result<()> {
         let listed = &self.model.sessions().sessions;
         match listed.get(number - 1).map(|session| session.id.clone()) {
-            Some(session) => match self.act(Action::Select { session })? {
+            Some(session) => match self.act(ApiCall::Select { session })? {
                 true => self.sessions(),
                 false => Ok(()),
             },
@@ -329,14 +326,14 @@ impl Plain<'_> {
     }
 
     fn change(&mut self, command: EditCommand) -> io::Result<()> {
-        if self.act(Action::Edit(command))? { self.print_turn() } else { Ok(()) }
+        if self.act(TurnCall::Edit(command))? { self.print_turn() } else { Ok(()) }
     }
 
     fn resume(&mut self) -> io::Result<()> {
         let Some(digest) = self.model.turn().map(|turn| turn.digest.clone()) else {
             return self.refuse("no turn is open: `show 1` opens the first of the list");
         };
-        self.act(Action::Resume { digest: digest.clone() })?;
+        self.act(TurnCall::Resume { digest: digest.clone() })?;
         // A stale answer was followed by the present turn, which must be shown before it can be
         // resumed.
         match self.model.turn() {

@@ -7,8 +7,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use super::keys::{edit_line, is_control, next_redaction};
 use super::view::find_leaf;
 use super::{Editor, Screen, ScreenEffect};
-use crate::api::ExceptionDraft;
-use crate::model::{Action, Level};
+use crate::api::{ExceptionDraft, TurnCall};
+use crate::model::Level;
 
 /// What stands in the second line at first: long enough to mend a rule.
 const UNTIL: &str = "30d";
@@ -104,7 +104,7 @@ impl Screen {
             Some(redaction) => {
                 // A wrong end is mended by typing it anew, a wrong reason too.
                 excepting.until = None;
-                self.act(Action::Except(ExceptionDraft { redaction, reason, until }))
+                self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }))
             }
             None => {
                 self.excepting = None;

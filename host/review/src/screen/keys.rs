@@ -6,7 +6,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::view::{Item, Place, View, find_leaf, find_section};
 use super::{Editor, Question, Screen, ScreenEffect};
-use crate::model::{Action, Level};
+use crate::api::{ApiCall, TurnCall};
+use crate::model::Level;
 use crate::outline::left_out_by;
 
 impl Screen {
@@ -39,7 +40,7 @@ impl Screen {
             && let Some(scope) = scope_of(letter).filter(|_| key.modifiers.is_empty())
         {
             self.question = None;
-            return self.act(Action::Save { scope });
+            return self.act(TurnCall::Save { scope });
         }
         if let Question::Release { pointer, at } = &question
             && let Some(step) = next_redaction(key)
@@ -59,8 +60,8 @@ impl Screen {
         };
         self.question = None;
         match (yes, question) {
-            (true, Question::Resume { digest }) => self.act(Action::Resume { digest }),
-            (true, Question::Cancel) => self.act(Action::Cancel),
+            (true, Question::Resume { digest }) => self.act(TurnCall::Resume { digest }),
+            (true, Question::Cancel) => self.act(TurnCall::Cancel),
             (true, Question::Release { pointer, at }) => self.release(&pointer, at),
             (true, Question::Discard) => {
                 self.editing = None;
@@ -146,7 +147,7 @@ impl Screen {
         let height = self.body().1 as isize;
         match key.code {
             KeyCode::Char('c') if is_control(key) => return vec![ScreenEffect::Leave],
-            KeyCode::Char('r') if is_control(key) => return self.act(Action::Edit(EditCommand::Redo)),
+            KeyCode::Char('r') if is_control(key) => return self.act(TurnCall::Edit(EditCommand::Redo)),
             KeyCode::Char('s') if is_control(key) => self.ask_to_resume(),
             KeyCode::Char(_) if is_control(key) => {}
             KeyCode::Up | KeyCode::Char('k') => self.step(-1),
@@ -165,7 +166,7 @@ impl Screen {
             KeyCode::Char('?') => self.places.push(Place::new(View::Help)),
             KeyCode::Char('L') => {
                 self.leave_turn();
-                return self.act(Action::List);
+                return self.act(ApiCall::Pending);
             }
             KeyCode::Char('q') => return vec![ScreenEffect::Leave],
             KeyCode::Char(command) => return self.command(command),
@@ -187,9 +188,9 @@ impl Screen {
             },
             'd' | 'r' => match self.chosen_to_leave_out() {
                 Some(section) if letter == 'd' => {
-                    return self.act(Action::Edit(EditCommand::Delete { section }));
+                    return self.act(TurnCall::Edit(EditCommand::Delete { section }));
                 }
-                Some(section) => return self.act(Action::Edit(EditCommand::Restore { section })),
+                Some(section) => return self.act(TurnCall::Edit(EditCommand::Restore { section })),
                 None => self.model.notify(Level::Error, "Choose a section first."),
             },
             'R' => match self.chosen_leaf() {
@@ -205,23 +206,23 @@ impl Screen {
                 None => self.model.notify(Level::Error, "Choose a message first: yours is put in before it."),
             },
             'p' | 'K' | 'J' => return self.pin(letter),
-            'P' => return self.act(Action::Payload),
+            'P' => return self.act(TurnCall::Payload),
             'M' => match self.model.turn() {
-                Some(_) => return self.act(Action::Metadata),
+                Some(_) => return self.act(TurnCall::Metadata),
                 None => self.go_to(View::Metadata),
             },
             'v' => self.ask_where_to_save(),
-            'C' => return self.act(Action::CaptureNext),
+            'C' => return self.act(ApiCall::CaptureNext),
             'A' => {
                 self.go_to(View::Agents);
-                return self.act(Action::Subagents);
+                return self.act(ApiCall::Subagents);
             }
             'w' => self.show_why(),
             'm' => self.go_to(View::Modes),
-            'o' => return self.act(Action::SetMode { mode: TurnMode::InterceptOnce }),
+            'o' => return self.act(ApiCall::SetMode { mode: TurnMode::InterceptOnce }),
             'S' => {
                 self.go_to(View::Sessions);
-                return self.act(Action::Sessions);
+                return self.act(ApiCall::Sessions);
             }
             'f' => {
                 let follow = !self.model.sessions().follow;
@@ -229,14 +230,14 @@ impl Screen {
                     true => "The newest conversation becomes the active one.",
                     false => "The active conversation stays the active one: modes pause turns of it alone.",
                 };
-                let todo = self.act(Action::Follow { follow });
+                let todo = self.act(ApiCall::Follow { follow });
                 self.model.notify(Level::Done, text);
                 return todo;
             }
-            'u' => return self.act(Action::Edit(EditCommand::Undo)),
-            'U' => return self.act(Action::Edit(EditCommand::Redo)),
-            'X' => return self.act(Action::Edit(EditCommand::Reset)),
-            'D' => return self.act(Action::Diff),
+            'u' => return self.act(TurnCall::Edit(EditCommand::Undo)),
+            'U' => return self.act(TurnCall::Edit(EditCommand::Redo)),
+            'X' => return self.act(TurnCall::Edit(EditCommand::Reset)),
+            'D' => return self.act(TurnCall::Diff),
             's' => self.ask_to_resume(),
             'c' => self.ask_to_cancel(),
             _ => {}
@@ -300,12 +301,12 @@ impl Screen {
         match (self.selected(), self.model.turn()) {
             (Some(Item::Turn(at)), _) => {
                 let id = self.model.turns()[at].id.clone();
-                return self.act(Action::Show { id });
+                return self.act(TurnCall::Show.on(&id));
             }
-            (Some(Item::Mode(mode)), _) => return self.act(Action::SetMode { mode }),
+            (Some(Item::Mode(mode)), _) => return self.act(ApiCall::SetMode { mode }),
             (Some(Item::Session(at)), _) => {
                 let session = self.model.sessions().sessions[at].id.clone();
-                return self.act(Action::Select { session });
+                return self.act(ApiCall::Select { session });
             }
             (Some(Item::Section(at)), Some(turn)) => {
                 let key = turn.sections[at].key.clone();

@@ -34,7 +34,7 @@ use ratatui::crossterm::event::KeyEvent;
 
 use self::except::Excepting;
 use self::view::Item;
-use crate::api::{ApiAnswer, ApiCall};
+use crate::api::{ApiAnswer, ApiCall, TurnCall};
 use crate::model::{Action, Effect, Input, Level, Model};
 
 /// Smallest terminal on which the screen can be used.
@@ -202,8 +202,8 @@ impl Screen {
         todo
     }
 
-    fn act(&mut self, action: Action) -> Vec<ScreenEffect> {
-        self.input(Input::Act(action))
+    fn act(&mut self, action: impl Into<Action>) -> Vec<ScreenEffect> {
+        self.input(Input::Act(action.into()))
     }
 
     fn input(&mut self, input: Input) -> Vec<ScreenEffect> {
@@ -223,7 +223,7 @@ impl Screen {
             _ => None,
         };
         let mut todo = self.input(Input::Gate(event));
-        todo.extend(arrived.map(|id| ScreenEffect::Ask(ApiCall::Turn { id })));
+        todo.extend(arrived.map(|id| ScreenEffect::Ask(TurnCall::Show.on(&id))));
         todo
     }
 
@@ -236,14 +236,14 @@ impl Screen {
         let before = self.model.turn().map(|turn| turn.digest.clone());
         let view = self.place().view.clone();
         let chosen = self.chosen_section().filter(|_| view == View::Turn);
-        let edited = matches!(answer, ApiAnswer::Edit(Ok(_)));
-        let excepted = matches!(answer, ApiAnswer::Except(Ok(_)));
-        let opened = matches!(answer, ApiAnswer::Turn(Ok(_)));
-        let only_one = matches!(&answer, ApiAnswer::Pending(Ok(turns)) if turns.len() == 1);
+        let edited = matches!(answer, ApiAnswer::Edit(_));
+        let excepted = matches!(answer, ApiAnswer::Except(_));
+        let opened = matches!(answer, ApiAnswer::Show(_));
+        let only_one = matches!(&answer, ApiAnswer::Pending(turns) if turns.len() == 1);
         let to_show = match answer {
-            ApiAnswer::Diff(Ok(_)) => Some(View::Diff),
-            ApiAnswer::Payload(Ok(_)) => Some(View::Payload),
-            ApiAnswer::Metadata(Ok(_)) => Some(View::Metadata),
+            ApiAnswer::Diff(_) => Some(View::Diff),
+            ApiAnswer::Payload(_) => Some(View::Payload),
+            ApiAnswer::Metadata(_) => Some(View::Metadata),
             _ => None,
         };
         let mut todo = self.input(Input::Answer(answer));
@@ -260,7 +260,7 @@ impl Screen {
         }
         if only_one && self.places.len() == 1 {
             let id = self.model.turns()[0].id.clone();
-            todo.push(ScreenEffect::Ask(ApiCall::Turn { id }));
+            todo.push(ScreenEffect::Ask(TurnCall::Show.on(&id)));
         }
         if let Some(key) = chosen {
             self.stay_with(&key);
@@ -272,12 +272,12 @@ impl Screen {
         if self.model.turn().is_some() {
             // What is shown of the turn follows its changes.
             match view {
-                View::Diff if self.model.diff().is_none() => todo.extend(self.act_quietly(Action::Diff)),
+                View::Diff if self.model.diff().is_none() => todo.extend(self.act_quietly(TurnCall::Diff)),
                 View::Payload if self.model.payload().is_none() => {
-                    todo.extend(self.act_quietly(Action::Payload));
+                    todo.extend(self.act_quietly(TurnCall::Payload));
                 }
                 View::Metadata if self.model.metadata().is_none() => {
-                    todo.extend(self.act_quietly(Action::Metadata));
+                    todo.extend(self.act_quietly(TurnCall::Metadata));
                 }
                 _ => {}
             }
@@ -296,7 +296,7 @@ impl Screen {
     }
 
     /// Like [`Screen::act`], for actions that the person did not ask for: the last notice stays.
-    fn act_quietly(&mut self, action: Action) -> Vec<ScreenEffect> {
+    fn act_quietly(&mut self, action: impl Into<Action>) -> Vec<ScreenEffect> {
         let notice = self.model.notice().cloned();
         let todo = self.act(action);
         if let Some(notice) = notice {
@@ -355,7 +355,7 @@ impl Screen {
             return Vec::new();
         }
         let text = ShownText::new(editing.editor.text());
-        self.act(Action::Edit(match editing.target.clone() {
+        self.act(TurnCall::Edit(match editing.target.clone() {
             Target::Leaf { pointer } => EditCommand::Set { pointer, text },
             Target::Before { section } => EditCommand::Insert { before: section, text },
         }))

@@ -3,7 +3,8 @@
 
 use super::view::{Item, Place, View};
 use super::{Screen, ScreenEffect};
-use crate::model::{Action, Level};
+use crate::api::TurnCall;
+use crate::model::Level;
 
 impl Screen {
     /// Pins the selected section to the top or unpins it, or moves it among those that are pinned.
@@ -35,7 +36,7 @@ impl Screen {
                 return Vec::new();
             }
         }
-        self.act(Action::Pin { sections: pinned })
+        self.act(TurnCall::Pin { sections: pinned })
     }
 
     /// Goes to the next place because of which the turn waits, round the end.

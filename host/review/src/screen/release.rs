@@ -4,7 +4,8 @@ use leafgate_admin::{EditCommand, RedactedSpan};
 
 use super::view::find_leaf;
 use super::{Question, Screen, ScreenEffect};
-use crate::model::{Action, Level};
+use crate::api::TurnCall;
+use crate::model::Level;
 
 /// Characters of a replacement that a question shows.
 const SHOWN: usize = 40;
@@ -34,7 +35,7 @@ impl Screen {
     pub(super) fn release(&mut self, pointer: &str, at: usize) -> Vec<ScreenEffect> {
         let Some(span) = self.redaction(pointer, at) else { return Vec::new() };
         match span.redaction.filter(|_| span.releasable) {
-            Some(redaction) => self.act(Action::Edit(EditCommand::Release { redaction })),
+            Some(redaction) => self.act(TurnCall::Edit(EditCommand::Release { redaction })),
             None => {
                 let text = format!("Not released: {}.", keeper(span));
                 self.model.notify(Level::Error, text);
