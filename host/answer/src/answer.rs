@@ -10,13 +10,13 @@ use leafgate_tree::{Document, NodeId};
 use serde_json::Value;
 
 use crate::account::{Account, Heard};
-use crate::apis::{Assembly, failure, wire};
+use crate::apis::{AnswerAssembly, failure, wire};
 use crate::calls::{CallError, edit};
 use crate::limits::ReadError;
 use crate::reading::{parse_mended, value, value_of};
 use crate::reply::{Call, Failure, Finish, Head, Reply, Summary};
 use crate::said::{Arguments, Called, Form, Said, Tool};
-use crate::told::Telling;
+use crate::told::ChoiceTelling;
 
 /// Texts that clients join in one list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Answer {
         let whole = whole.ok_or(no_answer)?;
         let heard = account.whole(document);
         let said: Vec<Said> = heard.said.iter().copied().chain([Said::EndAll]).collect();
-        let mut telling = Telling::first(&said);
+        let mut telling = ChoiceTelling::first(&said);
         let mut reply = Reply::default();
         telling.tell(&heard.document, &said, account).iter().for_each(|delta| reply.add(delta));
         let wire = wire(api);
@@ -264,7 +264,7 @@ fn unweighed(api: Api, document: &Document) -> Value {
 
 /// The answer that a list of pieces stands for, and whether all of them have a place in it.
 fn joined(api: Api, pieces: Vec<Value>) -> (Option<Value>, bool) {
-    let mut assembly = Assembly::new(api);
+    let mut assembly = AnswerAssembly::new(api);
     let has_place = pieces.into_iter().fold(true, |all, piece| assembly.take(piece) & all);
     (assembly.whole(), has_place)
 }

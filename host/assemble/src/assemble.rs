@@ -5,11 +5,11 @@ use std::fmt;
 use leafgate_api::Api;
 use serde_json::json;
 
-use crate::asked::Asked;
+use crate::asked::PickedParts;
 use crate::context;
 use crate::error::AssembleError;
 use crate::files::Files;
-use crate::history::{By, History, Piece, arrange};
+use crate::history::{History, HistoryPiece, PieceAuthor, arrange};
 use crate::json::{Object, raw};
 use crate::profile::{Continuation, Profile};
 use crate::prompt;
@@ -102,7 +102,7 @@ fn made(
     counted: Option<Countable<'_>>,
     steps: &mut Vec<Step>,
 ) -> Result<Object, AssembleError> {
-    let asked = Asked::take(&mut body)?;
+    let asked = PickedParts::take(&mut body)?;
     let agent = asked.is_agent(profile)?;
 
     let turns = wire.take(&mut body)?;
@@ -145,7 +145,7 @@ fn strip(history: &mut History, profile: &Profile, steps: &mut Vec<Step>) {
 fn insert_context(
     history: &mut History,
     profile: &Profile,
-    asked: &Asked,
+    asked: &PickedParts,
     files: &dyn Files,
     wire: &dyn RequestWire,
     steps: &mut Vec<Step>,
@@ -154,18 +154,21 @@ fn insert_context(
     if history.continues && profile.continuation == Continuation::SkipContext {
         return Ok(());
     }
-    let Some(mut at) = history.pieces.iter().rposition(|piece| piece.by == By::User) else { return Ok(()) };
+    let Some(mut at) = history.pieces.iter().rposition(|piece| piece.by == PieceAuthor::User) else {
+        return Ok(());
+    };
     let messages = context::messages(profile, asked, files, wire, steps)?;
     name_documents(&mut history.pieces[at].items, &documents, steps);
     // Assembled before, it has its context already.
     let spelled: Vec<_> = messages.iter().map(raw).collect();
     let is_context = |item: &Object| spelled.iter().any(|message| message.get() == raw(item).get());
-    let same = |piece: &Piece| piece.by == By::User && piece.items.iter().all(is_context);
+    let same = |piece: &HistoryPiece| piece.by == PieceAuthor::User && piece.items.iter().all(is_context);
     while at > 0 && same(&history.pieces[at - 1]) {
         history.pieces.remove(at - 1);
         at -= 1;
     }
-    let pieces = messages.into_iter().map(|message| Piece { items: vec![message], by: By::User });
+    let pieces =
+        messages.into_iter().map(|message| HistoryPiece { items: vec![message], by: PieceAuthor::User });
     history.pieces.splice(at..at, pieces);
     Ok(())
 }
@@ -188,7 +191,7 @@ fn name_documents(message: &mut [Object], documents: &[String], steps: &mut Vec<
 fn set_members(
     body: &mut Object,
     profile: &Profile,
-    asked: &Asked,
+    asked: &PickedParts,
     wire: &dyn RequestWire,
     counted: Option<Countable<'_>>,
     steps: &mut Vec<Step>,

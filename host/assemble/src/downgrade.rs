@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::assemble::parse;
 use crate::error::AssembleError;
-use crate::history::{By, arrange};
+use crate::history::{PieceAuthor, arrange};
 use crate::json::{Object, Raw, raw};
 use crate::tools;
 use crate::wire::{RequestWire, wire};
@@ -53,7 +53,7 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
             let loose = wire.is_loose(&body);
             let history = arrange(wire.take(&mut body)?, false, loose, wire, &mut Vec::new());
             // A provider that may not answer a call has nothing to answer.
-            if history.pieces.last().is_none_or(|piece| piece.by != By::User) {
+            if history.pieces.last().is_none_or(|piece| piece.by != PieceAuthor::User) {
                 return Ok(None);
             }
             let system = (!history.system.is_empty()).then(|| history.system.join("\n\n"));

@@ -21,5 +21,5 @@ pub mod screen;
 
 pub use api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall, TurnMetadata};
 pub use change::describe;
-pub use model::{Action, Effect, Input, Level, Model, Notice, ended};
-pub use outline::{Entry, Outline, Place, leaf_authors, left_out_by};
+pub use model::{Level, Model, ModelEffect, ModelInput, Notice, PersonAction, ended};
+pub use outline::{HoldCause, Outline, SectionFacts, leaf_authors, left_out_by};

@@ -1,8 +1,8 @@
 //! The state machine under both front ends: the turns that wait, the selected turn, the last
 //! notice.
 //!
-//! It does no I/O and knows no clock: [`Model::update`] takes one [`Input`] and returns the
-//! [`Effect`]s that the front end carries out. Their answers come back as inputs. A refusal of the
+//! It does no I/O and knows no clock: [`Model::update`] takes one [`ModelInput`] and returns the
+//! [`ModelEffect`]s that the front end carries out. Their answers come back as inputs. A refusal of the
 //! gate gives a notice and changes nothing else, so that a front end can keep typed text. A resume
 //! carries the digest of the turn that was shown when the person agreed, never a newer one.
 
@@ -19,9 +19,9 @@ use crate::outline::Outline;
 
 /// One input.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum ModelInput {
     /// An action of the person.
-    Act(Action),
+    Act(PersonAction),
     /// The gate's answer to a call.
     Answer(ApiAnswer),
     /// An event of the gate.
@@ -32,28 +32,28 @@ pub enum Input {
 
 /// An action of the person: a call, of the open turn or of none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum PersonAction {
     /// Needs no open turn.
     Call(ApiCall),
     /// Is about the open turn.
     OfTurn(TurnCall),
 }
 
-impl From<ApiCall> for Action {
+impl From<ApiCall> for PersonAction {
     fn from(call: ApiCall) -> Self {
-        Action::Call(call)
+        PersonAction::Call(call)
     }
 }
 
-impl From<TurnCall> for Action {
+impl From<TurnCall> for PersonAction {
     fn from(call: TurnCall) -> Self {
-        Action::OfTurn(call)
+        PersonAction::OfTurn(call)
     }
 }
 
 /// Something that the front end must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum ModelEffect {
     /// Make this call and pass its answer back.
     Ask(ApiCall),
     /// Ring the bell: a turn began to wait.
@@ -171,23 +171,23 @@ impl Model {
     }
 
     /// Takes one input.
-    pub fn update(&mut self, input: Input) -> Vec<Effect> {
+    pub fn update(&mut self, input: ModelInput) -> Vec<ModelEffect> {
         match input {
-            Input::Act(action) => self.act(action),
-            Input::Answer(answer) => self.answered(answer),
-            Input::Gate(event) => self.on_event(event),
-            Input::Tick(passed) => {
+            ModelInput::Act(action) => self.act(action),
+            ModelInput::Answer(answer) => self.answered(answer),
+            ModelInput::Gate(event) => self.on_event(event),
+            ModelInput::Tick(passed) => {
                 self.pass(passed);
                 Vec::new()
             }
         }
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn act(&mut self, action: PersonAction) -> Vec<ModelEffect> {
         self.notice = None;
         let call = match action {
-            Action::Call(call) => return ask(call),
-            Action::OfTurn(call) => call,
+            PersonAction::Call(call) => return ask(call),
+            PersonAction::OfTurn(call) => call,
         };
         match self.turn() {
             Some(turn) => ask(call.on(&turn.summary.id)),
@@ -198,7 +198,7 @@ impl Model {
         }
     }
 
-    fn answered(&mut self, answer: ApiAnswer) -> Vec<Effect> {
+    fn answered(&mut self, answer: ApiAnswer) -> Vec<ModelEffect> {
         match answer {
             ApiAnswer::Pending(turns) => self.turns = turns,
             ApiAnswer::Show(turn) => {
@@ -316,7 +316,7 @@ impl Model {
         self.outline = Outline::default();
     }
 
-    fn refused_as_stale(&mut self, error: &ApiError) -> Vec<Effect> {
+    fn refused_as_stale(&mut self, error: &ApiError) -> Vec<ModelEffect> {
         self.notify(Level::Error, sentence(error));
         self.stale = self.turn.clone();
         match self.turn() {
@@ -336,7 +336,7 @@ impl Model {
         self.notify(Level::Warning, format!("Not sent: it had changed. {changes}. Look again, then resume."));
     }
 
-    fn on_event(&mut self, event: Event) -> Vec<Effect> {
+    fn on_event(&mut self, event: Event) -> Vec<ModelEffect> {
         match event {
             // It is decided with the turn that it waits with.
             Event::Paused { turn } | Event::Changed { turn } if turn.with.is_some() => {
@@ -348,7 +348,7 @@ impl Model {
                     self.notify(Level::Warning, format!("Another turn waits: {}", turn.label));
                 }
                 self.note(turn);
-                vec![Effect::Bell]
+                vec![ModelEffect::Bell]
             }
             Event::Changed { turn } => {
                 let looked_at = self.turn().is_some_and(|now| now.summary.id == turn.id);
@@ -372,10 +372,12 @@ impl Model {
                 Vec::new()
             }
             // The mode names the active conversation.
-            Event::Sessions { .. } => vec![Effect::Ask(ApiCall::Sessions), Effect::Ask(ApiCall::Mode)],
+            Event::Sessions { .. } => {
+                vec![ModelEffect::Ask(ApiCall::Sessions), ModelEffect::Ask(ApiCall::Mode)]
+            }
             // Whoever has asked for the list once may be looking at it.
             Event::Subagent { .. } => match self.subagents {
-                Some(_) => vec![Effect::Ask(ApiCall::Subagents)],
+                Some(_) => vec![ModelEffect::Ask(ApiCall::Subagents)],
                 None => Vec::new(),
             },
             // `leafgate agents show` lists these.
@@ -453,8 +455,8 @@ fn told(excepted: &Excepted) -> (Level, String) {
     }
 }
 
-fn ask(call: ApiCall) -> Vec<Effect> {
-    vec![Effect::Ask(call)]
+fn ask(call: ApiCall) -> Vec<ModelEffect> {
+    vec![ModelEffect::Ask(call)]
 }
 
 fn blocked(hold: &HoldView) -> String {

@@ -50,11 +50,11 @@ impl AnswerWriter for Api {
 /// Returns how an API spells answers.
 pub(crate) fn wire(api: Api) -> &'static dyn AnswerWire {
     match api {
-        Api::Chat => &chat::Chat,
-        Api::Responses => &responses::Responses,
-        Api::Messages => &messages::Messages,
-        Api::Gemini => &gemini::Gemini,
-        Api::CodeAssist => &code_assist::CodeAssist,
+        Api::Chat => &chat::ChatAnswers,
+        Api::Responses => &responses::ResponsesAnswers,
+        Api::Messages => &messages::MessagesAnswers,
+        Api::Gemini => &gemini::GeminiAnswers,
+        Api::CodeAssist => &code_assist::CodeAssistAnswers,
     }
 }
 
@@ -115,15 +115,15 @@ pub(crate) trait AnswerWire: Sync {
     fn terms(&self) -> &'static Terms;
 
     /// Puts an event to what came before it; returns whether all of it has a place.
-    fn put(&self, into: &mut Assembly, event: Object) -> bool;
+    fn put(&self, into: &mut AnswerAssembly, event: Object) -> bool;
 
     /// Completes what was put together.
-    fn settle(&self, _: &mut Assembly) {}
+    fn settle(&self, _: &mut AnswerAssembly) {}
 
     /// The answer that a stream stands for; `None` where nothing of one came.
-    fn whole(&self, mut assembly: Assembly) -> Option<Object> {
+    fn whole(&self, mut assembly: AnswerAssembly) -> Option<Object> {
         self.settle(&mut assembly);
-        let Assembly { mut root, items, came, .. } = assembly;
+        let AnswerAssembly { mut root, items, came, .. } = assembly;
         // An error is alone.
         if !items.is_empty() || root.contains_key("id") || !root.contains_key("error") {
             let items = items.into_values().map(Value::Object);
@@ -158,7 +158,7 @@ const MAX_ITEMS: usize = 2048;
 
 /// A stream that is put together to the answer that it stands for.
 #[derive(Clone)]
-pub(crate) struct Assembly {
+pub(crate) struct AnswerAssembly {
     wire: &'static dyn AnswerWire,
     root: Object,
     /// Its choices, blocks or items, by their index.
@@ -171,9 +171,9 @@ pub(crate) struct Assembly {
     came: bool,
 }
 
-impl Assembly {
+impl AnswerAssembly {
     pub(crate) fn new(api: Api) -> Self {
-        Assembly {
+        AnswerAssembly {
             wire: wire(api),
             root: Object::new(),
             items: BTreeMap::new(),

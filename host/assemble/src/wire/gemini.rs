@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use super::{RequestWire, list, stored, words};
 use crate::asked;
 use crate::error::AssembleError;
-use crate::history::{Call, Outcome, Turn};
+use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, Raw, is_nothing, raw, text};
 use crate::tools;
 
@@ -29,14 +29,14 @@ const KEY: &str = "leafgateCall";
 /// Stands between the parts of a key.
 const BETWEEN: char = '\0';
 
-pub(super) struct Gemini;
+pub(super) struct GeminiRequests;
 
-impl RequestWire for Gemini {
+impl RequestWire for GeminiRequests {
     fn single(&self) -> &'static [&'static str] {
         &["contents", SYSTEM[0], SYSTEM[1], "tools", TOOL_CONFIG[0], TOOL_CONFIG[1], "leafgate"]
     }
 
-    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+    fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
         if let Some(twice) =
             [SYSTEM, TOOL_CONFIG].into_iter().find(|both| both.iter().all(|key| body.get(key).is_some()))
         {
@@ -50,8 +50,8 @@ impl RequestWire for Gemini {
         }
         let mut turns = Vec::new();
         let system = instruction(body);
-        turns.extend((!system.is_empty()).then_some(Turn::System(system)));
-        let mut pairs = Pairs::default();
+        turns.extend((!system.is_empty()).then_some(HistoryTurn::System(system)));
+        let mut pairs = CallPairs::default();
         turns.extend(list(body, "contents")?.into_iter().map(|content| turn(content, &mut pairs)));
         Ok(turns)
     }
@@ -81,10 +81,10 @@ impl RequestWire for Gemini {
         filtered(items, |part| says(&part).then_some(part))
     }
 
-    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
-        let part = |(key, outcome): (String, Outcome)| match outcome {
-            Outcome::Sent(part) => named_as(part, named(&key).0),
-            Outcome::Stored { text, .. } => {
+    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
+        let part = |(key, outcome): (String, CallOutcome)| match outcome {
+            CallOutcome::Sent(part) => named_as(part, named(&key).0),
+            CallOutcome::Stored { text, .. } => {
                 let (id, name) = named(&key);
                 let mut result =
                     Object::with(vec![("name", raw(&name)), ("response", raw(&json!({ "output": text })))]);
@@ -270,13 +270,13 @@ fn named_as(mut part: Object, id: &str) -> Object {
 
 /// Which results are for which calls.
 #[derive(Default)]
-struct Pairs {
+struct CallPairs {
     calls: usize,
     /// Calls of the latest turn that has some, without a result yet.
     open: Vec<(String, String, String)>,
 }
 
-impl Pairs {
+impl CallPairs {
     /// The key of a call: its number, its id and its name.
     fn call(&mut self, id: String, name: String) -> String {
         self.calls += 1;
@@ -309,18 +309,18 @@ fn named(key: &str) -> (&str, &str) {
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
-fn turn(content: Object, pairs: &mut Pairs) -> Turn {
+fn turn(content: Object, pairs: &mut CallPairs) -> HistoryTurn {
     match content.text("role").as_deref() {
         Some("model") => model(content, pairs),
         // The API knows no such role. What other APIs put there belongs into its instruction.
-        Some("system" | "developer") => Turn::System(words(content.get("parts"))),
+        Some("system" | "developer") => HistoryTurn::System(words(content.get("parts"))),
         // A turn without a role is the user's.
         None | Some("user" | "function") => user(content, pairs),
-        Some(_) => Turn::Other(content),
+        Some(_) => HistoryTurn::Other(content),
     }
 }
 
-fn model(mut content: Object, pairs: &mut Pairs) -> Turn {
+fn model(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
     let mut parts = parts(&content);
     let mut calls = Vec::new();
     for part in &mut parts {
@@ -334,18 +334,18 @@ fn model(mut content: Object, pairs: &mut Pairs) -> Turn {
         let key = pairs.call(id, name_of(&call));
         call.set(KEY, raw(&key));
         part.set(at, raw(&call));
-        calls.push(Call { id: key, stored: stored(call.get("result")), custom: false });
+        calls.push(HistoryCall { id: key, stored: stored(call.get("result")), custom: false });
     }
     if !calls.is_empty() {
         content.set("parts", raw(&parts));
     }
-    Turn::Model { items: vec![content], calls }
+    HistoryTurn::Model { items: vec![content], calls }
 }
 
-fn user(mut content: Object, pairs: &mut Pairs) -> Turn {
+fn user(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
     let (results, beside): (Vec<Object>, Vec<Object>) = parts(&content).into_iter().partition(is_result);
     if results.is_empty() {
-        return Turn::User(content);
+        return HistoryTurn::User(content);
     }
     let mut keyed = |part: Object| {
         let result = member(&part, RESULT).map(|(_, result)| object(result)).unwrap_or_default();
@@ -353,11 +353,11 @@ fn user(mut content: Object, pairs: &mut Pairs) -> Turn {
     };
     let results = results.into_iter().map(&mut keyed).collect();
     if beside.is_empty() {
-        return Turn::Results { results, beside: None };
+        return HistoryTurn::Results { results, beside: None };
     }
     content.set("role", raw(&"user"));
     content.set("parts", raw(&beside));
-    Turn::Results { results, beside: Some(content) }
+    HistoryTurn::Results { results, beside: Some(content) }
 }
 
 /// Turns with some of their parts; those without any are left out.

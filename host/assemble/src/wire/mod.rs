@@ -11,17 +11,17 @@ use leafgate_api::Api;
 use serde_json::value::RawValue;
 
 use crate::error::AssembleError;
-use crate::history::{Outcome, Turn};
+use crate::history::{CallOutcome, HistoryTurn};
 use crate::json::{Object, raw, text};
 
 /// Returns how an API spells a conversation. That of Code Assist is Gemini's, in a member that is not taken apart here: such a
 /// body is refused as one without a conversation.
 pub(crate) fn wire(api: Api) -> &'static dyn RequestWire {
     match api {
-        Api::Chat => &chat::Chat,
-        Api::Responses => &responses::Responses,
-        Api::Messages => &messages::Messages,
-        Api::Gemini | Api::CodeAssist => &gemini::Gemini,
+        Api::Chat => &chat::ChatRequests,
+        Api::Responses => &responses::ResponsesRequests,
+        Api::Messages => &messages::MessagesRequests,
+        Api::Gemini | Api::CodeAssist => &gemini::GeminiRequests,
     }
 }
 
@@ -31,7 +31,7 @@ pub(crate) trait RequestWire: Sync {
     fn single(&self) -> &'static [&'static str];
 
     /// Takes the conversation out of a body.
-    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError>;
+    fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError>;
 
     /// Whether the provider knows calls that are not in the body.
     fn is_loose(&self, _body: &Object) -> bool {
@@ -48,7 +48,7 @@ pub(crate) trait RequestWire: Sync {
     fn words_only(&self, items: Vec<Object>) -> Vec<Object>;
 
     /// The results of the calls of one turn.
-    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object>;
+    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object>;
 
     /// A message of the user.
     fn said(&self, text: &str) -> Object;

@@ -7,22 +7,22 @@ use serde_json::json;
 
 use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
-use crate::history::{Call, Outcome, Turn};
+use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw, text};
 use crate::tools;
 
-pub(super) struct Responses;
+pub(super) struct ResponsesRequests;
 
-impl RequestWire for Responses {
+impl RequestWire for ResponsesRequests {
     fn single(&self) -> &'static [&'static str] {
         &["input", "instructions", "tools", "model", "leafgate"]
     }
 
-    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+    fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
         let system = body.text("instructions").filter(|text| !text.is_empty());
-        let mut turns: Vec<Turn> = system.map(Turn::System).into_iter().collect();
+        let mut turns: Vec<HistoryTurn> = system.map(HistoryTurn::System).into_iter().collect();
         match body.get("input").and_then(text) {
-            Some(words) => turns.push(Turn::User(self.said(&words))),
+            Some(words) => turns.push(HistoryTurn::User(self.said(&words))),
             None => list(body, "input")?.into_iter().for_each(|item| take(item, &mut turns)),
         }
         Ok(turns)
@@ -68,10 +68,10 @@ impl RequestWire for Responses {
         items
     }
 
-    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
-        let result = |(id, outcome): (String, Outcome)| match outcome {
-            Outcome::Sent(item) => item,
-            Outcome::Stored { text, custom } => Object::with(vec![
+    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
+        let result = |(id, outcome): (String, CallOutcome)| match outcome {
+            CallOutcome::Sent(item) => item,
+            CallOutcome::Stored { text, custom } => Object::with(vec![
                 ("type", raw(&if custom { CUSTOM } else { FUNCTION }.result)),
                 ("call_id", raw(&id)),
                 ("output", raw(&text)),
@@ -120,37 +120,39 @@ impl RequestWire for Responses {
 }
 
 /// Adds an item to the turn that it belongs to.
-fn take(item: Object, turns: &mut Vec<Turn>) {
+fn take(item: Object, turns: &mut Vec<HistoryTurn>) {
     let kind = item.text("type").unwrap_or_else(|| "message".to_owned());
     let role = item.text("role");
     match (kind.as_str(), role.as_deref()) {
-        ("message", Some("system" | "developer")) => turns.push(Turn::System(words(item.get("content")))),
-        ("message", Some("user")) => turns.push(Turn::User(item)),
+        ("message", Some("system" | "developer")) => {
+            turns.push(HistoryTurn::System(words(item.get("content"))))
+        }
+        ("message", Some("user")) => turns.push(HistoryTurn::User(item)),
         ("message", Some("assistant")) | ("reasoning", _) => model(item, None, turns),
         (kind, _) if is_result(kind) => {
             let result = (item.text("call_id").unwrap_or_default(), item);
             match turns.last_mut() {
-                Some(Turn::Results { results, .. }) => results.push(result),
-                _ => turns.push(Turn::Results { results: vec![result], beside: None }),
+                Some(HistoryTurn::Results { results, .. }) => results.push(result),
+                _ => turns.push(HistoryTurn::Results { results: vec![result], beside: None }),
             }
         }
         (kind, _) if is_call(kind) => {
-            let call = CallItem::of_kind(kind).map(|call| Call {
+            let call = CallItem::of_kind(kind).map(|call| HistoryCall {
                 id: item.text("call_id").unwrap_or_default(),
                 stored: stored(item.get("result")),
                 custom: call == CUSTOM,
             });
             model(item, call, turns);
         }
-        _ => turns.push(Turn::Other(item)),
+        _ => turns.push(HistoryTurn::Other(item)),
     }
 }
 
-fn model(item: Object, call: Option<Call>, turns: &mut Vec<Turn>) {
-    if !matches!(turns.last(), Some(Turn::Model { .. })) {
-        turns.push(Turn::Model { items: Vec::new(), calls: Vec::new() });
+fn model(item: Object, call: Option<HistoryCall>, turns: &mut Vec<HistoryTurn>) {
+    if !matches!(turns.last(), Some(HistoryTurn::Model { .. })) {
+        turns.push(HistoryTurn::Model { items: Vec::new(), calls: Vec::new() });
     }
-    if let Some(Turn::Model { items, calls }) = turns.last_mut() {
+    if let Some(HistoryTurn::Model { items, calls }) = turns.last_mut() {
         items.push(item);
         calls.extend(call);
     }

@@ -11,9 +11,9 @@ use std::io::{self, BufRead, Write};
 
 use leafgate_admin::{EditCommand, LeafView, SectionView, ShownText, TurnMode, TurnView};
 
-use self::command::{Command, HELP, Target};
+use self::command::{HELP, LineCommand, PartNumber};
 use crate::api::{AdminApi, ApiCall, ExceptionDraft, TurnCall};
-use crate::model::{Action, Effect, Input, Level, Model};
+use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
 use crate::outline;
 use crate::printer;
 use crate::rows::{self, Row};
@@ -39,11 +39,11 @@ pub fn run(
         write!(plain.output, "{}", printer::line(prompt))?;
         plain.output.flush()?;
         let Some(line) = read_line(input)? else { break };
-        match Command::parse(&line) {
+        match LineCommand::parse(&line) {
             Ok(None) => {}
-            Ok(Some(Command::Quit)) => break,
-            Ok(Some(Command::Edit(target))) => plain.edit(target, input)?,
-            Ok(Some(Command::Insert(before))) => plain.insert(before, input)?,
+            Ok(Some(LineCommand::Quit)) => break,
+            Ok(Some(LineCommand::Edit(target))) => plain.edit(target, input)?,
+            Ok(Some(LineCommand::Insert(before))) => plain.insert(before, input)?,
             Ok(Some(command)) => plain.obey(command)?,
             Err(error) => {
                 plain.refuse(&error.to_string())?;
@@ -91,25 +91,25 @@ impl Plain<'_> {
         }
     }
 
-    fn obey(&mut self, command: Command) -> io::Result<()> {
+    fn obey(&mut self, command: LineCommand) -> io::Result<()> {
         match command {
-            Command::List => {
+            LineCommand::List => {
                 self.act(ApiCall::Pending)?;
                 self.list()
             }
-            Command::Show(name) => self.show_named(name),
-            Command::Open(target) => self.open(target),
-            Command::Delete(at) => self.section_command(at, |section| EditCommand::Delete { section }),
-            Command::Restore(at) => self.section_command(at, |section| EditCommand::Restore { section }),
-            Command::Release(redaction) => self.change(EditCommand::Release { redaction }),
-            Command::Except { redaction, until, reason } => {
+            LineCommand::Show(name) => self.show_named(name),
+            LineCommand::Open(target) => self.open(target),
+            LineCommand::Delete(at) => self.section_command(at, |section| EditCommand::Delete { section }),
+            LineCommand::Restore(at) => self.section_command(at, |section| EditCommand::Restore { section }),
+            LineCommand::Release(redaction) => self.change(EditCommand::Release { redaction }),
+            LineCommand::Except { redaction, until, reason } => {
                 // What it means is the notice of that action.
                 self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until })).map(drop)
             }
-            Command::Undo => self.change(EditCommand::Undo),
-            Command::Redo => self.change(EditCommand::Redo),
-            Command::Reset => self.change(EditCommand::Reset),
-            Command::Diff => {
+            LineCommand::Undo => self.change(EditCommand::Undo),
+            LineCommand::Redo => self.change(EditCommand::Redo),
+            LineCommand::Reset => self.change(EditCommand::Reset),
+            LineCommand::Diff => {
                 if self.act(TurnCall::Diff)?
                     && let Some(diff) = self.model.diff()
                 {
@@ -118,7 +118,7 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
-            Command::Payload => {
+            LineCommand::Payload => {
                 if self.act(TurnCall::Payload)?
                     && let Some(payload) = self.model.payload()
                 {
@@ -127,11 +127,11 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
-            Command::Metadata => self.metadata(),
+            LineCommand::Metadata => self.metadata(),
             // What was saved is the notice of that action.
-            Command::Save(scope) => self.act(TurnCall::Save { scope }).map(drop),
-            Command::Capture => self.act(ApiCall::CaptureNext).map(drop),
-            Command::Agents => {
+            LineCommand::Save(scope) => self.act(TurnCall::Save { scope }).map(drop),
+            LineCommand::Capture => self.act(ApiCall::CaptureNext).map(drop),
+            LineCommand::Agents => {
                 if self.act(ApiCall::Subagents)?
                     && let Some(subagents) = self.model.subagents()
                 {
@@ -140,34 +140,34 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
-            Command::Why => match self.model.turn().map(rows::why_rows) {
+            LineCommand::Why => match self.model.turn().map(rows::why_rows) {
                 Some(rows) => self.print(rows),
                 None => self.refuse("no turn is open: `show 1` opens the first of the list"),
             },
-            Command::Pin(sections) => self.pin(&sections),
-            Command::Mode(mode) => self.mode(mode),
-            Command::Sessions => {
+            LineCommand::Pin(sections) => self.pin(&sections),
+            LineCommand::Mode(mode) => self.mode(mode),
+            LineCommand::Sessions => {
                 self.act(ApiCall::Sessions)?;
                 self.sessions()
             }
-            Command::Select(number) => self.select(number),
-            Command::Follow(follow) => match self.act(ApiCall::Follow { follow })? {
+            LineCommand::Select(number) => self.select(number),
+            LineCommand::Follow(follow) => match self.act(ApiCall::Follow { follow })? {
                 true => self.sessions(),
                 false => Ok(()),
             },
-            Command::Resume => self.resume(),
-            Command::Cancel => self.act(TurnCall::Cancel).map(drop),
-            Command::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
-            Command::Edit(_) | Command::Insert(_) | Command::Quit => Ok(()),
+            LineCommand::Resume => self.resume(),
+            LineCommand::Cancel => self.act(TurnCall::Cancel).map(drop),
+            LineCommand::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
+            LineCommand::Edit(_) | LineCommand::Insert(_) | LineCommand::Quit => Ok(()),
         }
     }
 
     /// Carries an action out and prints the notice. Returns `false` if it failed.
-    fn act(&mut self, action: impl Into<Action>) -> io::Result<bool> {
-        let mut effects = self.model.update(Input::Act(action.into()));
+    fn act(&mut self, action: impl Into<PersonAction>) -> io::Result<bool> {
+        let mut effects = self.model.update(ModelInput::Act(action.into()));
         while let Some(effect) = effects.pop() {
-            if let Effect::Ask(call) = effect {
-                effects.extend(self.model.update(Input::Answer(call.run(self.desk))));
+            if let ModelEffect::Ask(call) = effect {
+                effects.extend(self.model.update(ModelInput::Answer(call.run(self.desk))));
             }
         }
         let Some(notice) = self.model.notice() else { return Ok(true) };
@@ -212,7 +212,7 @@ impl Plain<'_> {
     }
 
     fn show(&mut self, id: Option<String>) -> io::Result<()> {
-        let action = id.map_or(Action::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(&id).into());
+        let action = id.map_or(PersonAction::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(&id).into());
         if self.act(action)? { self.print_turn() } else { Ok(()) }
     }
 
@@ -230,10 +230,10 @@ impl Plain<'_> {
         self.print(out)
     }
 
-    fn open(&mut self, target: Target) -> io::Result<()> {
+    fn open(&mut self, target: PartNumber) -> io::Result<()> {
         let out = match self.find(target) {
-            Ok(Found { section, leaf: None, turn }) => leaf_rows(turn, section, target.section),
-            Ok(Found { leaf: Some(leaf), .. }) => {
+            Ok(FoundPart { section, leaf: None, turn }) => leaf_rows(turn, section, target.section),
+            Ok(FoundPart { leaf: Some(leaf), .. }) => {
                 let mut out = rows::leaf_text(leaf, printer::BLOCK_BYTES);
                 out.extend(rows::redaction_rows(leaf));
                 out
@@ -243,18 +243,18 @@ impl Plain<'_> {
         self.print(out)
     }
 
-    fn edit(&mut self, target: Target, input: &mut dyn BufRead) -> io::Result<()> {
+    fn edit(&mut self, target: PartNumber, input: &mut dyn BufRead) -> io::Result<()> {
         // The lines are read in any case: text for a missing leaf must not count as commands.
         let Some(text) = read_text(input)? else {
             return self.refuse("the input ended before the line with a single dot: nothing was changed");
         };
         let pointer = match self.find(target) {
-            Ok(Found { leaf: Some(leaf), .. }) => leaf.pointer.clone(),
+            Ok(FoundPart { leaf: Some(leaf), .. }) => leaf.pointer.clone(),
             Ok(_) => return Ok(()),
             Err(error) => return self.refuse(&error),
         };
         let done = self.act(TurnCall::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
-        if done { self.open(Target { leaf: None, ..target }) } else { Ok(()) }
+        if done { self.open(PartNumber { leaf: None, ..target }) } else { Ok(()) }
     }
 
     fn insert(&mut self, before: usize, input: &mut dyn BufRead) -> io::Result<()> {
@@ -267,7 +267,7 @@ impl Plain<'_> {
 
     fn pin(&mut self, numbers: &[usize]) -> io::Result<()> {
         let found = |&section: &usize| {
-            self.find(Target { section, leaf: None }).map(|found| found.section.key.clone())
+            self.find(PartNumber { section, leaf: None }).map(|found| found.section.key.clone())
         };
         match numbers.iter().map(found).collect() {
             Ok(sections) => match self.act(TurnCall::Pin { sections })? {
@@ -318,8 +318,8 @@ impl Plain<'_> {
     }
 
     fn section_command(&mut self, at: usize, command: impl Fn(String) -> EditCommand) -> io::Result<()> {
-        let key = |found: Found<'_>| outline::left_out_by(found.turn, at - 1).map(str::to_owned);
-        match self.find(Target { section: at, leaf: None }).map(key) {
+        let key = |found: FoundPart<'_>| outline::left_out_by(found.turn, at - 1).map(str::to_owned);
+        match self.find(PartNumber { section: at, leaf: None }).map(key) {
             Ok(key) => self.change(command(key.unwrap_or_default())),
             Err(error) => self.refuse(&error),
         }
@@ -342,16 +342,16 @@ impl Plain<'_> {
         }
     }
 
-    fn find(&self, target: Target) -> Result<Found<'_>, String> {
+    fn find(&self, target: PartNumber) -> Result<FoundPart<'_>, String> {
         let Some(turn) = self.model.turn() else {
             return Err("no turn is open: `show 1` opens the first of the list".to_owned());
         };
         let Some(section) = turn.sections.get(target.section - 1) else {
             return Err(format!("no section {}: they run from 1 to {}", target.section, turn.sections.len()));
         };
-        let Some(number) = target.leaf else { return Ok(Found { turn, section, leaf: None }) };
+        let Some(number) = target.leaf else { return Ok(FoundPart { turn, section, leaf: None }) };
         match section.leaves.get(number - 1) {
-            Some(leaf) => Ok(Found { turn, section, leaf: Some(leaf) }),
+            Some(leaf) => Ok(FoundPart { turn, section, leaf: Some(leaf) }),
             None if section.leaves.is_empty() => Err(format!(
                 "section {} has no leaves of its own: see the sections inside it",
                 target.section
@@ -372,7 +372,7 @@ impl Plain<'_> {
     }
 }
 
-struct Found<'m> {
+struct FoundPart<'m> {
     turn: &'m TurnView,
     section: &'m SectionView,
     leaf: Option<&'m LeafView>,
@@ -381,7 +381,7 @@ struct Found<'m> {
 fn leaf_rows(turn: &TurnView, section: &SectionView, number: usize) -> Vec<Row> {
     let mut out =
         vec![Row::of(&format!("{number} {} ({})", section.label, section.path), rows::RowStyle::Strong)];
-    let edits = outline::Edits::new(turn);
+    let edits = outline::StandingEdits::new(turn);
     for (at, leaf) in section.leaves.iter().enumerate() {
         let mut row = Row::of(&format!("{number}.{} ", at + 1), rows::RowStyle::Plain);
         row.0.extend(rows::leaf_row(leaf, 0, &edits.authors(leaf)).0);

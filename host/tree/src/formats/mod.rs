@@ -22,7 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::index::Index;
 use crate::kinds::{ContentKind, Role};
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 use crate::project::{Projection, Projector};
 use crate::section::Section;
 
@@ -73,7 +73,7 @@ pub(crate) struct Spec {
     /// How much a body looks like one of this format.
     pub(crate) likeness: fn(&Index) -> Likeness,
     /// Whether bodies of the format have an outermost value of this kind. All others are named as generic JSON.
-    pub(crate) reads: fn(Kind) -> bool,
+    pub(crate) reads: fn(JsonKind) -> bool,
     /// Names the sections of a body, and says what each leaf is and who may change it.
     pub(crate) project: fn(&mut Projector<'_>),
     /// Finds the name of the model asked for.
@@ -97,7 +97,7 @@ pub(crate) struct Spec {
     /// Finds the member that holds the whole request; `None` where that is the body itself.
     pub(crate) wrapper: fn(&Index) -> Option<NodeId>,
     /// Says how a message of text is spelled that is put in, or why none can be.
-    pub(crate) message: fn(Role) -> Result<Spelling, &'static str>,
+    pub(crate) message: fn(Role) -> Result<MessageSpelling, &'static str>,
 }
 
 /// How much a body looks like one of a format.
@@ -131,14 +131,14 @@ pub(crate) struct Rules {
 
 /// The JSON around the text of a message that is put in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spelling {
+pub(crate) struct MessageSpelling {
     pub(crate) before: &'static str,
     pub(crate) after: &'static str,
 }
 
-impl Spelling {
+impl MessageSpelling {
     const fn new(before: &'static str, after: &'static str) -> Self {
-        Spelling { before, after }
+        MessageSpelling { before, after }
     }
 }
 
@@ -220,7 +220,7 @@ fn model_member(body: &Index) -> Option<NodeId> {
 
 /// Whether a body says `"stream": true`.
 fn stream_member(body: &Index) -> bool {
-    body.member(body.root(), "stream").is_some_and(|stream| body.kind(stream) == Kind::True)
+    body.member(body.root(), "stream").is_some_and(|stream| body.kind(stream) == JsonKind::True)
 }
 
 /// The member of a call or a result that holds its id, under the first of these keys.

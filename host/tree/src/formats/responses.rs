@@ -10,13 +10,15 @@ use std::sync::Arc;
 use leafgate_api::Api;
 
 use super::{
-    ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
-    shape, stream_member,
+    ANSWERS_ITSELF, Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, Spec, at_pointers, id_member,
+    model_member, shape, stream_member,
 };
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
-use crate::node::{Kind, NodeId};
-use crate::project::{Access, BODY, Projector, TOOL_DEFINITION, Table, content_kind, option_section, table};
+use crate::node::{JsonKind, NodeId};
+use crate::project::{
+    Access, BODY, MemberTable, Projector, TOOL_DEFINITION, content_kind, option_section, table,
+};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// Members beside a textual `input` that make it a Responses request, whatever the model is called.
@@ -52,9 +54,9 @@ pub(super) static FORMAT: Spec = Spec {
     aliases: &["responses"],
     likeness: |body| {
         let root = body.root();
-        let input = body.member(root, "input").filter(|_| body.kind(root) == Kind::Object);
+        let input = body.member(root, "input").filter(|_| body.kind(root) == JsonKind::Object);
         let Some(input) = input else { return Likeness::None };
-        let has_items = body.children(input).any(|item| body.kind(item) == Kind::Object);
+        let has_items = body.children(input).any(|item| body.kind(item) == JsonKind::Object);
         let is_text = body.scalar(input) == Some(ValueType::Text);
         let names_model = model_member(body).is_some() && !is_of_embeddings(body);
         match has_items || is_text && (names_model || shape::has_any(body, root, OWN)) {
@@ -62,7 +64,7 @@ pub(super) static FORMAT: Spec = Spec {
             false => Likeness::None,
         }
     },
-    reads: |root| root == Kind::Object,
+    reads: |root| root == JsonKind::Object,
     project,
     model: model_member,
     streams: stream_member,
@@ -82,15 +84,15 @@ pub(super) static FORMAT: Spec = Spec {
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"],
     wrapper: |_| None,
     message: |role| match role {
-        Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
-        Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-        Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
+        Role::System => Ok(MessageSpelling::new(r#"{"role":"system","content":""#, r#""}"#)),
+        Role::User => Ok(MessageSpelling::new(r#"{"role":"user","content":""#, r#""}"#)),
+        Role::Assistant => Ok(MessageSpelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
         Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
     },
 };
 
 /// An element of the Responses API's `input`.
-static ITEM: Table = table! {
+static ITEM: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "role" Metadata Protected "discriminator";
     "id" Metadata Protected "id";
@@ -128,7 +130,7 @@ fn project(projector: &mut Projector<'_>) {
             item_section(this, member, SectionKind::System, Role::System, None);
             this.mark(member, LeafKind::Text, Access::Open);
         }
-        "input" if this.body.kind(member) == Kind::Array => items(this, member),
+        "input" if this.body.kind(member) == JsonKind::Array => items(this, member),
         "input" => {
             item_section(this, member, SectionKind::User, Role::User, Some(MessageIndex::from_index(0)));
             this.mark(member, LeafKind::Text, Access::Open);
@@ -270,7 +272,7 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
 fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
     let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if body.kind(node) != Kind::Array {
+    if body.kind(node) != JsonKind::Array {
         return;
     }
     // An item may have several lists of parts: reasoning has a summary and content. They are numbered as one, in body order.

@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{AnswerWire, Assembly, Count, Event, Terms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, Terms, call_id};
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 
@@ -48,18 +48,18 @@ const TERMS: Terms = Terms {
     ],
 };
 
-pub(super) struct Chat;
+pub(super) struct ChatAnswers;
 
-impl AnswerWire for Chat {
+impl AnswerWire for ChatAnswers {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }
 
-    fn put(&self, into: &mut Assembly, chunk: Object) -> bool {
+    fn put(&self, into: &mut AnswerAssembly, chunk: Object) -> bool {
         stream::put(into, chunk)
     }
 
-    fn settle(&self, assembly: &mut Assembly) {
+    fn settle(&self, assembly: &mut AnswerAssembly) {
         if assembly.root.contains_key("object") {
             assembly.root.insert("object".to_owned(), "chat.completion".into());
         }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use events::item_events;
 
-use super::{AnswerWire, Assembly, Count, Event, Terms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, Terms, call_id};
 use crate::json::{Object, member, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -37,18 +37,18 @@ const TERMS: Terms = Terms {
     ],
 };
 
-pub(super) struct Responses;
+pub(super) struct ResponsesAnswers;
 
-impl AnswerWire for Responses {
+impl AnswerWire for ResponsesAnswers {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }
 
-    fn put(&self, into: &mut Assembly, event: Object) -> bool {
+    fn put(&self, into: &mut AnswerAssembly, event: Object) -> bool {
         stream::put(into, event)
     }
 
-    fn settle(&self, assembly: &mut Assembly) {
+    fn settle(&self, assembly: &mut AnswerAssembly) {
         stream::fill(assembly);
     }
 

@@ -24,7 +24,7 @@ pub(super) const CONTENT: List =
 
 /// A kind of text: how its parts are called, where the words stand in them, and what its events begin
 /// with.
-pub(super) struct Spoken {
+pub(super) struct SpokenText {
     pub(super) part: &'static str,
     pub(super) key: &'static str,
     pub(super) event: &'static str,
@@ -32,7 +32,7 @@ pub(super) struct Spoken {
     pub(super) text: TextKind,
 }
 
-impl Spoken {
+impl SpokenText {
     const fn new(
         part: &'static str,
         key: &'static str,
@@ -40,18 +40,18 @@ impl Spoken {
         list: &'static List,
         text: TextKind,
     ) -> Self {
-        Spoken { part, key, event, list, text }
+        SpokenText { part, key, event, list, text }
     }
 }
 
-pub(super) const SPOKEN: [Spoken; 4] = [
-    Spoken::new("output_text", "text", "response.output_text", &CONTENT, TextKind::Content),
-    Spoken::new("refusal", "refusal", "response.refusal", &CONTENT, TextKind::Refusal),
-    Spoken::new("reasoning_text", "text", "response.reasoning_text", &CONTENT, TextKind::Reasoning),
-    Spoken::new("summary_text", "text", "response.reasoning_summary_text", &SUMMARY, TextKind::Summary),
+pub(super) const SPOKEN: [SpokenText; 4] = [
+    SpokenText::new("output_text", "text", "response.output_text", &CONTENT, TextKind::Content),
+    SpokenText::new("refusal", "refusal", "response.refusal", &CONTENT, TextKind::Refusal),
+    SpokenText::new("reasoning_text", "text", "response.reasoning_text", &CONTENT, TextKind::Reasoning),
+    SpokenText::new("summary_text", "text", "response.reasoning_summary_text", &SUMMARY, TextKind::Summary),
 ];
 
-pub(super) fn spoken(part: &Object) -> Option<&'static Spoken> {
+pub(super) fn spoken(part: &Object) -> Option<&'static SpokenText> {
     SPOKEN.iter().find(|spoken| spoken.part == text(part, "type"))
 }
 

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::super::drive::ANSWER;
 use super::super::live::PROGRESS;
-use super::{BETWEEN, Body, CallResult, Wire, leave_out, text};
+use super::{BETWEEN, Body, CallResult, TeamWire, leave_out, text};
 
-pub(super) struct Responses;
+pub(super) struct ResponsesTeam;
 
-impl Wire for Responses {
+impl TeamWire for ResponsesTeam {
     fn answers(&self) -> Api {
         Api::Responses
     }
