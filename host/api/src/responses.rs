@@ -49,6 +49,14 @@ pub fn is_result(kind: &str) -> bool {
     [FUNCTION, CUSTOM].iter().any(|call| call.result == kind)
 }
 
+/// Calls that the client answers by their kind, which is all the name that they have, and the member that says what.
+pub const NAMELESS: [(&str, &str); 4] = [
+    ("local_shell_call", "action"),
+    ("shell_call", "action"),
+    ("computer_call", "action"),
+    ("apply_patch_call", "operation"),
+];
+
 /// Returns whether items of a kind are calls, whoever answers them.
 #[must_use]
 pub fn is_call(kind: &str) -> bool {

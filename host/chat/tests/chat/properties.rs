@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use leafgate_api::Api;
-use leafgate_chat::redact::copies::Known;
+use leafgate_chat::redact::copies::KnownCopies;
 use leafgate_chat::redact::{encoded, ranges};
 use leafgate_chat::{CONVERTED, check, conversation, messages, raw_json, to_wire};
 use leafgate_tree::{Author, Draft, Format, Redaction};
@@ -241,7 +241,7 @@ proptest! {
         let length = draft.text(node).expose().len();
         let whole = Redaction { at: 0..length, label: "X".into(), replacement: "X_4711_X".to_owned() };
         let is_redacted = draft.redact(node, &[whole], &Author::rule("r")).is_ok();
-        let mut known = Known::default();
+        let mut known = KnownCopies::default();
         known.learn(&draft);
         known.redact(&mut draft, &hidden);
         ranges::follow(&mut draft).unwrap();

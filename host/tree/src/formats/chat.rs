@@ -4,8 +4,8 @@
 use leafgate_api::Api;
 
 use super::{
-    ANSWERS_ITSELF, Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, Spec, at_pointers, id_member,
-    model_member, shape, stream_member,
+    ANSWERS_ITSELF, Likeness, Rules, Spec, at_pointers, id_member, model_member, openai_message, shape,
+    stream_member,
 };
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
@@ -45,12 +45,7 @@ pub(super) static FORMAT: Spec = Spec {
     // The two last ones are what tools were called before.
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
     wrapper: |_| None,
-    message: |role| match role {
-        Role::System => Ok(MessageSpelling::new(r#"{"role":"system","content":""#, r#""}"#)),
-        Role::User => Ok(MessageSpelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-        Role::Assistant => Ok(MessageSpelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
-        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-    },
+    message: openai_message,
 };
 
 /// `image_url`, `input_audio`, `file` of a content part.
@@ -135,11 +130,7 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
         let kind = projector.text_member(part, "type");
         let editable = matches!(kind.as_deref(), Some("text" | "refusal"));
         projector.sub_section(part, message, |section| {
-            section.kind = SectionKind::ContentPart;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(content_kind(kind.as_deref()));
-            section.editable = editable;
+            section.set_part(SectionKind::ContentPart, index, content_kind(kind.as_deref()), editable);
         });
         projector.mark(part, text, Access::Open);
         projector.members(part, &PART, |this, member, key, field| match key {

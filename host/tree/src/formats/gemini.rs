@@ -367,19 +367,12 @@ fn part_section(
             section.editable = false;
         }
         Some((_, holds @ (PartMember::Result | PartMember::Output))) => {
-            section.kind = SectionKind::ToolResult;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(contains);
+            section.set_part(SectionKind::ToolResult, index, contains, true);
             section.tool = if holds == PartMember::Output { interpreter() } else { name };
             section.call_id = call_id;
         }
         Some((_, PartMember::Text | PartMember::Data)) | None => {
-            section.kind = SectionKind::ContentPart;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(contains);
-            section.editable = contains == ContentKind::Text;
+            section.set_part(SectionKind::ContentPart, index, contains, contains == ContentKind::Text);
         }
     })
 }

@@ -262,11 +262,7 @@ fn part(
 ) -> SectionId {
     let contains = content_kind(projector.text_member(node, "type").as_deref());
     projector.sub_section(node, around, |section| {
-        section.kind = kind;
-        section.node_type = NodeType::ContentPart;
-        section.content_index = Some(index);
-        section.content_kind = Some(contains);
-        section.editable = editable;
+        section.set_part(kind, index, contains, editable);
     })
 }
 

@@ -230,6 +230,17 @@ fn id_member(body: &Index, section: &Section, keys: &[&str]) -> Option<NodeId> {
     members.find(|&member| body.content_text(member) == id)
 }
 
+/// A message of text as OpenAI's APIs take it.
+fn openai_message(role: Role) -> Result<MessageSpelling, &'static str> {
+    let before = match role {
+        Role::System => r#"{"role":"system","content":""#,
+        Role::User => r#"{"role":"user","content":""#,
+        Role::Assistant => r#"{"role":"assistant","content":""#,
+        Role::Tool | Role::Other => return Err(NO_SUCH_ROLE),
+    };
+    Ok(MessageSpelling::new(before, r#""}"#))
+}
+
 /// The leaves at these pointers.
 fn at_pointers(body: &Index, pointers: &[&str]) -> Vec<NodeId> {
     pointers.iter().filter_map(|pointer| body.resolve(pointer).ok()).collect()

@@ -155,11 +155,12 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
     for (index, node) in body.children(node).enumerate() {
         let kind = body.member(node, "type").map(|kind| body.content_text(kind));
         projector.sub_section(node, message, |section| {
-            section.kind = SectionKind::ContentPart;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(content_kind(kind.as_deref()));
-            section.editable = kind.as_deref() == Some(TEXT);
+            section.set_part(
+                SectionKind::ContentPart,
+                index,
+                content_kind(kind.as_deref()),
+                kind.as_deref() == Some(TEXT),
+            );
         });
         part(projector, node, text);
     }

@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use leafgate_api::Api;
+use leafgate_api::{Api, responses};
 
 use super::{
-    ANSWERS_ITSELF, Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, Spec, at_pointers, id_member,
-    model_member, shape, stream_member,
+    ANSWERS_ITSELF, Likeness, Rules, Spec, at_pointers, id_member, model_member, openai_message, shape,
+    stream_member,
 };
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
@@ -83,12 +83,7 @@ pub(super) static FORMAT: Spec = Spec {
     chosen_tools: |body| at_pointers(body, &["/tool_choice/name"]),
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"],
     wrapper: |_| None,
-    message: |role| match role {
-        Role::System => Ok(MessageSpelling::new(r#"{"role":"system","content":""#, r#""}"#)),
-        Role::User => Ok(MessageSpelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-        Role::Assistant => Ok(MessageSpelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
-        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-    },
+    message: openai_message,
 };
 
 /// An element of the Responses API's `input`.
@@ -200,7 +195,7 @@ fn items(projector: &mut Projector<'_>, input: NodeId) {
 
 /// Whether a call has no name, but for its type: a member `name` beside it names nothing.
 fn is_nameless(kind: Option<&str>) -> bool {
-    matches!(kind, Some("local_shell_call" | "shell_call" | "computer_call" | "apply_patch_call"))
+    kind.is_some_and(|kind| responses::NAMELESS.iter().any(|(own, _)| *own == kind))
 }
 
 /// What an item is, and who speaks in it.
@@ -214,7 +209,7 @@ fn classify(kind: Option<&str>, role: Option<&str>) -> (SectionKind, Role) {
         (Some(kind), _) if kind.ends_with("_call_output") => (SectionKind::ToolResult, Role::Tool),
         (Some("mcp_approval_response" | "tool_search_output"), _) => (SectionKind::ToolResult, Role::Tool),
         // Calls of tools that the server runs hold their own result.
-        (Some(kind), _) if kind.ends_with("_call") => (SectionKind::ToolCall, Role::Assistant),
+        (Some(kind), _) if responses::is_call(kind) => (SectionKind::ToolCall, Role::Assistant),
         (Some("mcp_list_tools" | "mcp_approval_request"), _) => (SectionKind::ToolCall, Role::Assistant),
         _ => (SectionKind::Other, Role::Other),
     }
@@ -281,11 +276,7 @@ fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: L
         let kind = projector.text_member(part, "type");
         let editable = kind.as_deref().is_some_and(|kind| kind.ends_with("text") || kind == "refusal");
         projector.sub_section(part, around, |section| {
-            section.kind = SectionKind::ContentPart;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(content_kind(kind.as_deref()));
-            section.editable = editable;
+            section.set_part(SectionKind::ContentPart, index, content_kind(kind.as_deref()), editable);
         });
         projector.mark(part, text, Access::Open);
         projector.members(part, &ITEM, |this, member, key, _| match key {

@@ -147,10 +147,12 @@ fn variables(projector: &mut Projector<'_>, data: NodeId, around: SectionId) {
     for (index, variable) in lists.flat_map(|list| body.children(list)).enumerate() {
         let is_image = projector.text_member(variable, "kind").as_deref() == Some("image");
         projector.sub_section(variable, around, |section| {
-            section.kind = SectionKind::Context;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(if is_image { ContentKind::Image } else { ContentKind::Document });
+            section.set_part(
+                SectionKind::Context,
+                index,
+                if is_image { ContentKind::Image } else { ContentKind::Document },
+                true,
+            );
         });
     }
 }

@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use leafgate_api::responses::{CUSTOM, CallItem};
+use leafgate_api::responses::{CUSTOM, CallItem, NAMELESS};
 use leafgate_tree::{Document, NodeId};
 
-use super::words::{CONTENT, List, RUN_BY_CLIENTS, SPOKEN, SUMMARY, is_call, lists};
+use super::words::{CONTENT, List, SPOKEN, SUMMARY, is_call, lists};
 use crate::apis::UNKNOWN;
 use crate::reading::{StrictReading, scalars};
 use crate::said::{
@@ -325,7 +325,7 @@ fn call_says(answer: &StrictReading<'_>, item: NodeId, kind: &str, saying: Sayin
     let id = answer.name(item, "call_id");
     let is_whole = saying != Saying::First;
     let asked = CallItem::of_kind(kind);
-    let run = RUN_BY_CLIENTS.iter().find(|(own, _)| *own == kind);
+    let run = NAMELESS.iter().find(|(own, _)| *own == kind);
     // A call that its kind names has no name; one that it has is the tool to some clients.
     let name = answer.name(item, "name").map(Tool::Named);
     if run.is_some() && name.is_some() {

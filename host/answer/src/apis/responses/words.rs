@@ -55,14 +55,6 @@ pub(super) fn spoken(part: &Object) -> Option<&'static SpokenText> {
     SPOKEN.iter().find(|spoken| spoken.part == text(part, "type"))
 }
 
-/// Other items that a client runs: their kind, which is all the name that they have, and the member that says what.
-pub(super) const RUN_BY_CLIENTS: [(&str, &str); 4] = [
-    ("local_shell_call", "action"),
-    ("shell_call", "action"),
-    ("computer_call", "action"),
-    ("apply_patch_call", "operation"),
-];
-
 /// Items that the provider runs.
 const RUN_BY_PROVIDERS: [&str; 8] = [
     "web_search_call",
