@@ -220,6 +220,10 @@ pub(crate) struct Terms {
     pub(crate) beside: &'static [&'static str],
     /// The member that holds the choices, blocks or items.
     pub(crate) list: &'static str,
+    /// The member with the probabilities of words; `None` where there is none.
+    pub(crate) probabilities: Option<&'static str>,
+    /// How an answer is written while it comes about; `None` where nothing of it leaves before its end.
+    pub(crate) live: Option<LiveTerms>,
     /// The members that hold the id, the model and the time.
     head: [&'static str; 3],
     /// Why a model stops. Of several words for one reason the first is written.
@@ -228,6 +232,21 @@ pub(crate) struct Terms {
     usage: &'static str,
     /// The counts within it, by their pointers; those of one kind are added up.
     counts: &'static [(&'static str, Count)],
+}
+
+/// Where the events of an answer have their parts, for one that is written while it comes about.
+pub(crate) struct LiveTerms {
+    /// How many events stand before the parts, and behind them.
+    pub(crate) around: (usize, usize),
+    /// Whether what it cost is an event of its own.
+    pub(crate) costs_apart: bool,
+    /// Whether each part is an element of [`Terms::list`]; all texts are one otherwise.
+    pub(crate) has_parts: bool,
+    /// Where an event says the place of a part, or where texts are one, of a call.
+    pub(crate) index: &'static str,
+    /// Where it has a piece of what is said, and of the reasoning.
+    pub(crate) content: &'static str,
+    pub(crate) reasoning: &'static str,
 }
 
 /// What is counted.

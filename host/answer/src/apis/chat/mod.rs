@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, Terms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, Terms, call_id};
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 
@@ -28,6 +28,15 @@ const TERMS: Terms = Terms {
     names_answers: false,
     beside: &["/choices"],
     list: "choices",
+    probabilities: Some("logprobs"),
+    live: Some(LiveTerms {
+        around: (1, 2),
+        costs_apart: true,
+        has_parts: false,
+        index: "/choices/0/delta/tool_calls/0/index",
+        content: "/choices/0/delta/content",
+        reasoning: "/choices/0/delta/reasoning_content",
+    }),
     head: ["id", "model", "created"],
     finish: &[
         ("stop", Finish::Stop),

@@ -24,6 +24,8 @@ pub(super) const TERMS: Terms = Terms {
     names_answers: false,
     beside: &["/candidates"],
     list: "candidates",
+    probabilities: Some("logprobsResult"),
+    live: None,
     head: ["responseId", "modelVersion", ""],
     finish: &[
         ("STOP", Finish::Stop),

@@ -4,7 +4,7 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, Terms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, Terms, call_id};
 use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
@@ -27,6 +27,15 @@ const TERMS: Terms = Terms {
     names_answers: false,
     beside: &["/content", "/delta/citation", "/content_block/citations"],
     list: "content",
+    probabilities: None,
+    live: Some(LiveTerms {
+        around: (1, 2),
+        costs_apart: false,
+        has_parts: true,
+        index: "/index",
+        content: "/delta/text",
+        reasoning: "/delta/thinking",
+    }),
     head: ["id", "model", ""],
     finish: &[
         ("end_turn", Finish::Stop),
