@@ -2,7 +2,7 @@
 //!
 //! - [`Team::read`]: a file with agents → a compiled [`Team`] and its [`Warning`]s.
 //! - [`Run`]: one request to a team, as a state machine. It takes events (a model answered, the
-//!   client's tools answered, time passed, the client is gone) and returns [`Effect`]s (ask a model,
+//!   client's tools answered, time passed, the client is gone) and returns [`RunEffect`]s (ask a model,
 //!   give calls to the client, finish). The gate carries them out.
 //! - [`Runs`]: the runs that wait for their clients, bounded in number, bytes and time.
 //! - [`CallKey`]: ids of calls that only their own client can answer.
@@ -34,7 +34,7 @@
 //!
 //! let reply = Reply { content: "Done.".into(), ..Reply::default() };
 //! let effects = run.replied(request, ModelTurn { reply, turn: Arc::from([]) }, now)?;
-//! assert_eq!(effects, [Effect::Finish]);
+//! assert_eq!(effects, [RunEffect::Finish]);
 //! assert_eq!(run.result().final_response.expose(), "Done.");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -74,8 +74,8 @@ pub use mark::{CallKey, CallMark, ClientKey, RunId};
 pub use name::{AgentName, InvalidName};
 pub use prompt::{DelegationTarget, escaped, section};
 pub use run::{
-    AgentLoopResult, ClientCall, ClientResult, Degraded, Effect, Effects, Frame, FrameId, FrameState,
-    Happened, Message, ModelTurn, Opening, RequestId, Run, RunError, ToolInvocation, Why,
+    AgentLoopResult, ClientCall, ClientResult, Degraded, Frame, FrameId, FrameState, Happened, Message,
+    ModelTurn, Opening, RequestId, Run, RunEffect, RunEffects, RunError, ToolInvocation, Why,
 };
 pub use runs::{Runs, RunsLimits};
 pub use team::{Agent, Permission, Settings, SystemAs, Team};

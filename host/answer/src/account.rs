@@ -9,10 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use leafgate_api::Api;
 use leafgate_tree::{Document, NodeId, ValueType};
 
-use crate::apis::{Api, Terms};
-use crate::reading::{Reading, value};
+use crate::apis::{Terms, wire};
+use crate::reading::{StrictReading, value};
 use crate::reply::{Call, CallKind};
 use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace};
 
@@ -66,7 +67,7 @@ impl Account {
     /// Begins to hear an answer of an API. `sealed` says whether its reasoning comes with an encrypted copy.
     #[must_use]
     pub fn new(api: Api, sealed: bool) -> Self {
-        let terms = api.wire().terms();
+        let terms = wire(api).terms();
         Account {
             says: (terms.says)(sealed),
             terms,
@@ -85,7 +86,7 @@ impl Account {
 
     /// Returns whether this is a whole answer of the API, or an error in its place.
     pub(crate) fn is_answer(&self, answer: &Document) -> bool {
-        let reading = Reading::new(answer);
+        let reading = StrictReading::new(answer);
         let is_one = |node| reading.has_any(node, self.terms.answer);
         match self.terms.lists && reading.is_list(reading.root()) {
             true => answer.children(reading.root()).all(is_one),
@@ -163,16 +164,16 @@ impl Account {
     /// whole.
     #[must_use]
     pub fn begins_unspoken(&self, heard: &Heard) -> bool {
-        self.says.begins_unspoken(&Reading::new(&heard.document))
+        self.says.begins_unspoken(&StrictReading::new(&heard.document))
     }
 
     fn hear(
         &mut self,
         document: Document,
         name: Option<Option<&[u8]>>,
-        read: impl FnOnce(&mut dyn Says, &Reading<'_>) -> Vec<Said>,
+        read: impl FnOnce(&mut dyn Says, &StrictReading<'_>) -> Vec<Said>,
     ) -> Heard {
-        let reading = Reading::new(&document);
+        let reading = StrictReading::new(&document);
         let said = read(&mut *self.says, &reading);
         let is_named = name.is_none_or(|name| self.is_named(name, &reading));
         let mut is_sound = true;
@@ -190,7 +191,7 @@ impl Account {
 
     /// Whether an event bears the name that its data says: some clients read by name and some by data. Without a type, it
     /// may have the name that events have by default.
-    fn is_named(&self, name: Option<&[u8]>, event: &Reading<'_>) -> bool {
+    fn is_named(&self, name: Option<&[u8]>, event: &StrictReading<'_>) -> bool {
         let kind = event.word(event.root(), "type");
         match (name, kind) {
             (None, None) => true,
@@ -201,7 +202,7 @@ impl Account {
     }
 
     /// Takes what is said; returns whether it goes with what was said before.
-    fn take(&mut self, reading: &Reading<'_>, said: Said, is_event: bool) -> bool {
+    fn take(&mut self, reading: &StrictReading<'_>, said: Said, is_event: bool) -> bool {
         if self.is_behind_the_end(reading, said) {
             return false;
         }
@@ -249,7 +250,7 @@ impl Account {
     }
 
     /// Whether something is said that was complete already. What says it again is compared.
-    fn is_behind_the_end(&self, reading: &Reading<'_>, said: Said) -> bool {
+    fn is_behind_the_end(&self, reading: &StrictReading<'_>, said: Said) -> bool {
         let has_ended = |place: TextPlace| {
             let ends = [place.at, Position::end_of(place.at.item), Position::LAST];
             ends.into_iter().any(|end| self.ended.contains(&(place.choice, end)))
@@ -264,7 +265,7 @@ impl Account {
         }
     }
 
-    fn take_call(&mut self, reading: &Reading<'_>, place: TextPlace, said: CallSaid) -> bool {
+    fn take_call(&mut self, reading: &StrictReading<'_>, place: TextPlace, said: CallSaid) -> bool {
         match said {
             CallSaid::Begins(called) => self.begin(reading, place, called),
             CallSaid::Whole(called, arguments) => {
@@ -284,7 +285,7 @@ impl Account {
     }
 
     /// Takes who is called: a second time it is the same, and its id is no other call's.
-    fn begin(&mut self, reading: &Reading<'_>, place: TextPlace, called: Called) -> bool {
+    fn begin(&mut self, reading: &StrictReading<'_>, place: TextPlace, called: Called) -> bool {
         let id = called.id.map(|leaf| text(reading, leaf)).unwrap_or_default();
         let name = called.tool.name(reading.document());
         let is_own = id.is_empty() || *self.ids.entry((place.choice, id.clone())).or_insert(place) == place;
@@ -332,13 +333,13 @@ impl HeardCall {
 }
 
 /// The text of a leaf.
-fn text(reading: &Reading<'_>, leaf: NodeId) -> String {
+fn text(reading: &StrictReading<'_>, leaf: NodeId) -> String {
     reading.leaf_text(leaf).unwrap_or_default()
 }
 
 /// All arguments as text, and whether clients read the same in them: JSON without a key twice. Arguments that are a text are
 /// judged as they stand.
-fn spelled(reading: &Reading<'_>, arguments: Arguments) -> (String, bool) {
+fn spelled(reading: &StrictReading<'_>, arguments: Arguments) -> (String, bool) {
     let document = reading.document();
     match document.leaf(arguments.node).map(|leaf| leaf.value_type()) {
         Some(ValueType::Text) => (text(reading, arguments.node), true),

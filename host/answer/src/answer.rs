@@ -5,17 +5,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use leafgate_api::Api;
 use leafgate_tree::{Document, NodeId};
 use serde_json::Value;
 
 use crate::account::{Account, Heard};
-use crate::apis::{Api, Assembly, failure};
+use crate::apis::{AnswerAssembly, failure, wire};
 use crate::calls::{CallError, edit};
 use crate::limits::ReadError;
 use crate::reading::{parse_mended, value, value_of};
 use crate::reply::{Call, Failure, Finish, Head, Reply, Summary};
 use crate::said::{Arguments, Called, Form, Said, Tool};
-use crate::told::Telling;
+use crate::told::ChoiceTelling;
 
 /// Texts that clients join in one list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,10 +88,10 @@ impl Answer {
         let whole = whole.ok_or(no_answer)?;
         let heard = account.whole(document);
         let said: Vec<Said> = heard.said.iter().copied().chain([Said::EndAll]).collect();
-        let mut telling = Telling::first(&said);
+        let mut telling = ChoiceTelling::first(&said);
         let mut reply = Reply::default();
         telling.tell(&heard.document, &said, account).iter().for_each(|delta| reply.add(delta));
-        let wire = api.wire();
+        let wire = wire(api);
         let outer = whole.as_object().ok_or(no_answer)?;
         let root = wire.root(outer);
         let failure = failure(outer).or_else(|| failure(root));
@@ -174,7 +175,7 @@ impl Answer {
     /// encrypted reasoning too, which a [`Reply`] has not.
     #[must_use]
     pub fn turn(&self) -> Vec<Value> {
-        self.api.wire().turn(&self.json())
+        wire(self.api).turn(&self.json())
     }
 
     /// Returns the answer, where all clients read it alike.
@@ -263,7 +264,7 @@ fn unweighed(api: Api, document: &Document) -> Value {
 
 /// The answer that a list of pieces stands for, and whether all of them have a place in it.
 fn joined(api: Api, pieces: Vec<Value>) -> (Option<Value>, bool) {
-    let mut assembly = Assembly::new(api);
+    let mut assembly = AnswerAssembly::new(api);
     let has_place = pieces.into_iter().fold(true, |all, piece| assembly.take(piece) & all);
     (assembly.whole(), has_place)
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use leafgate_tree::{NodeId, ValueType};
 
 use crate::account::Heard;
-use crate::reading::Reading;
+use crate::reading::StrictReading;
 use crate::said::Says;
 
 /// Members that hold a text for people, or texts in a list.
@@ -52,7 +52,7 @@ const NO_TEXTS: [&str; 5] = ["function_call", "inlineData", "logprobs", "logprob
 /// Returns where they stand in an answer that is there as a whole, or in an event. An event shows texts that are sealed
 /// only by another one: they are none of them.
 pub(crate) fn leaves(says: &dyn Says, paths: &[&str], heard: &Heard, is_event: bool) -> Vec<NodeId> {
-    let reading = Reading::new(&heard.document);
+    let reading = StrictReading::new(&heard.document);
     let root = reading.root();
     // A list of answers is one.
     let roots = if reading.is_list(root) { heard.document.children(root).collect() } else { vec![root] };
@@ -72,13 +72,13 @@ pub(crate) fn leaves(says: &dyn Says, paths: &[&str], heard: &Heard, is_event: b
 }
 
 /// Returns whether a member holds such a text.
-pub(crate) fn says(says: &dyn Says, reading: &Reading<'_>, key: &str, member: NodeId) -> bool {
+pub(crate) fn says(says: &dyn Says, reading: &StrictReading<'_>, key: &str, member: NodeId) -> bool {
     let mut found = Vec::new();
     member_says(says, reading, key, member, &mut found);
     !found.is_empty()
 }
 
-fn walk(says: &dyn Says, reading: &Reading<'_>, node: NodeId, is_text: bool, found: &mut Vec<NodeId>) {
+fn walk(says: &dyn Says, reading: &StrictReading<'_>, node: NodeId, is_text: bool, found: &mut Vec<NodeId>) {
     let document = reading.document();
     if !reading.is_container(node) {
         let is_said = is_text && document.leaf(node).is_some_and(|leaf| leaf.value_type() == ValueType::Text);
@@ -91,7 +91,13 @@ fn walk(says: &dyn Says, reading: &Reading<'_>, node: NodeId, is_text: bool, fou
 }
 
 /// Some clients read keys without regard to case.
-fn member_says(says: &dyn Says, reading: &Reading<'_>, key: &str, member: NodeId, found: &mut Vec<NodeId>) {
+fn member_says(
+    says: &dyn Says,
+    reading: &StrictReading<'_>,
+    key: &str,
+    member: NodeId,
+    found: &mut Vec<NodeId>,
+) {
     if !NO_TEXTS.contains(&key) {
         walk(says, reading, member, TEXTS.iter().any(|own| own.eq_ignore_ascii_case(key)), found);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::reading::{Reading, parse};
+use crate::reading::{StrictReading, parse};
 use crate::text::AnswerText;
 
 /// An object.
@@ -94,7 +94,7 @@ pub(crate) fn is_same(one: &AnswerText, other: &AnswerText) -> bool {
     let json = |text: &AnswerText| {
         let text = text.expose().to_owned();
         let is_plain = parse(text.clone().into())
-            .is_ok_and(|document| Reading::new(&document).has_no_key_twice(document.root()));
+            .is_ok_and(|document| StrictReading::new(&document).has_no_key_twice(document.root()));
         arguments(&text).filter(|_| is_plain || text.trim().is_empty())
     };
     one == other || json(one).is_some_and(|one| json(other) == Some(one))

@@ -3,13 +3,13 @@
 //! - [`Reader`] reads an answer, JSON or event stream, cut anywhere: each piece gives [`Delta`]s, and
 //!   the end gives an [`Answer`] with its [`Reply`], and what the next request repeats of it
 //!   ([`Answer::turn`]).
-//! - [`Api::write`] writes a reply as an answer of any API, [`Api::events`] an answer as the events
+//! - [`AnswerWriter::write`] writes a reply as an answer of any API, [`AnswerWriter::events`] an answer as the events
 //!   of its stream. Together they replay a JSON answer to a client that asked for a stream, and let
 //!   something else than a model answer.
 //! - [`LiveAnswer`] writes the stream of an answer that is not finished yet.
 //!
 //! ```
-//! use leafgate_answer::{AnswerLimits, Api, Delta, Reader};
+//! use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api, Delta, Reader};
 //!
 //! let mut reader = Reader::stream(Api::Chat, AnswerLimits::default());
 //! let deltas = reader.push(b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n")?;
@@ -61,9 +61,11 @@ mod said;
 mod text;
 mod told;
 
+pub use leafgate_api::Api;
+
 pub use account::{Account, Heard};
 pub use answer::{Answer, RunKind, TextRun};
-pub use apis::{Api, Event};
+pub use apis::{AnswerWriter, Event};
 pub use calls::{CallError, Gathered, Gathering, Holding};
 pub use hearing::{Hearing, Step};
 pub use limits::{AnswerLimits, ReadError};

@@ -1,14 +1,15 @@
 //! An answer that is written while it comes about: words go out as they are said, and calls, costs
 //! and the reason for its end follow when they are known.
 //!
-//! All events are those of [`Api::events`], of an answer that has one part: its text is cut into
+//! All events are those of [`AnswerWriter::events`], of an answer that has one part: its text is cut into
 //! pieces, and its place is set to where the part stands.
 
 use std::fmt;
 
+use leafgate_api::Api;
 use serde_json::{Value, json};
 
-use crate::apis::{Api, Event};
+use crate::apis::{AnswerWriter, Event, LiveTerms, wire};
 use crate::reply::{Delta, Head, Reply};
 
 /// What the reasoning of a [`LiveAnswer`] is signed with in Messages, where clients send a block of
@@ -46,7 +47,7 @@ pub struct LiveAnswer {
 }
 
 impl LiveAnswer {
-    /// Begins an answer. `usage` is that of [`Api::events`].
+    /// Begins an answer. `usage` is that of [`AnswerWriter::events`].
     #[must_use]
     pub fn new(api: Api, head: Head, usage: bool) -> Self {
         LiveAnswer { api, head, usage, parts: Vec::new(), is_open: false, sent: 0, piece: None }
@@ -135,12 +136,9 @@ impl LiveAnswer {
     /// How many events stand before the parts of an answer, and behind them; `None` where nothing of it leaves before its
     /// end.
     fn around(&self) -> Option<(usize, usize)> {
-        match self.api {
-            Api::Chat => Some((1, 2 + usize::from(self.usage))),
-            Api::Messages => Some((1, 2)),
-            Api::Responses => Some((2, 1)),
-            Api::Gemini | Api::CodeAssist => None,
-        }
+        let live = terms(self.api)?;
+        let (before, behind) = live.around;
+        Some((before, behind + usize::from(live.costs_apart && self.usage)))
     }
 
     /// The events of an answer that has the last part alone, of which `part` is all or a piece: those before it where nothing
@@ -166,22 +164,18 @@ impl LiveAnswer {
 
     /// Sets what events say about their place, which is that of the last part, and puts them behind the others.
     fn send(&mut self, sent: impl IntoIterator<Item = Event>, events: &mut Vec<Event>) {
-        let at = self.parts.len().saturating_sub(1);
-        let calls = self.parts.iter().filter(|part| matches!(part, Delta::Call(_))).count();
+        let has_parts = list(self.api).is_some();
+        let counts = |part: &&Delta| has_parts || matches!(part, Delta::Call(_));
+        let at = self.parts.iter().filter(counts).count().saturating_sub(1);
         for event in sent {
             let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
                 // The word that ends a stream of chat completions.
                 events.push(event);
                 continue;
             };
-            let (index, place) = match self.api {
-                Api::Chat => ("/choices/0/delta/tool_calls/0/index", calls.saturating_sub(1)),
-                Api::Messages => ("/index", at),
-                Api::Responses => ("/output_index", at),
-                Api::Gemini | Api::CodeAssist => ("", 0),
-            };
-            if let Some(index) = data.pointer_mut(index).filter(|index| index.is_number()) {
-                *index = place.into();
+            let index = terms(self.api).and_then(|live| data.pointer_mut(live.index));
+            if let Some(index) = index.filter(|index| index.is_number()) {
+                *index = at.into();
             }
             if let Some(number) = data.get_mut("sequence_number") {
                 *number = self.sent.into();
@@ -224,24 +218,21 @@ impl fmt::Debug for LiveAnswer {
     }
 }
 
+fn terms(api: Api) -> Option<&'static LiveTerms> {
+    wire(api).terms().live.as_ref()
+}
+
 /// Where an API has the parts of its answers; `None` where all texts are one.
 fn list(api: Api) -> Option<&'static str> {
-    match api {
-        Api::Messages => Some("content"),
-        Api::Responses => Some("output"),
-        Api::Chat | Api::Gemini | Api::CodeAssist => None,
-    }
+    terms(api).filter(|live| live.has_parts).map(|_| wire(api).terms().list)
 }
 
 /// Where an event has the text of a piece; `None` for an API that is not written so.
 fn place(api: Api, piece: &Delta) -> Option<&'static str> {
-    match (api, piece) {
-        (Api::Chat, Delta::Content(_)) => Some("/choices/0/delta/content"),
-        (Api::Chat, Delta::Reasoning(_)) => Some("/choices/0/delta/reasoning_content"),
-        (Api::Messages, Delta::Content(_)) => Some("/delta/text"),
-        (Api::Messages, Delta::Reasoning(_)) => Some("/delta/thinking"),
-        (Api::Responses, Delta::Content(_) | Delta::Reasoning(_)) => Some("/delta"),
-        (Api::Gemini | Api::CodeAssist, _) | (_, Delta::Call(_) | Delta::Arguments { .. }) => None,
+    match piece {
+        Delta::Content(_) => terms(api).map(|live| live.content),
+        Delta::Reasoning(_) => terms(api).map(|live| live.reasoning),
+        Delta::Call(_) | Delta::Arguments { .. } => None,
     }
 }
 

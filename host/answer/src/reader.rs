@@ -6,24 +6,24 @@ use bytes::Bytes;
 
 use crate::account::Account;
 use crate::answer::Answer;
-use crate::apis::Api;
 use crate::calls::Gathering;
 use crate::hearing::Hearing;
 use crate::limits::{AnswerLimits, ReadError};
 use crate::reply::Delta;
+use leafgate_api::Api;
 
 /// Reads an answer while it comes, for those who decide nothing about it.
 pub struct Reader {
     api: Api,
     limits: AnswerLimits,
-    form: Form,
+    form: ReaderForm,
     bytes: usize,
     values: usize,
     /// The reader has given up, and keeps nothing any more.
     failed: Option<ReadError>,
 }
 
-enum Form {
+enum ReaderForm {
     Whole(Vec<u8>),
     Stream(Box<(Hearing, Gathering)>),
 }
@@ -33,17 +33,17 @@ impl Reader {
     /// stream.
     #[must_use]
     pub fn whole(api: Api, limits: AnswerLimits) -> Self {
-        Reader::new(api, limits, Form::Whole(Vec::new()))
+        Reader::new(api, limits, ReaderForm::Whole(Vec::new()))
     }
 
     /// Reads an event stream.
     #[must_use]
     pub fn stream(api: Api, limits: AnswerLimits) -> Self {
         let hearing = Hearing::new(Account::new(api, false), limits.bytes);
-        Reader::new(api, limits, Form::Stream(Box::new((hearing, Gathering::new(api, None)))))
+        Reader::new(api, limits, ReaderForm::Stream(Box::new((hearing, Gathering::new(api, None)))))
     }
 
-    fn new(api: Api, limits: AnswerLimits, form: Form) -> Self {
+    fn new(api: Api, limits: AnswerLimits, form: ReaderForm) -> Self {
         Reader { api, limits, form, bytes: 0, values: 0, failed: None }
     }
 
@@ -55,11 +55,11 @@ impl Reader {
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ReadError> {
         self.count(bytes)?;
         match &mut self.form {
-            Form::Whole(held) => {
+            ReaderForm::Whole(held) => {
                 held.extend_from_slice(bytes);
                 Ok(Vec::new())
             }
-            Form::Stream(stream) => {
+            ReaderForm::Stream(stream) => {
                 let (hearing, gathering) = &mut **stream;
                 let steps = hearing.push(Bytes::copy_from_slice(bytes));
                 let said = steps.iter().flat_map(|(_, step)| gathering.take(step, hearing.account()));
@@ -75,8 +75,8 @@ impl Reader {
     pub fn finish(self) -> Result<Answer, ReadError> {
         match (self.failed, self.form) {
             (Some(error), _) => Err(error),
-            (None, Form::Whole(bytes)) => Answer::read(self.api, bytes.into()),
-            (None, Form::Stream(stream)) => {
+            (None, ReaderForm::Whole(bytes)) => Answer::read(self.api, bytes.into()),
+            (None, ReaderForm::Stream(stream)) => {
                 let (mut hearing, mut gathering) = *stream;
                 let steps = hearing.finish();
                 steps.iter().for_each(|(_, step)| drop(gathering.take(step, hearing.account())));
@@ -98,7 +98,7 @@ impl Reader {
             () => return Ok(()),
         };
         self.failed = Some(error);
-        self.form = Form::Whole(Vec::new());
+        self.form = ReaderForm::Whole(Vec::new());
         Err(error)
     }
 }

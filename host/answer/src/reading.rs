@@ -38,7 +38,7 @@ pub(crate) fn parse_mended(json: Bytes) -> Result<(Document, bool), ParseError> 
 /// Parsers disagree about what is odd: of two members with one key some take the first and some the
 /// last, `Content` is `content` to some, `1e0` is the index 1 to some. Whatever is odd on the way to a
 /// text or a call is noticed here: a client might read another one than the gate.
-pub(crate) struct Reading<'d> {
+pub(crate) struct StrictReading<'d> {
     document: &'d Document,
     odd: Cell<bool>,
 }
@@ -46,10 +46,10 @@ pub(crate) struct Reading<'d> {
 /// Larger than any index that a client sends or reads.
 const MAX_INDEX: usize = 65_535;
 
-impl<'d> Reading<'d> {
+impl<'d> StrictReading<'d> {
     /// Begins to read.
     pub(crate) fn new(document: &'d Document) -> Self {
-        Reading { document, odd: Cell::new(false) }
+        StrictReading { document, odd: Cell::new(false) }
     }
 
     /// Returns whether something was read that parsers disagree about.

@@ -9,15 +9,16 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use leafgate_api::gemini;
 use leafgate_tree::{NodeId, ParseErrorKind};
 use serde_json::Value;
 
 use crate::hearing::DONE;
 use crate::lines::{Field, Lines, Piece, field, split_ending};
-use crate::reading::{Reading, folded, parse_mended};
+use crate::reading::{StrictReading, folded, parse_mended};
 
 /// Members in which some API says one thing in one of two ways.
-const VARIANTS: [[&str; 2]; 2] = [["function", "custom"], ["functionCall", "function_call"]];
+const VARIANTS: [[&str; 2]; 2] = [["function", "custom"], gemini::CALL];
 
 /// Members below which the keys are no API's: two that differ in case are two.
 const FREE: [&str; 6] = ["args", "arguments", "input", "metadata", "parameters", "schema"];
@@ -147,9 +148,9 @@ fn bare(text: &[u8]) -> &[u8] {
 fn spelled(json: &[u8], names: &mut Names) -> Result<Bytes, ParseErrorKind> {
     let json = Bytes::copy_from_slice(bare(json).trim_ascii_end());
     let (document, is_mended) = parse_mended(json.clone()).map_err(|error| error.kind())?;
-    let reading = Reading::new(&document);
+    let reading = StrictReading::new(&document);
     let repeated = repeated_names(&reading, names);
-    let mut written = Written { reading, repeated, out: String::new(), has_dropped: false };
+    let mut written = WrittenEvent { reading, repeated, out: String::new(), has_dropped: false };
     written.value(written.reading.root(), false);
     let is_written =
         is_mended || written.has_dropped || json.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
@@ -158,7 +159,7 @@ fn spelled(json: &[u8], names: &mut Names) -> Result<Bytes, ParseErrorKind> {
 
 /// The names of calls in a chunk of a completion that say again what an earlier one said. Clients that join names in pieces
 /// read another one than those that take the first or the last.
-fn repeated_names(chunk: &Reading<'_>, names: &mut Names) -> BTreeSet<NodeId> {
+fn repeated_names(chunk: &StrictReading<'_>, names: &mut Names) -> BTreeSet<NodeId> {
     let mut repeated = BTreeSet::new();
     for (place, choice) in chunk.elements(chunk.root(), "choices").into_iter().enumerate() {
         let number = chunk.index(choice, "index").unwrap_or(place);
@@ -180,15 +181,15 @@ fn repeated_names(chunk: &Reading<'_>, names: &mut Names) -> BTreeSet<NodeId> {
     repeated
 }
 
-struct Written<'d> {
-    reading: Reading<'d>,
+struct WrittenEvent<'d> {
+    reading: StrictReading<'d>,
     /// Members that are left out.
     repeated: BTreeSet<NodeId>,
     out: String,
     has_dropped: bool,
 }
 
-impl<'d> Written<'d> {
+impl<'d> WrittenEvent<'d> {
     /// Writes a value. `is_free` says that no API's keys stand in it.
     fn value(&mut self, node: NodeId, is_free: bool) {
         let is_object = self.reading.is_object(node);

@@ -4,24 +4,24 @@
 use leafgate_tree::{Document, NodeId};
 use serde_json::Value;
 
-use crate::reading::Reading;
+use crate::reading::StrictReading;
 
 /// Reads one answer of an API, whole or event by event. What clients may read in another way is noted in the reading.
 pub(crate) trait Says: Send {
     /// Returns what an answer says that came whole.
-    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said>;
+    fn whole(&mut self, answer: &StrictReading<'_>) -> Vec<Said>;
 
     /// Returns what an event of a stream says.
-    fn event(&mut self, event: &Reading<'_>) -> Vec<Said>;
+    fn event(&mut self, event: &StrictReading<'_>) -> Vec<Said>;
 
     /// Returns an event with more of a text, which `last` was the latest event of.
     fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added;
 
     /// Returns whether an object anywhere in an answer is a call that the client runs.
-    fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool;
+    fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool;
 
     /// Returns whether an event begins a part in which not the model speaks, which is read as a whole.
-    fn begins_unspoken(&self, _: &Reading<'_>) -> bool {
+    fn begins_unspoken(&self, _: &StrictReading<'_>) -> bool {
         false
     }
 }

@@ -13,7 +13,7 @@ const BETWEEN_REASONING: &str = "\n\n";
 
 /// Tells one choice of an answer.
 #[derive(Default)]
-pub(crate) struct Telling {
+pub(crate) struct ChoiceTelling {
     choice: usize,
     texts: BTreeSet<TextPlace>,
     /// The latest reasoning.
@@ -22,12 +22,12 @@ pub(crate) struct Telling {
     calls: BTreeMap<TextPlace, (usize, usize)>,
 }
 
-impl Telling {
+impl ChoiceTelling {
     /// Tells the first choice that something was said of.
     pub(crate) fn first(said: &[Said]) -> Self {
         let says = said.iter().filter(|said| matches!(said, Said::Text { .. } | Said::Call(..)));
         let choices = says.map(|said| said.choice());
-        Telling { choice: choices.min().unwrap_or_default(), ..Telling::default() }
+        ChoiceTelling { choice: choices.min().unwrap_or_default(), ..ChoiceTelling::default() }
     }
 
     /// Returns what is new of what an answer or an event says. `account` has heard it.

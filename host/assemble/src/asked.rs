@@ -15,7 +15,7 @@ const WEB_SEARCH: &str = "web-search";
 /// What a request picks.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(crate) struct Asked {
+pub(crate) struct PickedParts {
     agent_mode: Option<bool>,
     /// Paths; `None` for all that the profile names.
     pub(crate) context: Option<Vec<String>>,
@@ -34,10 +34,10 @@ enum WebSearch {
     },
 }
 
-impl Asked {
+impl PickedParts {
     /// Takes the member out of a body.
-    pub(crate) fn take(body: &mut Object) -> Result<Asked, AssembleError> {
-        let Some(member) = body.remove(MEMBER) else { return Ok(Asked::default()) };
+    pub(crate) fn take(body: &mut Object) -> Result<PickedParts, AssembleError> {
+        let Some(member) = body.remove(MEMBER) else { return Ok(PickedParts::default()) };
         let expected = "an object with `agentMode`, `context`, `documents`, `webSearch`";
         serde_json::from_str(member.get()).map_err(|_| AssembleError::shape("/leafgate", expected))
     }

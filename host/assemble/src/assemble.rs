@@ -2,19 +2,20 @@
 
 use std::fmt;
 
+use leafgate_api::Api;
 use serde_json::json;
 
-use crate::asked::Asked;
+use crate::asked::PickedParts;
 use crate::context;
 use crate::error::AssembleError;
 use crate::files::Files;
-use crate::history::{By, History, Piece, arrange};
+use crate::history::{History, HistoryPiece, PieceAuthor, arrange};
 use crate::json::{Object, raw};
 use crate::profile::{Continuation, Profile};
 use crate::prompt;
 use crate::step::{Did, Step};
 use crate::tools;
-use crate::wire::{Api, Wire};
+use crate::wire::{RequestWire, wire};
 
 /// An assembled request.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub fn assemble(
     profile: &Profile,
     files: &dyn Files,
 ) -> Result<Assembled, AssembleError> {
-    let wire = api.wire();
+    let wire = wire(api);
     let mut steps = Vec::new();
     let body = made(parse(body, wire)?, profile, files, wire, None, &mut steps)?;
     Ok(Assembled { body: raw(&body).get().as_bytes().to_vec(), steps })
@@ -73,7 +74,7 @@ pub fn assemble_count(
     files: &dyn Files,
     counted: &Counted,
 ) -> Result<Assembled, AssembleError> {
-    let wire = api.wire();
+    let wire = wire(api);
     let mut steps = Vec::new();
     let options = match counted {
         Counted::Flat => wire.counted(),
@@ -97,11 +98,11 @@ fn made(
     mut body: Object,
     profile: &Profile,
     files: &dyn Files,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     counted: Option<Countable<'_>>,
     steps: &mut Vec<Step>,
 ) -> Result<Object, AssembleError> {
-    let asked = Asked::take(&mut body)?;
+    let asked = PickedParts::take(&mut body)?;
     let agent = asked.is_agent(profile)?;
 
     let turns = wire.take(&mut body)?;
@@ -116,7 +117,7 @@ fn made(
     Ok(body)
 }
 
-pub(crate) fn parse(body: &[u8], wire: &dyn Wire) -> Result<Object, AssembleError> {
+pub(crate) fn parse(body: &[u8], wire: &dyn RequestWire) -> Result<Object, AssembleError> {
     let body: Object = serde_json::from_slice::<&serde_json::value::RawValue>(body)
         .and_then(|body| serde_json::from_str(body.get()))
         .map_err(|error| AssembleError::NotJson { line: error.line(), column: error.column() })?;
@@ -124,7 +125,7 @@ pub(crate) fn parse(body: &[u8], wire: &dyn Wire) -> Result<Object, AssembleErro
 }
 
 /// A body in which no member is there twice that counts.
-fn single(body: Object, wire: &dyn Wire) -> Result<Object, AssembleError> {
+fn single(body: Object, wire: &dyn RequestWire) -> Result<Object, AssembleError> {
     match wire.single().iter().find(|key| body.is_twice(key)) {
         Some(key) => Err(AssembleError::Twice { key }),
         None => Ok(body),
@@ -144,27 +145,30 @@ fn strip(history: &mut History, profile: &Profile, steps: &mut Vec<Step>) {
 fn insert_context(
     history: &mut History,
     profile: &Profile,
-    asked: &Asked,
+    asked: &PickedParts,
     files: &dyn Files,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     steps: &mut Vec<Step>,
 ) -> Result<(), AssembleError> {
     let documents = context::documents(profile, asked)?;
     if history.continues && profile.continuation == Continuation::SkipContext {
         return Ok(());
     }
-    let Some(mut at) = history.pieces.iter().rposition(|piece| piece.by == By::User) else { return Ok(()) };
+    let Some(mut at) = history.pieces.iter().rposition(|piece| piece.by == PieceAuthor::User) else {
+        return Ok(());
+    };
     let messages = context::messages(profile, asked, files, wire, steps)?;
     name_documents(&mut history.pieces[at].items, &documents, steps);
     // Assembled before, it has its context already.
     let spelled: Vec<_> = messages.iter().map(raw).collect();
     let is_context = |item: &Object| spelled.iter().any(|message| message.get() == raw(item).get());
-    let same = |piece: &Piece| piece.by == By::User && piece.items.iter().all(is_context);
+    let same = |piece: &HistoryPiece| piece.by == PieceAuthor::User && piece.items.iter().all(is_context);
     while at > 0 && same(&history.pieces[at - 1]) {
         history.pieces.remove(at - 1);
         at -= 1;
     }
-    let pieces = messages.into_iter().map(|message| Piece { items: vec![message], by: By::User });
+    let pieces =
+        messages.into_iter().map(|message| HistoryPiece { items: vec![message], by: PieceAuthor::User });
     history.pieces.splice(at..at, pieces);
     Ok(())
 }
@@ -187,8 +191,8 @@ fn name_documents(message: &mut [Object], documents: &[String], steps: &mut Vec<
 fn set_members(
     body: &mut Object,
     profile: &Profile,
-    asked: &Asked,
-    wire: &dyn Wire,
+    asked: &PickedParts,
+    wire: &dyn RequestWire,
     counted: Option<Countable<'_>>,
     steps: &mut Vec<Step>,
 ) -> Result<(), AssembleError> {

@@ -6,13 +6,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use leafgate_glob::PathGlob;
 
-use crate::asked::Asked;
+use crate::asked::PickedParts;
 use crate::error::{AssembleError, shown};
 use crate::files::{Entry, FileFault, Files, check};
 use crate::json::Object;
 use crate::profile::{MapOf, Profile};
 use crate::step::{Did, Step};
-use crate::wire::Wire;
+use crate::wire::RequestWire;
 
 /// How a document is named in a profile.
 const DOCUMENT: &str = "doc:";
@@ -32,9 +32,9 @@ const IMAGES: [(&[u8], &str); 4] = [
 /// Returns the messages of the context, in order.
 pub(crate) fn messages(
     profile: &Profile,
-    asked: &Asked,
+    asked: &PickedParts,
     files: &dyn Files,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     steps: &mut Vec<Step>,
 ) -> Result<Vec<Object>, AssembleError> {
     let mut messages = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn messages(
 }
 
 /// Returns the documents that are named on the latest user message.
-pub(crate) fn documents(profile: &Profile, asked: &Asked) -> Result<Vec<String>, AssembleError> {
+pub(crate) fn documents(profile: &Profile, asked: &PickedParts) -> Result<Vec<String>, AssembleError> {
     let allowed: Vec<&str> =
         profile.context.iter().filter_map(|entry| entry.strip_prefix(DOCUMENT)).collect();
     let Some(picks) = &asked.documents else { return Ok(allowed.into_iter().map(str::to_owned).collect()) };
@@ -81,7 +81,7 @@ pub(crate) fn documents(profile: &Profile, asked: &Asked) -> Result<Vec<String>,
 }
 
 /// The files that are wanted, each once: in the order of the profile, those of a pattern by name.
-fn paths(profile: &Profile, asked: &Asked, files: &dyn Files) -> Result<Vec<String>, AssembleError> {
+fn paths(profile: &Profile, asked: &PickedParts, files: &dyn Files) -> Result<Vec<String>, AssembleError> {
     let patterns: Vec<&str> =
         profile.context.iter().map(String::as_str).filter(|entry| !entry.starts_with(DOCUMENT)).collect();
     let mut paths: Vec<String> = Vec::new();

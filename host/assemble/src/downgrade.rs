@@ -1,13 +1,14 @@
 //! A request in a lesser form, for a provider that does not take it as it is.
 
+use leafgate_api::Api;
 use serde_json::value::RawValue;
 
 use crate::assemble::parse;
 use crate::error::AssembleError;
-use crate::history::{By, arrange};
+use crate::history::{PieceAuthor, arrange};
 use crate::json::{Object, Raw, raw};
 use crate::tools;
-use crate::wire::{Api, Wire};
+use crate::wire::{RequestWire, wire};
 
 /// What a request does without.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ const STREAM: [&str; 2] = ["stream", "stream_options"];
 /// # Errors
 /// [`AssembleError`] for a body that is none of its API.
 pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<u8>>, AssembleError> {
-    let wire = api.wire();
+    let wire = wire(api);
     let mut body = parse(body, wire)?;
     let lesser = match without {
         Without::Images => {
@@ -52,7 +53,7 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
             let loose = wire.is_loose(&body);
             let history = arrange(wire.take(&mut body)?, false, loose, wire, &mut Vec::new());
             // A provider that may not answer a call has nothing to answer.
-            if history.pieces.last().is_none_or(|piece| piece.by != By::User) {
+            if history.pieces.last().is_none_or(|piece| piece.by != PieceAuthor::User) {
                 return Ok(None);
             }
             let system = (!history.system.is_empty()).then(|| history.system.join("\n\n"));
@@ -76,7 +77,7 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
 }
 
 /// A list of messages or parts with words in the place of each image; `None` where it has none.
-fn without_images(list: &RawValue, wire: &dyn Wire, images: &mut usize) -> Option<Raw> {
+fn without_images(list: &RawValue, wire: &dyn RequestWire, images: &mut usize) -> Option<Raw> {
     let mut elements: Vec<Raw> = serde_json::from_str(list.get()).ok()?;
     let before = *images;
     for element in &mut elements {

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::json::Object;
 use crate::step::{Did, Step};
-use crate::wire::Wire;
+use crate::wire::RequestWire;
 
 /// One turn of a conversation as a client sent it.
-pub(crate) enum Turn {
+pub(crate) enum HistoryTurn {
     /// A system prompt.
     System(String),
     /// What the user said.
     User(Object),
     /// What the model said and called: one or more elements of the API's list.
-    Model { items: Vec<Object>, calls: Vec<Call> },
+    Model { items: Vec<Object>, calls: Vec<HistoryCall> },
     /// Results of calls, and what the user said beside them in the same element.
     Results { results: Vec<(String, Object)>, beside: Option<Object> },
     /// What is none of these.
@@ -21,7 +21,7 @@ pub(crate) enum Turn {
 }
 
 /// A call of the model.
-pub(crate) struct Call {
+pub(crate) struct HistoryCall {
     pub(crate) id: String,
     /// Its result, where the client stored it with the call.
     pub(crate) stored: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Call {
 }
 
 /// What a call came to.
-pub(crate) enum Outcome {
+pub(crate) enum CallOutcome {
     /// A text, which becomes a result.
     Stored { text: String, custom: bool },
     /// The result as the client sent it.
@@ -38,14 +38,14 @@ pub(crate) enum Outcome {
 }
 
 /// Elements of the API's list that stay together.
-pub(crate) struct Piece {
+pub(crate) struct HistoryPiece {
     pub(crate) items: Vec<Object>,
-    pub(crate) by: By,
+    pub(crate) by: PieceAuthor,
 }
 
 /// Whose elements they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum PieceAuthor {
     /// The user said it.
     User,
     /// Results of calls.
@@ -57,29 +57,29 @@ pub(crate) enum By {
 /// A conversation in the order in which it leaves, without its system prompt.
 pub(crate) struct History {
     pub(crate) system: Vec<String>,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<HistoryPiece>,
     /// It ends with results of calls: the model goes on, and the user has said nothing new.
     pub(crate) continues: bool,
 }
 
 /// Brings a conversation into order. `loose`: the provider knows calls that are not here.
 pub(crate) fn arrange(
-    turns: Vec<Turn>,
+    turns: Vec<HistoryTurn>,
     agent: bool,
     loose: bool,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     steps: &mut Vec<Step>,
 ) -> History {
     let mut order = Order { wire, agent, loose, sent: sent(&turns), pieces: Vec::new(), stored: 0, calls: 0 };
     let mut system = Vec::new();
     for turn in turns {
         match turn {
-            Turn::System(text) => system.push(text),
-            Turn::User(item) => order.push(vec![item], By::User),
-            Turn::Model { items, calls } => order.model(items, calls),
-            Turn::Results { results, beside } => order.results(results, beside),
-            Turn::Other(item) if agent => order.push(vec![item], By::Other),
-            Turn::Other(_) => order.calls += 1,
+            HistoryTurn::System(text) => system.push(text),
+            HistoryTurn::User(item) => order.push(vec![item], PieceAuthor::User),
+            HistoryTurn::Model { items, calls } => order.model(items, calls),
+            HistoryTurn::Results { results, beside } => order.results(results, beside),
+            HistoryTurn::Other(item) if agent => order.push(vec![item], PieceAuthor::Other),
+            HistoryTurn::Other(_) => order.calls += 1,
         }
     }
     let wanted = order.sent.len();
@@ -87,15 +87,15 @@ pub(crate) fn arrange(
     steps.extend(Step::count(Did::LeftOutCalls, "history", order.calls));
     steps.extend(Step::count(Did::LeftOutResults, "history", wanted));
     // What was left out does not count: the history ends as it leaves.
-    let continues = order.pieces.last().is_some_and(|piece| piece.by == By::Tool);
+    let continues = order.pieces.last().is_some_and(|piece| piece.by == PieceAuthor::Tool);
     History { system, pieces: order.pieces, continues }
 }
 
 /// The results that the client sent, by the call that they answer. The first one counts.
-fn sent(turns: &[Turn]) -> BTreeMap<String, Object> {
+fn sent(turns: &[HistoryTurn]) -> BTreeMap<String, Object> {
     let mut sent = BTreeMap::new();
     for turn in turns {
-        if let Turn::Results { results, .. } = turn {
+        if let HistoryTurn::Results { results, .. } = turn {
             for (id, item) in results {
                 sent.entry(id.clone()).or_insert_with(|| item.clone());
             }
@@ -105,12 +105,12 @@ fn sent(turns: &[Turn]) -> BTreeMap<String, Object> {
 }
 
 struct Order<'w> {
-    wire: &'w dyn Wire,
+    wire: &'w dyn RequestWire,
     agent: bool,
     loose: bool,
     /// Results that no call has taken yet.
     sent: BTreeMap<String, Object>,
-    pieces: Vec<Piece>,
+    pieces: Vec<HistoryPiece>,
     /// Results that were made of what was stored.
     stored: usize,
     /// Calls that were left out, and other traces of tools.
@@ -118,18 +118,18 @@ struct Order<'w> {
 }
 
 impl Order<'_> {
-    fn push(&mut self, items: Vec<Object>, by: By) {
+    fn push(&mut self, items: Vec<Object>, by: PieceAuthor) {
         if !items.is_empty() {
-            self.pieces.push(Piece { items, by });
+            self.pieces.push(HistoryPiece { items, by });
         }
     }
 
     /// In agent mode each call with a result stays, and its result follows directly.
-    fn model(&mut self, items: Vec<Object>, calls: Vec<Call>) {
+    fn model(&mut self, items: Vec<Object>, calls: Vec<HistoryCall>) {
         let all = calls.len();
         if !self.agent {
             self.calls += all;
-            return self.push(self.wire.words_only(items), By::Other);
+            return self.push(self.wire.words_only(items), PieceAuthor::Other);
         }
         let mut outcomes = Vec::new();
         for call in calls {
@@ -137,27 +137,27 @@ impl Order<'_> {
             let outcome = match call.stored {
                 Some(text) => {
                     self.stored += 1;
-                    Some(Outcome::Stored { text, custom: call.custom })
+                    Some(CallOutcome::Stored { text, custom: call.custom })
                 }
-                None => sent.map(Outcome::Sent),
+                None => sent.map(CallOutcome::Sent),
             };
             outcomes.extend(outcome.map(|outcome| (call.id, outcome)));
         }
         self.calls += all - outcomes.len();
         let wanted: BTreeSet<String> = outcomes.iter().map(|(id, _)| id.clone()).collect();
-        self.push(self.wire.with_calls(items, &wanted), By::Other);
-        self.push(self.wire.results(outcomes), By::Tool);
+        self.push(self.wire.with_calls(items, &wanted), PieceAuthor::Other);
+        self.push(self.wire.results(outcomes), PieceAuthor::Tool);
     }
 
     /// Results stand with their calls already; what is said beside them stays.
     fn results(&mut self, results: Vec<(String, Object)>, beside: Option<Object>) {
         if self.loose && self.agent {
             let known_elsewhere = results.into_iter().filter(|(id, _)| self.sent.remove(id).is_some());
-            let outcomes: Vec<_> = known_elsewhere.map(|(id, item)| (id, Outcome::Sent(item))).collect();
-            self.push(self.wire.results(outcomes), By::Tool);
+            let outcomes: Vec<_> = known_elsewhere.map(|(id, item)| (id, CallOutcome::Sent(item))).collect();
+            self.push(self.wire.results(outcomes), PieceAuthor::Tool);
         }
         if let Some(beside) = beside {
-            self.push(vec![beside], By::User);
+            self.push(vec![beside], PieceAuthor::User);
         }
     }
 }

@@ -62,6 +62,8 @@ mod step;
 mod tools;
 mod wire;
 
+pub use leafgate_api::Api;
+
 pub use assemble::{Assembled, Counted, assemble, assemble_count};
 pub use downgrade::{Without, downgrade};
 pub use error::AssembleError;
@@ -71,4 +73,3 @@ pub use profile::{AgentMode, Continuation, MapOf, Plugin, Profile, ProfileError,
 pub use rejection::{Refused, refused};
 pub use step::{Did, Step};
 pub use tools::require_all;
-pub use wire::Api;

@@ -9,7 +9,7 @@ use crate::json::{Object, Raw, raw};
 use crate::mcp::{SERVERS, ToolServer};
 use crate::profile::Profile;
 use crate::step::{Did, Step};
-use crate::wire::Wire;
+use crate::wire::RequestWire;
 
 const TOOLS: &str = "tools";
 
@@ -34,7 +34,7 @@ pub(crate) fn send(
     body: &mut Object,
     profile: &Profile,
     agent: bool,
-    wire: &dyn Wire,
+    wire: &dyn RequestWire,
     steps: &mut Vec<Step>,
 ) -> Result<bool, AssembleError> {
     let offered = match body.get(TOOLS).map(RawValue::get) {

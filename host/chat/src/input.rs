@@ -4,8 +4,8 @@ use leafgate_tree::Document;
 
 use crate::export;
 use crate::loss::{InputError, Losses};
-use crate::node::Node;
-use crate::raw::{self, Message, Role};
+use crate::node::JsonView;
+use crate::raw::{self, Message, RawRole};
 use crate::{openai, replay};
 
 /// The kind of a file.
@@ -40,14 +40,14 @@ pub struct Messages {
 /// # Errors
 /// None of the known shapes. The error lists them.
 pub fn shape(document: &Document) -> Result<Shape, InputError> {
-    let root = Node::root(document);
+    let root = JsonView::root(document);
     if root.is_array() {
         return shape_of_messages(root);
     }
-    if root.get("requests").is_some_and(Node::is_array) {
+    if root.get("requests").is_some_and(JsonView::is_array) {
         return Ok(Shape::Export);
     }
-    if root.get("prompts").is_some_and(Node::is_array) {
+    if root.get("prompts").is_some_and(JsonView::is_array) {
         return Ok(Shape::Replay);
     }
     match root.get("messages") {
@@ -61,12 +61,12 @@ pub fn shape(document: &Document) -> Result<Shape, InputError> {
 }
 
 /// The first message or part decides. An empty list is an empty list of raw messages.
-fn shape_of_messages(messages: Node<'_>) -> Result<Shape, InputError> {
+fn shape_of_messages(messages: JsonView<'_>) -> Result<Shape, InputError> {
     let Some(first) = messages.items().next() else { return Ok(Shape::Raw) };
     match first.get("role") {
         Some(role) if role.is_number() => Ok(Shape::Raw),
         Some(role) if role.text().is_some() => Ok(Shape::OpenaiChat),
-        None if first.get("type").is_some_and(Node::is_number) => Ok(Shape::RawParts),
+        None if first.get("type").is_some_and(JsonView::is_number) => Ok(Shape::RawParts),
         _ => Err(InputError::at(first, "a message must be an object with a `role`, a number or a word")),
     }
 }
@@ -78,7 +78,7 @@ fn shape_of_messages(messages: Node<'_>) -> Result<Shape, InputError> {
 /// The file has no known shape, breaks the schema of its shape, or has no such request.
 pub fn messages(document: &Document, request: Option<usize>) -> Result<Messages, InputError> {
     let shape = shape(document)?;
-    let root = Node::root(document);
+    let root = JsonView::root(document);
     if request.is_some() && shape != Shape::Replay {
         return Err(InputError::at(root, "only a chat replay holds requests by number"));
     }
@@ -89,7 +89,7 @@ pub fn messages(document: &Document, request: Option<usize>) -> Result<Messages,
         Shape::OpenaiChat => each(list(root, &mut losses), &mut losses, openai::message)?,
         Shape::RawParts => {
             let content = raw::parts(list(root, &mut losses), &mut losses)?;
-            vec![Message::new(root.pointer(), Role::User, content)]
+            vec![Message::new(root.pointer(), RawRole::User, content)]
         }
         Shape::Replay => {
             let (messages, number, count) = replay::request(root, request)?;
@@ -103,7 +103,7 @@ pub fn messages(document: &Document, request: Option<usize>) -> Result<Messages,
 
 /// Returns the list of messages in an array or in an object. Other members of the object are not
 /// converted.
-fn list<'d>(root: Node<'d>, losses: &mut Losses) -> Node<'d> {
+fn list<'d>(root: JsonView<'d>, losses: &mut Losses) -> JsonView<'d> {
     for (key, member) in root.members() {
         if key != "messages" {
             losses.note(member.pointer(), "only messages are converted");
@@ -113,9 +113,9 @@ fn list<'d>(root: Node<'d>, losses: &mut Losses) -> Node<'d> {
 }
 
 fn each(
-    list: Node<'_>,
+    list: JsonView<'_>,
     losses: &mut Losses,
-    read: fn(Node<'_>, &mut Losses) -> Result<Option<Message>, InputError>,
+    read: fn(JsonView<'_>, &mut Losses) -> Result<Option<Message>, InputError>,
 ) -> Result<Vec<Message>, InputError> {
     list.items().filter_map(|node| read(node, losses).transpose()).collect()
 }
@@ -123,6 +123,6 @@ fn each(
 /// Returns the list of raw messages of a file without other content, as it is spelled.
 #[must_use]
 pub fn verbatim_messages(document: &Document) -> Option<&str> {
-    let root = Node::root(document);
+    let root = JsonView::root(document);
     (shape(document) == Ok(Shape::Raw)).then(|| root.get("messages").unwrap_or(root).verbatim())
 }

@@ -26,11 +26,12 @@ pub mod session;
 mod wire;
 
 pub use export::{
-    Attachment, Check, Confirmation, Conversation, Edit, EditKind, ExportTurn, Failure, Import, ImportTest,
-    Kept, Status, ToolUse, Useless, Vote, check, conversation, is_export,
+    Attachment, ChangeDecision, Confirmation, ExportTurn, ExportedConversation, FileEdit, FileEditKind,
+    Import, ImportCheck, ImportTest, RequestFailure, RequestStatus, ToolUse, Useless, Vote, check,
+    conversation, is_export,
 };
 pub use input::{Messages, Shape, messages, shape, verbatim_messages};
 pub use json::Json;
 pub use loss::{InputError, Loss, Losses};
-pub use raw::{Meaning, Message, Part, PartKind, Role, Thinking, ToolCall, to_json as raw_json};
-pub use wire::{Wire, to_wire};
+pub use raw::{Meaning, Message, Part, PartKind, RawRole, Thinking, ToolCall, to_json as raw_json};
+pub use wire::{CONVERTED, to_wire};

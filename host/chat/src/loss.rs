@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use leafgate_tree::Document;
 use serde::Serialize;
 
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// A value that the target drops, or holds only in another form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -27,14 +27,14 @@ impl Losses {
     }
 
     /// Returns the text of a string, and notes a lone surrogate in it, which no text can hold.
-    pub(crate) fn text(&mut self, node: Option<Node<'_>>) -> Option<String> {
+    pub(crate) fn text(&mut self, node: Option<JsonView<'_>>) -> Option<String> {
         let node = node?;
         self.note_half_character(node);
         node.text().map(Cow::into_owned)
     }
 
     /// Notes a lone surrogate in a string.
-    pub(crate) fn note_half_character(&mut self, text: Node<'_>) {
+    pub(crate) fn note_half_character(&mut self, text: JsonView<'_>) {
         if text.has_half_character() {
             self.note(text.pointer(), "half a character (a lone surrogate) becomes U+FFFD");
         }
@@ -58,11 +58,11 @@ pub struct InputError {
 }
 
 impl InputError {
-    pub(crate) fn at(node: Node<'_>, problem: &'static str) -> Self {
+    pub(crate) fn at(node: JsonView<'_>, problem: &'static str) -> Self {
         InputError { pointer: node.pointer(), problem }
     }
 
     pub(crate) fn top(document: &Document, problem: &'static str) -> Self {
-        InputError::at(Node::root(document), problem)
+        InputError::at(JsonView::root(document), problem)
     }
 }

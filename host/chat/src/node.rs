@@ -10,18 +10,18 @@ use leafgate_tree::{Document, NodeId, Segment, ValueType};
 
 /// One value of a document.
 #[derive(Clone, Copy)]
-pub(crate) struct Node<'d> {
+pub(crate) struct JsonView<'d> {
     document: &'d Document,
     id: NodeId,
 }
 
-impl<'d> Node<'d> {
+impl<'d> JsonView<'d> {
     pub(crate) fn root(document: &'d Document) -> Self {
-        Node { document, id: document.root() }
+        JsonView { document, id: document.root() }
     }
 
     pub(crate) fn of(document: &'d Document, id: NodeId) -> Self {
-        Node { document, id }
+        JsonView { document, id }
     }
 
     pub(crate) fn id(self) -> NodeId {
@@ -48,12 +48,12 @@ impl<'d> Node<'d> {
     }
 
     /// Returns the member of an object. `None` for everything else.
-    pub(crate) fn get(self, key: &str) -> Option<Node<'d>> {
+    pub(crate) fn get(self, key: &str) -> Option<JsonView<'d>> {
         self.members().filter(|(name, _)| name == key).last().map(|(_, member)| member)
     }
 
     /// Returns the members of an object. Empty for everything else.
-    pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, Node<'d>)> {
+    pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, JsonView<'d>)> {
         self.below().filter_map(move |child| match self.document.segment(child.id) {
             Some(Segment::Key(key)) => Some((key, child)),
             _ => None,
@@ -61,14 +61,14 @@ impl<'d> Node<'d> {
     }
 
     /// Returns the elements of an array. Empty for everything else.
-    pub(crate) fn items(self) -> impl Iterator<Item = Node<'d>> {
+    pub(crate) fn items(self) -> impl Iterator<Item = JsonView<'d>> {
         self.below().filter(move |child| matches!(self.document.segment(child.id), Some(Segment::Index(_))))
     }
 
-    fn below(self) -> impl Iterator<Item = Node<'d>> {
+    fn below(self) -> impl Iterator<Item = JsonView<'d>> {
         let is_string = self.document.settable(self.id).is_some();
         let children = (!is_string).then(|| self.document.children(self.id));
-        children.into_iter().flatten().map(move |id| Node { document: self.document, id })
+        children.into_iter().flatten().map(move |id| JsonView { document: self.document, id })
     }
 
     /// Returns the text of a string.
@@ -117,7 +117,7 @@ impl<'d> Node<'d> {
     }
 
     /// Returns a member that exists and is not null.
-    pub(crate) fn get_some(self, key: &str) -> Option<Node<'d>> {
+    pub(crate) fn get_some(self, key: &str) -> Option<JsonView<'d>> {
         self.get(key).filter(|member| !member.is_null())
     }
 }

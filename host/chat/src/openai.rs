@@ -6,8 +6,8 @@
 //! end. Everything else is noted.
 
 use crate::loss::{InputError, Losses};
-use crate::node::Node;
-use crate::raw::{self, CARRIED, Meaning, Message, Part, PartKind, Role, ToolCall};
+use crate::node::JsonView;
+use crate::raw::{self, CARRIED, Meaning, Message, Part, PartKind, RawRole, ToolCall};
 
 type Read<T> = Result<T, InputError>;
 
@@ -15,7 +15,7 @@ type Read<T> = Result<T, InputError>;
 pub(crate) const OPENAI_SCOPE: i64 = 2;
 
 /// Reads one message. `None`: raw messages have no such role.
-pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Message>> {
+pub(crate) fn message(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<Message>> {
     if !node.is_object() {
         return Err(InputError::at(node, "a message must be an object"));
     }
@@ -38,19 +38,19 @@ pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Messag
     Ok(Some(message))
 }
 
-fn role(node: Node<'_>, losses: &mut Losses) -> Read<Option<Role>> {
+fn role(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<RawRole>> {
     let role = node.get("role").ok_or_else(|| InputError::at(node, "a message must have a `role`"))?;
     let word = role.text().ok_or_else(|| {
         InputError::at(role, "the role is a string in OpenAI chat messages, and these began as such")
     })?;
     Ok(match &*word {
-        "system" => Some(Role::System),
-        "user" => Some(Role::User),
-        "assistant" => Some(Role::Assistant),
-        "tool" => Some(Role::Tool),
+        "system" => Some(RawRole::System),
+        "user" => Some(RawRole::User),
+        "assistant" => Some(RawRole::Assistant),
+        "tool" => Some(RawRole::Tool),
         "developer" => {
             losses.note(role.pointer(), "`developer` becomes the system role: raw messages have no other");
-            Some(Role::System)
+            Some(RawRole::System)
         }
         _ => {
             losses.note(node.pointer(), "raw messages have no such role, so the message is left out");
@@ -59,7 +59,7 @@ fn role(node: Node<'_>, losses: &mut Losses) -> Read<Option<Role>> {
     })
 }
 
-fn content(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
+fn content(node: JsonView<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
     let Some(content) = node.get_some("content") else { return Ok(Vec::new()) };
     if let Some(text) = losses.text(Some(content)) {
         return Ok(vec![Part::text(content.pointer(), text)]);
@@ -70,7 +70,7 @@ fn content(node: Node<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
     content.items().map(|part| self::part(part, losses)).collect()
 }
 
-fn part(node: Node<'_>, losses: &mut Losses) -> Read<Part> {
+fn part(node: JsonView<'_>, losses: &mut Losses) -> Read<Part> {
     if !node.is_object() {
         return Err(InputError::at(node, "a part of a message's content must be an object"));
     }
@@ -95,7 +95,7 @@ fn part(node: Node<'_>, losses: &mut Losses) -> Read<Part> {
     Ok(Part { at: node.pointer(), kind })
 }
 
-fn image(node: Node<'_>, losses: &mut Losses) -> Option<PartKind> {
+fn image(node: JsonView<'_>, losses: &mut Losses) -> Option<PartKind> {
     let url = losses.text(node.get("url"))?;
     for (key, member) in node.members() {
         if !matches!(&*key, "url" | "detail" | "media_type") {
@@ -105,11 +105,11 @@ fn image(node: Node<'_>, losses: &mut Losses) -> Option<PartKind> {
     Some(PartKind::Image { url, detail: node.get_text("detail"), media_type: node.get_text("media_type") })
 }
 
-fn breakpoint(node: Node<'_>) -> Part {
+fn breakpoint(node: JsonView<'_>) -> Part {
     Part { at: node.pointer(), kind: PartKind::CacheBreakpoint { cache_type: node.get_text("type") } }
 }
 
-fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<ToolCall>> {
+fn calls(node: JsonView<'_>, losses: &mut Losses) -> Read<Vec<ToolCall>> {
     if node.is_null() {
         return Ok(Vec::new());
     }

@@ -2,11 +2,14 @@
 //! requests and tool calls. A request holds the raw messages that were sent.
 
 use crate::loss::InputError;
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// Returns the messages of one request, from 1 or the last, with its number, and how many there
 /// are.
-pub(crate) fn request(root: Node<'_>, number: Option<usize>) -> Result<(Node<'_>, usize, usize), InputError> {
+pub(crate) fn request(
+    root: JsonView<'_>,
+    number: Option<usize>,
+) -> Result<(JsonView<'_>, usize, usize), InputError> {
     let requests: Vec<_> = requests(root).collect();
     let number = number.unwrap_or(requests.len());
     match number.checked_sub(1).and_then(|index| requests.get(index)) {
@@ -20,8 +23,8 @@ pub(crate) fn request(root: Node<'_>, number: Option<usize>) -> Result<(Node<'_>
     }
 }
 
-fn requests(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    let prompts = root.get("prompts").into_iter().flat_map(Node::items);
-    let logs = prompts.filter_map(|prompt| prompt.get("logs")).flat_map(Node::items);
+fn requests(root: JsonView<'_>) -> impl Iterator<Item = JsonView<'_>> {
+    let prompts = root.get("prompts").into_iter().flat_map(JsonView::items);
+    let logs = prompts.filter_map(|prompt| prompt.get("logs")).flat_map(JsonView::items);
     logs.filter_map(|log| log.get("requestMessages")?.get("messages")).filter(|messages| messages.is_array())
 }

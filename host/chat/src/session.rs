@@ -12,14 +12,14 @@ use bytes::Bytes;
 use leafgate_tree::{Document, NodeId};
 use serde::de::IgnoredAny;
 
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// Bytes of the lines that are read as one document, about. Their index takes some ten times as
 /// much.
 const BATCH: usize = 4 * 1024 * 1024;
 
 /// Lines that are looked at together.
-pub struct Batch {
+pub struct LineBatch {
     /// The 1-based number of the first line.
     pub line: usize,
     /// Its lines in the file.
@@ -35,8 +35,8 @@ pub struct NoLines;
 
 /// Cuts a file into batches, none of which ends within a line.
 #[must_use]
-pub fn batches(file: &[u8]) -> Vec<Batch> {
-    let mut batches: Vec<Batch> = Vec::new();
+pub fn batches(file: &[u8]) -> Vec<LineBatch> {
+    let mut batches: Vec<LineBatch> = Vec::new();
     let mut start = 0;
     for (number, line) in file.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let is_json = is_blank(line) || serde_json::from_slice::<IgnoredAny>(line).is_ok();
@@ -45,7 +45,7 @@ pub fn batches(file: &[u8]) -> Vec<Batch> {
             Some(last) if last.is_json && is_json && last.range.len() + line.len() <= BATCH => {
                 last.range.end = end;
             }
-            _ => batches.push(Batch { line: number + 1, range: start..end, is_json }),
+            _ => batches.push(LineBatch { line: number + 1, range: start..end, is_json }),
         }
         start = end;
     }
@@ -110,8 +110,8 @@ const TEXTS: [&str; 3] = ["text", "thinking", "reasoning"];
 pub fn pieces(lines: &Document) -> Vec<Vec<NodeId>> {
     let mut groups = Vec::new();
     let mut seen = HashSet::new();
-    let mut message: Option<(String, Vec<Node<'_>>)> = None;
-    for line in Node::root(lines).items() {
+    let mut message: Option<(String, Vec<JsonView<'_>>)> = None;
+    for line in JsonView::root(lines).items() {
         let Some((id, content)) = own_message(line) else { continue };
         seen.insert(content.id());
         match &mut message {
@@ -126,7 +126,7 @@ pub fn pieces(lines: &Document) -> Vec<Vec<NodeId>> {
     if let Some((_, parts)) = message {
         group(&parts, &mut groups);
     }
-    let mut below = vec![Node::root(lines)];
+    let mut below = vec![JsonView::root(lines)];
     while let Some(node) = below.pop() {
         if node.is_array() && !seen.contains(&node.id()) {
             group(&node.items().collect::<Vec<_>>(), &mut groups);
@@ -138,18 +138,18 @@ pub fn pieces(lines: &Document) -> Vec<Vec<NodeId>> {
 }
 
 /// Returns the id of the message on a line, and its parts.
-fn own_message(line: Node<'_>) -> Option<(String, Node<'_>)> {
+fn own_message(line: JsonView<'_>) -> Option<(String, JsonView<'_>)> {
     let message = line.get("message")?;
     let content = message.get("content").filter(|content| content.is_array())?;
     Some((message.get("id")?.text()?.into_owned(), content))
 }
 
 /// Adds the texts of parts that stand side by side, each kind by itself.
-fn group(parts: &[Node<'_>], groups: &mut Vec<Vec<NodeId>>) {
+fn group(parts: &[JsonView<'_>], groups: &mut Vec<Vec<NodeId>>) {
     for key in TEXTS {
         let texts: Vec<Option<NodeId>> = parts
             .iter()
-            .map(|part| part.get(key).filter(|text| text.text().is_some()).map(Node::id))
+            .map(|part| part.get(key).filter(|text| text.text().is_some()).map(JsonView::id))
             .collect();
         let runs = texts.split(Option::is_none).filter(|run| run.len() > 1);
         groups.extend(runs.map(|run| run.iter().flatten().copied().collect()));

@@ -12,7 +12,7 @@ use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{Ranges, Stale};
 use leafgate_gate::SavedStore;
 use leafgate_policy::{Hold, Report, Route, Verdict};
-use leafgate_saved::Outcome;
+use leafgate_saved::SavedEditOutcome;
 use leafgate_tree::{Author, BadOperation, Draft, Misfit, Operation, Replay, display_mask};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -173,7 +173,7 @@ struct SavedOutcome<'a> {
 }
 
 impl<'a> SavedOutcome<'a> {
-    fn of(outcome: &'a Outcome) -> Self {
+    fn of(outcome: &'a SavedEditOutcome) -> Self {
         SavedOutcome {
             id: outcome.id.as_str(),
             scope: outcome.scope.name(),
@@ -204,7 +204,7 @@ impl Body {
 }
 
 impl<'a> Applied<'a> {
-    fn new(judged: &'a Judged, misfits: &'a [Misfit], outcomes: &'a [Outcome]) -> Self {
+    fn new(judged: &'a Judged, misfits: &'a [Misfit], outcomes: &'a [SavedEditOutcome]) -> Self {
         let draft = &judged.evaluation.draft;
         Applied {
             request_id: judged.document.request_id(),

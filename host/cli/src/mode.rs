@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, ErrorCode, ModeView, SessionList, SessionView, SwitchOff, TurnMode};
-use leafgate_review::{AdminApi, rows};
+use leafgate_admin::{
+    ApiError, ErrorCode, Follow, ModeView, Select, SessionList, SessionView, SetMode, SwitchOff, TurnMode,
+};
+use leafgate_review::rows;
 
 use crate::admin::AdminClient;
 use crate::args::{GateArgs, ModeArgs, SessionArgs, SessionsCommand};
@@ -13,10 +15,10 @@ use crate::status::saved_edits;
 
 /// Shows the mode, or chooses one.
 pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut gate = args.gate.client()?;
+    let gate = args.gate.client()?;
     let mode = match args.mode {
-        Some(mode) => gate.set_mode(mode)?,
-        None => gate.mode()?,
+        Some(mode) => gate.command("", &SetMode { mode })?,
+        None => gate.view("")?,
     };
     printer.show(&mode, print)
 }
@@ -56,22 +58,22 @@ pub(crate) fn sessions(
     command: &SessionsCommand,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
-    let mut gate = gate.client()?;
+    let gate = gate.client()?;
     let listed = match command {
-        SessionsCommand::List => gate.sessions(),
-        SessionsCommand::Select(session) => on(&mut gate, session, |gate, id| gate.select(id)),
-        SessionsCommand::Close(session) => on(&mut gate, session, |gate, id| gate.close(id)),
-        SessionsCommand::Follow { follow } => gate.follow(*follow),
+        SessionsCommand::List => gate.view(""),
+        SessionsCommand::Select(session) => on(&gate, session, |gate, id| gate.command(id, &Select {})),
+        SessionsCommand::Close(session) => on(&gate, session, |gate, id| gate.close(id)),
+        SessionsCommand::Follow { follow } => gate.command("", &Follow { follow: *follow }),
     };
     printer.show(&listed?, list)
 }
 
 fn on(
-    gate: &mut AdminClient,
+    gate: &AdminClient,
     args: &SessionArgs,
-    call: impl FnOnce(&mut AdminClient, &str) -> Result<SessionList, ApiError>,
+    call: impl FnOnce(&AdminClient, &str) -> Result<SessionList, ApiError>,
 ) -> Result<SessionList, ApiError> {
-    let listed = gate.sessions()?;
+    let listed = gate.view::<SessionList>("")?;
     call(gate, named(&listed.sessions, &args.id)?)
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use leafgate_admin::{Event, RuntimeFile, TurnSummary};
-use leafgate_review::{AdminApi, printer};
+use leafgate_review::printer;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::admin::{self, AdminClient, EventResult};
@@ -25,7 +25,7 @@ pub(crate) fn start(command: String, gate: RuntimeFile) -> io::Result<()> {
     let follow = move || {
         // The gate ends with its process, so there is nobody to tell of an error at its end.
         if let Ok(events) = admin::listen(&gate) {
-            let waiting = AdminClient::new(&gate).ok().and_then(|mut gate| gate.pending().ok());
+            let waiting = AdminClient::new(&gate).ok().and_then(|gate| gate.pending().ok());
             Notifier::new(command, TIMEOUT).follow(waiting.unwrap_or_default().last(), &events);
         }
     };

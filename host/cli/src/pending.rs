@@ -7,9 +7,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
-use leafgate_admin::{EditCommand, EditableRequest, Pending, ShownText, TurnSummary, TurnView};
+use leafgate_admin::{
+    Cancel, EditCommand, EditableRequest, ModeView, Pending, Resume, ShownText, TurnSummary, TurnView,
+};
 use leafgate_review::rows::{self, Row, RowStyle};
-use leafgate_review::{AdminApi, Outline, ended, leaf_authors};
+use leafgate_review::{Outline, ended, leaf_authors};
 
 use crate::admin::AdminClient;
 use crate::args::{EditChange, GateArgs, PendingCommand, ResumeArgs};
@@ -18,36 +20,36 @@ use crate::print::Printer;
 use crate::saved;
 
 pub(crate) fn run(gate: &GateArgs, command: &PendingCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut gate = gate.client()?;
+    let gate = gate.client()?;
     match command {
-        PendingCommand::List => list(&mut gate, printer),
+        PendingCommand::List => list(&gate, printer),
         PendingCommand::Show { id } => {
             match printer.is_json() {
                 true => printer.json(&gate.view::<EditableRequest>(id)?)?,
-                false => printer.rows(&in_full(&gate.turn(id)?))?,
+                false => printer.rows(&in_full(&gate.view::<TurnView>(id)?))?,
             }
             Ok(Exit::Done)
         }
         PendingCommand::Diff { id } => {
-            printer.show(&gate.diff(id)?, |diff, printer| printer.rows(&rows::diff_rows(diff)))
+            printer.show(&gate.view(id)?, |diff, printer| printer.rows(&rows::diff_rows(diff)))
         }
         PendingCommand::Edit(edit) => {
-            let turn = gate.edit(&edit.id, command_of(&edit.change)?)?;
+            let turn = gate.command(&edit.id, &command_of(&edit.change)?)?;
             printer.show(&turn, |turn, printer| {
                 printer.rows(&rows::header_rows(turn))?;
                 printer.rows(&[digest(turn)])
             })
         }
-        PendingCommand::Resume(args) => resume(&mut gate, args, printer),
-        PendingCommand::Cancel { id } => printer.show(&gate.cancel(id)?, over),
+        PendingCommand::Resume(args) => resume(&gate, args, printer),
+        PendingCommand::Cancel { id } => printer.show(&gate.command(id, &Cancel {})?, over),
     }
 }
 
-fn list(gate: &mut AdminClient, printer: &mut Printer) -> anyhow::Result<Exit> {
+fn list(gate: &AdminClient, printer: &mut Printer) -> anyhow::Result<Exit> {
     let turns = gate.pending()?;
     printer.show(&Pending { turns }, |Pending { turns }, printer| {
         if turns.is_empty() {
-            let idle = gate.mode().ok().and_then(|mode| mode.idle).unwrap_or_default();
+            let idle = gate.view::<ModeView>("").ok().and_then(|mode| mode.idle).unwrap_or_default();
             printer.error_line(&format!("no turn waits. {idle}"));
         }
         let width = turns.iter().map(|turn| turn.id.len()).max().unwrap_or(0);
@@ -60,19 +62,19 @@ fn list(gate: &mut AdminClient, printer: &mut Printer) -> anyhow::Result<Exit> {
     })
 }
 
-fn resume(gate: &mut AdminClient, args: &ResumeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+fn resume(gate: &AdminClient, args: &ResumeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let ResumeArgs { id, digest } = args;
     let digest = match digest {
         Some(digest) => digest.clone(),
         None => {
-            let digest = gate.turn(id)?.digest;
+            let digest = gate.view::<TurnView>(id)?.digest;
             printer.error_line(&format!(
                 "no --digest given: turn {id} is resumed as it stands at this moment, with digest {digest}"
             ));
             digest
         }
     };
-    printer.show(&gate.resume(id, &digest)?, |resumed, printer| {
+    printer.show(&gate.command(id, &Resume { digest })?, |resumed, printer| {
         over(&resumed.turn, printer)?;
         resumed.captured.iter().try_for_each(|captured| saved::tell(captured, printer))
     })

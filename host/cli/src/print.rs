@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
-use leafgate_review::printer::{self, Shape};
+use leafgate_review::printer::{self, GlyphShape};
 use leafgate_review::rows::Row;
 pub(crate) use leafgate_review::rows::{RowStyle as Style, count as counted};
 use serde::Serialize;
@@ -183,15 +183,15 @@ fn ascii_escapes(json: &str) -> Cow<'_, str> {
         match glyph.shape {
             // The printer shows a backslash that looks like one of its numbers as a number. In JSON
             // it only begins an escape.
-            Shape::Number('\\') => escaped.push('\\'),
-            Shape::Number(c) => {
+            GlyphShape::Number('\\') => escaped.push('\\'),
+            GlyphShape::Number(c) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     let _ = write!(escaped, "\\u{unit:04x}");
                 }
             }
-            Shape::Plain(c) | Shape::Mark(c) => escaped.push(c),
-            Shape::Newline => escaped.push('\n'),
-            Shape::Tab => escaped.push('\t'),
+            GlyphShape::Plain(c) | GlyphShape::Mark(c) => escaped.push(c),
+            GlyphShape::Newline => escaped.push('\n'),
+            GlyphShape::Tab => escaped.push('\t'),
         }
     }
     Cow::Owned(escaped)

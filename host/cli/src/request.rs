@@ -11,7 +11,7 @@ use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{self, Ranges};
 use leafgate_gate::{AskedPath, GateLimits, SavedFiles, saved_holds, session_key};
 use leafgate_policy::{ASKED, Assembly, Context, Evaluation, Policy};
-use leafgate_saved::Outcome;
+use leafgate_saved::SavedEditOutcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::Vault;
 
@@ -92,7 +92,7 @@ pub(crate) enum EarlierEdits<'e> {
     /// Recorded ones, in the place of rewriting rules.
     Recorded(&'e mut Replay),
     /// Saved ones, before rewriting rules, and what becomes of them.
-    Saved(&'e SavedFiles, &'e mut Vec<Outcome>),
+    Saved(&'e SavedFiles, &'e mut Vec<SavedEditOutcome>),
 }
 
 /// Reads and judges a request, with edits of earlier ones.

@@ -11,11 +11,11 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use anyhow::bail;
-use leafgate_admin::{Event, RuntimeFile};
+use leafgate_admin::{Event, RuntimeFile, TurnView};
+use leafgate_review::plain;
 use leafgate_review::screen::{
     self, EditorCommand, EventSource, ScreenEvent, TerminalEvents, TerminalSurface, Theme, farewell,
 };
-use leafgate_review::{AdminApi as _, plain};
 
 use crate::admin::{self, AdminClient};
 use crate::args::ReviewArgs;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
     let only = args.id.clone();
     if let Some(id) = &only {
         // An error here is better than an empty screen.
-        AdminClient::new(&gate)?.turn(id)?;
+        AdminClient::new(&gate)?.view::<TurnView>(id)?;
     }
     if args.plain {
         let prompt = if stdin().is_terminal() { "> " } else { "" };

@@ -1,6 +1,5 @@
 //! `subagents`: what agents asked that others started, as a running gate saw it.
 
-use leafgate_review::AdminApi;
 use leafgate_review::rows::subagent_rows;
 
 use crate::args::GateArgs;
@@ -9,6 +8,6 @@ use crate::print::Printer;
 
 /// Lists the latest requests of agents, newest first.
 pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let listed = args.client()?.subagents()?;
+    let listed = args.client()?.view("")?;
     printer.show(&listed, |listed, printer| printer.rows(&subagent_rows(listed)))
 }

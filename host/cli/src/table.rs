@@ -2,7 +2,7 @@
 
 use std::io;
 
-use leafgate_review::rows::{Piece, Row};
+use leafgate_review::rows::{Row, StyledText};
 
 use crate::print::{Printer, Style};
 
@@ -110,8 +110,8 @@ impl<const N: usize> Table<N> {
     }
 }
 
-fn blanks(cells: usize) -> Piece {
-    Piece::new(&" ".repeat(cells), Style::Plain)
+fn blanks(cells: usize) -> StyledText {
+    StyledText::new(&" ".repeat(cells), Style::Plain)
 }
 
 impl Printer {

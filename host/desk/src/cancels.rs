@@ -11,10 +11,10 @@ use crate::tick::Tick;
 /// Bounded: one more makes the oldest fall. There are hardly ever more than a few, and at most as many
 /// as turns may wait, so they are looked through.
 #[derive(Debug, Default)]
-pub(crate) struct Cancels(VecDeque<Cancel>);
+pub(crate) struct Cancels(VecDeque<HeldCancel>);
 
 #[derive(Debug)]
-struct Cancel {
+struct HeldCancel {
     session: Arc<str>,
     question: Question,
     reason: CancelReason,
@@ -32,7 +32,7 @@ impl Cancels {
         most: usize,
     ) {
         self.forget(session, &question);
-        self.0.push_back(Cancel { session: Arc::clone(session), question, reason, until });
+        self.0.push_back(HeldCancel { session: Arc::clone(session), question, reason, until });
         self.0.drain(..self.0.len().saturating_sub(most));
     }
 
@@ -62,7 +62,7 @@ impl Cancels {
         self.standing(session, now).any(|cancel| cancel.reason == CancelReason::User)
     }
 
-    fn standing(&self, session: &str, now: Tick) -> impl Iterator<Item = &Cancel> {
+    fn standing(&self, session: &str, now: Tick) -> impl Iterator<Item = &HeldCancel> {
         self.0.iter().filter(move |cancel| &*cancel.session == session && cancel.until > now)
     }
 }

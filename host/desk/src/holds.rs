@@ -32,7 +32,7 @@ pub struct Expiry {
 
 /// All pauses of a turn, and the block that its edits may have caused.
 #[derive(Clone, Debug)]
-pub(crate) struct Holds {
+pub(crate) struct TurnHolds {
     list: Vec<TurnHold>,
     block: Option<Hold>,
     /// For pauses whose rule names no time.
@@ -43,9 +43,9 @@ pub(crate) struct Holds {
     by_mode: bool,
 }
 
-impl Holds {
+impl TurnHolds {
     pub(crate) fn new(holds: Vec<Hold>, by_mode: bool, timeout: Duration, now: Tick) -> Self {
-        let mut holds_of_turn = Holds { list: Vec::new(), block: None, timeout, began: now, by_mode };
+        let mut holds_of_turn = TurnHolds { list: Vec::new(), block: None, timeout, began: now, by_mode };
         holds_of_turn.ask(holds, now);
         holds_of_turn
     }
@@ -178,7 +178,7 @@ mod tests {
 
     fn expiry(holds: &[Hold]) -> (u64, OnTimeout) {
         let Expiry { at, then } =
-            Holds::new(holds.to_vec(), false, DEFAULT, Tick::from_millis(1000)).expiry();
+            TurnHolds::new(holds.to_vec(), false, DEFAULT, Tick::from_millis(1000)).expiry();
         (at.as_millis(), then)
     }
 
@@ -200,8 +200,8 @@ mod tests {
     #[test]
     fn a_mode_that_asks_too_lets_no_rule_send_by_time() {
         let rule = hold("a", Some(10), OnTimeout::Resume);
-        let mut holds = Holds::new(vec![rule], true, DEFAULT, Tick::default());
-        let end = |holds: &Holds| (holds.expiry().at.as_millis(), holds.expiry().then);
+        let mut holds = TurnHolds::new(vec![rule], true, DEFAULT, Tick::default());
+        let end = |holds: &TurnHolds| (holds.expiry().at.as_millis(), holds.expiry().then);
         assert_eq!(end(&holds), (300_000, OnTimeout::Cancel));
         holds.leave_mode();
         assert_eq!(end(&holds), (10_000, OnTimeout::Resume));
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_pause_asked_before_keeps_its_time_and_a_new_one_joins() {
         let a = hold("a", Some(10), OnTimeout::Cancel);
-        let mut holds = Holds::new(vec![a.clone()], false, DEFAULT, Tick::from_millis(0));
+        let mut holds = TurnHolds::new(vec![a.clone()], false, DEFAULT, Tick::from_millis(0));
         let b = hold("b", Some(3), OnTimeout::Cancel);
         holds.meet(Verdict::Pause(vec![b, a]), Tick::from_millis(5000));
         let asked: Vec<_> =
@@ -232,7 +232,7 @@ mod tests {
             total: places.len(),
             ..hold("a", None, OnTimeout::Cancel)
         };
-        let mut holds = Holds::new(vec![at(&["/a", "/b"])], false, DEFAULT, Tick::default());
+        let mut holds = TurnHolds::new(vec![at(&["/a", "/b"])], false, DEFAULT, Tick::default());
         holds.meet(Verdict::Pause(vec![at(&["/b"])]), Tick::default());
         assert_eq!(holds.list()[0].hold.places, [place("/b")]);
         assert_eq!(holds.list()[0].hold.total, 1);
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_pause_that_lapsed_still_waits_for_a_person() {
         let mut holds =
-            Holds::new(vec![hold("a", Some(10), OnTimeout::Cancel)], false, DEFAULT, Tick::default());
+            TurnHolds::new(vec![hold("a", Some(10), OnTimeout::Cancel)], false, DEFAULT, Tick::default());
         let before = holds.expiry();
         holds.meet(Verdict::Forward, Tick::from_millis(5));
         assert_eq!(holds.list()[0].state, HoldState::Lapsed);
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_block_goes_with_the_change_that_brought_it_and_leaves_the_pauses_alone() {
         let a = hold("a", None, OnTimeout::Cancel);
-        let mut holds = Holds::new(vec![a.clone()], false, DEFAULT, Tick::default());
+        let mut holds = TurnHolds::new(vec![a.clone()], false, DEFAULT, Tick::default());
         holds.meet(Verdict::Block(hold("no", None, OnTimeout::Cancel)), Tick::default());
         assert!(holds.block().is_some());
         assert_eq!(holds.list()[0].state, HoldState::Open);

@@ -15,7 +15,7 @@ use leafgate_tree::{Author, Draft, NodeId, Role, SectionId, Version};
 use crate::digest::{Destination, Rendering};
 use crate::error::DeskError;
 use crate::reviewer::Reviewer;
-use crate::summary::Extract;
+use crate::summary::TurnExtract;
 use crate::turn::{TurnId, memory};
 
 /// A change that a person makes to a request.
@@ -66,15 +66,15 @@ pub struct Revised {
     pub(crate) turn: TurnId,
     pub(crate) base: Version,
     /// `None`: the text is unchanged.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<RevisedDraft>,
 }
 
-pub(crate) struct Outcome {
+pub(crate) struct RevisedDraft {
     pub(crate) draft: Draft,
     pub(crate) version: Version,
     pub(crate) verdict: Verdict,
     pub(crate) rendering: Rendering,
-    pub(crate) extract: Extract,
+    pub(crate) extract: TurnExtract,
     pub(crate) memory: usize,
     /// Whether it brings text in. A change that only takes edits back is never refused for lack of
     /// room.
@@ -106,8 +106,8 @@ impl<G: Reviewer> Revision<G> {
         let verdict = reviewer.review(&mut draft).map_err(|hold| refused(Box::new(hold)))?;
         let rendering = Rendering::of(&to, &draft);
         let memory = memory(&draft, &rendering, &*reviewer);
-        let extract = Extract::of(&draft, &*reviewer);
-        let outcome = Outcome { draft, version, verdict, rendering, extract, memory, adds_text };
+        let extract = TurnExtract::of(&draft, &*reviewer);
+        let outcome = RevisedDraft { draft, version, verdict, rendering, extract, memory, adds_text };
         Ok(Revised { turn, base, outcome: Some(outcome) })
     }
 }

@@ -64,8 +64,8 @@ pub struct SessionLine {
 
 /// The conversations.
 #[derive(Debug)]
-pub(crate) struct Sessions {
-    known: HashMap<Arc<str>, Session>,
+pub(crate) struct SessionTable {
+    known: HashMap<Arc<str>, KnownSession>,
     /// By when they last asked; the newest one is the last.
     order: BTreeMap<u64, Arc<str>>,
     requests: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Sessions {
 }
 
 #[derive(Debug)]
-struct Session {
+struct KnownSession {
     title: Title,
     requests: u64,
     last: Tick,
@@ -83,18 +83,24 @@ struct Session {
     words: Option<ShownText>,
 }
 
-impl Default for Sessions {
+impl Default for SessionTable {
     fn default() -> Self {
-        Sessions { known: HashMap::new(), order: BTreeMap::new(), requests: 0, active: None, follows: true }
+        SessionTable {
+            known: HashMap::new(),
+            order: BTreeMap::new(),
+            requests: 0,
+            active: None,
+            follows: true,
+        }
     }
 }
 
-impl Sessions {
+impl SessionTable {
     /// A main request has come. Returns whether its conversation became the active one.
     pub(crate) fn renew(&mut self, request: &Request, now: Tick) -> bool {
         self.requests += 1;
         let place = self.requests;
-        let session = self.known.entry(Arc::clone(&request.session)).or_insert_with(|| Session {
+        let session = self.known.entry(Arc::clone(&request.session)).or_insert_with(|| KnownSession {
             title: request.title.clone(),
             requests: 0,
             last: now,
@@ -240,7 +246,7 @@ mod tests {
         }
     }
 
-    fn listed(sessions: &Sessions) -> Vec<String> {
+    fn listed(sessions: &SessionTable) -> Vec<String> {
         sessions
             .list()
             .map(|line| format!("{}{}", line.session, if line.active { "*" } else { "" }))
@@ -250,7 +256,7 @@ mod tests {
     // S0-90
     #[test]
     fn the_newest_is_first_and_followed_until_one_is_selected() {
-        let mut sessions = Sessions::default();
+        let mut sessions = SessionTable::default();
         for (second, session) in ["a", "b", "c", "a"].into_iter().enumerate() {
             sessions.renew(&asks(session), at(second as u64));
         }
@@ -268,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_conversation_that_is_gone() {
-        let mut sessions = Sessions::default();
+        let mut sessions = SessionTable::default();
         for session in ["a", "b"] {
             sessions.renew(&asks(session), at(0));
         }
@@ -282,7 +288,7 @@ mod tests {
 
     #[test]
     fn silent_ones_and_too_many_are_forgotten_but_none_in_use() {
-        let mut sessions = Sessions::default();
+        let mut sessions = SessionTable::default();
         for (second, session) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {
             sessions.renew(&asks(session), at(second as u64));
         }

@@ -63,19 +63,19 @@ pub struct TurnLine {
 /// What a line shows of the request itself. It is computed when the draft changes, outside of the
 /// lock.
 #[derive(Clone, Debug)]
-pub(crate) struct Extract {
+pub(crate) struct TurnExtract {
     model: Option<String>,
     words: Option<ShownText>,
     edits: usize,
     redactions: usize,
 }
 
-impl Extract {
+impl TurnExtract {
     pub(crate) fn of(draft: &Draft, reviewer: &impl Reviewer) -> Self {
         let veiled = reviewer.veiled(draft);
         let draft = veiled.as_ref().unwrap_or(draft);
         let put_in = draft.inserted().map(|inserted| inserted.redacted().len()).sum::<usize>();
-        Extract {
+        TurnExtract {
             model: model(draft),
             words: first_words_of(draft),
             edits: draft.standing_edits().len(),

@@ -10,13 +10,13 @@ use leafgate_tree::{Draft, Invalid, SectionId, Version};
 
 use crate::beside::{Addition, Repeats};
 use crate::digest::{Destination, Digest, Rendering};
-use crate::holds::{Expiry, Holds, TurnHold};
+use crate::holds::{Expiry, TurnHold, TurnHolds};
 use crate::limits::DeskLimits;
 use crate::mode::ModePause;
 use crate::question::Question;
 use crate::reviewer::Reviewer;
 use crate::sessions::ModelKey;
-use crate::summary::Extract;
+use crate::summary::TurnExtract;
 use crate::tick::Tick;
 use crate::words::own_words;
 
@@ -95,7 +95,7 @@ pub struct Arrival<G> {
     pub(crate) rendering: Rendering,
     pub(crate) question: Question,
     pub(crate) model: Option<ModelKey>,
-    pub(crate) extract: Extract,
+    pub(crate) extract: TurnExtract,
     pub(crate) memory: usize,
     /// What its user said last, where it is no side request.
     pub(crate) said: Option<Arc<str>>,
@@ -127,14 +127,14 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
         let key = RequestKey { session: Arc::clone(&paused.session), received };
         let question = Question::of(paused.draft.document());
         let model = ModelKey::of(paused.draft.document());
-        let extract = Extract::of(&paused.draft, &*paused.reviewer);
+        let extract = TurnExtract::of(&paused.draft, &*paused.reviewer);
         Arrival { key, rendering, question, model, extract, memory, said, repeats: None, paused }
     }
 }
 
 /// The client that waits for the answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Client {
+pub(crate) enum TurnClient {
     Connected(ConnectionId),
     Lost { until: Tick },
 }
@@ -154,14 +154,14 @@ pub struct Turn<G> {
     /// Shared with readers and with those who change a copy, so that handing it out copies nothing.
     pub(crate) draft: Arc<Draft>,
     pub(crate) reviewer: Arc<G>,
-    pub(crate) holds: Holds,
+    pub(crate) holds: TurnHolds,
     pub(crate) rendering: Rendering,
-    pub(crate) extract: Extract,
+    pub(crate) extract: TurnExtract,
     pub(crate) memory: usize,
     /// The digest of what the policy left.
     pub(crate) first: Digest,
     pub(crate) version: Version,
-    pub(crate) client: Client,
+    pub(crate) client: TurnClient,
     pub(crate) queued: bool,
     pub(crate) joined: u32,
     /// What its user said last, as the policy left it.
@@ -196,12 +196,12 @@ impl<G> Turn<G> {
             version: paused.draft.edits().last().map_or(0, |edit| edit.version),
             draft: Arc::new(paused.draft),
             reviewer: paused.reviewer,
-            holds: Holds::new(paused.holds, paused.mode.is_some(), limits.timeout, now),
+            holds: TurnHolds::new(paused.holds, paused.mode.is_some(), limits.timeout, now),
             first: rendering.digest,
             rendering,
             extract,
             memory,
-            client: Client::Connected(paused.connection),
+            client: TurnClient::Connected(paused.connection),
             queued: false,
             joined: 0,
             said,
@@ -291,9 +291,9 @@ impl<G> Turn<G> {
     #[must_use]
     pub fn state(&self) -> State {
         match self.client {
-            Client::Lost { .. } => State::Disconnected,
-            Client::Connected(_) if self.queued => State::Queued,
-            Client::Connected(_) => State::Waiting,
+            TurnClient::Lost { .. } => State::Disconnected,
+            TurnClient::Connected(_) if self.queued => State::Queued,
+            TurnClient::Connected(_) => State::Waiting,
         }
     }
 
@@ -368,8 +368,8 @@ impl<G> Turn<G> {
     /// one that waits with another.
     pub(crate) fn wake(&self) -> Option<Tick> {
         let lost = match self.client {
-            Client::Lost { until } => Some(until),
-            Client::Connected(_) => None,
+            TurnClient::Lost { until } => Some(until),
+            TurnClient::Connected(_) => None,
         };
         let own = (!self.queued && self.with.is_none()).then(|| self.holds.expiry().at);
         lost.into_iter().chain(own).min()
@@ -379,8 +379,8 @@ impl<G> Turn<G> {
     #[must_use]
     pub fn connection(&self) -> Option<ConnectionId> {
         match self.client {
-            Client::Connected(connection) => Some(connection),
-            Client::Lost { .. } => None,
+            TurnClient::Connected(connection) => Some(connection),
+            TurnClient::Lost { .. } => None,
         }
     }
 

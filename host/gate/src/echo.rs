@@ -14,7 +14,7 @@ use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::StreamBody;
-use leafgate_answer::{Api as AnswerApi, Finish, Head, LiveAnswer, Reply, Usage};
+use leafgate_answer::{AnswerWriter as _, Api as AnswerApi, Finish, Head, LiveAnswer, Reply, Usage};
 use leafgate_tokenize::estimate;
 use leafgate_tree::Document;
 use serde::Deserialize;

@@ -76,7 +76,6 @@ use leafgate_vault::Flow;
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
     ASKED, Approval, Assembly, Downgrade, FolderFiles, NotAssembled, Otherwise, ReadOnce, Rest,
-    api as assembly_api,
 };
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};

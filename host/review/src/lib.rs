@@ -19,7 +19,7 @@ pub mod printer;
 pub mod rows;
 pub mod screen;
 
-pub use api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnMetadata};
+pub use api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall, TurnMetadata};
 pub use change::describe;
-pub use model::{Action, Effect, Input, Level, Model, Notice, ended};
-pub use outline::{Entry, Outline, Place, leaf_authors, left_out_by};
+pub use model::{Level, Model, ModelEffect, ModelInput, Notice, PersonAction, ended};
+pub use outline::{HoldCause, Outline, SectionFacts, leaf_authors, left_out_by};

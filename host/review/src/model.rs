@@ -1,27 +1,27 @@
 //! The state machine under both front ends: the turns that wait, the selected turn, the last
 //! notice.
 //!
-//! It does no I/O and knows no clock: [`Model::update`] takes one [`Input`] and returns the
-//! [`Effect`]s that the front end carries out. Their answers come back as inputs. A refusal of the
+//! It does no I/O and knows no clock: [`Model::update`] takes one [`ModelInput`] and returns the
+//! [`ModelEffect`]s that the front end carries out. Their answers come back as inputs. A refusal of the
 //! gate gives a notice and changes nothing else, so that a front end can keep typed text. A resume
 //! carries the digest of the turn that was shown when the person agreed, never a newer one.
 
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, ErrorCode, Event, Excepted, HoldView, ModeView, Payload,
-    SavedScope, SessionList, State, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, Event, Excepted, HoldView, ModeView, Payload, SessionList, State,
+    Subagents, TurnSummary, TurnView,
 };
 
-use crate::api::{ApiAnswer, ApiCall, ExceptionDraft, TurnMetadata};
+use crate::api::{ApiAnswer, ApiCall, TurnCall, TurnMetadata};
 use crate::change;
 use crate::outline::Outline;
 
 /// One input.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum ModelInput {
     /// An action of the person.
-    Act(Action),
+    Act(PersonAction),
     /// The gate's answer to a call.
     Answer(ApiAnswer),
     /// An event of the gate.
@@ -30,116 +30,30 @@ pub enum Input {
     Tick(Duration),
 }
 
-/// An action of the person.
+/// An action of the person: a call, of the open turn or of none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Lists the turns that wait.
-    List,
-    /// Shows a turn.
-    Show {
-        /// Its id.
-        id: String,
-    },
-    /// Shows the present turn again.
-    Reload,
-    /// Changes the present turn.
-    Edit(EditCommand),
-    /// Excepts a redaction of the present turn in later requests.
-    Except(ExceptionDraft),
-    /// Shows the received request against what would leave.
-    Diff,
-    /// Resumes the present turn as it was shown.
-    Resume {
-        /// The digest of what was shown.
-        digest: String,
-    },
-    /// Cancels the present turn.
-    Cancel,
-    /// Shows the very body that a resume sends.
-    Payload,
-    /// Shows what is known about the present turn beside what it says.
-    Metadata,
-    /// Saves the person's edits of the present turn.
-    Save {
-        /// For which later turns.
-        scope: SavedScope,
-    },
-    /// Has the next turn pause, so that its edits are saved.
-    CaptureNext,
-    /// Lists what agents asked.
-    Subagents,
-    /// Has these sections of the present turn stand first, in this order.
-    Pin {
-        /// Their keys.
-        sections: Vec<String>,
-    },
-    /// Shows which turns wait although no rule asks.
-    Mode,
-    /// Chooses that.
-    SetMode {
-        /// The mode.
-        mode: TurnMode,
-    },
-    /// Lists the conversations.
-    Sessions,
-    /// Makes a conversation the active one.
-    Select {
-        /// Its id.
-        session: String,
-    },
-    /// Follows the newest conversation, or stays with the present one.
-    Follow {
-        /// Whether to follow.
-        follow: bool,
-    },
+pub enum PersonAction {
+    /// Needs no open turn.
+    Call(ApiCall),
+    /// Is about the open turn.
+    OfTurn(TurnCall),
 }
 
-impl Action {
-    /// The call of an action that needs no turn; otherwise the action.
-    fn without_turn(self) -> Result<ApiCall, Action> {
-        Ok(match self {
-            Action::List => ApiCall::Pending,
-            Action::Show { id } => ApiCall::Turn { id },
-            Action::Mode => ApiCall::Mode,
-            Action::SetMode { mode } => ApiCall::SetMode { mode },
-            Action::Sessions => ApiCall::Sessions,
-            Action::Select { session } => ApiCall::Select { session },
-            Action::Follow { follow } => ApiCall::Follow { follow },
-            Action::CaptureNext => ApiCall::CaptureNext,
-            Action::Subagents => ApiCall::Subagents,
-            of_turn => return Err(of_turn),
-        })
+impl From<ApiCall> for PersonAction {
+    fn from(call: ApiCall) -> Self {
+        PersonAction::Call(call)
     }
+}
 
-    /// The call of an action that is about a turn.
-    fn on_turn(self, id: String) -> Option<ApiCall> {
-        Some(match self {
-            Action::Reload => ApiCall::Turn { id },
-            Action::Edit(command) => ApiCall::Edit { id, command },
-            Action::Except(exception) => ApiCall::Except { id, exception },
-            Action::Diff => ApiCall::Diff { id },
-            Action::Resume { digest } => ApiCall::Resume { id, digest },
-            Action::Cancel => ApiCall::Cancel { id },
-            Action::Payload => ApiCall::Payload { id },
-            Action::Metadata => ApiCall::Metadata { id },
-            Action::Save { scope } => ApiCall::Save { id, scope },
-            Action::Pin { sections } => ApiCall::Pin { id, sections },
-            Action::List
-            | Action::Show { .. }
-            | Action::Mode
-            | Action::SetMode { .. }
-            | Action::Sessions
-            | Action::Select { .. }
-            | Action::Follow { .. }
-            | Action::CaptureNext
-            | Action::Subagents => return None,
-        })
+impl From<TurnCall> for PersonAction {
+    fn from(call: TurnCall) -> Self {
+        PersonAction::OfTurn(call)
     }
 }
 
 /// Something that the front end must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum ModelEffect {
     /// Make this call and pass its answer back.
     Ask(ApiCall),
     /// Ring the bell: a turn began to wait.
@@ -257,88 +171,73 @@ impl Model {
     }
 
     /// Takes one input.
-    pub fn update(&mut self, input: Input) -> Vec<Effect> {
+    pub fn update(&mut self, input: ModelInput) -> Vec<ModelEffect> {
         match input {
-            Input::Act(action) => self.act(action),
-            Input::Answer(answer) => self.answered(answer),
-            Input::Gate(event) => self.on_event(event),
-            Input::Tick(passed) => {
+            ModelInput::Act(action) => self.act(action),
+            ModelInput::Answer(answer) => self.answered(answer),
+            ModelInput::Gate(event) => self.on_event(event),
+            ModelInput::Tick(passed) => {
                 self.pass(passed);
                 Vec::new()
             }
         }
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    fn act(&mut self, action: PersonAction) -> Vec<ModelEffect> {
         self.notice = None;
-        let action = match action.without_turn() {
-            Ok(call) => return ask(call),
-            Err(action) => action,
+        let call = match action {
+            PersonAction::Call(call) => return ask(call),
+            PersonAction::OfTurn(call) => call,
         };
-        let Some(id) = self.turn().map(|turn| turn.summary.id.clone()) else {
-            self.notify(Level::Error, "No turn is open. Open one first.");
-            return Vec::new();
-        };
-        action.on_turn(id).map_or_else(Vec::new, ask)
+        match self.turn() {
+            Some(turn) => ask(call.on(&turn.summary.id)),
+            None => {
+                self.notify(Level::Error, "No turn is open. Open one first.");
+                Vec::new()
+            }
+        }
     }
 
-    fn answered(&mut self, answer: ApiAnswer) -> Vec<Effect> {
+    fn answered(&mut self, answer: ApiAnswer) -> Vec<ModelEffect> {
         match answer {
-            ApiAnswer::Pending(Ok(turns)) => self.turns = turns,
-            ApiAnswer::Turn(Ok(turn)) => {
+            ApiAnswer::Pending(turns) => self.turns = turns,
+            ApiAnswer::Show(turn) => {
                 self.tell_what_changed(&turn);
                 self.look_at(turn);
             }
-            ApiAnswer::Diff(Ok(diff)) => self.diff = Some(diff),
-            ApiAnswer::Payload(Ok(payload)) => self.payload = Some(payload),
-            ApiAnswer::Metadata(Ok(metadata)) => self.metadata = Some(metadata),
-            ApiAnswer::Subagents(Ok(subagents)) => self.subagents = Some(subagents),
-            ApiAnswer::Save(Ok(captured)) => {
+            ApiAnswer::Diff(diff) => self.diff = Some(diff),
+            ApiAnswer::Payload(payload) => self.payload = Some(payload),
+            ApiAnswer::Metadata(metadata) => self.metadata = Some(metadata),
+            ApiAnswer::Subagents(subagents) => self.subagents = Some(subagents),
+            ApiAnswer::Save(captured) => {
                 let (level, text) = saved(&captured);
                 self.notify(level, text);
             }
-            ApiAnswer::Except(Ok(excepted)) => {
+            ApiAnswer::Except(excepted) => {
                 let (level, text) = told(&excepted);
                 self.notify(level, text);
             }
-            ApiAnswer::CaptureNext(Ok(list)) => {
+            ApiAnswer::CaptureNext(list) => {
                 let scope = list.status.scope.label();
                 self.notify(
                     Level::Done,
                     format!("The next turn waits. What you edit in it is saved when you send it: {scope}."),
                 );
             }
-            ApiAnswer::Pin(Ok(turn)) => self.look_at(turn),
-            ApiAnswer::Mode(Ok(mode)) => self.mode = Some(mode),
-            ApiAnswer::SetMode(Ok(mode)) => self.chosen(mode),
-            ApiAnswer::Sessions(Ok(sessions)) => self.sessions = sessions,
-            ApiAnswer::Edit(Ok(turn)) => self.edited(turn),
-            ApiAnswer::Cancel(Ok(summary)) => self.over(summary),
-            ApiAnswer::Resume(Ok(resumed)) => {
+            ApiAnswer::Pin(turn) => self.look_at(turn),
+            ApiAnswer::Mode(mode) => self.mode = Some(mode),
+            ApiAnswer::SetMode(mode) => self.chosen(mode),
+            ApiAnswer::Sessions(sessions) => self.sessions = sessions,
+            ApiAnswer::Edit(turn) => self.edited(turn),
+            ApiAnswer::Cancel(summary) => self.over(summary),
+            ApiAnswer::Resume(resumed) => {
                 self.over(resumed.turn);
                 if let Some(captured) = resumed.captured {
                     self.captured(&captured);
                 }
             }
-            ApiAnswer::Resume(Err(error)) if error.code == ErrorCode::Stale => {
-                return self.refused_as_stale(&error);
-            }
-            ApiAnswer::Pending(Err(error))
-            | ApiAnswer::Turn(Err(error))
-            | ApiAnswer::Diff(Err(error))
-            | ApiAnswer::Edit(Err(error))
-            | ApiAnswer::Except(Err(error))
-            | ApiAnswer::Payload(Err(error))
-            | ApiAnswer::Metadata(Err(error))
-            | ApiAnswer::Save(Err(error))
-            | ApiAnswer::CaptureNext(Err(error))
-            | ApiAnswer::Subagents(Err(error))
-            | ApiAnswer::Pin(Err(error))
-            | ApiAnswer::Mode(Err(error))
-            | ApiAnswer::SetMode(Err(error))
-            | ApiAnswer::Sessions(Err(error))
-            | ApiAnswer::Resume(Err(error))
-            | ApiAnswer::Cancel(Err(error)) => self.notify(Level::Error, sentence(&error)),
+            ApiAnswer::Stale(error) => return self.refused_as_stale(&error),
+            ApiAnswer::Failed(error) => self.notify(Level::Error, sentence(&error)),
         }
         Vec::new()
     }
@@ -417,11 +316,11 @@ impl Model {
         self.outline = Outline::default();
     }
 
-    fn refused_as_stale(&mut self, error: &ApiError) -> Vec<Effect> {
+    fn refused_as_stale(&mut self, error: &ApiError) -> Vec<ModelEffect> {
         self.notify(Level::Error, sentence(error));
         self.stale = self.turn.clone();
         match self.turn() {
-            Some(turn) => ask(ApiCall::Turn { id: turn.summary.id.clone() }),
+            Some(turn) => ask(TurnCall::Show.on(&turn.summary.id)),
             None => Vec::new(),
         }
     }
@@ -437,7 +336,7 @@ impl Model {
         self.notify(Level::Warning, format!("Not sent: it had changed. {changes}. Look again, then resume."));
     }
 
-    fn on_event(&mut self, event: Event) -> Vec<Effect> {
+    fn on_event(&mut self, event: Event) -> Vec<ModelEffect> {
         match event {
             // It is decided with the turn that it waits with.
             Event::Paused { turn } | Event::Changed { turn } if turn.with.is_some() => {
@@ -449,13 +348,13 @@ impl Model {
                     self.notify(Level::Warning, format!("Another turn waits: {}", turn.label));
                 }
                 self.note(turn);
-                vec![Effect::Bell]
+                vec![ModelEffect::Bell]
             }
             Event::Changed { turn } => {
                 let looked_at = self.turn().is_some_and(|now| now.summary.id == turn.id);
                 let id = turn.id.clone();
                 self.note(turn);
-                if looked_at { ask(ApiCall::Turn { id }) } else { Vec::new() }
+                if looked_at { ask(TurnCall::Show.on(&id)) } else { Vec::new() }
             }
             Event::Resolved { turn } => {
                 // The answer to one's own resume or cancel has set the message already.
@@ -473,10 +372,12 @@ impl Model {
                 Vec::new()
             }
             // The mode names the active conversation.
-            Event::Sessions { .. } => vec![Effect::Ask(ApiCall::Sessions), Effect::Ask(ApiCall::Mode)],
+            Event::Sessions { .. } => {
+                vec![ModelEffect::Ask(ApiCall::Sessions), ModelEffect::Ask(ApiCall::Mode)]
+            }
             // Whoever has asked for the list once may be looking at it.
             Event::Subagent { .. } => match self.subagents {
-                Some(_) => vec![Effect::Ask(ApiCall::Subagents)],
+                Some(_) => vec![ModelEffect::Ask(ApiCall::Subagents)],
                 None => Vec::new(),
             },
             // `leafgate agents show` lists these.
@@ -554,8 +455,8 @@ fn told(excepted: &Excepted) -> (Level, String) {
     }
 }
 
-fn ask(call: ApiCall) -> Vec<Effect> {
-    vec![Effect::Ask(call)]
+fn ask(call: ApiCall) -> Vec<ModelEffect> {
+    vec![ModelEffect::Ask(call)]
 }
 
 fn blocked(hold: &HoldView) -> String {

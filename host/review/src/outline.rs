@@ -10,7 +10,7 @@ use leafgate_tree::{LeafKind, NodeType, ValueType};
 
 /// The facts about one section, in the order of [`TurnView::sections`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct SectionFacts {
     /// Sections around it.
     pub depth: usize,
     /// Index behind the last section inside it.
@@ -29,14 +29,14 @@ pub struct Entry {
 /// The entries of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    entries: Vec<Entry>,
+    entries: Vec<SectionFacts>,
     order: Vec<usize>,
-    causes: Vec<Place>,
+    causes: Vec<HoldCause>,
 }
 
 /// A place because of which a turn waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct HoldCause {
     /// Index of the section.
     pub section: usize,
     /// Index of the leaf in it; `None` where the place is none of its own leaves.
@@ -51,15 +51,15 @@ impl Outline {
     pub fn new(turn: &TurnView) -> Outline {
         let places: HashMap<&str, usize> =
             turn.sections.iter().enumerate().map(|(at, section)| (section.key.as_str(), at)).collect();
-        let edits = Edits::new(turn);
-        let mut entries: Vec<Entry> = Vec::with_capacity(turn.sections.len());
+        let edits = StandingEdits::new(turn);
+        let mut entries: Vec<SectionFacts> = Vec::with_capacity(turn.sections.len());
         for (at, section) in turn.sections.iter().enumerate() {
             // A parent that does not come first would be the gate's fault. The section then stands
             // at the left edge.
             let parent =
                 section.parent.as_deref().and_then(|key| places.get(key)).filter(|&&place| place < at);
             let depth = parent.map_or(0, |&place| entries[place].depth + 1);
-            entries.push(Entry { depth, end: at + 1, ..edits.entry(section) });
+            entries.push(SectionFacts { depth, end: at + 1, ..edits.entry(section) });
         }
         for at in (0..entries.len()).rev() {
             let depth = entries[at].depth;
@@ -86,18 +86,18 @@ impl Outline {
 
     /// Returns the places because of which the turn waits, those that still are as they were.
     #[must_use]
-    pub fn causes(&self) -> &[Place] {
+    pub fn causes(&self) -> &[HoldCause] {
         &self.causes
     }
 
     /// Returns the entry of a section.
     #[must_use]
-    pub fn entry(&self, section: usize) -> Option<&Entry> {
+    pub fn entry(&self, section: usize) -> Option<&SectionFacts> {
         self.entries.get(section)
     }
 }
 
-fn order(turn: &TurnView, places: &HashMap<&str, usize>, entries: &[Entry]) -> Vec<usize> {
+fn order(turn: &TurnView, places: &HashMap<&str, usize>, entries: &[SectionFacts]) -> Vec<usize> {
     let mut order = Vec::with_capacity(entries.len());
     let mut is_placed = vec![false; entries.len()];
     let pinned = turn.pinned.iter().filter_map(|key| places.get(key.as_str()).copied());
@@ -111,13 +111,13 @@ fn order(turn: &TurnView, places: &HashMap<&str, usize>, entries: &[Entry]) -> V
     order
 }
 
-fn causes(turn: &TurnView) -> Vec<Place> {
+fn causes(turn: &TurnView) -> Vec<HoldCause> {
     let open = |hold: &&HoldView| hold.blocks || hold.state == HoldState::Open;
     let mut causes = Vec::new();
     for hold in turn.summary.holds.iter().filter(open) {
         for place in hold.places.iter().filter(|place| place.stands) {
             let Some((section, leaf)) = place.at.as_deref().and_then(|at| find(turn, at)) else { continue };
-            causes.push(Place { section, leaf, what: format!("{}: {}", hold.rule, place.what) });
+            causes.push(HoldCause { section, leaf, what: format!("{}: {}", hold.rule, place.what) });
         }
     }
     causes
@@ -146,14 +146,14 @@ fn find(turn: &TurnView, pointer: &str) -> Option<(usize, Option<usize>)> {
 /// Returns the authors of the changes of one leaf, in order, each once.
 #[must_use]
 pub fn leaf_authors(turn: &TurnView, leaf: &LeafView) -> Vec<String> {
-    Edits::new(turn).authors(leaf)
+    StandingEdits::new(turn).authors(leaf)
 }
 
 /// The edits of a turn whose effect stands, by target. Redactions, releases and insertions are left
 /// out: leaves mark the first two where they stand.
-pub(crate) struct Edits<'t>(HashMap<&'t str, Vec<&'t EditView>>);
+pub(crate) struct StandingEdits<'t>(HashMap<&'t str, Vec<&'t EditView>>);
 
-impl<'t> Edits<'t> {
+impl<'t> StandingEdits<'t> {
     pub(crate) fn new(turn: &'t TurnView) -> Self {
         let mut by_target: HashMap<&str, Vec<&EditView>> = HashMap::new();
         // The target of an insertion is the message behind it, of which it changes nothing.
@@ -162,7 +162,7 @@ impl<'t> Edits<'t> {
         for edit in standing {
             by_target.entry(edit.pointer.as_str()).or_default().push(edit);
         }
-        Edits(by_target)
+        StandingEdits(by_target)
     }
 
     /// Returns the edits of a value or of anything around it.
@@ -180,8 +180,8 @@ impl<'t> Edits<'t> {
         authors
     }
 
-    fn entry(&self, section: &SectionView) -> Entry {
-        let mut entry = Entry::default();
+    fn entry(&self, section: &SectionView) -> SectionFacts {
+        let mut entry = SectionFacts::default();
         for leaf in &section.leaves {
             entry.redactions += leaf.redacted.len();
             entry.released += leaf.released.len();

@@ -104,8 +104,8 @@ fn print(text: &str, bytes: usize, form: Form) -> Printed {
     let mut out = String::with_capacity(kept.len());
     for glyph in glyphs(kept) {
         match (form, glyph.shape) {
-            (Form::Block, Shape::Newline) => out.push('\n'),
-            (Form::Block, Shape::Tab) => out.push_str("⇥   "),
+            (Form::Block, GlyphShape::Newline) => out.push('\n'),
+            (Form::Block, GlyphShape::Tab) => out.push_str("⇥   "),
             (_, shape) => shape.write(&mut out),
         }
     }
@@ -117,7 +117,7 @@ fn print(text: &str, bytes: usize, form: Form) -> Printed {
 
 /// How one character is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum GlyphShape {
     /// As it is.
     Plain(char),
     /// As it is, on the character before it.
@@ -130,16 +130,16 @@ pub enum Shape {
     Tab,
 }
 
-impl Shape {
+impl GlyphShape {
     /// Appends its form on one line.
     pub fn write(self, out: &mut String) {
         match self {
-            Shape::Plain(c) | Shape::Mark(c) => out.push(c),
-            Shape::Number(c) => {
+            GlyphShape::Plain(c) | GlyphShape::Mark(c) => out.push(c),
+            GlyphShape::Number(c) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }
-            Shape::Newline => out.push('↵'),
-            Shape::Tab => out.push('⇥'),
+            GlyphShape::Newline => out.push('↵'),
+            GlyphShape::Tab => out.push('⇥'),
         }
     }
 }
@@ -150,7 +150,7 @@ pub struct Glyph {
     /// Byte offset of the character in the text.
     pub at: usize,
     /// How it is shown.
-    pub shape: Shape,
+    pub shape: GlyphShape,
 }
 
 /// Returns every character of a text with its shape, for an editor that must know which cell is
@@ -159,15 +159,15 @@ pub fn glyphs(text: &str) -> impl Iterator<Item = Glyph> + '_ {
     let mut carried = None;
     text.char_indices().map(move |(at, c)| {
         let shape = match class(c) {
-            Class::Newline => Shape::Newline,
-            Class::Tab => Shape::Tab,
-            Class::Mark if carried.is_some_and(|marks| marks < MARKS) => Shape::Mark(c),
-            Class::Plain if c != '\\' || !text[at..].starts_with("\\u{") => Shape::Plain(c),
-            _ => Shape::Number(c),
+            CharacterClass::Newline => GlyphShape::Newline,
+            CharacterClass::Tab => GlyphShape::Tab,
+            CharacterClass::Mark if carried.is_some_and(|marks| marks < MARKS) => GlyphShape::Mark(c),
+            CharacterClass::Plain if c != '\\' || !text[at..].starts_with("\\u{") => GlyphShape::Plain(c),
+            _ => GlyphShape::Number(c),
         };
         carried = match shape {
-            Shape::Plain(_) => Some(0),
-            Shape::Mark(_) => carried.map(|marks| marks + 1),
+            GlyphShape::Plain(_) => Some(0),
+            GlyphShape::Mark(_) => carried.map(|marks| marks + 1),
             _ => None,
         };
         Glyph { at, shape }
@@ -178,15 +178,15 @@ pub fn glyphs(text: &str) -> impl Iterator<Item = Glyph> + '_ {
 /// which has escapes of its own.
 #[must_use]
 pub fn is_seen(c: char) -> bool {
-    matches!(class(c), Class::Plain | Class::Mark)
+    matches!(class(c), CharacterClass::Plain | CharacterClass::Mark)
 }
 
 /// Returns whether a character stands on the one before it.
 pub(crate) fn is_mark(c: char) -> bool {
-    matches!(class(c), Class::Mark)
+    matches!(class(c), CharacterClass::Mark)
 }
 
-enum Class {
+enum CharacterClass {
     Plain,
     Mark,
     Hidden,
@@ -194,21 +194,21 @@ enum Class {
     Tab,
 }
 
-fn class(c: char) -> Class {
+fn class(c: char) -> CharacterClass {
     match c {
-        '\n' => Class::Newline,
-        '\t' => Class::Tab,
-        ' '..='~' => Class::Plain,
+        '\n' => CharacterClass::Newline,
+        '\t' => CharacterClass::Tab,
+        ' '..='~' => CharacterClass::Plain,
         // Wide as a letter, so nobody takes it for a space. Chinese and Japanese texts are full of
         // it.
-        '\u{3000}' => Class::Plain,
-        '↵' | '⇥' => Class::Hidden,
-        c if BLANKS.iter().any(|range| range.contains(&c)) => Class::Hidden,
+        '\u{3000}' => CharacterClass::Plain,
+        '↵' | '⇥' => CharacterClass::Hidden,
+        c if BLANKS.iter().any(|range| range.contains(&c)) => CharacterClass::Hidden,
         // The standard library's own table: alone it escapes characters that are not printable or
         // extend a letter, after a letter only the former.
-        c if c.escape_debug().len() == 1 => Class::Plain,
-        c if ['a', c].iter().collect::<String>().escape_debug().count() == 2 => Class::Mark,
-        _ => Class::Hidden,
+        c if c.escape_debug().len() == 1 => CharacterClass::Plain,
+        c if ['a', c].iter().collect::<String>().escape_debug().count() == 2 => CharacterClass::Mark,
+        _ => CharacterClass::Hidden,
     }
 }
 

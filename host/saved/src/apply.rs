@@ -15,7 +15,7 @@ use crate::guard::GuardKey;
 
 /// The saved edits of one scope.
 #[derive(Clone, Debug)]
-pub struct Layer {
+pub struct ScopeEdits {
     /// The scope.
     pub scope: Scope,
     /// The key of their guards.
@@ -26,7 +26,7 @@ pub struct Layer {
 
 /// What became of a saved edit in one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SavedEditOutcome {
     /// The edit.
     pub id: SavedId,
     /// Its scope.
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub fit: Fit,
 }
 
-impl Outcome {
+impl SavedEditOutcome {
     /// Why the request must wait for a person, if it must.
     #[must_use]
     pub fn pauses(&self) -> Option<Drift> {
@@ -113,7 +113,7 @@ leafgate_words::words! {
 ///
 /// The draft must be redacted: guards count redacted values by their labels. What is written is
 /// not redacted here.
-pub fn apply(layers: &[&Layer], draft: &mut Draft) -> Vec<Outcome> {
+pub fn apply(layers: &[&ScopeEdits], draft: &mut Draft) -> Vec<SavedEditOutcome> {
     // All are found before any is made: what one writes is nothing that another replaces.
     let found: Vec<_> = layers.iter().map(|layer| find::all(layer, draft)).collect();
     let mut outcomes = Vec::new();
@@ -129,7 +129,7 @@ pub fn apply(layers: &[&Layer], draft: &mut Draft) -> Vec<Outcome> {
             if let (Fit::Made(node), false) = (&fit, edit.is_insert()) {
                 taken.insert(*node);
             }
-            outcomes.push(Outcome {
+            outcomes.push(SavedEditOutcome {
                 id: edit.id.clone(),
                 scope: layer.scope,
                 path: edit.place.path.clone(),

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use leafgate_tree::{Author, Document, Draft, EditKind, Format, NodeId, Role};
 
-use crate::edit::{OnDrift, Place, SavedChange, SavedEdit, SavedId, Scope};
-use crate::find::{Kinds, section_at};
+use crate::edit::{OnDrift, SavedChange, SavedEdit, SavedId, SavedPlace, Scope};
+use crate::find::{SavedKinds, section_at};
 use crate::guard::GuardKey;
-use crate::{Fit, Layer, apply};
+use crate::{Fit, ScopeEdits, apply};
 
 /// What all edits of one capture have in common.
 #[derive(Clone, Debug)]
-pub struct Stamp {
+pub struct CaptureStamp {
     /// What happens where they do not fit.
     pub on_drift: OnDrift,
     /// When they are saved, as RFC 3339.
@@ -28,7 +28,7 @@ pub struct Stamp {
 pub struct Capture {
     document: Arc<Document>,
     wants: Vec<Want>,
-    captured: Vec<Result<SavedEdit, LeftOut>>,
+    captured: Vec<Result<SavedEdit, NotCaptured>>,
 }
 
 #[derive(Debug)]
@@ -47,12 +47,12 @@ pub struct Captured {
     /// The edits to save.
     pub edits: Vec<SavedEdit>,
     /// Those that cannot be saved.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<NotCaptured>,
 }
 
 /// An edit of a person that cannot be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct NotCaptured {
     /// Where it was made, for people.
     pub path: String,
     /// Why it cannot be saved. Holds no text of the request.
@@ -105,11 +105,11 @@ impl Capture {
     }
 
     /// Makes the saved edits on a fresh draft of the same request, in phase 3 of its evaluation.
-    pub fn make(&mut self, fresh: &mut Draft, key: &GuardKey, stamp: &Stamp) {
+    pub fn make(&mut self, fresh: &mut Draft, key: &GuardKey, stamp: &CaptureStamp) {
         self.captured.clear();
         for number in 0..self.wants.len() {
             let saved = self.saved(number, fresh, key, stamp).and_then(|edit| {
-                let layer = Layer { scope: Scope::Session, key: key.clone(), edits: vec![edit] };
+                let layer = ScopeEdits { scope: Scope::Session, key: key.clone(), edits: vec![edit] };
                 let outcome = apply(&[&layer], fresh).pop();
                 let edit = layer.edits.into_iter().next().expect("it holds this one edit");
                 match outcome.map(|outcome| outcome.fit) {
@@ -128,8 +128,8 @@ impl Capture {
         number: usize,
         fresh: &Draft,
         key: &GuardKey,
-        stamp: &Stamp,
-    ) -> Result<SavedEdit, LeftOut> {
+        stamp: &CaptureStamp,
+    ) -> Result<SavedEdit, NotCaptured> {
         let Want { node, path, change, holds_released } = &self.wants[number];
         if *holds_released {
             return Err(self.left_out(number, RELEASED));
@@ -140,10 +140,10 @@ impl Capture {
         let document = &*self.document;
         let (kinds, replaces) = match (change, document.settable(*node), section_at(document, *node)) {
             (SavedChange::Set { .. }, Some(leaf), _) => {
-                (Kinds::of_leaf(document, &leaf), key.leaf(fresh, *node))
+                (SavedKinds::of_leaf(document, &leaf), key.leaf(fresh, *node))
             }
             (SavedChange::Delete | SavedChange::Insert { .. }, _, Some(section)) => {
-                (Kinds::of_section(document, section), key.section(fresh, *node))
+                (SavedKinds::of_section(document, section), key.section(fresh, *node))
             }
             _ => return Err(self.left_out(number, "it is neither a leaf nor a section")),
         };
@@ -151,7 +151,7 @@ impl Capture {
         let format = document.format();
         Ok(SavedEdit {
             id: self.id(number, format, &pointer, &replaces.to_string(), key),
-            place: Place {
+            place: SavedPlace {
                 format,
                 role: kinds.role,
                 section: kinds.section,
@@ -178,8 +178,8 @@ impl Capture {
         SavedId::new(&name).expect("a digest is a word")
     }
 
-    fn left_out(&self, number: usize, why: impl Into<String>) -> LeftOut {
-        LeftOut { path: self.wants[number].path.clone(), why: why.into() }
+    fn left_out(&self, number: usize, why: impl Into<String>) -> NotCaptured {
+        NotCaptured { path: self.wants[number].path.clone(), why: why.into() }
     }
 
     /// Returns the edits that led to what the person wants, now that the fresh draft has passed all

@@ -76,7 +76,7 @@ impl fmt::Display for SavedId {
 
 /// Where an edit was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SavedPlace {
     /// The format of the request.
     pub format: Format,
     /// Role of the message.
@@ -143,7 +143,7 @@ pub struct SavedEdit {
     /// Its name.
     pub id: SavedId,
     /// Where it was made.
-    pub place: Place,
+    pub place: SavedPlace,
     /// What it replaces there.
     pub replaces: Guard,
     /// What it does.

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use serde::{Deserialize, Serialize};
 
-use crate::edit::{OnDrift, Place, SavedChange, SavedEdit, SavedId};
+use crate::edit::{OnDrift, SavedChange, SavedEdit, SavedId, SavedPlace};
 use crate::guard::Guard;
 
 /// The version of the form.
@@ -33,7 +33,7 @@ pub struct SavedFile {
 
 /// Why a file cannot be used. It quotes nothing of the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FileError {
+pub enum SavedFileError {
     /// It is no TOML, or has other keys or values than this form.
     #[error("line {line}: {what}")]
     Malformed {
@@ -66,22 +66,22 @@ pub enum FileError {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct RawFile {
+struct RawSavedFile {
     version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     workspace: Option<String>,
     #[serde(default, rename = "edit")]
-    edits: Vec<RawEdit>,
+    edits: Vec<RawSavedEdit>,
 }
 
 /// An edit as the file spells it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct RawEdit {
+struct RawSavedEdit {
     id: String,
-    action: Action,
+    action: SavedAction,
     path: String,
     format: String,
     pointer: String,
@@ -102,7 +102,7 @@ struct RawEdit {
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Action {
+enum SavedAction {
     Set,
     Delete,
     Insert,
@@ -119,25 +119,25 @@ impl SavedFile {
     ///
     /// # Errors
     /// Where it is not this form, with the line or the number of the edit.
-    pub fn parse(text: &str) -> Result<SavedFile, FileError> {
-        let raw: RawFile = toml::from_str(text).map_err(|error| {
+    pub fn parse(text: &str) -> Result<SavedFile, SavedFileError> {
+        let raw: RawSavedFile = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start).min(text.len());
             let line = text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
             let what = "not what `leafgate saved` writes: a key or value is unknown, missing or misspelled";
-            FileError::Malformed { line, what }
+            SavedFileError::Malformed { line, what }
         })?;
         if raw.version != VERSION {
-            return Err(FileError::Version { found: raw.version });
+            return Err(SavedFileError::Version { found: raw.version });
         }
         if raw.edits.len() > MAX_EDITS {
-            return Err(FileError::TooMany { found: raw.edits.len() });
+            return Err(SavedFileError::TooMany { found: raw.edits.len() });
         }
         let mut ids = BTreeSet::new();
         let mut edits = Vec::with_capacity(raw.edits.len());
         for (number, raw) in (1..).zip(raw.edits) {
-            let edit = raw.checked().map_err(|what| FileError::Edit { number, what })?;
+            let edit = raw.checked().map_err(|what| SavedFileError::Edit { number, what })?;
             if !ids.insert(edit.id.clone()) {
-                return Err(FileError::Edit { number, what: "another edit has the same id" });
+                return Err(SavedFileError::Edit { number, what: "another edit has the same id" });
             }
             edits.push(edit);
         }
@@ -150,11 +150,11 @@ impl SavedFile {
     /// Never: what is spelled here is always TOML.
     #[must_use]
     pub fn spell(&self) -> String {
-        let raw = RawFile {
+        let raw = RawSavedFile {
             version: VERSION,
             key: self.key.clone(),
             workspace: self.workspace.clone(),
-            edits: self.edits.iter().map(RawEdit::of).collect(),
+            edits: self.edits.iter().map(RawSavedEdit::of).collect(),
         };
         let mut text = HEAD.to_owned();
         let body = toml::to_string_pretty(&raw).expect("strings, numbers and times are always TOML");
@@ -165,13 +165,13 @@ impl SavedFile {
     /// Puts edits in. One with the id of another replaces it.
     ///
     /// # Errors
-    /// [`FileError::TooMany`]; nothing has changed then.
-    pub fn put(&mut self, edits: &[SavedEdit]) -> Result<(), FileError> {
+    /// [`SavedFileError::TooMany`]; nothing has changed then.
+    pub fn put(&mut self, edits: &[SavedEdit]) -> Result<(), SavedFileError> {
         let kept: Vec<_> =
             self.edits.iter().filter(|kept| edits.iter().all(|new| new.id != kept.id)).cloned().collect();
         let found = kept.len() + edits.len();
         if found > MAX_EDITS {
-            return Err(FileError::TooMany { found });
+            return Err(SavedFileError::TooMany { found });
         }
         self.edits = kept;
         self.edits.extend_from_slice(edits);
@@ -186,16 +186,16 @@ impl SavedFile {
     }
 }
 
-impl RawEdit {
-    fn of(edit: &SavedEdit) -> RawEdit {
+impl RawSavedEdit {
+    fn of(edit: &SavedEdit) -> RawSavedEdit {
         let SavedEdit { id, place, replaces, change, on_drift, updated_at } = edit;
         let epoch = || "1970-01-01T00:00:00Z".parse().expect("it is a time");
-        RawEdit {
+        RawSavedEdit {
             id: id.to_string(),
             action: match change {
-                SavedChange::Set { .. } => Action::Set,
-                SavedChange::Delete => Action::Delete,
-                SavedChange::Insert { .. } => Action::Insert,
+                SavedChange::Set { .. } => SavedAction::Set,
+                SavedChange::Delete => SavedAction::Delete,
+                SavedChange::Insert { .. } => SavedAction::Insert,
             },
             path: place.path.clone(),
             format: place.format.name().to_owned(),
@@ -216,19 +216,19 @@ impl RawEdit {
 
     fn checked(self) -> Result<SavedEdit, &'static str> {
         let change = match (self.action, self.text, self.speaker) {
-            (Action::Set, Some(text), None) => SavedChange::Set { text },
-            (Action::Delete, None, None) => SavedChange::Delete,
-            (Action::Insert, Some(text), Some(role)) => SavedChange::Insert { role, text },
-            (Action::Set, ..) => return Err("`set` takes `text` and no `speaker`"),
-            (Action::Delete, ..) => return Err("`delete` takes neither `text` nor `speaker`"),
-            (Action::Insert, ..) => return Err("`insert` takes `text` and `speaker`"),
+            (SavedAction::Set, Some(text), None) => SavedChange::Set { text },
+            (SavedAction::Delete, None, None) => SavedChange::Delete,
+            (SavedAction::Insert, Some(text), Some(role)) => SavedChange::Insert { role, text },
+            (SavedAction::Set, ..) => return Err("`set` takes `text` and no `speaker`"),
+            (SavedAction::Delete, ..) => return Err("`delete` takes neither `text` nor `speaker`"),
+            (SavedAction::Insert, ..) => return Err("`insert` takes `text` and `speaker`"),
         };
         if matches!(change, SavedChange::Set { .. }) != self.leaf.is_some() {
             return Err("`leaf` belongs to `set` and to no other action");
         }
         Ok(SavedEdit {
             id: SavedId::new(&self.id).ok_or("`id` is up to 64 letters, digits, `-` and `_`")?,
-            place: Place {
+            place: SavedPlace {
                 format: Format::from_name(&self.format).ok_or("`format` is none that leafgate knows")?,
                 role: self.role,
                 section: self.section,

@@ -11,8 +11,8 @@ use leafgate_tree::{
     Document, Draft, Leaf, LeafKind, NodeId, NodeType, Role, SectionId, SectionKind, display_mask,
 };
 
-use crate::apply::{Drift, Layer};
-use crate::edit::{Place, SavedEdit};
+use crate::apply::{Drift, ScopeEdits};
+use crate::edit::{SavedEdit, SavedPlace};
 use crate::guard::{Guard, GuardKey};
 
 /// Bytes of the shortest text that is known again elsewhere. Two messages that say `yes` are not
@@ -21,38 +21,38 @@ const KNOWN_AGAIN: usize = 24;
 
 /// What must be the same besides the text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Kinds {
+pub(crate) struct SavedKinds {
     pub(crate) role: Role,
     pub(crate) section: SectionKind,
     /// `None` for a section as a whole.
     pub(crate) leaf: Option<LeafKind>,
 }
 
-impl Kinds {
-    fn of(place: &Place) -> Kinds {
-        Kinds { role: place.role, section: place.section, leaf: place.leaf }
+impl SavedKinds {
+    fn of(place: &SavedPlace) -> SavedKinds {
+        SavedKinds { role: place.role, section: place.section, leaf: place.leaf }
     }
 
     /// The kinds of a leaf, or of a string that spells a document.
     ///
     /// Its section is its message, whether or not the content of that has parts: clients give a
     /// message parts to mark it for a cache, and take them away again.
-    pub(crate) fn of_leaf(document: &Document, leaf: &Leaf<'_>) -> Kinds {
+    pub(crate) fn of_leaf(document: &Document, leaf: &Leaf<'_>) -> SavedKinds {
         let around = std::iter::successors(leaf.section(), |&section| document.section(section).parent);
         let around: Vec<_> = around.map(|section| document.section(section)).collect();
         let message = around.iter().find(|section| section.node_type == NodeType::Message);
         let section = message.or(around.last()).map_or(SectionKind::Other, |section| section.kind);
-        Kinds { role: leaf.role(), section, leaf: Some(leaf.kind()) }
+        SavedKinds { role: leaf.role(), section, leaf: Some(leaf.kind()) }
     }
 
-    pub(crate) fn of_section(document: &Document, section: SectionId) -> Kinds {
+    pub(crate) fn of_section(document: &Document, section: SectionId) -> SavedKinds {
         let section = document.section(section);
-        Kinds { role: section.role, section: section.kind, leaf: None }
+        SavedKinds { role: section.role, section: section.kind, leaf: None }
     }
 }
 
 /// Finds the values that the edits of a layer are about, in the order of the edits.
-pub(crate) fn all(layer: &Layer, draft: &Draft) -> Vec<Result<NodeId, Drift>> {
+pub(crate) fn all(layer: &ScopeEdits, draft: &Draft) -> Vec<Result<NodeId, Drift>> {
     let there = layer.edits.iter().map(|edit| where_it_was(edit, &layer.key, draft));
     let mut found: Vec<_> = there.collect();
     let lost = layer
@@ -66,7 +66,7 @@ pub(crate) fn all(layer: &Layer, draft: &Draft) -> Vec<Result<NodeId, Drift>> {
         let elsewhere = Elsewhere::of(layer, &lost, draft);
         for at in lost {
             let edit = &layer.edits[at];
-            match elsewhere.places.get(&(Kinds::of(&edit.place), edit.replaces)).map(Vec::as_slice) {
+            match elsewhere.places.get(&(SavedKinds::of(&edit.place), edit.replaces)).map(Vec::as_slice) {
                 Some([node]) => found[at] = Ok(*node),
                 Some([_, ..]) => found[at] = Err(Drift::Ambiguous),
                 Some([]) | None => {}
@@ -85,14 +85,14 @@ fn where_it_was(edit: &SavedEdit, key: &GuardKey, draft: &Draft) -> Result<NodeI
     let (kinds, guard) = match edit.place.leaf {
         Some(_) => {
             let leaf = document.settable(node).ok_or(Drift::Gone)?;
-            (Kinds::of_leaf(document, &leaf), key.leaf(draft, node))
+            (SavedKinds::of_leaf(document, &leaf), key.leaf(draft, node))
         }
         None => {
             let section = section_at(document, node).ok_or(Drift::Gone)?;
-            (Kinds::of_section(document, section), key.section(draft, node))
+            (SavedKinds::of_section(document, section), key.section(draft, node))
         }
     };
-    match (kinds == Kinds::of(&edit.place), guard == edit.replaces) {
+    match (kinds == SavedKinds::of(&edit.place), guard == edit.replaces) {
         (true, true) => Ok(node),
         (true, false) => Err(Drift::OtherText),
         (false, _) => Err(Drift::Gone),
@@ -102,29 +102,29 @@ fn where_it_was(edit: &SavedEdit, key: &GuardKey, draft: &Draft) -> Result<NodeI
 /// Where else what lost edits replace stands: two places of each are enough to know that nobody
 /// knows which. One walk over the request, however many are lost.
 struct Elsewhere {
-    kinds: HashSet<Kinds>,
-    places: HashMap<(Kinds, Guard), Vec<NodeId>>,
+    kinds: HashSet<SavedKinds>,
+    places: HashMap<(SavedKinds, Guard), Vec<NodeId>>,
 }
 
 impl Elsewhere {
-    fn of(layer: &Layer, lost: &[usize], draft: &Draft) -> Elsewhere {
+    fn of(layer: &ScopeEdits, lost: &[usize], draft: &Draft) -> Elsewhere {
         let wanted = lost.iter().map(|&at| &layer.edits[at]);
         let places: HashMap<_, _> =
-            wanted.map(|edit| ((Kinds::of(&edit.place), edit.replaces), Vec::new())).collect();
+            wanted.map(|edit| ((SavedKinds::of(&edit.place), edit.replaces), Vec::new())).collect();
         let kinds = places.keys().map(|(kinds, _)| *kinds).collect();
         let mut elsewhere = Elsewhere { kinds, places };
         let document = draft.document();
         if elsewhere.kinds.iter().any(|kinds| kinds.leaf.is_some()) {
             for node in document.subtree(document.root()).map(NodeId::from_index) {
                 let Some(leaf) = document.settable(node) else { continue };
-                let kinds = Kinds::of_leaf(document, &leaf);
+                let kinds = SavedKinds::of_leaf(document, &leaf);
                 if elsewhere.kinds.contains(&kinds) && said(draft, node) >= KNOWN_AGAIN {
                     elsewhere.add(kinds, layer.key.leaf(draft, node), node);
                 }
             }
         }
         for (at, section) in document.sections().iter().enumerate() {
-            let kinds = Kinds::of_section(document, SectionId::from_index(at));
+            let kinds = SavedKinds::of_section(document, SectionId::from_index(at));
             let says =
                 || document.lasting_leaves(section.node).map(|leaf| said(draft, leaf.id())).sum::<usize>();
             if elsewhere.kinds.contains(&kinds) && says() >= KNOWN_AGAIN {
@@ -134,7 +134,7 @@ impl Elsewhere {
         elsewhere
     }
 
-    fn add(&mut self, kinds: Kinds, guard: Guard, node: NodeId) {
+    fn add(&mut self, kinds: SavedKinds, guard: Guard, node: NodeId) {
         if let Some(places) = self.places.get_mut(&(kinds, guard)).filter(|places| places.len() < 2) {
             places.push(node);
         }

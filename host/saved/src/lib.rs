@@ -19,8 +19,8 @@ mod file;
 mod find;
 mod guard;
 
-pub use apply::{Drift, Fit, Layer, Outcome, apply};
-pub use capture::{Capture, Captured, LeftOut, Stamp};
-pub use edit::{OnDrift, Place, SavedChange, SavedEdit, SavedId, Scope};
-pub use file::{FileError, MAX_EDITS, SavedFile};
+pub use apply::{Drift, Fit, SavedEditOutcome, ScopeEdits, apply};
+pub use capture::{Capture, CaptureStamp, Captured, NotCaptured};
+pub use edit::{OnDrift, SavedChange, SavedEdit, SavedId, SavedPlace, Scope};
+pub use file::{MAX_EDITS, SavedFile, SavedFileError};
 pub use guard::{Guard, GuardKey};

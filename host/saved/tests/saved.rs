@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use leafgate_harness::recordings;
 use leafgate_saved::{
-    Capture, Drift, FileError, Fit, GuardKey, Layer, LeftOut, MAX_EDITS, OnDrift, SavedEdit, SavedFile,
-    Scope, Stamp, apply,
+    Capture, CaptureStamp, Drift, Fit, GuardKey, MAX_EDITS, NotCaptured, OnDrift, SavedEdit, SavedFile,
+    SavedFileError, Scope, ScopeEdits, apply,
 };
 use leafgate_tree::{
     Author, Document, Draft, EditError, Format, Limits, NodeId, Redaction, ReleaseTerms, SectionId,
@@ -49,19 +49,19 @@ fn section(draft: &Draft, pointer: &str) -> SectionId {
     SectionId::from_index(place.unwrap())
 }
 
-fn stamp() -> Stamp {
-    Stamp { on_drift: OnDrift::Pause, updated_at: "2026-11-22T14:00:00Z".to_owned() }
+fn stamp() -> CaptureStamp {
+    CaptureStamp { on_drift: OnDrift::Pause, updated_at: "2026-11-22T14:00:00Z".to_owned() }
 }
 
 /// Saves what a person does to a request, with nothing in between that a policy would do.
-fn captured(mut of: Draft, edit: impl FnOnce(&mut Draft)) -> Layer {
+fn captured(mut of: Draft, edit: impl FnOnce(&mut Draft)) -> ScopeEdits {
     let mut fresh = of.clone();
     edit(&mut of);
     let mut capture = Capture::of(&of);
     capture.make(&mut fresh, &key(), &stamp());
     let captured = capture.finish(&fresh);
     assert_eq!(captured.left_out, []);
-    Layer { scope: Scope::Session, key: key(), edits: captured.edits }
+    ScopeEdits { scope: Scope::Session, key: key(), edits: captured.edits }
 }
 
 fn set(pointer: &'static str, text: &'static str) -> impl FnOnce(&mut Draft) {
@@ -70,12 +70,12 @@ fn set(pointer: &'static str, text: &'static str) -> impl FnOnce(&mut Draft) {
     }
 }
 
-fn made(layers: &[&Layer], mut draft: Draft) -> (Vec<Fit>, Value) {
+fn made(layers: &[&ScopeEdits], mut draft: Draft) -> (Vec<Fit>, Value) {
     let fits = apply(layers, &mut draft).into_iter().map(|outcome| outcome.fit).collect();
     (fits, serde_json::from_slice(&draft.render()).unwrap())
 }
 
-fn only(layer: &Layer, draft: Draft) -> (Fit, Value) {
+fn only(layer: &ScopeEdits, draft: Draft) -> (Fit, Value) {
     let (fits, body) = made(&[layer], draft);
     let [fit] = fits.try_into().unwrap();
     (fit, body)
@@ -179,7 +179,8 @@ fn options_are_set_by_their_spelling() {
 // S0-70
 #[test]
 fn the_closer_scope_wins() {
-    let layer = |scope, text| Layer { scope, ..captured(conversation(), set("/messages/1/content", text)) };
+    let layer =
+        |scope, text| ScopeEdits { scope, ..captured(conversation(), set("/messages/1/content", text)) };
     let session = layer(Scope::Session, "of the session");
     let global = layer(Scope::Global, "of all");
     let delete = captured(conversation(), |draft| {
@@ -207,7 +208,7 @@ fn invariant_10_a_pinned_leaf_takes_no_saved_edit() {
     let captured = capture.finish(&draft);
     assert_eq!(captured.edits, []);
     let why = "the leaf is pinned by rule steady".to_owned();
-    assert_eq!(captured.left_out, [LeftOut { path: "messages[1].content".to_owned(), why }]);
+    assert_eq!(captured.left_out, [NotCaptured { path: "messages[1].content".to_owned(), why }]);
 }
 
 fn redacted(mut draft: Draft, value: &str, token: &str) -> Draft {
@@ -256,7 +257,7 @@ fn a_release_is_not_captured_and_neither_is_a_text_that_holds_what_was_released(
     let places: Vec<_> = captured.edits.iter().map(|edit| edit.place.pointer.as_str()).collect();
     assert_eq!(places, ["/messages/3/content"]);
     let why = "it holds a value that was released for this one request".to_owned();
-    assert_eq!(captured.left_out, [LeftOut { path: "messages[1].content".to_owned(), why }]);
+    assert_eq!(captured.left_out, [NotCaptured { path: "messages[1].content".to_owned(), why }]);
 }
 
 #[test]
@@ -353,7 +354,7 @@ fn an_edit_of_the_same_place_replaces_the_one_before_it_and_a_file_is_bounded() 
         })
         .collect();
     let before = file.clone();
-    assert!(matches!(file.put(&many), Err(FileError::TooMany { .. })));
+    assert!(matches!(file.put(&many), Err(SavedFileError::TooMany { .. })));
     assert_eq!(file, before);
     assert!(file.remove(before.edits[0].id.as_str()) && !file.remove("none"));
 }
@@ -383,7 +384,7 @@ fn invariant_5_saved_edits_give_the_same_bytes_and_change_one_leaf_of_each_recor
             let mut again = fresh.clone();
             capture.make(&mut again, &key(), &stamp());
             let edits = capture.finish(&again).edits;
-            let layer = Layer { scope: Scope::Global, key: key(), edits };
+            let layer = ScopeEdits { scope: Scope::Global, key: key(), edits };
             let twice = [(); 2].map(|()| {
                 let mut draft = fresh.clone();
                 let outcomes = apply(&[&layer], &mut draft);

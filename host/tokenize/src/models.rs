@@ -40,19 +40,19 @@ pub struct ModelFacts {
 /// The models that are known: those of the user before those that are built in.
 #[derive(Clone, Debug, Default)]
 pub struct Models {
-    own: Vec<Row>,
+    own: Vec<ModelRow>,
 }
 
 #[derive(Clone, Debug)]
-struct Row {
-    name: Name,
+struct ModelRow {
+    name: ModelName,
     prompt: u64,
     tokenizer: Tokenizer,
 }
 
 /// A whole name, or how one begins.
 #[derive(Clone, Debug)]
-enum Name {
+enum ModelName {
     Whole(String),
     Begins(String),
 }
@@ -102,11 +102,11 @@ impl Models {
     }
 }
 
-impl Name {
+impl ModelName {
     fn is(&self, model: &str) -> bool {
         match self {
-            Name::Whole(name) => name == model,
-            Name::Begins(begin) => model.starts_with(begin.as_str()),
+            ModelName::Whole(name) => name == model,
+            ModelName::Begins(begin) => model.starts_with(begin.as_str()),
         }
     }
 }
@@ -116,7 +116,7 @@ fn built_in(model: &str) -> Option<(&'static str, u64, Tokenizer)> {
     fits.max_by_key(|(begin, ..)| begin.len()).copied()
 }
 
-fn row(line: &str) -> Result<Row, &'static str> {
+fn row(line: &str) -> Result<ModelRow, &'static str> {
     let (name, rest) = line.split_once('=').ok_or("there is no `=`")?;
     let name = name.trim();
     let mut words = rest.split_whitespace();
@@ -130,12 +130,12 @@ fn row(line: &str) -> Result<Row, &'static str> {
         }
     };
     let name = match name.strip_suffix('*') {
-        Some(begin) if !begin.contains('*') => Name::Begins(begin.to_owned()),
-        None if !name.is_empty() && !name.contains('*') => Name::Whole(name.to_owned()),
+        Some(begin) if !begin.contains('*') => ModelName::Begins(begin.to_owned()),
+        None if !name.is_empty() && !name.contains('*') => ModelName::Whole(name.to_owned()),
         _ => return Err("NAME is a whole name, or the beginning of one and `*`"),
     };
     match words.next() {
-        None => Ok(Row { name, prompt, tokenizer }),
+        None => Ok(ModelRow { name, prompt, tokenizer }),
         Some(_) => Err("there is more behind the tokenizer"),
     }
 }

@@ -167,7 +167,7 @@ pub(crate) fn escape(text: &str) -> String {
 /// `splices` are sorted and do not overlap; their ends lie on character boundaries. Everything between them keeps its spelling,
 /// whatever it was: `\/`, `\u0041` and lone surrogates included. One pass, however many replacements.
 pub(crate) fn lift(raw: &str, splices: &[Splice]) -> Vec<Splice> {
-    let mut position = Position { raw, raw_at: 0, text_at: 0 };
+    let mut position = EscapePosition { raw, raw_at: 0, text_at: 0 };
     splices
         .iter()
         .map(|splice| {
@@ -179,13 +179,13 @@ pub(crate) fn lift(raw: &str, splices: &[Splice]) -> Vec<Splice> {
 }
 
 /// A place in a string's spelling and the place in its text that it means.
-struct Position<'r> {
+struct EscapePosition<'r> {
     raw: &'r str,
     raw_at: usize,
     text_at: usize,
 }
 
-impl Position<'_> {
+impl EscapePosition<'_> {
     fn advance_to(&mut self, text_target: usize) -> usize {
         while self.text_at < text_target {
             let rest = &self.raw[self.raw_at..];

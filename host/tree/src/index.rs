@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::error::{ParseError, ParseErrorKind};
 use crate::escape;
 use crate::kinds::ValueType;
-use crate::node::{Flags, Kind, Layer, LayerId, NONE, Node, NodeId};
+use crate::node::{Flags, JsonKind, Layer, LayerId, NONE, Node, NodeId};
 use crate::scan::{self, Limits};
 use crate::text::LeafText;
 
@@ -83,7 +83,7 @@ impl Index {
     /// Takes a body that is no JSON as one value that holds all of it.
     pub(crate) fn raw(source: Bytes) -> Index {
         let text = String::from_utf8_lossy(&source).into_owned();
-        let mut node = Node::new(Kind::Raw, 0, (0, 0), NONE, 0, LayerId::BODY);
+        let mut node = Node::new(JsonKind::Raw, 0, (0, 0), NONE, 0, LayerId::BODY);
         node.end = u32::try_from(source.len()).unwrap_or(u32::MAX);
         node.next = 1;
         Index { source: Source::Raw { bytes: source, text }, nodes: vec![node], layers: Vec::new() }
@@ -157,7 +157,7 @@ impl Index {
 
     /// Whether a node is an element of an array.
     pub(crate) fn is_element(&self, node: NodeId) -> bool {
-        self.parent(node).is_some_and(|list| self.node(list).kind == Kind::Array)
+        self.parent(node).is_some_and(|list| self.node(list).kind == JsonKind::Array)
     }
 
     /// How a value hangs in its container; `None` for the root.
@@ -232,7 +232,7 @@ impl Index {
         embeds.then(|| self.nodes[id.index() + 1].layer)
     }
 
-    pub(crate) fn kind(&self, id: NodeId) -> Kind {
+    pub(crate) fn kind(&self, id: NodeId) -> JsonKind {
         self.node(id).kind
     }
 
@@ -244,14 +244,14 @@ impl Index {
 
     /// Whether a value is a string, one that spells a document included.
     pub(crate) fn is_string(&self, id: NodeId) -> bool {
-        matches!(self.node(id).kind, Kind::String | Kind::Raw)
+        matches!(self.node(id).kind, JsonKind::String | JsonKind::Raw)
     }
 
     /// How a string is spelled that is long enough for a file.
     pub(crate) fn long_string(&self, id: NodeId) -> Option<&[u8]> {
         const LEAST: usize = 24;
         let node = self.node(id);
-        let is_long = matches!(node.kind, Kind::String) && node.span().len() > LEAST;
+        let is_long = matches!(node.kind, JsonKind::String) && node.span().len() > LEAST;
         is_long.then(|| &self.layer_bytes(node.layer)[node.content()])
     }
 
@@ -287,7 +287,7 @@ impl Index {
     pub(crate) fn content_spelling(&self, id: NodeId) -> (&str, bool) {
         let node = self.node(id);
         match node.kind {
-            Kind::Raw => (self.shown(), false),
+            JsonKind::Raw => (self.shown(), false),
             _ => (self.stretch(node.layer, node.content()), node.flags.has(Flags::ESCAPED)),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::document::Document;
 use crate::escape;
-use crate::formats::Spelling;
+use crate::formats::MessageSpelling;
 use crate::journal::{Author, Redaction};
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::leaf::Leaf;
@@ -30,7 +30,7 @@ fn is_seen(c: char) -> bool {
 pub struct Inserted {
     pub(crate) before: NodeId,
     pub(crate) role: Role,
-    pub(crate) spelling: Spelling,
+    pub(crate) spelling: MessageSpelling,
     pub(crate) text: Arc<str>,
     /// Where redaction wrote in the text, and what it had recognised.
     pub(crate) redacted: Vec<(Range<usize>, Arc<str>)>,
@@ -98,7 +98,7 @@ impl Inserted {
     /// The message as JSON of its format.
     #[must_use]
     pub fn json(&self) -> String {
-        let Spelling { before, after } = self.spelling;
+        let MessageSpelling { before, after } = self.spelling;
         format!("{before}{}{after}", escape::escape(&self.text))
     }
 }
@@ -119,7 +119,7 @@ pub(crate) fn place(
     document: &Document,
     before: SectionId,
     role: Role,
-) -> Result<(NodeId, Spelling), &'static str> {
+) -> Result<(NodeId, MessageSpelling), &'static str> {
     let section = document.section(before);
     let spelling = (document.format().spec().message)(role)?;
     let in_list = document.is_element(section.node);

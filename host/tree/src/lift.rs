@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::escape::{self, Splice};
 use crate::index::Index;
-use crate::node::{Kind, LayerId, NodeId};
+use crate::node::{JsonKind, LayerId, NodeId};
 
 /// Lifts replacements, each in the decoded text of its value, to the text of a layer that all those values lie in.
 pub(crate) fn lift(
@@ -30,8 +30,8 @@ fn in_layer(index: &Index, node: NodeId, splices: &[Splice]) -> Vec<Splice> {
     let record = index.node(node);
     let content = record.content();
     let mut lifted = match record.kind {
-        Kind::Raw => escape::lift_lossy(index.source(), splices),
-        Kind::String => escape::lift(index.stretch(record.layer, content.clone()), splices),
+        JsonKind::Raw => escape::lift_lossy(index.source(), splices),
+        JsonKind::String => escape::lift(index.stretch(record.layer, content.clone()), splices),
         _ => splices.to_vec(),
     };
     for splice in &mut lifted {

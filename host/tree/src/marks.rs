@@ -6,7 +6,7 @@
 use wide::u8x16;
 
 /// The marks of a text, found one after the other.
-pub(crate) struct Marks<'t> {
+pub(crate) struct TextMarks<'t> {
     bytes: &'t [u8],
     /// Where the block begins that `found` is about.
     block: usize,
@@ -15,9 +15,9 @@ pub(crate) struct Marks<'t> {
 
 const BLOCK: usize = 64;
 
-impl<'t> Marks<'t> {
+impl<'t> TextMarks<'t> {
     pub(crate) fn new(bytes: &'t [u8]) -> Self {
-        let mut marks = Marks { bytes, block: 0, found: 0 };
+        let mut marks = TextMarks { bytes, block: 0, found: 0 };
         marks.read(0);
         marks
     }
@@ -80,12 +80,12 @@ mod tests {
         for length in 0..200 {
             let plain: Vec<u8> =
                 (0..length).map(|at| [b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff][at % 8]).collect();
-            assert_eq!(Marks::new(&plain).next(0), length);
+            assert_eq!(TextMarks::new(&plain).next(0), length);
             for at in 0..length {
                 for mark in (0..0x20).chain([b'"', b'\\']) {
                     let mut bytes = plain.clone();
                     bytes[at] = mark;
-                    let mut marks = Marks::new(&bytes);
+                    let mut marks = TextMarks::new(&bytes);
                     assert_eq!(marks.next(at / 2), at, "{mark:#x} of {length}");
                     assert_eq!(marks.next(at), at);
                     assert_eq!(marks.next(at + 1), length);
@@ -99,7 +99,7 @@ mod tests {
         let text = r#"{"key": "a \" and a \\", "other": ["é", ""]}"#.repeat(9);
         let expected: Vec<usize> =
             text.bytes().enumerate().filter(|(_, byte)| b"\"\\".contains(byte)).map(|(at, _)| at).collect();
-        let (mut marks, mut at, mut found) = (Marks::new(text.as_bytes()), 0, Vec::new());
+        let (mut marks, mut at, mut found) = (TextMarks::new(text.as_bytes()), 0, Vec::new());
         while marks.next(at) < text.len() {
             at = marks.next(at) + 1;
             found.push(at - 1);

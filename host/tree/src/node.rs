@@ -49,7 +49,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// What stands at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonKind {
     Object,
     Array,
     String,
@@ -61,19 +61,19 @@ pub(crate) enum Kind {
     Raw,
 }
 
-impl Kind {
+impl JsonKind {
     /// The byte that closes a container.
     pub(crate) fn closer(self) -> u8 {
-        if self == Kind::Object { b'}' } else { b']' }
+        if self == JsonKind::Object { b'}' } else { b']' }
     }
 
     /// The JSON type of a scalar of this kind; a container counts as the text that it may be.
     pub(crate) fn value_type(self) -> ValueType {
         match self {
-            Kind::Number => ValueType::Number,
-            Kind::True | Kind::False => ValueType::Boolean,
-            Kind::Null => ValueType::Null,
-            Kind::String | Kind::Raw | Kind::Object | Kind::Array => ValueType::Text,
+            JsonKind::Number => ValueType::Number,
+            JsonKind::True | JsonKind::False => ValueType::Boolean,
+            JsonKind::Null => ValueType::Null,
+            JsonKind::String | JsonKind::Raw | JsonKind::Object | JsonKind::Array => ValueType::Text,
         }
     }
 }
@@ -120,13 +120,13 @@ pub(crate) struct Node {
     pub(crate) slot: u32,
     /// The text that the offsets are of.
     pub(crate) layer: LayerId,
-    pub(crate) kind: Kind,
+    pub(crate) kind: JsonKind,
     pub(crate) flags: Flags,
 }
 
 impl Node {
     pub(crate) fn new(
-        kind: Kind,
+        kind: JsonKind,
         start: usize,
         key: (u32, u32),
         parent: u32,
@@ -144,14 +144,14 @@ impl Node {
     /// Where the spelling of a string's content lies, or that of another scalar.
     pub(crate) fn content(&self) -> Range<usize> {
         match self.kind {
-            Kind::String => self.start as usize + 1..self.end as usize - 1,
+            JsonKind::String => self.start as usize + 1..self.end as usize - 1,
             _ => self.span(),
         }
     }
 
     /// Whether other nodes hang below it.
     pub(crate) fn is_container(&self) -> bool {
-        matches!(self.kind, Kind::Object | Kind::Array) || self.flags.has(Flags::EMBEDS)
+        matches!(self.kind, JsonKind::Object | JsonKind::Array) || self.flags.has(Flags::EMBEDS)
     }
 }
 

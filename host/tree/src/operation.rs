@@ -70,13 +70,13 @@ pub(crate) enum OperationChange {
     /// Shows a redacted value again, in the place of its replacement.
     Release { label: String, token: String, redacted_by: Author },
     /// Replaces a finding.
-    Redact { at: Span, label: String, token: String },
+    Redact { at: OperationSpan, label: String, token: String },
 }
 
 /// UTF-8 bytes of the text after the redaction.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Span {
+pub(crate) struct OperationSpan {
     start: usize,
     end: usize,
 }
@@ -144,7 +144,7 @@ impl Draft {
 
     /// Returns the same by kind, with the edits that were undone.
     pub fn operation_history(&self, mask_path: impl Fn(&str) -> String) -> OperationHistory {
-        let view = View { draft: self, request_id: self.document().request_id(), mask_path };
+        let view = OperationWriter { draft: self, request_id: self.document().request_id(), mask_path };
         OperationHistory {
             undo_stack: self.edits().map(|edit| view.edit(edit)).collect(),
             redo_stack: self.undone_edits().map(|edit| view.edit(edit)).collect(),
@@ -154,16 +154,16 @@ impl Draft {
 }
 
 /// Writes the operations of one draft.
-struct View<'d, M> {
+struct OperationWriter<'d, M> {
     draft: &'d Draft,
     request_id: String,
     mask_path: M,
 }
 
-impl<M: Fn(&str) -> String> View<'_, M> {
+impl<M: Fn(&str) -> String> OperationWriter<'_, M> {
     fn redaction(&self, record: &RedactionRecord) -> Operation {
         let change = OperationChange::Redact {
-            at: Span { start: record.at.start, end: record.at.end },
+            at: OperationSpan { start: record.at.start, end: record.at.end },
             label: record.label.to_string(),
             token: record.replacement.to_string(),
         };

@@ -13,7 +13,7 @@ use crate::escape::Splice;
 
 /// One stretch of a leaf's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum LeafPiece {
     /// Received: a byte range of the original text.
     Kept(Range<usize>),
     /// Written by a rule, a plugin or a person.
@@ -24,38 +24,38 @@ enum Piece {
     Released { at: Range<usize>, label: Arc<str>, record: usize },
 }
 
-impl Piece {
+impl LeafPiece {
     fn len(&self) -> usize {
         match self {
-            Piece::Kept(range) | Piece::Released { at: range, .. } => range.len(),
-            Piece::Written(text) | Piece::Redacted { text, .. } => text.len(),
+            LeafPiece::Kept(range) | LeafPiece::Released { at: range, .. } => range.len(),
+            LeafPiece::Written(text) | LeafPiece::Redacted { text, .. } => text.len(),
         }
     }
 
     fn text<'a>(&'a self, original: &'a str) -> &'a str {
         match self {
-            Piece::Kept(range) | Piece::Released { at: range, .. } => &original[range.clone()],
-            Piece::Written(text) | Piece::Redacted { text, .. } => text,
+            LeafPiece::Kept(range) | LeafPiece::Released { at: range, .. } => &original[range.clone()],
+            LeafPiece::Written(text) | LeafPiece::Redacted { text, .. } => text,
         }
     }
 
     /// The received stretch that it shows, whoever let it leave.
     fn received(&self) -> Option<Range<usize>> {
         match self {
-            Piece::Kept(at) | Piece::Released { at, .. } => Some(at.clone()),
-            Piece::Written(_) | Piece::Redacted { .. } => None,
+            LeafPiece::Kept(at) | LeafPiece::Released { at, .. } => Some(at.clone()),
+            LeafPiece::Written(_) | LeafPiece::Redacted { .. } => None,
         }
     }
 
     /// The part of it that a range within it covers. A part of a token is no token any more, so it counts as written; a part of a
     /// released value is another value, which nobody has released.
-    fn part(&self, range: Range<usize>) -> Piece {
+    fn part(&self, range: Range<usize>) -> LeafPiece {
         match self {
-            Piece::Kept(kept) => Piece::Kept(kept.start + range.start..kept.start + range.end),
+            LeafPiece::Kept(kept) => LeafPiece::Kept(kept.start + range.start..kept.start + range.end),
             whole if range == (0..whole.len()) => whole.clone(),
-            Piece::Released { at, .. } => Piece::Kept(at.start + range.start..at.start + range.end),
-            Piece::Written(text) | Piece::Redacted { text, .. } => {
-                Piece::Written(text.slice_ref(&text[range]))
+            LeafPiece::Released { at, .. } => LeafPiece::Kept(at.start + range.start..at.start + range.end),
+            LeafPiece::Written(text) | LeafPiece::Redacted { text, .. } => {
+                LeafPiece::Written(text.slice_ref(&text[range]))
             }
         }
     }
@@ -63,7 +63,7 @@ impl Piece {
 
 /// The text of one leaf in one version. A clone shares everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pieces(Arc<[Piece]>);
+pub(crate) struct LeafPieces(Arc<[LeafPiece]>);
 
 /// What to put in a place of a text.
 pub(crate) enum New {
@@ -82,17 +82,17 @@ pub(crate) fn edit(splice: Splice) -> (Range<usize>, New) {
 
 /// A received stretch of a leaf that some redaction took away. No later view of the leaf shows it, not even as an old value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hidden {
+pub(crate) struct HiddenStretch {
     /// Byte range of the original text.
     pub(crate) at: Range<usize>,
     pub(crate) label: Arc<str>,
 }
 
 /// Adds stretches to those that are hidden already, uniting overlaps under the label of the first.
-pub(crate) fn hide(hidden: &mut Vec<Hidden>, more: Vec<Hidden>) {
+pub(crate) fn hide(hidden: &mut Vec<HiddenStretch>, more: Vec<HiddenStretch>) {
     hidden.extend(more);
     hidden.sort_by_key(|stretch| (stretch.at.start, stretch.at.end));
-    let mut united: Vec<Hidden> = Vec::with_capacity(hidden.len());
+    let mut united: Vec<HiddenStretch> = Vec::with_capacity(hidden.len());
     for stretch in hidden.drain(..) {
         match united.last_mut() {
             Some(last) if stretch.at.start < last.at.end => last.at.end = last.at.end.max(stretch.at.end),
@@ -103,8 +103,8 @@ pub(crate) fn hide(hidden: &mut Vec<Hidden>, more: Vec<Hidden>) {
 }
 
 /// A walk over the pieces from the beginning of the text to its end, at most once.
-struct Walk<'p> {
-    pieces: &'p [Piece],
+struct PieceWalk<'p> {
+    pieces: &'p [LeafPiece],
     /// The piece that the walk is in, and where that piece begins in the text.
     piece: usize,
     begins: usize,
@@ -112,14 +112,14 @@ struct Walk<'p> {
     at: usize,
 }
 
-impl<'p> Walk<'p> {
-    fn new(pieces: &'p Pieces) -> Self {
-        Walk { pieces: &pieces.0, piece: 0, begins: 0, at: 0 }
+impl<'p> PieceWalk<'p> {
+    fn new(pieces: &'p LeafPieces) -> Self {
+        PieceWalk { pieces: &pieces.0, piece: 0, begins: 0, at: 0 }
     }
 
     /// Gives every piece up to a place of the text, the last one cut there. An empty piece, which says that something was taken away,
     /// is given with what stands before it.
-    fn up_to(&mut self, end: usize, mut each: impl FnMut(Piece)) {
+    fn up_to(&mut self, end: usize, mut each: impl FnMut(LeafPiece)) {
         self.covered(end, &mut each);
         while let Some(mark) = self.pieces.get(self.piece).filter(|piece| self.at == end && piece.len() == 0)
         {
@@ -129,7 +129,7 @@ impl<'p> Walk<'p> {
     }
 
     /// The same without the empty pieces that stand at the place itself.
-    fn covered(&mut self, end: usize, mut each: impl FnMut(Piece)) {
+    fn covered(&mut self, end: usize, mut each: impl FnMut(LeafPiece)) {
         while let Some(piece) = self.pieces.get(self.piece) {
             #[cfg(test)]
             tests::count();
@@ -147,10 +147,10 @@ impl<'p> Walk<'p> {
     }
 }
 
-impl Pieces {
+impl LeafPieces {
     /// The text as received.
     pub(crate) fn untouched(length: usize) -> Self {
-        Pieces([Piece::Kept(0..length)].into())
+        LeafPieces([LeafPiece::Kept(0..length)].into())
     }
 
     /// Whether it reads as received; with every redaction released, it does.
@@ -159,7 +159,7 @@ impl Pieces {
             return self.0.iter().all(|piece| piece.len() == 0);
         }
         let mut end = 0;
-        let goes_on = |piece: &Piece| {
+        let goes_on = |piece: &LeafPiece| {
             let goes_on = piece.received().is_some_and(|at| at.start == end);
             end += piece.len();
             goes_on
@@ -169,7 +169,7 @@ impl Pieces {
 
     /// Whether somebody other than redaction wrote in it.
     pub(crate) fn is_written(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Written(_)))
+        self.0.iter().any(|piece| matches!(piece, LeafPiece::Written(_)))
     }
 
     pub(crate) fn text(&self, original: &str) -> String {
@@ -181,16 +181,16 @@ impl Pieces {
 
     /// Bytes of memory, about.
     pub(crate) fn memory(&self) -> usize {
-        let written = |piece: &Piece| match piece {
-            Piece::Kept(_) | Piece::Released { .. } => 0,
-            Piece::Written(text) | Piece::Redacted { text, .. } => text.len(),
+        let written = |piece: &LeafPiece| match piece {
+            LeafPiece::Kept(_) | LeafPiece::Released { .. } => 0,
+            LeafPiece::Written(text) | LeafPiece::Redacted { text, .. } => text.len(),
         };
-        self.0.iter().map(|piece| size_of::<Piece>() + written(piece)).sum()
+        self.0.iter().map(|piece| size_of::<LeafPiece>() + written(piece)).sum()
     }
 
     /// Bytes of the present text.
     pub(crate) fn len(&self) -> usize {
-        self.0.iter().map(Piece::len).sum()
+        self.0.iter().map(LeafPiece::len).sum()
     }
 
     /// Where redaction wrote, in the present text.
@@ -201,20 +201,20 @@ impl Pieces {
     /// The same with the numbers of the redactions.
     pub(crate) fn redactions(&self) -> impl Iterator<Item = (Range<usize>, &Arc<str>, Option<usize>)> {
         self.placed().filter_map(|(at, piece)| match piece {
-            Piece::Redacted { label, record, .. } => Some((at, label, *record)),
-            Piece::Kept(_) | Piece::Written(_) | Piece::Released { .. } => None,
+            LeafPiece::Redacted { label, record, .. } => Some((at, label, *record)),
+            LeafPiece::Kept(_) | LeafPiece::Written(_) | LeafPiece::Released { .. } => None,
         })
     }
 
     /// The stretches of the present text that somebody released, with the numbers of the redactions.
     pub(crate) fn released(&self) -> impl Iterator<Item = (Range<usize>, &Arc<str>, usize)> {
         self.placed().filter_map(|(at, piece)| match piece {
-            Piece::Released { label, record, .. } => Some((at, label, *record)),
-            Piece::Kept(_) | Piece::Written(_) | Piece::Redacted { .. } => None,
+            LeafPiece::Released { label, record, .. } => Some((at, label, *record)),
+            LeafPiece::Kept(_) | LeafPiece::Written(_) | LeafPiece::Redacted { .. } => None,
         })
     }
 
-    fn placed(&self) -> impl Iterator<Item = (Range<usize>, &Piece)> {
+    fn placed(&self) -> impl Iterator<Item = (Range<usize>, &LeafPiece)> {
         self.0.iter().scan(0, |end, piece| {
             let start = *end;
             *end += piece.len();
@@ -223,41 +223,41 @@ impl Pieces {
     }
 
     /// Shows the received stretch of a redaction again; `None` where that does not stand here.
-    pub(crate) fn release(&self, number: usize, received: &Range<usize>) -> Option<Pieces> {
+    pub(crate) fn release(&self, number: usize, received: &Range<usize>) -> Option<LeafPieces> {
         let mut pieces = self.0.to_vec();
         let place = pieces.iter_mut().find_map(|piece| match piece {
-            Piece::Redacted { label, record: Some(record), .. } if *record == number => {
+            LeafPiece::Redacted { label, record: Some(record), .. } if *record == number => {
                 Some((Arc::clone(label), piece))
             }
             _ => None,
         });
         let (label, place) = place?;
-        *place = Piece::Released { at: received.clone(), label, record: number };
-        Some(Pieces(pieces.into()))
+        *place = LeafPiece::Released { at: received.clone(), label, record: number };
+        Some(LeafPieces(pieces.into()))
     }
 
     /// What redaction wrote in the present text, with the labels.
     pub(crate) fn redacted_texts(&self) -> impl Iterator<Item = (&str, &str, Option<usize>)> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::Redacted { label, text, record } => Some((&**text, &**label, *record)),
-            Piece::Kept(_) | Piece::Written(_) | Piece::Released { .. } => None,
+            LeafPiece::Redacted { label, text, record } => Some((&**text, &**label, *record)),
+            LeafPiece::Kept(_) | LeafPiece::Written(_) | LeafPiece::Released { .. } => None,
         })
     }
 
     /// Replaces ranges of the present text; they are sorted and do not overlap.
-    pub(crate) fn replace(&self, edits: impl IntoIterator<Item = (Range<usize>, New)>) -> Pieces {
+    pub(crate) fn replace(&self, edits: impl IntoIterator<Item = (Range<usize>, New)>) -> LeafPieces {
         let mut pieces = Vec::with_capacity(self.0.len());
-        let mut walk = Walk::new(self);
+        let mut walk = PieceWalk::new(self);
         for (range, new) in edits {
             walk.up_to(range.start, |piece| join(&mut pieces, piece));
             walk.covered(range.end, drop);
             pieces.push(match new {
-                New::Written(text) => Piece::Written(text),
-                New::Redacted { label, text, record } => Piece::Redacted { label, text, record },
+                New::Written(text) => LeafPiece::Written(text),
+                New::Redacted { label, text, record } => LeafPiece::Redacted { label, text, record },
             });
         }
         walk.up_to(usize::MAX, |piece| join(&mut pieces, piece));
-        Pieces(pieces.into())
+        LeafPieces(pieces.into())
     }
 
     /// The received stretches that ranges of the present text cover: what redactions there take away. The ranges are sorted and do not
@@ -265,14 +265,14 @@ impl Pieces {
     pub(crate) fn received<'r>(
         &self,
         ranges: impl IntoIterator<Item = (&'r Range<usize>, &'r Arc<str>)>,
-    ) -> Vec<Hidden> {
+    ) -> Vec<HiddenStretch> {
         let mut covered = Vec::new();
-        let mut walk = Walk::new(self);
+        let mut walk = PieceWalk::new(self);
         for (range, label) in ranges {
             walk.covered(range.start, drop);
             walk.covered(range.end, |piece| {
                 if let Some(at) = piece.received() {
-                    covered.push(Hidden { at, label: label.clone() });
+                    covered.push(HiddenStretch { at, label: label.clone() });
                 }
             });
         }
@@ -285,7 +285,7 @@ impl Pieces {
         &self,
         ranges: impl IntoIterator<Item = &'r Range<usize>>,
     ) -> Vec<Option<Range<usize>>> {
-        let mut walk = Walk::new(self);
+        let mut walk = PieceWalk::new(self);
         let mut shown = Vec::new();
         for range in ranges {
             walk.covered(range.start, drop);
@@ -301,7 +301,12 @@ impl Pieces {
     }
 
     /// The text, with received stretches that were ever redacted shown as masks. `hidden` is sorted and does not overlap.
-    pub(crate) fn masked(&self, original: &str, hidden: &[Hidden], mask: impl Fn(&str) -> String) -> String {
+    pub(crate) fn masked(
+        &self,
+        original: &str,
+        hidden: &[HiddenStretch],
+        mask: impl Fn(&str) -> String,
+    ) -> String {
         let mut text = String::new();
         for piece in self.0.iter() {
             let Some(kept) = piece.received() else {
@@ -328,15 +333,15 @@ impl Pieces {
         let (mut at, mut changed) = (0, false);
         for piece in self.0.iter() {
             match piece {
-                Piece::Kept(range) | Piece::Released { at: range, .. } => {
+                LeafPiece::Kept(range) | LeafPiece::Released { at: range, .. } => {
                     gone(&mut splices, at..range.start, changed);
                     (at, changed) = (range.end, false);
                 }
-                Piece::Written(text) => {
+                LeafPiece::Written(text) => {
                     splices.push(Splice { at: at..at, with: text.to_string(), label: None });
                     changed = true;
                 }
-                Piece::Redacted { label, text, .. } => {
+                LeafPiece::Redacted { label, text, .. } => {
                     splices.push(Splice { at: at..at, with: text.to_string(), label: Some(label.clone()) });
                     changed = true;
                 }
@@ -348,10 +353,10 @@ impl Pieces {
 }
 
 /// Appends a piece; received neighbours become one.
-fn join(pieces: &mut Vec<Piece>, piece: Piece) {
+fn join(pieces: &mut Vec<LeafPiece>, piece: LeafPiece) {
     match (pieces.last_mut(), piece) {
-        (_, Piece::Kept(nothing)) if nothing.is_empty() => {}
-        (Some(Piece::Kept(last)), Piece::Kept(next)) if last.end == next.start => last.end = next.end,
+        (_, LeafPiece::Kept(nothing)) if nothing.is_empty() => {}
+        (Some(LeafPiece::Kept(last)), LeafPiece::Kept(next)) if last.end == next.start => last.end = next.end,
         (_, piece) => pieces.push(piece),
     }
 }
@@ -441,7 +446,7 @@ mod tests {
     fn work_grows_as_the_number_of_redactions_does() {
         let work = |count: usize| {
             let (spots, label) = (spots(count), Arc::from("X"));
-            let untouched = Pieces::untouched(count * 10);
+            let untouched = LeafPieces::untouched(count * 10);
             let once = steps(|| drop(untouched.replace(redacted(&spots))));
             let pieces = untouched.replace(redacted(&spots));
             // The tokens are one byte longer: the text is redacted again where they stand.
@@ -458,10 +463,12 @@ mod tests {
     #[test]
     fn a_text_that_was_written_is_shared() {
         let written: ByteString = "a text of some length".into();
-        let pieces = Pieces::untouched(10).replace([(2..5, New::Written(written.clone()))]);
+        let pieces = LeafPieces::untouched(10).replace([(2..5, New::Written(written.clone()))]);
         let later = pieces.clone().replace([(4..6, New::Written("x".into()))]);
-        let share = |pieces: &Pieces| {
-            let Piece::Written(text) = &pieces.0[1] else { panic!("the second piece is the written one") };
+        let share = |pieces: &LeafPieces| {
+            let LeafPiece::Written(text) = &pieces.0[1] else {
+                panic!("the second piece is the written one")
+            };
             text.as_bytes().as_ptr()
         };
         assert_eq!(share(&pieces), written.as_bytes().as_ptr());
@@ -471,9 +478,9 @@ mod tests {
     #[test]
     fn what_was_taken_away_stays_known() {
         let drop = |label: &str| New::Redacted { label: label.into(), text: "".into(), record: None };
-        let pieces = Pieces::untouched(10).replace([(2..4, drop("A")), (6..8, drop("B"))]);
+        let pieces = LeafPieces::untouched(10).replace([(2..4, drop("A")), (6..8, drop("B"))]);
         let later = pieces.replace([(2..3, New::Written("x".into()))]);
-        let labels = |pieces: &Pieces| {
+        let labels = |pieces: &LeafPieces| {
             pieces.redacted().into_iter().map(|(_, label)| label.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(labels(&pieces), ["A", "B"]);

@@ -9,8 +9,8 @@
 
 use crate::error::{ParseError, ParseErrorKind};
 use crate::escape;
-use crate::marks::Marks;
-use crate::node::{Flags, Kind, Layer, LayerId, NONE, Node, NodeId};
+use crate::marks::TextMarks;
+use crate::node::{Flags, JsonKind, Layer, LayerId, NONE, Node, NodeId};
 
 /// Caps on what one body may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +45,13 @@ pub(crate) fn scan(source: &str, limits: &Limits) -> Result<Scan, ParseError> {
     // A guess that fits most requests: texts are long, and a list that grows is copied at most twice.
     let nodes = Vec::with_capacity((source.len() / 128 + 8).min(limits.nodes));
     let mut builder = Builder { nodes, layers: Vec::new(), limits, decoded_left: source.len() };
-    builder.text(source, Place { layer: LayerId::BODY, outer: NONE, depth: 0 }).map_err(fail)?;
+    builder.text(source, TextPlace { layer: LayerId::BODY, outer: NONE, depth: 0 }).map_err(fail)?;
     Ok(Scan { nodes: builder.nodes, layers: builder.layers })
 }
 
 /// Where a text hangs in the tree.
 #[derive(Clone, Copy)]
-struct Place {
+struct TextPlace {
     layer: LayerId,
     /// The string node that it is the content of.
     outer: u32,
@@ -59,7 +59,7 @@ struct Place {
     depth: usize,
 }
 
-type Failure = (ParseErrorKind, usize);
+type ScanFailure = (ParseErrorKind, usize);
 
 struct Builder<'l> {
     nodes: Vec<Node>,
@@ -71,7 +71,7 @@ struct Builder<'l> {
 
 impl Builder<'_> {
     /// Indexes one text: the body, or the content of a string.
-    fn text(&mut self, text: &str, place: Place) -> Result<(), Failure> {
+    fn text(&mut self, text: &str, place: TextPlace) -> Result<(), ScanFailure> {
         let mut cursor = Cursor::new(text);
         if place.layer == LayerId::BODY && cursor.bytes.starts_with(b"\xEF\xBB\xBF") {
             cursor.at = 3;
@@ -86,8 +86,8 @@ impl Builder<'_> {
     }
 
     /// Indexes one value and all below it, with a stack of its own instead of recursion.
-    fn values(&mut self, text: &str, cursor: &mut Cursor<'_>, place: Place) -> Result<(), Failure> {
-        let mut open: Vec<Open> = Vec::new();
+    fn values(&mut self, text: &str, cursor: &mut Cursor<'_>, place: TextPlace) -> Result<(), ScanFailure> {
+        let mut open: Vec<OpenContainer> = Vec::new();
         let mut key = KeySpan::NONE;
         let mut parent = place.outer;
         let mut slot = 0;
@@ -99,22 +99,22 @@ impl Builder<'_> {
                 node.flags.set(Flags::KEY_ESCAPED);
             }
             let id = self.push(node, start)?;
-            if let Kind::Object | Kind::Array = kind {
+            if let JsonKind::Object | JsonKind::Array = kind {
                 if open.len() + place.depth >= self.limits.depth {
                     return Err((ParseErrorKind::TooDeep { limit: self.limits.depth }, start));
                 }
                 cursor.at += 1;
                 cursor.skip_space();
                 if cursor.peek() != Some(kind.closer()) {
-                    open.push(Open { id, kind, slot: 0 });
-                    key = if kind == Kind::Object { cursor.key()? } else { KeySpan::NONE };
+                    open.push(OpenContainer { id, kind, slot: 0 });
+                    key = if kind == JsonKind::Object { cursor.key()? } else { KeySpan::NONE };
                     (parent, slot) = (id, 0);
                     continue;
                 }
                 cursor.at += 1;
                 self.close(id, cursor.at);
             } else {
-                self.scalar(text, cursor, id, Place { depth: open.len() + place.depth, ..place })?;
+                self.scalar(text, cursor, id, TextPlace { depth: open.len() + place.depth, ..place })?;
             }
             if !self.next_sibling(cursor, &mut open, &mut key, &mut parent, &mut slot)? {
                 return Ok(());
@@ -126,11 +126,11 @@ impl Builder<'_> {
     fn next_sibling(
         &mut self,
         cursor: &mut Cursor<'_>,
-        open: &mut Vec<Open>,
+        open: &mut Vec<OpenContainer>,
         key: &mut KeySpan,
         parent: &mut u32,
         slot: &mut u32,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, ScanFailure> {
         loop {
             let Some(top) = open.last_mut() else { return Ok(false) };
             cursor.skip_space();
@@ -139,7 +139,7 @@ impl Builder<'_> {
                     cursor.at += 1;
                     cursor.skip_space();
                     top.slot += 1;
-                    *key = if top.kind == Kind::Object { cursor.key()? } else { KeySpan::NONE };
+                    *key = if top.kind == JsonKind::Object { cursor.key()? } else { KeySpan::NONE };
                     (*parent, *slot) = (top.id, top.slot);
                     return Ok(true);
                 }
@@ -150,7 +150,7 @@ impl Builder<'_> {
                     self.close(id, cursor.at);
                 }
                 Some(_) => {
-                    let expected = if top.kind == Kind::Object { "`,` or `}`" } else { "`,` or `]`" };
+                    let expected = if top.kind == JsonKind::Object { "`,` or `}`" } else { "`,` or `]`" };
                     return Err((ParseErrorKind::Syntax(expected), cursor.at));
                 }
                 None => return Err((ParseErrorKind::Truncated, cursor.at)),
@@ -159,9 +159,15 @@ impl Builder<'_> {
     }
 
     /// Steps over a string, number, boolean or null that starts at the cursor.
-    fn scalar(&mut self, text: &str, cursor: &mut Cursor<'_>, id: u32, place: Place) -> Result<(), Failure> {
+    fn scalar(
+        &mut self,
+        text: &str,
+        cursor: &mut Cursor<'_>,
+        id: u32,
+        place: TextPlace,
+    ) -> Result<(), ScanFailure> {
         match self.nodes[id as usize].kind {
-            Kind::String => {
+            JsonKind::String => {
                 let escaped = cursor.string()?;
                 let (start, end) = (self.nodes[id as usize].start as usize, cursor.at);
                 if escaped {
@@ -170,18 +176,18 @@ impl Builder<'_> {
                 self.close(id, end);
                 self.embedded(&text[start + 1..end - 1], id, escaped, place);
             }
-            Kind::Number => {
+            JsonKind::Number => {
                 cursor.number()?;
                 self.close(id, cursor.at);
             }
-            Kind::True => self.literal(cursor, b"true", id)?,
-            Kind::False => self.literal(cursor, b"false", id)?,
+            JsonKind::True => self.literal(cursor, b"true", id)?,
+            JsonKind::False => self.literal(cursor, b"false", id)?,
             _ => self.literal(cursor, b"null", id)?,
         }
         Ok(())
     }
 
-    fn literal(&mut self, cursor: &mut Cursor<'_>, word: &'static [u8], id: u32) -> Result<(), Failure> {
+    fn literal(&mut self, cursor: &mut Cursor<'_>, word: &'static [u8], id: u32) -> Result<(), ScanFailure> {
         if !cursor.bytes[cursor.at..].starts_with(word) {
             let ended = cursor.bytes.len() - cursor.at < word.len();
             let kind = if ended { ParseErrorKind::Truncated } else { ParseErrorKind::Syntax("a value") };
@@ -196,7 +202,7 @@ impl Builder<'_> {
     ///
     /// The strings of one level are disjoint parts of the level above, so all attempts together cost at most as many passes over the
     /// body as there are levels.
-    fn embedded(&mut self, raw: &str, id: u32, escaped: bool, place: Place) {
+    fn embedded(&mut self, raw: &str, id: u32, escaped: bool, place: TextPlace) {
         let Some(b'{' | b'[') = first_byte(raw) else { return };
         if self.level(id) >= self.limits.embedded || raw.len() > self.decoded_left {
             self.nodes[id as usize].flags.set(Flags::BEYOND_CAPS);
@@ -206,7 +212,7 @@ impl Builder<'_> {
         let (nodes, layers, decoded_left) = (self.nodes.len(), self.layers.len(), self.decoded_left);
         self.decoded_left -= decoded.len();
         self.layers.push(Layer { text: String::new(), outer: NodeId(id) });
-        let inner = Place { layer: LayerId::embedded(layers), outer: id, depth: place.depth };
+        let inner = TextPlace { layer: LayerId::embedded(layers), outer: id, depth: place.depth };
         match self.text(&decoded, inner) {
             Ok(()) => {
                 self.layers[layers].text = decoded;
@@ -237,7 +243,7 @@ impl Builder<'_> {
         level
     }
 
-    fn push(&mut self, node: Node, offset: usize) -> Result<u32, Failure> {
+    fn push(&mut self, node: Node, offset: usize) -> Result<u32, ScanFailure> {
         if self.nodes.len() >= self.limits.nodes {
             return Err((ParseErrorKind::TooManyNodes { limit: self.limits.nodes }, offset));
         }
@@ -266,9 +272,9 @@ impl KeySpan {
 }
 
 /// A container whose end has not been seen yet.
-struct Open {
+struct OpenContainer {
     id: u32,
-    kind: Kind,
+    kind: JsonKind,
     slot: u32,
 }
 
@@ -297,12 +303,12 @@ fn hex(digit: u8) -> u8 {
 struct Cursor<'t> {
     bytes: &'t [u8],
     at: usize,
-    marks: Marks<'t>,
+    marks: TextMarks<'t>,
 }
 
 impl<'t> Cursor<'t> {
     fn new(text: &'t str) -> Self {
-        Cursor { bytes: text.as_bytes(), at: 0, marks: Marks::new(text.as_bytes()) }
+        Cursor { bytes: text.as_bytes(), at: 0, marks: TextMarks::new(text.as_bytes()) }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -315,22 +321,22 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    fn value_kind(&self) -> Result<Kind, Failure> {
+    fn value_kind(&self) -> Result<JsonKind, ScanFailure> {
         Ok(match self.peek() {
-            Some(b'"') => Kind::String,
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'-' | b'0'..=b'9') => Kind::Number,
-            Some(b't') => Kind::True,
-            Some(b'f') => Kind::False,
-            Some(b'n') => Kind::Null,
+            Some(b'"') => JsonKind::String,
+            Some(b'{') => JsonKind::Object,
+            Some(b'[') => JsonKind::Array,
+            Some(b'-' | b'0'..=b'9') => JsonKind::Number,
+            Some(b't') => JsonKind::True,
+            Some(b'f') => JsonKind::False,
+            Some(b'n') => JsonKind::Null,
             Some(_) => return Err((ParseErrorKind::Syntax("a value"), self.at)),
             None => return Err((ParseErrorKind::Truncated, self.at)),
         })
     }
 
     /// Steps over `"key" :`.
-    fn key(&mut self) -> Result<KeySpan, Failure> {
+    fn key(&mut self) -> Result<KeySpan, ScanFailure> {
         match self.peek() {
             Some(b'"') => {}
             Some(_) => return Err((ParseErrorKind::Syntax("a key in quotes"), self.at)),
@@ -350,7 +356,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over a string that starts at the cursor; true if it holds an escape.
-    fn string(&mut self) -> Result<bool, Failure> {
+    fn string(&mut self) -> Result<bool, ScanFailure> {
         let mut at = self.at + 1;
         let mut escaped = false;
         loop {
@@ -371,7 +377,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over one escape sequence (RFC 8259, section 7) and returns the offset behind it.
-    fn escape(&self, at: usize) -> Result<usize, Failure> {
+    fn escape(&self, at: usize) -> Result<usize, ScanFailure> {
         match self.bytes.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
             Some(b'u') => match self.bytes.get(at + 2..at + 6) {
@@ -385,7 +391,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Steps over a number (RFC 8259, section 6).
-    fn number(&mut self) -> Result<(), Failure> {
+    fn number(&mut self) -> Result<(), ScanFailure> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
@@ -407,7 +413,7 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<(), Failure> {
+    fn digits(&mut self) -> Result<(), ScanFailure> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;

@@ -115,3 +115,11 @@ pub struct Section {
     /// Whether it may be deleted as a whole.
     pub deletable: bool,
 }
+
+impl Section {
+    /// Makes it an element of a message's content.
+    pub(crate) fn set_part(&mut self, kind: SectionKind, index: usize, holds: ContentKind, editable: bool) {
+        (self.kind, self.node_type, self.editable) = (kind, NodeType::ContentPart, editable);
+        (self.content_index, self.content_kind) = (Some(index), Some(holds));
+    }
+}

@@ -7,18 +7,18 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The text of a file.
-pub(super) struct Text<'t>(&'t str);
+pub(super) struct FileText<'t>(&'t str);
 
 /// The members of an object, in the order of the file.
-pub(super) struct Members<'t>(Vec<(String, &'t RawValue)>);
+pub(super) struct FileMembers<'t>(Vec<(String, &'t RawValue)>);
 
-impl<'t> Text<'t> {
+impl<'t> FileText<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Text(text)
+        FileText(text)
     }
 
     /// The members of the whole file, or the line and the words of what is wrong with it.
-    pub(super) fn root(&self) -> Result<Members<'t>, (usize, String)> {
+    pub(super) fn root(&self) -> Result<FileMembers<'t>, (usize, String)> {
         serde_json::from_str(self.0).map_err(|error| {
             let what = if error.is_data() { "an object is expected" } else { "this is no JSON" };
             (error.line(), format!("{what} (column {})", error.column()))
@@ -31,7 +31,7 @@ impl<'t> Text<'t> {
         1 + self.0.bytes().take(offset).filter(|byte| *byte == b'\n').count()
     }
 
-    pub(super) fn members(&self, value: &'t RawValue) -> Option<Members<'t>> {
+    pub(super) fn members(&self, value: &'t RawValue) -> Option<FileMembers<'t>> {
         serde_json::from_str(value.get()).ok()
     }
 
@@ -52,7 +52,7 @@ impl<'t> Text<'t> {
     }
 }
 
-impl<'t> Members<'t> {
+impl<'t> FileMembers<'t> {
     /// A member; the last one where there are two, as parsers read it.
     pub(super) fn get(&self, key: &str) -> Option<&'t RawValue> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
@@ -68,22 +68,22 @@ impl<'t> Members<'t> {
     }
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for FileMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Pairs;
         impl<'de> Visitor<'de> for Pairs {
-            type Value = Members<'de>;
+            type Value = FileMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FileMembers<'de>, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(FileMembers(members))
             }
         }
         deserializer.deserialize_map(Pairs)

@@ -2,8 +2,8 @@
 
 use leafgate_answer::AnswerText;
 
-use super::effect::{Effect, Effects, Happened};
-use super::frame::{Done, Frame, FrameId, FrameState, Message, RequestId, Slot, SlotState};
+use super::effect::{Happened, RunEffect, RunEffects};
+use super::frame::{CallSlot, DoneCall, Frame, FrameId, FrameState, Message, RequestId, SlotState};
 use super::{ClientCall, ENTRY, GivenState, Run, ToolInvocation};
 use crate::error::{AgentError, ErrorKind};
 use crate::mark::CallMark;
@@ -11,12 +11,12 @@ use crate::tick::Tick;
 
 impl Run {
     /// Does all that can be done now.
-    pub(super) fn advance(&mut self, now: Tick, effects: &mut Effects) {
+    pub(super) fn advance(&mut self, now: Tick, effects: &mut RunEffects) {
         self.advance_with(None, now, effects);
     }
 
     /// As [`Run::advance`], with what the client said beside its results.
-    pub(super) fn advance_with(&mut self, mut said: Option<AnswerText>, now: Tick, effects: &mut Effects) {
+    pub(super) fn advance_with(&mut self, mut said: Option<AnswerText>, now: Tick, effects: &mut RunEffects) {
         while !self.over {
             if let Some(frame) = self.settled() {
                 // The client speaks to the entry, behind the results that it gave.
@@ -60,13 +60,13 @@ impl Run {
 
     /// A frame whose calls all have their results.
     fn settled(&self) -> Option<FrameId> {
-        let is_done = |slot: &Slot| matches!(slot.state, SlotState::Done(_));
+        let is_done = |slot: &CallSlot| matches!(slot.state, SlotState::Done(_));
         let settled = |frame: &&Frame| frame.open.as_ref().is_some_and(|open| open.slots.iter().all(is_done));
         self.frames.iter().find(settled).map(|frame| frame.id)
     }
 
     /// Puts the results of a turn into its frame, which ends with its report or asks again.
-    fn close_turn(&mut self, frame: FrameId, said: Option<AnswerText>, now: Tick, effects: &mut Effects) {
+    fn close_turn(&mut self, frame: FrameId, said: Option<AnswerText>, now: Tick, effects: &mut RunEffects) {
         let Some(open) = self.frames[frame.at()].open.take() else { return };
         for slot in open.slots {
             self.record(frame, slot, now);
@@ -78,7 +78,7 @@ impl Run {
             Some(report) => {
                 let agent = self.frames[frame.at()].agent.clone();
                 self.frames[frame.at()].completed = true;
-                effects.push(Effect::Happened(Happened::Reported { agent, frame }));
+                effects.push(RunEffect::Happened(Happened::Reported { agent, frame }));
                 self.end(frame, report, false, now);
             }
             None => self.ask(frame, now, effects),
@@ -86,12 +86,12 @@ impl Run {
     }
 
     /// Writes down what a call came to. A call that nobody answered was given up.
-    pub(super) fn record(&mut self, frame: FrameId, slot: Slot, now: Tick) {
+    pub(super) fn record(&mut self, frame: FrameId, slot: CallSlot, now: Tick) {
         let done = match slot.state {
             SlotState::Done(done) => done,
             SlotState::Open => {
                 let text = "Not finished: the work was given up.".into();
-                Done { text, is_error: true, at: now, ran: false }
+                DoneCall { text, is_error: true, at: now, ran: false }
             }
         };
         if done.ran {
@@ -106,7 +106,7 @@ impl Run {
     }
 
     /// Has a frame ask again, or ends it where it or the run has asked too often.
-    pub(super) fn ask(&mut self, frame: FrameId, now: Tick, effects: &mut Effects) {
+    pub(super) fn ask(&mut self, frame: FrameId, now: Tick, effects: &mut RunEffects) {
         let most = self.team.settings().max_iterations;
         if self.frames[frame.at()].iterations < most && self.requests < self.limits.requests {
             self.frames[frame.at()].state = FrameState::Queued;
@@ -125,7 +125,7 @@ impl Run {
     }
 
     /// Asks for queued frames, while few enough ask.
-    fn ask_queued(&mut self, effects: &mut Effects) {
+    fn ask_queued(&mut self, effects: &mut RunEffects) {
         if self.over {
             return;
         }
@@ -139,12 +139,12 @@ impl Run {
             self.requests += 1;
             frame.iterations += 1;
             frame.state = FrameState::Asking(request);
-            effects.push(Effect::Ask { request, frame: frame.id });
+            effects.push(RunEffect::Ask { request, frame: frame.id });
         }
     }
 
     /// Gives the client its calls, once no model is asked: a client gets one answer to a request.
-    fn give_calls(&mut self, now: Tick, effects: &mut Effects) {
+    fn give_calls(&mut self, now: Tick, effects: &mut RunEffects) {
         let idle = |frame: &Frame| !matches!(frame.state, FrameState::Asking(_) | FrameState::Queued);
         if self.over || self.paused.is_some() || !self.frames.iter().all(idle) {
             return;
@@ -166,12 +166,12 @@ impl Run {
         }
         if !given.is_empty() {
             self.paused = Some(now);
-            effects.push(Effect::GiveCalls(given));
+            effects.push(RunEffect::GiveCalls(given));
         }
     }
 
     /// Says when time matters next.
-    fn announce(&mut self, effects: &mut Effects) {
+    fn announce(&mut self, effects: &mut RunEffects) {
         if self.over || self.paused.is_some() {
             return;
         }
@@ -179,7 +179,7 @@ impl Run {
         let next = live.filter_map(|frame| frame.deadline).min();
         if next.is_some() && next != self.announced {
             self.announced = next;
-            effects.extend(next.map(Effect::NextDeadline));
+            effects.extend(next.map(RunEffect::NextDeadline));
         }
     }
 }

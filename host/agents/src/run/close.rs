@@ -2,8 +2,8 @@
 
 use leafgate_answer::AnswerText;
 
-use super::effect::{Degraded, Effect, Effects, Happened};
-use super::frame::{Done, FrameId, FrameState, Message, SlotState};
+use super::effect::{Degraded, Happened, RunEffect, RunEffects};
+use super::frame::{DoneCall, FrameId, FrameState, Message, SlotState};
 use super::{ENTRY, GivenState, Run};
 use crate::error::AgentError;
 use crate::tick::Tick;
@@ -29,7 +29,7 @@ impl Run {
     }
 
     /// Answers a call that the client has. The first result counts.
-    pub(super) fn close(&mut self, call: usize, done: Done) {
+    pub(super) fn close(&mut self, call: usize, done: DoneCall) {
         let Some(given) = self.calls.get_mut(call).filter(|given| given.state == GivenState::Sent) else {
             return;
         };
@@ -39,7 +39,7 @@ impl Run {
     }
 
     /// Gives a call its result.
-    fn answer(&mut self, frame: FrameId, slot: usize, done: Done) {
+    fn answer(&mut self, frame: FrameId, slot: usize, done: DoneCall) {
         let open = self.frames[frame.at()].open.as_mut();
         if let Some(slot) = open.and_then(|open| open.slots.get_mut(slot)) {
             slot.state = SlotState::Done(done);
@@ -47,9 +47,9 @@ impl Run {
     }
 
     /// Ends a frame with an error for whoever delegated to it. The entry's ends the run.
-    pub(super) fn fail(&mut self, frame: FrameId, error: AgentError, now: Tick, effects: &mut Effects) {
+    pub(super) fn fail(&mut self, frame: FrameId, error: AgentError, now: Tick, effects: &mut RunEffects) {
         let agent = self.frames[frame.at()].agent.clone();
-        effects.push(Effect::Happened(Happened::Failed { agent, frame, error: error.clone() }));
+        effects.push(RunEffect::Happened(Happened::Failed { agent, frame, error: error.clone() }));
         if frame != ENTRY {
             self.give_up_below(frame, now, effects);
             self.end(frame, error.to_string().into(), true, now);
@@ -60,7 +60,7 @@ impl Run {
             self.frames[ENTRY.at()].messages.iter().any(|message| matches!(message, Message::Model(_)));
         if !begun && !self.is_heard {
             self.degraded = Some(Degraded::DirectChat);
-            effects.push(Effect::Happened(Happened::Degraded(Degraded::DirectChat)));
+            effects.push(RunEffect::Happened(Happened::Degraded(Degraded::DirectChat)));
         }
         self.finish_early(now, effects);
     }
@@ -71,12 +71,12 @@ impl Run {
         of.state = FrameState::Ended;
         of.report = (!is_error).then(|| text.clone());
         if let Some((parent, slot)) = of.parent {
-            self.answer(parent, slot, Done { text, is_error, at: now, ran: true });
+            self.answer(parent, slot, DoneCall { text, is_error, at: now, ran: true });
         }
     }
 
     /// Gives up what a frame waits for, and all that works for it.
-    pub(super) fn give_up_below(&mut self, frame: FrameId, now: Tick, effects: &mut Effects) {
+    pub(super) fn give_up_below(&mut self, frame: FrameId, now: Tick, effects: &mut RunEffects) {
         // A frame begins after the one that delegated to it.
         for at in frame.at()..self.frames.len() {
             let below = at == frame.at() || self.works_for(at, frame);
@@ -99,10 +99,10 @@ impl Run {
     }
 
     /// Ends a frame without a result. Whatever it waits for is not wanted any more.
-    fn give_up(&mut self, frame: FrameId, now: Tick, effects: &mut Effects) {
+    fn give_up(&mut self, frame: FrameId, now: Tick, effects: &mut RunEffects) {
         let of = &mut self.frames[frame.at()];
         if let FrameState::Asking(request) = of.state {
-            effects.push(Effect::Abort(request));
+            effects.push(RunEffect::Abort(request));
         }
         of.state = FrameState::Ended;
         if let Some(open) = of.open.take() {
@@ -114,13 +114,13 @@ impl Run {
     }
 
     /// Ends the run with what it has.
-    pub(super) fn finish_early(&mut self, now: Tick, effects: &mut Effects) {
+    pub(super) fn finish_early(&mut self, now: Tick, effects: &mut RunEffects) {
         self.end_all(now, effects);
-        effects.push(Effect::Finish);
+        effects.push(RunEffect::Finish);
     }
 
     /// Ends the run and all that is in flight.
-    pub(super) fn end_all(&mut self, now: Tick, effects: &mut Effects) {
+    pub(super) fn end_all(&mut self, now: Tick, effects: &mut RunEffects) {
         self.give_up_below(ENTRY, now, effects);
         self.over = true;
     }

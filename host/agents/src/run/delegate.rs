@@ -4,14 +4,14 @@ use leafgate_answer::{AnswerText, Call, CallKind};
 use serde_json::{Map, Value};
 
 use super::Run;
-use super::effect::{Effects, Happened};
+use super::effect::{Happened, RunEffects};
 use super::frame::{Frame, FrameId};
 use crate::error::{AgentError, ErrorKind};
 use crate::team::Agent;
 use crate::tools::{DELEGATE_WORK, REPORT_OUT};
 
 /// What a call asks for, as far as its agent may.
-pub(super) enum Asked {
+pub(super) enum DelegationOrder {
     /// Work for another agent.
     Work { agent: Agent, description: AnswerText, expectations: AnswerText },
     /// The end of the frame.
@@ -22,13 +22,13 @@ pub(super) enum Asked {
 
 impl Run {
     /// Returns what a call asks for, or why it cannot be had.
-    pub(super) fn asked(&self, frame: &Frame, call: &Call) -> Result<Asked, AgentError> {
+    pub(super) fn asked(&self, frame: &Frame, call: &Call) -> Result<DelegationOrder, AgentError> {
         match call.name.expose() {
             DELEGATE_WORK if !frame.targets.is_empty() => self.work(frame, call),
             REPORT_OUT if frame.reports() => {
                 let arguments = arguments(call);
                 let report = arguments.as_ref().and_then(|arguments| text(arguments, "report"));
-                report.map(Asked::Report).ok_or_else(|| {
+                report.map(DelegationOrder::Report).ok_or_else(|| {
                     refused(frame, ErrorKind::Delegation, "reportOut needs a text `report`. Call it again.")
                 })
             }
@@ -45,12 +45,12 @@ impl Run {
                 let what = "The arguments are no JSON object, so the tool was not run. Call it again.";
                 Err(refused(frame, ErrorKind::ToolAccess, what))
             }
-            _ => Ok(Asked::Client),
+            _ => Ok(DelegationOrder::Client),
         }
     }
 
     /// Exists and permitted, not in the chain, not too deep, and within the bounds of a run.
-    fn work(&self, frame: &Frame, call: &Call) -> Result<Asked, AgentError> {
+    fn work(&self, frame: &Frame, call: &Call) -> Result<DelegationOrder, AgentError> {
         let arguments = arguments(call);
         let member = |key| arguments.as_ref().and_then(|arguments| text(arguments, key));
         let (Some(name), Some(description)) = (member("agentName"), member("workDescription")) else {
@@ -86,13 +86,13 @@ impl Run {
             return about(ErrorKind::Delegation, what);
         }
         let expectations = member("reportExpectations").unwrap_or_default();
-        Ok(Asked::Work { agent: agent.clone(), description, expectations })
+        Ok(DelegationOrder::Work { agent: agent.clone(), description, expectations })
     }
 
     /// Tells about a call that was refused.
-    pub(super) fn note_refusal(&self, frame: FrameId, error: &AgentError, effects: &mut Effects) {
+    pub(super) fn note_refusal(&self, frame: FrameId, error: &AgentError, effects: &mut RunEffects) {
         let agent = self.frames[frame.at()].agent.clone();
-        effects.push(super::Effect::Happened(Happened::Refused { agent, frame, error: error.clone() }));
+        effects.push(super::RunEffect::Happened(Happened::Refused { agent, frame, error: error.clone() }));
     }
 }
 

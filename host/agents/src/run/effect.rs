@@ -9,7 +9,7 @@ use crate::tick::Tick;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum RunEffect {
     /// Send a frame's conversation to the model, and tell the run what it answered.
     Ask {
         /// The request.
@@ -31,7 +31,7 @@ pub enum Effect {
 }
 
 /// Effects of one event, in order.
-pub type Effects = Vec<Effect>;
+pub type RunEffects = Vec<RunEffect>;
 
 /// A call of a frame that the client runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -177,7 +177,7 @@ pub struct Frame {
 /// The calls of the last answer, while they have no results.
 #[derive(Clone, Debug)]
 pub(super) struct OpenTurn {
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<CallSlot>,
     /// The frame ends with this report, once the calls before it have their results.
     pub(super) report: Option<AnswerText>,
     /// What the client said meanwhile.
@@ -191,7 +191,7 @@ impl OpenTurn {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct CallSlot {
     pub(super) call: Call,
     pub(super) state: SlotState,
 }
@@ -200,11 +200,11 @@ pub(super) struct Slot {
 pub(super) enum SlotState {
     /// Another frame, or the client, works on it.
     Open,
-    Done(Done),
+    Done(DoneCall),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Done {
+pub(super) struct DoneCall {
     pub(super) text: AnswerText,
     pub(super) is_error: bool,
     pub(super) at: Tick,

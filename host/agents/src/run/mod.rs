@@ -18,10 +18,10 @@ use crate::name::AgentName;
 use crate::team::{Agent, Team};
 use crate::tick::Tick;
 use crate::tools::{ToolFilter, ToolNames};
-use delegate::Asked;
-use frame::{Done, OpenTurn, Slot, SlotState};
+use delegate::DelegationOrder;
+use frame::{CallSlot, DoneCall, OpenTurn, SlotState};
 
-pub use effect::{ClientCall, ClientResult, Degraded, Effect, Effects, Happened, RunError, Why};
+pub use effect::{ClientCall, ClientResult, Degraded, Happened, RunEffect, RunEffects, RunError, Why};
 pub use frame::{Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
 pub use result::{AgentLoopResult, ToolInvocation};
 
@@ -53,7 +53,7 @@ pub struct Run {
     filter: ToolFilter,
     frames: Vec<Frame>,
     /// The calls that the client runs, by the number in their ids.
-    calls: Vec<Given>,
+    calls: Vec<GivenCall>,
     /// Requests to models so far.
     requests: u32,
     bytes: usize,
@@ -68,7 +68,7 @@ pub struct Run {
 
 /// A call that the client runs.
 #[derive(Debug)]
-struct Given {
+struct GivenCall {
     frame: FrameId,
     slot: usize,
     state: GivenState,
@@ -96,7 +96,7 @@ impl Run {
         key: ClientKey,
         limits: RunLimits,
         now: Tick,
-    ) -> Result<(Run, Effects), RunError> {
+    ) -> Result<(Run, RunEffects), RunError> {
         let agent = match at {
             Some(name) => team.agent(name),
             None => team.entry(),
@@ -120,7 +120,7 @@ impl Run {
             over: false,
             announced: None,
         };
-        let mut effects = Effects::new();
+        let mut effects = RunEffects::new();
         run.open(&agent, None, Vec::new(), Message::Opening, &mut effects);
         run.advance(now, &mut effects);
         Ok((run, effects))
@@ -130,12 +130,17 @@ impl Run {
     ///
     /// # Errors
     /// [`RunError::NotAsked`] for a request that is not in flight, [`RunError::Over`].
-    pub fn replied(&mut self, request: RequestId, turn: ModelTurn, now: Tick) -> Result<Effects, RunError> {
+    pub fn replied(
+        &mut self,
+        request: RequestId,
+        turn: ModelTurn,
+        now: Tick,
+    ) -> Result<RunEffects, RunError> {
         if matches!(turn.reply.finish, Some(Finish::Failed | Finish::Cancelled)) {
             return self.failed(request, Why::Upstream, now);
         }
         let frame = self.asking(request)?;
-        let mut effects = Effects::new();
+        let mut effects = RunEffects::new();
         let reply = turn.reply.clone();
         self.say(frame, Message::Model(turn));
         if reply.calls.is_empty() {
@@ -151,9 +156,9 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::replied`].
-    pub fn failed(&mut self, request: RequestId, why: Why, now: Tick) -> Result<Effects, RunError> {
+    pub fn failed(&mut self, request: RequestId, why: Why, now: Tick) -> Result<RunEffects, RunError> {
         let frame = self.asking(request)?;
-        let mut effects = Effects::new();
+        let mut effects = RunEffects::new();
         self.frames[frame.at()].state = FrameState::Waiting;
         self.is_heard |= why == Why::BrokeOff;
         let agent = self.frames[frame.at()].agent.clone();
@@ -168,19 +173,19 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::replied`].
-    pub fn tools_refused(&mut self, request: RequestId, now: Tick) -> Result<Effects, RunError> {
+    pub fn tools_refused(&mut self, request: RequestId, now: Tick) -> Result<RunEffects, RunError> {
         let frame = self.asking(request)?;
         if frame != ENTRY || self.frames[ENTRY.at()].targets.is_empty() {
             return self.failed(request, Why::Upstream, now);
         }
-        let mut effects = Effects::new();
+        let mut effects = RunEffects::new();
         let entry = &mut self.frames[ENTRY.at()];
         entry.state = FrameState::Waiting;
         entry.targets.clear();
         entry.prompt =
             self.team.agent(entry.agent.as_str()).map(|a| a.system_prompt.clone()).unwrap_or_default();
         self.degraded = Some(Degraded::SingleAgent);
-        effects.push(Effect::Happened(Happened::Degraded(Degraded::SingleAgent)));
+        effects.push(RunEffect::Happened(Happened::Degraded(Degraded::SingleAgent)));
         self.ask(ENTRY, now, &mut effects);
         self.advance(now, &mut effects);
         Ok(effects)
@@ -198,7 +203,7 @@ impl Run {
         results: Vec<ClientResult>,
         said: Option<AnswerText>,
         now: Tick,
-    ) -> Result<Effects, RunError> {
+    ) -> Result<RunEffects, RunError> {
         if self.over {
             return Err(RunError::Over);
         }
@@ -209,21 +214,21 @@ impl Run {
         }
         self.go_on(now);
         for (call, result) in named {
-            self.close(call, Done { text: result.text, is_error: result.is_error, at: now, ran: true });
+            self.close(call, DoneCall { text: result.text, is_error: result.is_error, at: now, ran: true });
         }
         let sent: Vec<usize> = (0..self.calls.len()).filter(|at| self.is_sent(*at)).collect();
         for call in sent {
             let what = "tool_access_error: The client gave no result for this call.";
-            self.close(call, Done { text: what.into(), is_error: true, at: now, ran: true });
+            self.close(call, DoneCall { text: what.into(), is_error: true, at: now, ran: true });
         }
-        let mut effects = Effects::new();
+        let mut effects = RunEffects::new();
         self.advance_with(said, now, &mut effects);
         Ok(effects)
     }
 
     /// Ends what has taken too long.
-    pub fn elapse(&mut self, now: Tick) -> Effects {
-        let mut effects = Effects::new();
+    pub fn elapse(&mut self, now: Tick) -> RunEffects {
+        let mut effects = RunEffects::new();
         if self.over || self.paused.is_some() {
             return effects;
         }
@@ -249,8 +254,8 @@ impl Run {
     }
 
     /// Ends the run because its client is gone. Everything in flight is given up.
-    pub fn cancel(&mut self, now: Tick) -> Effects {
-        let mut effects = Effects::new();
+    pub fn cancel(&mut self, now: Tick) -> RunEffects {
+        let mut effects = RunEffects::new();
         if !self.over {
             self.end_all(now, &mut effects);
         }
@@ -349,14 +354,14 @@ impl Run {
         parent: Option<(FrameId, usize)>,
         mut chain: Vec<AgentName>,
         first: Message,
-        effects: &mut Effects,
+        effects: &mut RunEffects,
     ) -> FrameId {
         let id = FrameId(u32::try_from(self.frames.len()).unwrap_or(u32::MAX));
         chain.push(agent.name.clone());
         let filtered = self.filter.filter(agent, &self.offered);
         if filtered.denied > 0 {
             let withheld = Happened::Withheld { agent: agent.name.clone(), tools: filtered.denied };
-            effects.push(Effect::Happened(withheld));
+            effects.push(RunEffect::Happened(withheld));
         }
         self.frames.push(Frame {
             id,
@@ -386,12 +391,12 @@ impl Run {
     }
 
     /// A reply without calls ends the entry's loop. A delegated agent is reminded to report.
-    fn answered_in_words(&mut self, frame: FrameId, effects: &mut Effects) {
+    fn answered_in_words(&mut self, frame: FrameId, effects: &mut RunEffects) {
         if frame == ENTRY {
             self.frames[ENTRY.at()].completed = true;
             self.over = true;
             self.frames[ENTRY.at()].state = FrameState::Ended;
-            effects.push(Effect::Finish);
+            effects.push(RunEffect::Finish);
         } else {
             self.say(frame, Message::Nudge);
             self.frames[frame.at()].state = FrameState::Waiting;
@@ -400,13 +405,13 @@ impl Run {
     }
 
     /// Begins what the calls of a reply ask for, in call order.
-    fn carry_out(&mut self, frame: FrameId, reply: &Reply, now: Tick, effects: &mut Effects) {
+    fn carry_out(&mut self, frame: FrameId, reply: &Reply, now: Tick, effects: &mut RunEffects) {
         self.frames[frame.at()].state = FrameState::Waiting;
         self.frames[frame.at()].open = Some(OpenTurn::new());
         for (at, call) in reply.calls.iter().enumerate() {
             let state = self.begin(frame, at, call, now, effects);
             if let Some(open) = &mut self.frames[frame.at()].open {
-                open.slots.push(Slot { call: call.clone(), state });
+                open.slots.push(CallSlot { call: call.clone(), state });
             }
         }
     }
@@ -417,12 +422,12 @@ impl Run {
         at: usize,
         call: &Call,
         now: Tick,
-        effects: &mut Effects,
+        effects: &mut RunEffects,
     ) -> SlotState {
         let of = &self.frames[frame.at()];
         if of.open.as_ref().is_some_and(|open| open.report.is_some()) {
             let text = "Not run: reportOut came before it.".into();
-            return SlotState::Done(Done { text, is_error: true, at: now, ran: false });
+            return SlotState::Done(DoneCall { text, is_error: true, at: now, ran: false });
         }
         let asked = if at < self.limits.calls {
             self.asked(of, call)
@@ -436,26 +441,31 @@ impl Run {
                 if at <= self.limits.calls {
                     self.note_refusal(frame, &error, effects);
                 }
-                SlotState::Done(Done { text: error.to_string().into(), is_error: true, at: now, ran: false })
+                SlotState::Done(DoneCall {
+                    text: error.to_string().into(),
+                    is_error: true,
+                    at: now,
+                    ran: false,
+                })
             }
-            Ok(Asked::Report(report)) => {
+            Ok(DelegationOrder::Report(report)) => {
                 if let Some(open) = &mut self.frames[frame.at()].open {
                     open.report = Some(report);
                 }
                 let text = "The report was taken.".into();
-                SlotState::Done(Done { text, is_error: false, at: now, ran: true })
+                SlotState::Done(DoneCall { text, is_error: false, at: now, ran: true })
             }
-            Ok(Asked::Client) => {
-                self.calls.push(Given { frame, slot: at, state: GivenState::Unsent });
+            Ok(DelegationOrder::Client) => {
+                self.calls.push(GivenCall { frame, slot: at, state: GivenState::Unsent });
                 SlotState::Open
             }
-            Ok(Asked::Work { agent, description, expectations }) => {
+            Ok(DelegationOrder::Work { agent, description, expectations }) => {
                 let (from, chain) = (of.agent.clone(), of.chain.clone());
                 let work = Message::Work { description, expectations };
                 let id = self.open(&agent, Some((frame, at)), chain, work, effects);
                 self.frames[id.at()].deadline = Some(now.after(self.team.settings().delegation_timeout));
                 let delegated = Happened::Delegated { from, to: agent.name, frame: id };
-                effects.push(Effect::Happened(delegated));
+                effects.push(RunEffect::Happened(delegated));
                 SlotState::Open
             }
         }

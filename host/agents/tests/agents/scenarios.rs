@@ -456,7 +456,9 @@ fn copied_ids_reach_no_frame() {
         Run::start(three(), None, opening(), key(session), limits, Tick::default()).unwrap()
     };
     let (mut other, effects) = start("another session");
-    let leafgate_agents::Effect::Ask { request, .. } = effects.last().unwrap() else { panic!("{effects:?}") };
+    let leafgate_agents::RunEffect::Ask { request, .. } = effects.last().unwrap() else {
+        panic!("{effects:?}")
+    };
     let turn = leafgate_agents::ModelTurn { reply: calls(&[("run", json!({}))]), turn: [].into() };
     other.replied(*request, turn, Tick::default()).unwrap();
     assert_eq!(other.answered(vec![result(&copied)], None, Tick::default()), Err(RunError::NotGiven));

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::gemini::{self, ContentReader, Gemini};
-use super::{Assembly, Event, Terms, Wire};
+use super::gemini::{self, ContentReader, GeminiAnswers};
+use super::{AnswerAssembly, AnswerWire, Event, Terms};
 use crate::json::{Again, Object, member, merge};
 use crate::reply::{Finish, Head, Reply};
 
@@ -18,25 +18,25 @@ const TERMS: Terms = Terms {
     ..gemini::TERMS
 };
 
-pub(super) struct CodeAssist;
+pub(super) struct CodeAssistAnswers;
 
-impl Wire for CodeAssist {
+impl AnswerWire for CodeAssistAnswers {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }
 
-    fn put(&self, into: &mut Assembly, mut event: Object) -> bool {
+    fn put(&self, into: &mut AnswerAssembly, mut event: Object) -> bool {
         let piece = event.remove(RESPONSE);
         merge(&mut into.beside, event, Again::Replace);
         match piece {
-            Some(Value::Object(piece)) => Gemini.put(into, piece),
+            Some(Value::Object(piece)) => GeminiAnswers.put(into, piece),
             other => other.is_none(),
         }
     }
 
-    fn whole(&self, mut assembly: Assembly) -> Option<Object> {
+    fn whole(&self, mut assembly: AnswerAssembly) -> Option<Object> {
         let mut whole = std::mem::take(&mut assembly.beside);
-        if let Some(inner) = Gemini.whole(assembly) {
+        if let Some(inner) = GeminiAnswers.whole(assembly) {
             whole.insert(RESPONSE.to_owned(), inner.into());
         }
         (!whole.is_empty()).then_some(whole)
@@ -47,24 +47,24 @@ impl Wire for CodeAssist {
     }
 
     fn finish(&self, root: &Object) -> Option<Finish> {
-        Gemini.finish(root)
+        GeminiAnswers.finish(root)
     }
 
     fn turn(&self, whole: &Value) -> Vec<Value> {
-        Gemini.turn(&whole[RESPONSE])
+        GeminiAnswers.turn(&whole[RESPONSE])
     }
 
     fn write(&self, reply: &Reply, head: &Head) -> Value {
-        json!({ RESPONSE: Gemini.write(reply, head) })
+        json!({ RESPONSE: GeminiAnswers.write(reply, head) })
     }
 
     fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
-        Gemini.append(whole.get_mut(RESPONSE)?, text)
+        GeminiAnswers.append(whole.get_mut(RESPONSE)?, text)
     }
 
     /// What stands beside the answer stands beside each piece of it.
     fn events(&self, whole: &Object, usage: bool) -> Option<Vec<Event>> {
-        let pieces = Gemini.events(whole.get(RESPONSE)?.as_object()?, usage)?;
+        let pieces = GeminiAnswers.events(whole.get(RESPONSE)?.as_object()?, usage)?;
         let wrapped = pieces.into_iter().map(|piece| {
             let mut event = whole.clone();
             event.insert(RESPONSE.to_owned(), serde_json::from_str(piece.data()).ok()?);

@@ -1,4 +1,4 @@
-//! The APIs: one module each, behind [`Wire`]. Only this file knows them all.
+//! The APIs: one module each, behind [`AnswerWire`]. Only this file knows them all.
 
 mod chat;
 mod code_assist;
@@ -9,72 +9,52 @@ mod responses;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use leafgate_api::Api;
 use serde_json::Value;
 
 use crate::json::{Object, count, text};
 use crate::reply::{Failure, Finish, Head, Reply, Usage};
 use crate::said::Says;
 
-/// An API whose answers are understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Api {
-    /// [OpenAI chat completions](https://platform.openai.com/docs/api-reference/chat), and the many
-    /// that speak it.
-    Chat,
-    /// [OpenAI Responses](https://platform.openai.com/docs/api-reference/responses).
-    Responses,
-    /// [Anthropic Messages](https://docs.anthropic.com/en/api/messages).
-    Messages,
-    /// [Gemini](https://ai.google.dev/api/generate-content).
-    Gemini,
-    /// Gemini Code Assist, which Gemini CLI asks with a login of Google.
-    CodeAssist,
-}
-
-impl Api {
-    /// All of them.
-    pub const ALL: [Api; 5] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini, Api::CodeAssist];
-
-    /// Its name in our own words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Api::Chat => "openai-chat",
-            Api::Responses => "openai-responses",
-            Api::Messages => "anthropic-messages",
-            Api::Gemini => "gemini",
-            Api::CodeAssist => "code-assist",
-        }
-    }
-
+/// Writes answers as an API spells them.
+pub trait AnswerWriter {
     /// Writes a reply as the JSON answer of this API. What the API has no place for is left out.
     #[must_use]
-    pub fn write(self, reply: &Reply, head: &Head) -> Value {
-        self.wire().write(reply, head)
-    }
+    fn write(self, reply: &Reply, head: &Head) -> Value;
 
     /// Returns the event stream that a JSON answer of this API stands for, all that a reply has no
     /// place for included; `None` for what is no answer, such as an error. `usage` says whether the
     /// request asked for the event with the costs, which chat completions send only then.
     #[must_use]
-    pub fn events(self, whole: &Value, usage: bool) -> Option<Vec<Event>> {
-        self.wire().events(whole.as_object()?, usage)
-    }
+    fn events(self, whole: &Value, usage: bool) -> Option<Vec<Event>>;
 
     /// Adds a text behind all that a whole answer says to people, and returns whether it could: an
     /// answer that calls tools is no last word.
-    pub fn append(self, whole: &mut Value, text: &str) -> bool {
-        self.wire().append(whole, text).is_some()
+    fn append(self, whole: &mut Value, text: &str) -> bool;
+}
+
+impl AnswerWriter for Api {
+    fn write(self, reply: &Reply, head: &Head) -> Value {
+        wire(self).write(reply, head)
     }
 
-    pub(crate) fn wire(self) -> &'static dyn Wire {
-        match self {
-            Api::Chat => &chat::Chat,
-            Api::Responses => &responses::Responses,
-            Api::Messages => &messages::Messages,
-            Api::Gemini => &gemini::Gemini,
-            Api::CodeAssist => &code_assist::CodeAssist,
-        }
+    fn events(self, whole: &Value, usage: bool) -> Option<Vec<Event>> {
+        wire(self).events(whole.as_object()?, usage)
+    }
+
+    fn append(self, whole: &mut Value, text: &str) -> bool {
+        wire(self).append(whole, text).is_some()
+    }
+}
+
+/// Returns how an API spells answers.
+pub(crate) fn wire(api: Api) -> &'static dyn AnswerWire {
+    match api {
+        Api::Chat => &chat::ChatAnswers,
+        Api::Responses => &responses::ResponsesAnswers,
+        Api::Messages => &messages::MessagesAnswers,
+        Api::Gemini => &gemini::GeminiAnswers,
+        Api::CodeAssist => &code_assist::CodeAssistAnswers,
     }
 }
 
@@ -130,20 +110,20 @@ impl fmt::Debug for Event {
 }
 
 /// How an API spells answers.
-pub(crate) trait Wire: Sync {
+pub(crate) trait AnswerWire: Sync {
     /// What is its own, in words and ways.
     fn terms(&self) -> &'static Terms;
 
     /// Puts an event to what came before it; returns whether all of it has a place.
-    fn put(&self, into: &mut Assembly, event: Object) -> bool;
+    fn put(&self, into: &mut AnswerAssembly, event: Object) -> bool;
 
     /// Completes what was put together.
-    fn settle(&self, _: &mut Assembly) {}
+    fn settle(&self, _: &mut AnswerAssembly) {}
 
     /// The answer that a stream stands for; `None` where nothing of one came.
-    fn whole(&self, mut assembly: Assembly) -> Option<Object> {
+    fn whole(&self, mut assembly: AnswerAssembly) -> Option<Object> {
         self.settle(&mut assembly);
-        let Assembly { mut root, items, came, .. } = assembly;
+        let AnswerAssembly { mut root, items, came, .. } = assembly;
         // An error is alone.
         if !items.is_empty() || root.contains_key("id") || !root.contains_key("error") {
             let items = items.into_values().map(Value::Object);
@@ -178,8 +158,8 @@ const MAX_ITEMS: usize = 2048;
 
 /// A stream that is put together to the answer that it stands for.
 #[derive(Clone)]
-pub(crate) struct Assembly {
-    wire: &'static dyn Wire,
+pub(crate) struct AnswerAssembly {
+    wire: &'static dyn AnswerWire,
     root: Object,
     /// Its choices, blocks or items, by their index.
     items: BTreeMap<usize, Object>,
@@ -191,10 +171,10 @@ pub(crate) struct Assembly {
     came: bool,
 }
 
-impl Assembly {
+impl AnswerAssembly {
     pub(crate) fn new(api: Api) -> Self {
-        Assembly {
-            wire: api.wire(),
+        AnswerAssembly {
+            wire: wire(api),
             root: Object::new(),
             items: BTreeMap::new(),
             said: BTreeMap::new(),
@@ -240,6 +220,10 @@ pub(crate) struct Terms {
     pub(crate) beside: &'static [&'static str],
     /// The member that holds the choices, blocks or items.
     pub(crate) list: &'static str,
+    /// The member with the probabilities of words; `None` where there is none.
+    pub(crate) probabilities: Option<&'static str>,
+    /// How an answer is written while it comes about; `None` where nothing of it leaves before its end.
+    pub(crate) live: Option<LiveTerms>,
     /// The members that hold the id, the model and the time.
     head: [&'static str; 3],
     /// Why a model stops. Of several words for one reason the first is written.
@@ -248,6 +232,21 @@ pub(crate) struct Terms {
     usage: &'static str,
     /// The counts within it, by their pointers; those of one kind are added up.
     counts: &'static [(&'static str, Count)],
+}
+
+/// Where the events of an answer have their parts, for one that is written while it comes about.
+pub(crate) struct LiveTerms {
+    /// How many events stand before the parts, and behind them.
+    pub(crate) around: (usize, usize),
+    /// Whether what it cost is an event of its own.
+    pub(crate) costs_apart: bool,
+    /// Whether each part is an element of [`Terms::list`]; all texts are one otherwise.
+    pub(crate) has_parts: bool,
+    /// Where an event says the place of a part, or where texts are one, of a call.
+    pub(crate) index: &'static str,
+    /// Where it has a piece of what is said, and of the reasoning.
+    pub(crate) content: &'static str,
+    pub(crate) reasoning: &'static str,
 }
 
 /// What is counted.

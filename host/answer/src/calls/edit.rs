@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use leafgate_tree::{Document, NodeId, Segment};
 use serde_json::{Map, Value, json};
 
-use crate::apis::Api;
+use crate::apis::wire;
 use crate::json::{is_nothing, text};
+use leafgate_api::Api;
 
 /// Takes some calls out, and puts words in the place of the first of each list, or behind what a choice says. Both lists
 /// name calls by the pointers of their elements, in order: those that go, and those that stay.
@@ -82,11 +83,7 @@ fn say(message: &mut Map<String, Value>, words: &str) {
 pub(crate) fn is_probabilities(api: Api, document: &Document, member: NodeId) -> bool {
     /// Values around the deepest ones; what a call has as arguments lies deeper.
     const DEEPEST: usize = 5;
-    let own = match api {
-        Api::Chat | Api::Responses => "logprobs",
-        Api::Gemini | Api::CodeAssist => "logprobsResult",
-        Api::Messages => return false,
-    };
+    let Some(own) = wire(api).terms().probabilities else { return false };
     let is_own = matches!(document.segment(member), Some(Segment::Key(key)) if key == own);
     // Where nobody asked for them stands a null, or an empty list.
     let is_own = is_own && document.children(member).next().is_some();

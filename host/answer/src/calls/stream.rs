@@ -1,29 +1,30 @@
 //! A stream that is gathered to the answer that it stands for. Where somebody decides about its calls, text passes, and from
 //! the first call on all of it stays behind until its end.
 
+use leafgate_api::Api;
 use serde_json::Value;
 
 use super::edit;
 use crate::account::{Account, Heard};
 use crate::answer::{Answer, RunKind, TextRun};
-use crate::apis::{Api, Assembly, Event};
+use crate::apis::{AnswerAssembly, AnswerWriter as _, Event, wire};
 use crate::hearing::Step;
 use crate::limits::ReadError;
 use crate::reading::value_of;
 use crate::reply::{Call, Delta};
 use crate::said::Said;
-use crate::told::Telling;
+use crate::told::ChoiceTelling;
 
 /// Takes a stream step by step, as it is heard.
 pub struct Gathering {
     api: Api,
-    whole: Assembly,
-    telling: Telling,
+    whole: AnswerAssembly,
+    telling: ChoiceTelling,
     /// How many values are kept.
     values: usize,
     is_odd: bool,
     is_done: bool,
-    held: Option<Held>,
+    held: Option<HeldStream>,
 }
 
 /// What of a stream waits for its end.
@@ -39,7 +40,7 @@ pub enum Holding {
 }
 
 /// What waits of a stream, and what went on.
-struct Held {
+struct HeldStream {
     from: Holding,
     waits: bool,
     /// What went on to the client, once the rest waits.
@@ -64,7 +65,7 @@ impl Gathering {
     /// Begins to take a stream. What waits is kept without the probabilities of words.
     #[must_use]
     pub fn new(api: Api, holding: Option<Holding>) -> Self {
-        let held = |from| Held {
+        let held = |from| HeldStream {
             from,
             waits: from == Holding::All,
             passed: None,
@@ -73,8 +74,8 @@ impl Gathering {
         };
         Gathering {
             api,
-            whole: Assembly::new(api),
-            telling: Telling::default(),
+            whole: AnswerAssembly::new(api),
+            telling: ChoiceTelling::default(),
             values: 0,
             is_odd: false,
             is_done: false,
@@ -160,7 +161,7 @@ impl Gathering {
     }
 }
 
-impl Held {
+impl HeldStream {
     fn begins(&self, heard: &Heard, account: &Account) -> bool {
         let calls = heard.said.iter().any(|said| matches!(said, Said::Call(..)));
         calls || self.from == Holding::Unspoken && account.begins_unspoken(heard)
@@ -200,7 +201,7 @@ impl Gathered {
         match api {
             Api::Chat => chat(passed, changed, usage),
             Api::Messages | Api::Responses => {
-                let sent = kept(passed, changed, api.wire().terms().list)?;
+                let sent = kept(passed, changed, wire(api).terms().list)?;
                 let begins = ["message_start", "response.created", "response.in_progress", "response.queued"];
                 let is_left = |event: &mut Value| {
                     let index = event.get("index").or_else(|| event.get("output_index"));

@@ -1,8 +1,8 @@
 //! Tool calls of answers that wait, over synthetic and every recorded stream.
 
 use leafgate_answer::{
-    Account, Answer, AnswerLimits, Api, Call, CallError, CallKind, Finish, Gathered, Gathering, Hearing,
-    Holding, ReadError, Reader, Reply, RunKind, Step, TextRun,
+    Account, Answer, AnswerLimits, AnswerWriter as _, Api, Call, CallError, CallKind, Finish, Gathered,
+    Gathering, Hearing, Holding, ReadError, Reader, Reply, RunKind, Step, TextRun,
 };
 use leafgate_harness::recordings;
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ fn read_calls(api: Api, stream: &[u8]) -> Vec<Call> {
 
 #[test]
 fn arguments_are_changed_in_every_api_whole_and_as_a_stream() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let whole = whole(api);
         let mut calls = calls_of(api, &whole);
         assert_eq!(calls.len(), 2, "{api:?}");
@@ -165,7 +165,7 @@ fn arguments_are_changed_in_every_api_whole_and_as_a_stream() {
 
 #[test]
 fn what_is_no_call_of_the_answer_is_not_written() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let before = whole(api);
         let calls = calls_of(api, &before);
         let answer = answer(api, &before);
@@ -181,7 +181,7 @@ fn what_is_no_call_of_the_answer_is_not_written() {
 
 #[test]
 fn a_part_of_a_stream_that_is_no_event_is_an_error() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let mut stream = stream_of(api, &whole(api));
         stream.splice(0..0, *b"data: {\"choices\": oops}\n\n");
         assert_eq!(hold(api, &stream).unwrap_err(), ReadError::Unclear, "{api:?}");
@@ -214,7 +214,7 @@ fn calls_of_every_choice_and_of_every_kind_of_client_tool_are_calls() {
 
 #[test]
 fn a_stream_that_waits_from_its_beginning_is_told_anew() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let whole = whole(api);
         let (passed, waits, held) = held_as(api, &stream_of(api, &whole), Holding::All).unwrap();
         assert!(passed.is_empty() && waits.iter().all(|waits| *waits));
@@ -233,7 +233,7 @@ fn a_stream_that_waits_from_its_beginning_is_told_anew() {
 // S3-21
 #[test]
 fn some_calls_are_refused_and_the_others_stay() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let stream = stream_of(api, &whole(api));
         let (passed, held) = hold(api, &stream).unwrap();
         let held = held.unwrap();

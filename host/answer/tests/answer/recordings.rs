@@ -1,6 +1,8 @@
 //! What the crate promises, over every recorded answer.
 
-use leafgate_answer::{Answer, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply};
+use leafgate_answer::{
+    Answer, AnswerLimits, AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reader, Reply,
+};
 use leafgate_harness::recordings;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -206,7 +208,7 @@ fn without_gaps(mut reply: Reply) -> Reply {
 fn a_reply_crosses_to_every_other_api() {
     for (Recorded { name, .. }, answer) in wholes().into_iter().filter(|(_, answer)| answer.failure.is_none())
     {
-        for other in Api::ALL {
+        for &other in Api::ALL {
             let written = other.write(&answer.reply, &answer.head);
             let read = whole(other, written.to_string().as_bytes());
             assert_eq!(read.reply.reasoning, answer.reply.reasoning, "{name} as {other:?}");
@@ -363,7 +365,7 @@ fn no_event_makes_it_panic() {
 
 #[test]
 fn a_last_word_is_added_behind_what_an_answer_says() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let reply = Reply { content: "Hi.".into(), finish: Some(Finish::Stop), ..Reply::default() };
         let mut whole = api.write(&reply, &Head::default());
         assert!(api.append(&mut whole, " Bye."), "{api:?}");

@@ -1,6 +1,8 @@
 //! Answers that no recording has: broken, hostile, unusual.
 
-use leafgate_answer::{Answer, AnswerLimits, Api, CallKind, Delta, Finish, ReadError, Reader, Reply};
+use leafgate_answer::{
+    Answer, AnswerLimits, AnswerWriter as _, Api, CallKind, Delta, Finish, ReadError, Reader, Reply,
+};
 use serde_json::{Value, json};
 
 fn read(api: Api, text: &str) -> Result<Answer, ReadError> {
@@ -87,7 +89,7 @@ fn deep_nesting_is_an_error_or_odd() {
 
 #[test]
 fn what_is_no_answer_is_an_error_without_its_text() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let error = read(api, "data: {\"secret-word\": 1}\n\n").unwrap_err();
         assert_eq!(error, ReadError::NoAnswer { api: api.name() });
         assert!(!error.to_string().contains("secret-word"));
@@ -377,10 +379,10 @@ fn counts_beyond_reason_are_the_largest() {
     let choices = json!([{ "message": {} }]);
     let mut json = json!({ "choices": choices, "output": [], "content": [], "candidates": [], "usage": usage, "usageMetadata": usage });
     json["response"] = json.clone();
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let reply = whole(api, &json).reply;
         assert_eq!(reply.usage.map(|usage| usage.input), Some(many), "{api:?}");
-        for other in Api::ALL {
+        for &other in Api::ALL {
             let _ = other.write(&reply, &Default::default());
         }
     }

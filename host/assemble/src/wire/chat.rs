@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Wire, arguments, list, stored, words};
+use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
-use crate::history::{Call, Outcome, Turn};
+use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw};
 use crate::tools;
 
-pub(super) struct Chat;
+pub(super) struct ChatRequests;
 
-impl Wire for Chat {
+impl RequestWire for ChatRequests {
     fn single(&self) -> &'static [&'static str] {
         &["messages", "tools", "model", "leafgate"]
     }
 
-    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+    fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
         Ok(list(body, "messages")?.into_iter().map(turn).collect())
     }
 
@@ -52,10 +52,10 @@ impl Wire for Chat {
         items
     }
 
-    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
-        let result = |(id, outcome): (String, Outcome)| match outcome {
-            Outcome::Sent(item) => item,
-            Outcome::Stored { text, .. } => Object::with(vec![
+    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
+        let result = |(id, outcome): (String, CallOutcome)| match outcome {
+            CallOutcome::Sent(item) => item,
+            CallOutcome::Stored { text, .. } => Object::with(vec![
                 ("role", raw(&"tool")),
                 ("tool_call_id", raw(&id)),
                 ("content", raw(&text)),
@@ -117,24 +117,24 @@ fn is_system(message: &Object) -> bool {
     matches!(message.text("role").as_deref(), Some("system" | "developer"))
 }
 
-fn turn(message: Object) -> Turn {
+fn turn(message: Object) -> HistoryTurn {
     match message.text("role").as_deref() {
-        Some("system" | "developer") => Turn::System(words(message.get("content"))),
-        Some("user") => Turn::User(message),
+        Some("system" | "developer") => HistoryTurn::System(words(message.get("content"))),
+        Some("user") => HistoryTurn::User(message),
         Some("assistant") => {
             let calls = message.objects("tool_calls").unwrap_or_default().iter().map(call).collect();
-            Turn::Model { items: vec![message], calls }
+            HistoryTurn::Model { items: vec![message], calls }
         }
         Some("tool") => {
             let id = message.text("tool_call_id").unwrap_or_default();
-            Turn::Results { results: vec![(id, message)], beside: None }
+            HistoryTurn::Results { results: vec![(id, message)], beside: None }
         }
-        _ => Turn::Other(message),
+        _ => HistoryTurn::Other(message),
     }
 }
 
-fn call(call: &Object) -> Call {
-    Call {
+fn call(call: &Object) -> HistoryCall {
+    HistoryCall {
         id: call.text("id").unwrap_or_default(),
         stored: stored(call.get("result")),
         custom: call.get("custom").is_some(),

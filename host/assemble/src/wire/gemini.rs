@@ -6,32 +6,22 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_api::gemini::{
+    ALLOWED, CACHED, CALL, CALLING, FUNCTIONS, GENERATION, MEDIA_TYPE, RESULT, SYSTEM, Spelled, TOOL_CONFIG,
+    WRAPPED,
+};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Wire, list, stored, words};
+use super::{RequestWire, list, stored, words};
 use crate::asked;
 use crate::error::AssembleError;
-use crate::history::{Call, Outcome, Turn};
+use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, Raw, is_nothing, raw, text};
 use crate::tools;
 
-/// A member in both of its spellings.
-type Spelled = [&'static str; 2];
-
-const SYSTEM: Spelled = ["systemInstruction", "system_instruction"];
-const CACHED: Spelled = ["cachedContent", "cached_content"];
-const CALL: Spelled = ["functionCall", "function_call"];
-const RESULT: Spelled = ["functionResponse", "function_response"];
-const FUNCTIONS: Spelled = ["functionDeclarations", "function_declarations"];
-const CONFIG: Spelled = ["toolConfig", "tool_config"];
-const CALLING: Spelled = ["functionCallingConfig", "function_calling_config"];
-const ALLOWED: Spelled = ["allowedFunctionNames", "allowed_function_names"];
 const SCHEMAS: [&str; 3] = ["parameters", "parametersJsonSchema", "parameters_json_schema"];
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
-const MEDIA_TYPE: Spelled = ["mimeType", "mime_type"];
-
-const WRAPPED: Spelled = ["generateContentRequest", "generate_content_request"];
 
 /// Where the key of a call stands meanwhile.
 const KEY: &str = "leafgateCall";
@@ -39,16 +29,16 @@ const KEY: &str = "leafgateCall";
 /// Stands between the parts of a key.
 const BETWEEN: char = '\0';
 
-pub(super) struct Gemini;
+pub(super) struct GeminiRequests;
 
-impl Wire for Gemini {
+impl RequestWire for GeminiRequests {
     fn single(&self) -> &'static [&'static str] {
-        &["contents", SYSTEM[0], SYSTEM[1], "tools", CONFIG[0], CONFIG[1], "leafgate"]
+        &["contents", SYSTEM[0], SYSTEM[1], "tools", TOOL_CONFIG[0], TOOL_CONFIG[1], "leafgate"]
     }
 
-    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+    fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
         if let Some(twice) =
-            [SYSTEM, CONFIG].into_iter().find(|both| both.iter().all(|key| body.get(key).is_some()))
+            [SYSTEM, TOOL_CONFIG].into_iter().find(|both| both.iter().all(|key| body.get(key).is_some()))
         {
             return Err(AssembleError::Twice { key: twice[0] });
         }
@@ -60,8 +50,8 @@ impl Wire for Gemini {
         }
         let mut turns = Vec::new();
         let system = instruction(body);
-        turns.extend((!system.is_empty()).then_some(Turn::System(system)));
-        let mut pairs = Pairs::default();
+        turns.extend((!system.is_empty()).then_some(HistoryTurn::System(system)));
+        let mut pairs = CallPairs::default();
         turns.extend(list(body, "contents")?.into_iter().map(|content| turn(content, &mut pairs)));
         Ok(turns)
     }
@@ -91,10 +81,10 @@ impl Wire for Gemini {
         filtered(items, |part| says(&part).then_some(part))
     }
 
-    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
-        let part = |(key, outcome): (String, Outcome)| match outcome {
-            Outcome::Sent(part) => named_as(part, named(&key).0),
-            Outcome::Stored { text, .. } => {
+    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
+        let part = |(key, outcome): (String, CallOutcome)| match outcome {
+            CallOutcome::Sent(part) => named_as(part, named(&key).0),
+            CallOutcome::Stored { text, .. } => {
                 let (id, name) = named(&key);
                 let mut result =
                     Object::with(vec![("name", raw(&name)), ("response", raw(&json!({ "output": text })))]);
@@ -131,7 +121,7 @@ impl Wire for Gemini {
 
     /// Of what Vertex AI counts.
     fn counted(&self) -> Option<&'static [&'static str]> {
-        Some(&["generationConfig", "generation_config"])
+        Some(&GENERATION)
     }
 
     fn unwrapped(&self, mut body: Object) -> Result<Object, AssembleError> {
@@ -179,10 +169,10 @@ impl Wire for Gemini {
     }
 
     fn unforce(&self, body: &mut Object, names: &[String]) {
-        let Some((at, config)) = member(body, CONFIG).map(|(key, config)| (key, object(config))) else {
+        let Some((at, mut config)) = member(body, TOOL_CONFIG).map(|(key, config)| (key, object(config)))
+        else {
             return;
         };
-        let mut config = config;
         let Some((within, mut calling)) = member(&config, CALLING).map(|(key, held)| (key, object(held)))
         else {
             return;
@@ -268,10 +258,9 @@ fn is_result(part: &Object) -> bool {
 
 /// A result with the id of its call, where that has one: then nothing else can be meant.
 fn named_as(mut part: Object, id: &str) -> Object {
-    let Some((key, result)) = member(&part, RESULT).map(|(key, result)| (key, object(result))) else {
+    let Some((key, mut result)) = member(&part, RESULT).map(|(key, result)| (key, object(result))) else {
         return part;
     };
-    let mut result = result;
     if !id.is_empty() && result.text("id").is_none_or(|id| id.is_empty()) {
         result.set("id", raw(&id));
         part.set(key, raw(&result));
@@ -281,13 +270,13 @@ fn named_as(mut part: Object, id: &str) -> Object {
 
 /// Which results are for which calls.
 #[derive(Default)]
-struct Pairs {
+struct CallPairs {
     calls: usize,
     /// Calls of the latest turn that has some, without a result yet.
     open: Vec<(String, String, String)>,
 }
 
-impl Pairs {
+impl CallPairs {
     /// The key of a call: its number, its id and its name.
     fn call(&mut self, id: String, name: String) -> String {
         self.calls += 1;
@@ -320,23 +309,24 @@ fn named(key: &str) -> (&str, &str) {
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
-fn turn(content: Object, pairs: &mut Pairs) -> Turn {
+fn turn(content: Object, pairs: &mut CallPairs) -> HistoryTurn {
     match content.text("role").as_deref() {
         Some("model") => model(content, pairs),
         // The API knows no such role. What other APIs put there belongs into its instruction.
-        Some("system" | "developer") => Turn::System(words(content.get("parts"))),
+        Some("system" | "developer") => HistoryTurn::System(words(content.get("parts"))),
         // A turn without a role is the user's.
         None | Some("user" | "function") => user(content, pairs),
-        Some(_) => Turn::Other(content),
+        Some(_) => HistoryTurn::Other(content),
     }
 }
 
-fn model(mut content: Object, pairs: &mut Pairs) -> Turn {
+fn model(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
     let mut parts = parts(&content);
     let mut calls = Vec::new();
     for part in &mut parts {
-        let Some((at, call)) = member(part, CALL).map(|(key, call)| (key, object(call))) else { continue };
-        let mut call = call;
+        let Some((at, mut call)) = member(part, CALL).map(|(key, call)| (key, object(call))) else {
+            continue;
+        };
         if calls.is_empty() {
             pairs.open.clear();
         }
@@ -344,18 +334,18 @@ fn model(mut content: Object, pairs: &mut Pairs) -> Turn {
         let key = pairs.call(id, name_of(&call));
         call.set(KEY, raw(&key));
         part.set(at, raw(&call));
-        calls.push(Call { id: key, stored: stored(call.get("result")), custom: false });
+        calls.push(HistoryCall { id: key, stored: stored(call.get("result")), custom: false });
     }
     if !calls.is_empty() {
         content.set("parts", raw(&parts));
     }
-    Turn::Model { items: vec![content], calls }
+    HistoryTurn::Model { items: vec![content], calls }
 }
 
-fn user(mut content: Object, pairs: &mut Pairs) -> Turn {
+fn user(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
     let (results, beside): (Vec<Object>, Vec<Object>) = parts(&content).into_iter().partition(is_result);
     if results.is_empty() {
-        return Turn::User(content);
+        return HistoryTurn::User(content);
     }
     let mut keyed = |part: Object| {
         let result = member(&part, RESULT).map(|(_, result)| object(result)).unwrap_or_default();
@@ -363,11 +353,11 @@ fn user(mut content: Object, pairs: &mut Pairs) -> Turn {
     };
     let results = results.into_iter().map(&mut keyed).collect();
     if beside.is_empty() {
-        return Turn::Results { results, beside: None };
+        return HistoryTurn::Results { results, beside: None };
     }
     content.set("role", raw(&"user"));
     content.set("parts", raw(&beside));
-    Turn::Results { results, beside: Some(content) }
+    HistoryTurn::Results { results, beside: Some(content) }
 }
 
 /// Turns with some of their parts; those without any are left out.

@@ -4,22 +4,23 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Wire, list, stored, words};
+use super::{RequestWire, list, stored, words};
 use crate::error::AssembleError;
-use crate::history::{Call, Outcome, Turn};
+use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw};
 use crate::tools;
 
-pub(super) struct Messages;
+pub(super) struct MessagesRequests;
 
-impl Wire for Messages {
+impl RequestWire for MessagesRequests {
     fn single(&self) -> &'static [&'static str] {
         &["messages", "system", "tools", "model", "leafgate"]
     }
 
-    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+    fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
         let system = words(body.get("system"));
-        let mut turns: Vec<Turn> = (!system.is_empty()).then_some(Turn::System(system)).into_iter().collect();
+        let mut turns: Vec<HistoryTurn> =
+            (!system.is_empty()).then_some(HistoryTurn::System(system)).into_iter().collect();
         turns.extend(list(body, "messages")?.into_iter().map(turn));
         Ok(turns)
     }
@@ -46,10 +47,10 @@ impl Wire for Messages {
         filtered(items, |block| (block.text("type").as_deref() == Some("text")).then_some(block))
     }
 
-    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
-        let block = |(id, outcome): (String, Outcome)| match outcome {
-            Outcome::Sent(block) => block,
-            Outcome::Stored { text, .. } => Object::with(vec![
+    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
+        let block = |(id, outcome): (String, CallOutcome)| match outcome {
+            CallOutcome::Sent(block) => block,
+            CallOutcome::Stored { text, .. } => Object::with(vec![
                 ("type", raw(&"tool_result")),
                 ("tool_use_id", raw(&id)),
                 ("content", raw(&text)),
@@ -90,38 +91,38 @@ impl Wire for Messages {
     }
 }
 
-fn turn(message: Object) -> Turn {
+fn turn(message: Object) -> HistoryTurn {
     match message.text("role").as_deref() {
         Some("assistant") => {
             let blocks = message.objects("content").unwrap_or_default();
             let uses = blocks.iter().filter(|block| block.text("type").as_deref() == Some("tool_use"));
-            let call = |block: &Object| Call {
+            let call = |block: &Object| HistoryCall {
                 id: block.text("id").unwrap_or_default(),
                 stored: stored(block.get("result")),
                 custom: false,
             };
-            Turn::Model { calls: uses.map(call).collect(), items: vec![message] }
+            HistoryTurn::Model { calls: uses.map(call).collect(), items: vec![message] }
         }
         Some("user") => user(message),
-        Some("system") => Turn::System(words(message.get("content"))),
-        _ => Turn::Other(message),
+        Some("system") => HistoryTurn::System(words(message.get("content"))),
+        _ => HistoryTurn::Other(message),
     }
 }
 
-fn user(mut message: Object) -> Turn {
+fn user(mut message: Object) -> HistoryTurn {
     let blocks = message.objects("content").unwrap_or_default();
     let is_result = |block: &Object| block.text("type").as_deref() == Some("tool_result");
     let (results, beside): (Vec<Object>, Vec<Object>) = blocks.into_iter().partition(is_result);
     if results.is_empty() {
-        return Turn::User(message);
+        return HistoryTurn::User(message);
     }
     let results = results.into_iter().map(|block| (block.text("tool_use_id").unwrap_or_default(), block));
     let results = results.collect();
     if beside.is_empty() {
-        return Turn::Results { results, beside: None };
+        return HistoryTurn::Results { results, beside: None };
     }
     message.set("content", raw(&beside));
-    Turn::Results { results, beside: Some(message) }
+    HistoryTurn::Results { results, beside: Some(message) }
 }
 
 /// Messages with some of their blocks; those without any are left out.

@@ -1,4 +1,4 @@
-//! How each API spells a conversation: one file each, behind [`Wire`].
+//! How each API spells a conversation: one file each, behind [`RequestWire`].
 
 mod chat;
 mod gemini;
@@ -7,46 +7,31 @@ mod responses;
 
 use std::collections::BTreeSet;
 
+use leafgate_api::Api;
 use serde_json::value::RawValue;
 
 use crate::error::AssembleError;
-use crate::history::{Outcome, Turn};
+use crate::history::{CallOutcome, HistoryTurn};
 use crate::json::{Object, raw, text};
 
-/// An API whose requests are assembled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Api {
-    /// OpenAI chat completions.
-    Chat,
-    /// OpenAI Responses.
-    Responses,
-    /// Anthropic Messages.
-    Messages,
-    /// Gemini `generateContent` and its stream.
-    Gemini,
-}
-
-impl Api {
-    /// All of them.
-    pub const ALL: [Api; 4] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini];
-
-    pub(crate) fn wire(self) -> &'static dyn Wire {
-        match self {
-            Api::Chat => &chat::Chat,
-            Api::Responses => &responses::Responses,
-            Api::Messages => &messages::Messages,
-            Api::Gemini => &gemini::Gemini,
-        }
+/// Returns how an API spells a conversation. That of Code Assist is Gemini's, in a member that is not taken apart here: such a
+/// body is refused as one without a conversation.
+pub(crate) fn wire(api: Api) -> &'static dyn RequestWire {
+    match api {
+        Api::Chat => &chat::ChatRequests,
+        Api::Responses => &responses::ResponsesRequests,
+        Api::Messages => &messages::MessagesRequests,
+        Api::Gemini | Api::CodeAssist => &gemini::GeminiRequests,
     }
 }
 
 /// How an API spells a conversation.
-pub(crate) trait Wire: Sync {
+pub(crate) trait RequestWire: Sync {
     /// Members that must not be there twice.
     fn single(&self) -> &'static [&'static str];
 
     /// Takes the conversation out of a body.
-    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError>;
+    fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError>;
 
     /// Whether the provider knows calls that are not in the body.
     fn is_loose(&self, _body: &Object) -> bool {
@@ -63,7 +48,7 @@ pub(crate) trait Wire: Sync {
     fn words_only(&self, items: Vec<Object>) -> Vec<Object>;
 
     /// The results of the calls of one turn.
-    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object>;
+    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object>;
 
     /// A message of the user.
     fn said(&self, text: &str) -> Object;

@@ -2,30 +2,27 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_api::responses::{CUSTOM, CallItem, FUNCTION, is_call, is_result};
 use serde_json::json;
 
-use super::{Wire, arguments, list, stored, words};
+use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
-use crate::history::{Call, Outcome, Turn};
+use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw, text};
 use crate::tools;
 
-/// Calls that the client answers, and the member with their arguments.
-const CALLS: [(&str, &str); 2] = [("function_call", "arguments"), ("custom_tool_call", "input")];
-const OUTPUTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
+pub(super) struct ResponsesRequests;
 
-pub(super) struct Responses;
-
-impl Wire for Responses {
+impl RequestWire for ResponsesRequests {
     fn single(&self) -> &'static [&'static str] {
         &["input", "instructions", "tools", "model", "leafgate"]
     }
 
-    fn take(&self, body: &mut Object) -> Result<Vec<Turn>, AssembleError> {
+    fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
         let system = body.text("instructions").filter(|text| !text.is_empty());
-        let mut turns: Vec<Turn> = system.map(Turn::System).into_iter().collect();
+        let mut turns: Vec<HistoryTurn> = system.map(HistoryTurn::System).into_iter().collect();
         match body.get("input").and_then(text) {
-            Some(words) => turns.push(Turn::User(self.said(&words))),
+            Some(words) => turns.push(HistoryTurn::User(self.said(&words))),
             None => list(body, "input")?.into_iter().for_each(|item| take(item, &mut turns)),
         }
         Ok(turns)
@@ -49,11 +46,11 @@ impl Wire for Responses {
         // Reasoning is refused without what followed from it.
         let mut reasoning = Vec::new();
         for item in items {
-            match arguments_of(&item) {
+            match item.text("type").as_deref().and_then(CallItem::of_kind) {
                 _ if item.text("type").as_deref() == Some("reasoning") => reasoning.push(item),
-                Some(key) if item.text("call_id").is_some_and(|id| wanted.contains(&id)) => {
+                Some(call) if item.text("call_id").is_some_and(|id| wanted.contains(&id)) => {
                     kept.append(&mut reasoning);
-                    kept.push(known_members(item, key));
+                    kept.push(known_members(item, call));
                 }
                 Some(_) => reasoning.clear(),
                 None => {
@@ -71,11 +68,11 @@ impl Wire for Responses {
         items
     }
 
-    fn results(&self, outcomes: Vec<(String, Outcome)>) -> Vec<Object> {
-        let result = |(id, outcome): (String, Outcome)| match outcome {
-            Outcome::Sent(item) => item,
-            Outcome::Stored { text, custom } => Object::with(vec![
-                ("type", raw(&OUTPUTS[usize::from(custom)])),
+    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
+        let result = |(id, outcome): (String, CallOutcome)| match outcome {
+            CallOutcome::Sent(item) => item,
+            CallOutcome::Stored { text, custom } => Object::with(vec![
+                ("type", raw(&if custom { CUSTOM } else { FUNCTION }.result)),
                 ("call_id", raw(&id)),
                 ("output", raw(&text)),
             ]),
@@ -123,51 +120,48 @@ impl Wire for Responses {
 }
 
 /// Adds an item to the turn that it belongs to.
-fn take(item: Object, turns: &mut Vec<Turn>) {
+fn take(item: Object, turns: &mut Vec<HistoryTurn>) {
     let kind = item.text("type").unwrap_or_else(|| "message".to_owned());
     let role = item.text("role");
     match (kind.as_str(), role.as_deref()) {
-        ("message", Some("system" | "developer")) => turns.push(Turn::System(words(item.get("content")))),
-        ("message", Some("user")) => turns.push(Turn::User(item)),
+        ("message", Some("system" | "developer")) => {
+            turns.push(HistoryTurn::System(words(item.get("content"))))
+        }
+        ("message", Some("user")) => turns.push(HistoryTurn::User(item)),
         ("message", Some("assistant")) | ("reasoning", _) => model(item, None, turns),
-        (kind, _) if OUTPUTS.contains(&kind) => {
+        (kind, _) if is_result(kind) => {
             let result = (item.text("call_id").unwrap_or_default(), item);
             match turns.last_mut() {
-                Some(Turn::Results { results, .. }) => results.push(result),
-                _ => turns.push(Turn::Results { results: vec![result], beside: None }),
+                Some(HistoryTurn::Results { results, .. }) => results.push(result),
+                _ => turns.push(HistoryTurn::Results { results: vec![result], beside: None }),
             }
         }
-        (kind, _) if kind.ends_with("_call") => {
-            let call = arguments_of(&item).map(|key| Call {
+        (kind, _) if is_call(kind) => {
+            let call = CallItem::of_kind(kind).map(|call| HistoryCall {
                 id: item.text("call_id").unwrap_or_default(),
                 stored: stored(item.get("result")),
-                custom: key == CALLS[1].1,
+                custom: call == CUSTOM,
             });
             model(item, call, turns);
         }
-        _ => turns.push(Turn::Other(item)),
+        _ => turns.push(HistoryTurn::Other(item)),
     }
 }
 
-fn model(item: Object, call: Option<Call>, turns: &mut Vec<Turn>) {
-    if !matches!(turns.last(), Some(Turn::Model { .. })) {
-        turns.push(Turn::Model { items: Vec::new(), calls: Vec::new() });
+fn model(item: Object, call: Option<HistoryCall>, turns: &mut Vec<HistoryTurn>) {
+    if !matches!(turns.last(), Some(HistoryTurn::Model { .. })) {
+        turns.push(HistoryTurn::Model { items: Vec::new(), calls: Vec::new() });
     }
-    if let Some(Turn::Model { items, calls }) = turns.last_mut() {
+    if let Some(HistoryTurn::Model { items, calls }) = turns.last_mut() {
         items.push(item);
         calls.extend(call);
     }
 }
 
-/// The member with the arguments of a call that the client answers.
-fn arguments_of(item: &Object) -> Option<&'static str> {
-    let kind = item.text("type")?;
-    CALLS.iter().find(|(name, _)| *name == kind).map(|(_, key)| *key)
-}
-
-fn known_members(mut item: Object, key: &str) -> Object {
+fn known_members(mut item: Object, call: CallItem) -> Object {
+    let key = call.arguments;
     item.keep(&["type", "id", "status", "call_id", "name", "namespace", key]);
-    if key == CALLS[0].1
+    if call == FUNCTION
         && let Some(text) = arguments(item.get(key))
     {
         item.set(key, raw(&text));

@@ -209,7 +209,9 @@ fn one(api: Api, text: &str) -> String {
     match api {
         Api::Chat | Api::Messages => json!({ "model": "m", "messages": [message] }).to_string(),
         Api::Responses => json!({ "model": "m", "input": [message] }).to_string(),
-        Api::Gemini => json!({ "contents": [{ "role": "user", "parts": [{ "text": text }] }] }).to_string(),
+        Api::Gemini | Api::CodeAssist => {
+            json!({ "contents": [{ "role": "user", "parts": [{ "text": text }] }] }).to_string()
+        }
     }
 }
 
@@ -219,7 +221,7 @@ fn system(api: Api, body: &Value) -> String {
         Api::Chat => "/messages/0/content",
         Api::Responses => "/instructions",
         Api::Messages => "/system",
-        Api::Gemini => "/systemInstruction/parts/0/text",
+        Api::Gemini | Api::CodeAssist => "/systemInstruction/parts/0/text",
     };
     body.pointer(at).unwrap().as_str().unwrap().to_owned()
 }
@@ -235,7 +237,7 @@ fn the_agent_prompt_stands_before_others_and_not_before_itself() {
         ..Profile::default()
     };
     let literal = || Prompt::Literal("Be kind.".to_owned());
-    for api in Api::ALL {
+    for api in APIS {
         let with = |profile: &Profile| system(api, &value(&run(api, &one(api, "Hi"), profile)));
         assert_eq!(with(&of(literal(), AgentMode::On)), "Act.\n\nBe kind.");
         assert_eq!(with(&of(literal(), AgentMode::Off)), "Be kind.");

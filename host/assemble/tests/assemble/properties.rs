@@ -36,7 +36,7 @@ fn list_of(api: Api) -> &'static str {
     match api {
         Api::Chat | Api::Messages => "messages",
         Api::Responses => "input",
-        Api::Gemini => "contents",
+        Api::Gemini | Api::CodeAssist => "contents",
     }
 }
 
@@ -58,7 +58,7 @@ fn one_system_message_first(api: Api, body: &Value) {
         }
         Api::Responses => &body["instructions"],
         Api::Messages => &body["system"],
-        Api::Gemini => {
+        Api::Gemini | Api::CodeAssist => {
             assert!(body.get("system_instruction").is_none() || body.get("systemInstruction").is_none());
             let said = body.get("systemInstruction").unwrap_or(&body["system_instruction"]);
             assert_eq!(said["parts"].as_array().map(Vec::len), Some(1));
@@ -95,7 +95,7 @@ fn calls_and_results(api: Api, item: &Value) -> (Vec<String>, Vec<String>) {
                 .map(|kind| of(kind, "call_id", one.clone()));
             (calls.concat(), results.concat())
         }
-        Api::Gemini => {
+        Api::Gemini | Api::CodeAssist => {
             let parts = item["parts"].as_array().cloned().unwrap_or_default();
             let named = |keys: [&str; 2]| {
                 let held = parts.iter().filter_map(|part| keys.iter().find_map(|key| part.get(key)));
@@ -153,7 +153,7 @@ fn no_trace_of_a_tool(api: Api, body: &Value) {
         assert!(calls.is_empty() && results.is_empty());
         let role = item["role"].as_str();
         let is_known = match api {
-            Api::Gemini => matches!(role, None | Some("user" | "model")),
+            Api::Gemini | Api::CodeAssist => matches!(role, None | Some("user" | "model")),
             _ => matches!(role, Some("user" | "assistant")),
         };
         assert!(is_known, "{role:?} {:?}", item["type"]);
@@ -332,7 +332,7 @@ fn request(api: Api, said: &[Said]) -> String {
                         }
                     }
                     // Every other call has an id; those of one name answer in order.
-                    Api::Gemini => {
+                    Api::Gemini | Api::CodeAssist => {
                         let mut parts = vec![json!({ "text": format!("m{text}"), "thought": true })];
                         parts.extend(calls.iter().map(|(call, kept)| {
                             let mut called =
@@ -367,7 +367,7 @@ fn request(api: Api, said: &[Said]) -> String {
                         content.extend(beside.then(|| json!({ "type": "text", "text": "and" })));
                         list.push(json!({ "role": "user", "content": content }));
                     }
-                    Api::Gemini => {
+                    Api::Gemini | Api::CodeAssist => {
                         let mut parts: Vec<_> = calls
                             .iter()
                             .map(|call| {
@@ -390,7 +390,7 @@ fn request(api: Api, said: &[Said]) -> String {
         Api::Chat => json!({ "type": "function", "function": { "name": "f", "parameters": {} } }),
         Api::Responses => json!({ "type": "function", "name": "f", "parameters": {} }),
         Api::Messages => json!({ "name": "f", "input_schema": {} }),
-        Api::Gemini => json!({ "functionDeclarations": [{ "name": "f" }] }),
+        Api::Gemini | Api::CodeAssist => json!({ "functionDeclarations": [{ "name": "f" }] }),
     };
     let mut body = json!({ "model": "m", list_of(api): list });
     // Those of other APIs too; the other spelling of one that is there is refused.
@@ -465,7 +465,7 @@ fn any_tool(api: Api) -> impl Strategy<Value = Value> {
         Api::Chat => json!({ "type": "function", "function": { "name": name } }),
         Api::Responses => json!({ "type": "function", "name": name }),
         Api::Messages => json!({ "name": name, "input_schema": {} }),
-        Api::Gemini => json!({ "functionDeclarations": [{ "name": name }] }),
+        Api::Gemini | Api::CodeAssist => json!({ "functionDeclarations": [{ "name": name }] }),
     };
     prop_oneof![
         prop::sample::select(vec!["a", "b"]).prop_map(function),
@@ -539,7 +539,7 @@ proptest! {
     // S3-06, S3-07, S3-08
     #[test]
     fn any_conversation_is_assembled(said in prop::collection::vec(any_said(), 0..12)) {
-        for api in Api::ALL {
+        for api in APIS {
             check(api, "a conversation at random", &request(api, &said));
         }
     }
@@ -547,7 +547,7 @@ proptest! {
     // S3-21
     #[test]
     fn a_list_of_allowed_tools_bounds_what_servers_offer(
-        (api, tools) in prop::sample::select(Api::ALL.to_vec())
+        (api, tools) in prop::sample::select(APIS.to_vec())
             .prop_flat_map(|api| (Just(api), prop::collection::vec(any_tool(api), 0..4))),
         servers in prop::collection::vec(any_server(), 0..3),
         allowed in any_names(),
@@ -555,7 +555,7 @@ proptest! {
         let allow = allowed.iter().map(|&name| name.to_owned()).collect();
         let profile = Profile { tools: ToolsOf { normalise: false, allow: Some(allow) }, ..bare() };
         let said = match api {
-            Api::Gemini => json!([{ "role": "user", "parts": [{ "text": "u" }] }]),
+            Api::Gemini | Api::CodeAssist => json!([{ "role": "user", "parts": [{ "text": "u" }] }]),
             Api::Chat | Api::Responses | Api::Messages => json!([{ "role": "user", "content": "u" }]),
         };
         let body = json!({ "model": "m", list_of(api): said, "tools": tools, "mcp_servers": servers }).to_string();
@@ -571,7 +571,7 @@ proptest! {
 
     #[test]
     fn no_shape_makes_it_panic(list in prop::collection::vec(any_json(), 0..5), system in any_json(), tools in any_json()) {
-        for api in Api::ALL {
+        for api in APIS {
             let body = json!({ "messages": list, "input": list, "contents": list, "systemInstruction": system, "system": system, "instructions": system, "tools": tools });
             for agent_mode in [AgentMode::On, AgentMode::Off] {
                 let model = full().model.filter(|_| api != Api::Gemini);

@@ -44,7 +44,7 @@ fn spelled(api: Api, said: &[Said]) -> Value {
         }
         Api::Responses => json!({ "type": "function", "name": name, "parameters": schema, "strict": true }),
         Api::Messages => json!({ "name": name, "input_schema": schema }),
-        Api::Gemini => json!({ "name": name, "parameters": schema }),
+        Api::Gemini | Api::CodeAssist => json!({ "name": name, "parameters": schema }),
     };
     let tools = [tool("read_file"), tool("write_file")];
     match api {
@@ -56,7 +56,7 @@ fn spelled(api: Api, said: &[Said]) -> Value {
             }
             None => json!({ "model": "m", "max_tokens": 9, "messages": list, "tools": tools }),
         },
-        Api::Gemini => {
+        Api::Gemini | Api::CodeAssist => {
             let tools = json!([{ "functionDeclarations": tools }]);
             match system {
                 Some(system) => {
@@ -73,7 +73,7 @@ fn elements(api: Api, said: &Said) -> Vec<Value> {
         Api::Chat => chat(said),
         Api::Responses => responses(said),
         Api::Messages => messages(said),
-        Api::Gemini => gemini(said),
+        Api::Gemini | Api::CodeAssist => gemini(said),
     }
 }
 
@@ -236,7 +236,7 @@ fn lesser(said: &[Said], without: &Without) -> String {
 
 fn told(body: impl Fn(Api) -> String) -> String {
     let told = |api: Api| format!("{api:?}\n{}", lines(&body(api)));
-    Api::ALL.map(told).join("\n\n")
+    APIS.map(told).join("\n\n")
 }
 
 fn talks() -> Profile {

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::node::Node;
+use crate::node::JsonView;
 
 use super::{response, uri};
 
 /// The meaning of a part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PartKind {
+pub(crate) enum AnswerPartKind {
     /// Words of the model, or an inline reference among them.
     Words,
     /// Reasoning.
@@ -24,25 +24,27 @@ pub(crate) enum PartKind {
 }
 
 /// Returns the meaning of a part. Markdown has no `kind` in a real export.
-pub(crate) fn kind(part: Node<'_>) -> PartKind {
+pub(crate) fn kind(part: JsonView<'_>) -> AnswerPartKind {
     match part.get_text("kind").as_deref() {
-        None if part.get("value").is_some() => PartKind::Words,
-        Some("markdownContent" | "markdownVuln" | "inlineReference" | "reference") => PartKind::Words,
-        Some("thinking") => PartKind::Thinking,
-        Some("toolInvocation" | "toolInvocationSerialized") => PartKind::Tool,
-        Some("textEditGroup" | "notebookEditGroup") => PartKind::Edit,
-        Some("progressMessage" | "codeblockUri" | "undoStop" | "prepareToolInvocation") => PartKind::Internal,
-        _ => PartKind::Other,
+        None if part.get("value").is_some() => AnswerPartKind::Words,
+        Some("markdownContent" | "markdownVuln" | "inlineReference" | "reference") => AnswerPartKind::Words,
+        Some("thinking") => AnswerPartKind::Thinking,
+        Some("toolInvocation" | "toolInvocationSerialized") => AnswerPartKind::Tool,
+        Some("textEditGroup" | "notebookEditGroup") => AnswerPartKind::Edit,
+        Some("progressMessage" | "codeblockUri" | "undoStop" | "prepareToolInvocation") => {
+            AnswerPartKind::Internal
+        }
+        _ => AnswerPartKind::Other,
     }
 }
 
 /// Returns the words of an answer, joined without separators, references as Markdown links.
-pub(crate) fn text(request: Node<'_>) -> String {
+pub(crate) fn text(request: JsonView<'_>) -> String {
     response(request).filter_map(words).collect()
 }
 
 /// Returns the words of one part.
-pub(crate) fn words(part: Node<'_>) -> Option<String> {
+pub(crate) fn words(part: JsonView<'_>) -> Option<String> {
     match part.get_text("kind").as_deref() {
         Some("inlineReference") => uri::link(part, "inlineReference"),
         Some("reference") => uri::link(part, "reference"),
@@ -51,8 +53,8 @@ pub(crate) fn words(part: Node<'_>) -> Option<String> {
 }
 
 /// Returns the string that spells the words of a part. A reference has none: its words are built.
-pub(crate) fn words_leaf(part: Node<'_>) -> Option<Node<'_>> {
-    if kind(part) != PartKind::Words {
+pub(crate) fn words_leaf(part: JsonView<'_>) -> Option<JsonView<'_>> {
+    if kind(part) != AnswerPartKind::Words {
         return None;
     }
     match part.get_text("kind").as_deref() {
@@ -63,31 +65,31 @@ pub(crate) fn words_leaf(part: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// Returns a Markdown text.
-pub(crate) fn markdown(node: Node<'_>) -> Option<String> {
+pub(crate) fn markdown(node: JsonView<'_>) -> Option<String> {
     markdown_leaf(node)?.text().map(Cow::into_owned)
 }
 
 /// Returns the string of a Markdown text: the node itself, or its member `value`.
-fn markdown_leaf(node: Node<'_>) -> Option<Node<'_>> {
+fn markdown_leaf(node: JsonView<'_>) -> Option<JsonView<'_>> {
     [Some(node), node.get("value")].into_iter().flatten().find(|node| node.text().is_some())
 }
 
 /// Returns the reasoning of one part; its value may be empty or cut into an array.
-pub(crate) fn thinking(part: Node<'_>) -> Option<String> {
-    let text: String = thinking_leaves(part).into_iter().filter_map(Node::text).collect();
+pub(crate) fn thinking(part: JsonView<'_>) -> Option<String> {
+    let text: String = thinking_leaves(part).into_iter().filter_map(JsonView::text).collect();
     (!text.is_empty()).then_some(text)
 }
 
 /// Returns the strings that spell the reasoning of a part.
-pub(crate) fn thinking_leaves(part: Node<'_>) -> Vec<Node<'_>> {
-    match part.get("value").filter(|_| kind(part) == PartKind::Thinking) {
+pub(crate) fn thinking_leaves(part: JsonView<'_>) -> Vec<JsonView<'_>> {
+    match part.get("value").filter(|_| kind(part) == AnswerPartKind::Thinking) {
         Some(value) => pieces(value),
         None => Vec::new(),
     }
 }
 
 /// Returns the strings of a text that may be cut into an array.
-pub(crate) fn pieces(text: Node<'_>) -> Vec<Node<'_>> {
+pub(crate) fn pieces(text: JsonView<'_>) -> Vec<JsonView<'_>> {
     match text.text() {
         Some(_) => vec![text],
         None => text.items().filter(|piece| piece.text().is_some()).collect(),

@@ -8,18 +8,18 @@ use leafgate_words::words;
 use serde::Serialize;
 
 use super::{answer, question, response};
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// Whether each version would import a file, and what would be missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct ImportCheck {
     /// One for each test that the editor has had, oldest first.
     pub imports: Vec<Import>,
     /// The parts that would not be shown.
     pub useless: Vec<Useless>,
 }
 
-impl Check {
+impl ImportCheck {
     /// Returns whether any version would import the file.
     #[must_use]
     pub fn is_importable(&self) -> bool {
@@ -54,9 +54,9 @@ words! {
 }
 
 impl ImportTest {
-    fn refuses(self, root: Node<'_>) -> Option<&'static str> {
-        let lacks_text = |key: &str| root.get(key).and_then(Node::text).is_none();
-        let lacks_requests = !root.get("requests").is_some_and(Node::is_array);
+    fn refuses(self, root: JsonView<'_>) -> Option<&'static str> {
+        let lacks_text = |key: &str| root.get(key).and_then(JsonView::text).is_none();
+        let lacks_requests = !root.get("requests").is_some_and(JsonView::is_array);
         match self {
             _ if !root.is_object() => Some("the file is no object"),
             ImportTest::Early if lacks_text("requesterUsername") => Some("`requesterUsername` is no string"),
@@ -80,14 +80,14 @@ pub struct Useless {
 
 /// Checks a file.
 #[must_use]
-pub fn check(document: &Document) -> Check {
-    let root = Node::root(document);
+pub fn check(document: &Document) -> ImportCheck {
+    let root = JsonView::root(document);
     let import = |test: ImportTest| Import { test, refused: test.refuses(root) };
-    Check { imports: ImportTest::ALL.iter().copied().map(import).collect(), useless: useless(root) }
+    ImportCheck { imports: ImportTest::ALL.iter().copied().map(import).collect(), useless: useless(root) }
 }
 
-fn useless(root: Node<'_>) -> Vec<Useless> {
-    let at = |node: Node<'_>, reason| Useless { pointer: node.pointer(), reason };
+fn useless(root: JsonView<'_>) -> Vec<Useless> {
+    let at = |node: JsonView<'_>, reason| Useless { pointer: node.pointer(), reason };
     let Some(requests) = root.get("requests").filter(|requests| requests.is_array()) else {
         return vec![at(root, "no `requests`: the chat is empty")];
     };
@@ -97,12 +97,12 @@ fn useless(root: Node<'_>) -> Vec<Useless> {
     requests.items().filter_map(|request| Some(at(request, useless_request(request)?))).collect()
 }
 
-fn useless_request(request: Node<'_>) -> Option<&'static str> {
+fn useless_request(request: JsonView<'_>) -> Option<&'static str> {
     if !request.is_object() {
         return Some("a request must be an object; the import fails on it");
     }
     let asked = question(request);
-    let is_answered = response(request).any(|part| answer::kind(part) != answer::PartKind::Internal);
+    let is_answered = response(request).any(|part| answer::kind(part) != answer::AnswerPartKind::Internal);
     match (asked.as_deref(), is_answered) {
         (None, _) if request.get("message").is_none() => {
             Some("no `message`: whatever else is in it, the editor shows no question")

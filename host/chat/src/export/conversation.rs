@@ -4,12 +4,12 @@ use leafgate_tree::Document;
 use serde::Serialize;
 
 use super::turn::ExportTurn;
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// The conversation of an export. It has no `Debug`, because its texts are the user's.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Conversation {
+pub struct ExportedConversation {
     /// The responder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responder: Option<String>,
@@ -32,10 +32,10 @@ fn is_zero(count: &usize) -> bool {
 
 /// Reads a conversation. It never fails: members that a file lacks are missing here too.
 #[must_use]
-pub fn conversation(document: &Document) -> Conversation {
-    let root = Node::root(document);
-    let requests = || root.get("requests").into_iter().flat_map(Node::items);
-    Conversation {
+pub fn conversation(document: &Document) -> ExportedConversation {
+    let root = JsonView::root(document);
+    let requests = || root.get("requests").into_iter().flat_map(JsonView::items);
+    ExportedConversation {
         responder: root.get_text("responderUsername"),
         requester: root.get_text("requesterUsername"),
         location: root.get_text("initialLocation").map(location),
@@ -49,7 +49,7 @@ fn location(name: String) -> String {
     if name == "editing-session" { "chat".to_owned() } else { name }
 }
 
-impl Conversation {
+impl ExportedConversation {
     /// Returns every text that came from the file, so that a caller can mask them.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let root = self.responder.iter_mut().chain(&mut self.requester).chain(&mut self.location);

@@ -8,30 +8,30 @@ use std::collections::HashSet;
 use super::{answer, is_hidden, question, question_leaves, response, tsx};
 use crate::json::Json;
 use crate::loss::Losses;
-use crate::node::Node;
-use crate::raw::{self, Meaning, Message, Part, PartKind, Role, ToolCall};
+use crate::node::JsonView;
+use crate::raw::{self, Meaning, Message, Part, PartKind, RawRole, ToolCall};
 
 /// The suffix that VS Code adds to the id of every recorded call.
 const ID_SUFFIX: &str = "__vscode-";
 
 /// Returns the messages of all requests, oldest first.
-pub(crate) fn messages(root: Node<'_>, losses: &mut Losses) -> Vec<Message> {
-    let mut reader = Reader { losses, messages: Vec::new(), ids: HashSet::new() };
-    for request in root.get("requests").into_iter().flat_map(Node::items) {
+pub(crate) fn messages(root: JsonView<'_>, losses: &mut Losses) -> Vec<Message> {
+    let mut reader = ExportReader { losses, messages: Vec::new(), ids: HashSet::new() };
+    for request in root.get("requests").into_iter().flat_map(JsonView::items) {
         reader.request(request);
     }
     reader.messages
 }
 
-struct Reader<'l> {
+struct ExportReader<'l> {
     losses: &'l mut Losses,
     messages: Vec<Message>,
     /// The ids of calls so far.
     ids: HashSet<String>,
 }
 
-impl Reader<'_> {
-    fn request(&mut self, request: Node<'_>) {
+impl ExportReader<'_> {
+    fn request(&mut self, request: JsonView<'_>) {
         if !request.is_object() {
             return self.losses.note(request.pointer(), "no request: it should be an object");
         }
@@ -47,7 +47,9 @@ impl Reader<'_> {
             self.asked(request);
         }
         let before = self.messages.len();
-        for round in metadata.and_then(|data| data.get("toolCallRounds")).into_iter().flat_map(Node::items) {
+        for round in
+            metadata.and_then(|data| data.get("toolCallRounds")).into_iter().flat_map(JsonView::items)
+        {
             self.round(round, metadata.and_then(|metadata| metadata.get("toolCallResults")));
         }
         if self.messages.len() == before {
@@ -56,10 +58,10 @@ impl Reader<'_> {
     }
 
     /// Adds the parts that were rendered for the model. Returns whether there were any.
-    fn rendered(&mut self, content: Node<'_>) -> bool {
+    fn rendered(&mut self, content: JsonView<'_>) -> bool {
         match raw::parts(content, self.losses) {
             Ok(parts) if !parts.is_empty() => {
-                self.messages.push(Message::new(content.pointer(), Role::User, parts));
+                self.messages.push(Message::new(content.pointer(), RawRole::User, parts));
                 true
             }
             Ok(_) => false,
@@ -71,25 +73,25 @@ impl Reader<'_> {
     }
 
     /// Adds the question as the person wrote it, without attachments.
-    fn asked(&mut self, request: Node<'_>) {
+    fn asked(&mut self, request: JsonView<'_>) {
         let variables = request.get("variableData").and_then(|data| data.get("variables"));
-        for variable in variables.into_iter().flat_map(Node::items) {
+        for variable in variables.into_iter().flat_map(JsonView::items) {
             self.losses.note(variable.pointer(), "what was attached is not recorded as the model read it");
         }
         question_leaves(request).into_iter().flatten().for_each(|text| self.losses.note_half_character(text));
         match question(request).filter(|text| !text.is_empty()) {
             Some(text) => {
                 let at = format!("{}/message", request.pointer());
-                self.messages.push(Message::new(at.clone(), Role::User, vec![Part::text(at, text)]));
+                self.messages.push(Message::new(at.clone(), RawRole::User, vec![Part::text(at, text)]));
             }
             None => self.losses.note(request.pointer(), "no question is recorded"),
         }
     }
 
     /// Adds the answer as the person saw it, if no round of the model is recorded.
-    fn answered(&mut self, request: Node<'_>) {
+    fn answered(&mut self, request: JsonView<'_>) {
         for part in response(request) {
-            if answer::words(part).is_none() && answer::kind(part) != answer::PartKind::Internal {
+            if answer::words(part).is_none() && answer::kind(part) != answer::AnswerPartKind::Internal {
                 self.losses.note(
                     part.pointer(),
                     "only words of an answer are messages, where no rounds are recorded",
@@ -104,11 +106,11 @@ impl Reader<'_> {
             return self.losses.note(request.pointer(), "no answer is recorded");
         }
         let at = format!("{}/response", request.pointer());
-        self.messages.push(Message::new(at.clone(), Role::Assistant, vec![Part::text(at, text)]));
+        self.messages.push(Message::new(at.clone(), RawRole::Assistant, vec![Part::text(at, text)]));
     }
 
     /// Adds one round: the model's output, and the results of its tool calls.
-    fn round(&mut self, round: Node<'_>, results: Option<Node<'_>>) {
+    fn round(&mut self, round: JsonView<'_>, results: Option<JsonView<'_>>) {
         let mut content = self.reasoning(round);
         if let Some(text) = self.losses.text(round.get("response")).filter(|text| !text.is_empty()) {
             content.push(Part::text(format!("{}/response", round.pointer()), text));
@@ -117,9 +119,9 @@ impl Reader<'_> {
             self.losses
                 .note(summary.pointer(), "the summary of earlier rounds is left out: the rounds stand here");
         }
-        let mut message = Message::new(round.pointer(), Role::Assistant, content);
+        let mut message = Message::new(round.pointer(), RawRole::Assistant, content);
         let mut answers = Vec::new();
-        for call in round.get("toolCalls").into_iter().flat_map(Node::items) {
+        for call in round.get("toolCalls").into_iter().flat_map(JsonView::items) {
             if let Some((call, answer)) = self.call(call, results) {
                 message.calls.push(call);
                 answers.push(answer);
@@ -131,7 +133,7 @@ impl Reader<'_> {
         }
     }
 
-    fn reasoning(&mut self, round: Node<'_>) -> Vec<Part> {
+    fn reasoning(&mut self, round: JsonView<'_>) -> Vec<Part> {
         let Some(node) = round.get_some("thinking").filter(|thinking| thinking.is_object()) else {
             return Vec::new();
         };
@@ -147,7 +149,7 @@ impl Reader<'_> {
     }
 
     /// Returns a call with its result. `None` if either is missing.
-    fn call(&mut self, call: Node<'_>, results: Option<Node<'_>>) -> Option<(ToolCall, Message)> {
+    fn call(&mut self, call: JsonView<'_>, results: Option<JsonView<'_>>) -> Option<(ToolCall, Message)> {
         let [id, name, arguments] = ["id", "name", "arguments"].map(|key| self.losses.text(call.get(key)));
         let (Some(id), Some(name)) = (id, name) else {
             self.losses.note(call.pointer(), "a call without id or name is left out");
@@ -167,7 +169,7 @@ impl Reader<'_> {
             return None;
         };
         let content = result.items().filter_map(|part| self.result_part(part)).collect();
-        let mut answer = Message::new(result.pointer(), Role::Tool, content);
+        let mut answer = Message::new(result.pointer(), RawRole::Tool, content);
         answer.call_id = Some(id.clone());
         let arguments = arguments.unwrap_or_default();
         Some((ToolCall { at: call.pointer(), id, name, arguments }, answer))
@@ -181,7 +183,7 @@ impl Reader<'_> {
     }
 
     /// Returns one part of a result: text, or a tree that a tool rendered.
-    fn result_part(&mut self, part: Node<'_>) -> Option<Part> {
+    fn result_part(&mut self, part: JsonView<'_>) -> Option<Part> {
         let value = part.get("value");
         let text = match value {
             Some(value) if value.text().is_some() => self.losses.text(Some(value)),

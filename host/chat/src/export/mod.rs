@@ -14,25 +14,25 @@ mod tsx;
 mod turn;
 mod uri;
 
-pub use check::{Check, Import, ImportTest, Useless, check};
-pub use conversation::{Conversation, conversation};
+pub use check::{Import, ImportCheck, ImportTest, Useless, check};
+pub use conversation::{ExportedConversation, conversation};
 pub(crate) use messages::messages;
 pub(crate) use pieces::pieces;
-pub use status::{Failure, Status};
-pub use turn::{Attachment, Confirmation, Edit, EditKind, ExportTurn, Kept, ToolUse, Vote};
+pub use status::{RequestFailure, RequestStatus};
+pub use turn::{Attachment, ChangeDecision, Confirmation, ExportTurn, FileEdit, FileEditKind, ToolUse, Vote};
 
 use leafgate_tree::Document;
 
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// Returns the person's question: `message.text`, else the texts of its parts, else the message
 /// itself if it is a string.
-pub(crate) fn question(request: Node<'_>) -> Option<String> {
-    Some(question_leaves(request)?.into_iter().filter_map(Node::text).collect())
+pub(crate) fn question(request: JsonView<'_>) -> Option<String> {
+    Some(question_leaves(request)?.into_iter().filter_map(JsonView::text).collect())
 }
 
 /// Returns the strings that spell the question, in order.
-pub(crate) fn question_leaves(request: Node<'_>) -> Option<Vec<Node<'_>>> {
+pub(crate) fn question_leaves(request: JsonView<'_>) -> Option<Vec<JsonView<'_>>> {
     let message = request.get("message")?;
     let mut whole = [Some(message), message.get("text")].into_iter().flatten();
     if let Some(text) = whole.find(|node| node.text().is_some()) {
@@ -45,16 +45,16 @@ pub(crate) fn question_leaves(request: Node<'_>) -> Option<Vec<Node<'_>>> {
 /// Returns whether a file is an export: an object with `requests`, an array.
 #[must_use]
 pub fn is_export(document: &Document) -> bool {
-    Node::root(document).get("requests").is_some_and(Node::is_array)
+    JsonView::root(document).get("requests").is_some_and(JsonView::is_array)
 }
 
 /// Returns the parts of the answer.
-pub(crate) fn response(request: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    request.get("response").into_iter().flat_map(Node::items)
+pub(crate) fn response(request: JsonView<'_>) -> impl Iterator<Item = JsonView<'_>> {
+    request.get("response").into_iter().flat_map(JsonView::items)
 }
 
 /// Returns whether the editor hides the request and does not send it with the next one.
-pub(crate) fn is_hidden(request: Node<'_>) -> bool {
-    request.get("isHidden").and_then(Node::boolean) == Some(true)
+pub(crate) fn is_hidden(request: JsonView<'_>) -> bool {
+    request.get("isHidden").and_then(JsonView::boolean) == Some(true)
         || request.get_some("shouldBeRemovedOnSend").is_some_and(|removal| removal.boolean() != Some(false))
 }

@@ -7,15 +7,15 @@
 use leafgate_tree::Document;
 
 use super::{answer, response, tsx};
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// `ChatCompletionContentPartKind.Text` of a rendered message.
 const TEXT_PART: i64 = 1;
 
 /// Returns the pieces of each text that may stand in several, in order.
-pub(crate) fn pieces(document: &Document) -> Vec<Vec<Node<'_>>> {
+pub(crate) fn pieces(document: &Document) -> Vec<Vec<JsonView<'_>>> {
     let mut texts = Vec::new();
-    for request in Node::root(document).get("requests").into_iter().flat_map(Node::items) {
+    for request in JsonView::root(document).get("requests").into_iter().flat_map(JsonView::items) {
         spoken(request, &mut texts);
         if let Some(metadata) = request.get("result").and_then(|result| result.get("metadata")) {
             recorded(metadata, &mut texts);
@@ -26,34 +26,35 @@ pub(crate) fn pieces(document: &Document) -> Vec<Vec<Node<'_>>> {
 
 /// Words and reasoning of the answer. An inline reference stands between words, all other parts do
 /// not.
-fn spoken<'d>(request: Node<'d>, texts: &mut Vec<Vec<Node<'d>>>) {
-    let words = response(request).filter(|part| answer::kind(*part) == answer::PartKind::Words);
+fn spoken<'d>(request: JsonView<'d>, texts: &mut Vec<Vec<JsonView<'d>>>) {
+    let words = response(request).filter(|part| answer::kind(*part) == answer::AnswerPartKind::Words);
     split(words.map(answer::words_leaf), texts);
     texts.push(response(request).flat_map(answer::thinking_leaves).collect());
 }
 
 /// The texts that were recorded for the model: rendered messages, the reasoning of each round,
 /// results of tools.
-fn recorded<'d>(metadata: Node<'d>, texts: &mut Vec<Vec<Node<'d>>>) {
+fn recorded<'d>(metadata: JsonView<'d>, texts: &mut Vec<Vec<JsonView<'d>>>) {
     for key in ["renderedGlobalContext", "renderedUserMessage"] {
-        let parts = metadata.get(key).into_iter().flat_map(Node::items);
-        let is_text = |part: &Node<'d>| part.get("type").and_then(Node::integer) == Some(TEXT_PART);
+        let parts = metadata.get(key).into_iter().flat_map(JsonView::items);
+        let is_text = |part: &JsonView<'d>| part.get("type").and_then(JsonView::integer) == Some(TEXT_PART);
         split(parts.map(|part| part.get("text").filter(|_| is_text(&part))), texts);
     }
-    for round in metadata.get("toolCallRounds").into_iter().flat_map(Node::items) {
+    for round in metadata.get("toolCallRounds").into_iter().flat_map(JsonView::items) {
         let thinking = round.get("thinking").and_then(|thinking| thinking.get("text"));
         texts.extend(thinking.map(answer::pieces));
     }
     let results = metadata.get("toolCallResults");
     for (_, result) in results.into_iter().flat_map(|results| results.members()) {
-        let values = || result.get("content").into_iter().flat_map(Node::items).map(|part| part.get("value"));
+        let values =
+            || result.get("content").into_iter().flat_map(JsonView::items).map(|part| part.get("value"));
         split(values().map(|value| value.filter(|value| value.text().is_some())), texts);
         values().flatten().for_each(|value| texts.extend(tsx::runs(value)));
     }
 }
 
 /// Adds the runs between elements that are missing.
-fn split<'d>(pieces: impl Iterator<Item = Option<Node<'d>>>, texts: &mut Vec<Vec<Node<'d>>>) {
+fn split<'d>(pieces: impl Iterator<Item = Option<JsonView<'d>>>, texts: &mut Vec<Vec<JsonView<'d>>>) {
     let mut run = Vec::new();
     for piece in pieces {
         match piece {

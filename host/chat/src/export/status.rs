@@ -3,13 +3,13 @@
 use leafgate_words::words;
 use serde::Serialize;
 
-use crate::node::Node;
+use crate::node::JsonView;
 
 words! {
     /// How a request ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
-    pub enum Status {
+    pub enum RequestStatus {
         /// No end is recorded: it was still running, or its export is incomplete.
         Pending = "pending",
         /// It was answered.
@@ -27,29 +27,30 @@ words! {
     pub fn name = 0;
 }
 
-impl Status {
+impl RequestStatus {
     /// Returns the status of a request of an export.
     ///
     /// An error decides before the model's state, because an answer that broke off may be marked
     /// complete. Older versions wrote `isCanceled` instead of the state.
-    pub(crate) fn of(request: Node<'_>) -> Status {
-        let state = request.get("modelState").and_then(|state| state.get("value")).and_then(Node::integer);
-        let failure = Failure::of(request);
-        let is_cancelled = request.get("isCanceled").and_then(Node::boolean) == Some(true);
-        if is_cancelled || state == Some(2) || failure.as_ref().is_some_and(Failure::is_cancel) {
-            return Status::Cancelled;
+    pub(crate) fn of(request: JsonView<'_>) -> RequestStatus {
+        let state =
+            request.get("modelState").and_then(|state| state.get("value")).and_then(JsonView::integer);
+        let failure = RequestFailure::of(request);
+        let is_cancelled = request.get("isCanceled").and_then(JsonView::boolean) == Some(true);
+        if is_cancelled || state == Some(2) || failure.as_ref().is_some_and(RequestFailure::is_cancel) {
+            return RequestStatus::Cancelled;
         }
         if failure.is_some() {
-            return Status::Failed;
+            return RequestStatus::Failed;
         }
         match state {
-            Some(0) => Status::Pending,
-            Some(1) => Status::Complete,
-            Some(3) => Status::Failed,
-            Some(4) => Status::NeedsInput,
-            Some(_) => Status::Unknown,
-            None if request.get_some("result").is_some() => Status::Complete,
-            None => Status::Pending,
+            Some(0) => RequestStatus::Pending,
+            Some(1) => RequestStatus::Complete,
+            Some(3) => RequestStatus::Failed,
+            Some(4) => RequestStatus::NeedsInput,
+            Some(_) => RequestStatus::Unknown,
+            None if request.get_some("result").is_some() => RequestStatus::Complete,
+            None => RequestStatus::Pending,
         }
     }
 }
@@ -57,7 +58,7 @@ impl Status {
 /// Why a request failed: `result.errorDetails`.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Failure {
+pub struct RequestFailure {
     /// The message that the person saw.
     pub message: String,
     /// Its code: `canceled`, `rateLimited`, `quotaExceeded`, …
@@ -68,16 +69,16 @@ pub struct Failure {
     pub answer: Vec<&'static str>,
 }
 
-impl Failure {
-    pub(crate) fn of(request: Node<'_>) -> Option<Failure> {
+impl RequestFailure {
+    pub(crate) fn of(request: JsonView<'_>) -> Option<RequestFailure> {
         let details = request.get("result")?.get_some("errorDetails")?;
         let flags = [
             ("responseIsRedacted", "redacted"),
             ("responseIsFiltered", "filtered"),
             ("responseIsIncomplete", "incomplete"),
         ];
-        let is_set = |key: &str| details.get(key).and_then(Node::boolean) == Some(true);
-        Some(Failure {
+        let is_set = |key: &str| details.get(key).and_then(JsonView::boolean) == Some(true);
+        Some(RequestFailure {
             message: details.get_text("message").unwrap_or_default(),
             code: details.get_text("code"),
             answer: flags.iter().filter(|(key, _)| is_set(key)).map(|&(_, word)| word).collect(),
@@ -91,14 +92,15 @@ impl Failure {
 
 /// Returns the milliseconds from the question to the end of the answer: by the two times, else as
 /// the extension measured it.
-pub(crate) fn duration(request: Node<'_>) -> Option<i64> {
-    let asked = request.get("timestamp").and_then(Node::integer);
-    let done = request.get("modelState").and_then(|state| state.get("completedAt")).and_then(Node::integer);
+pub(crate) fn duration(request: JsonView<'_>) -> Option<i64> {
+    let asked = request.get("timestamp").and_then(JsonView::integer);
+    let done =
+        request.get("modelState").and_then(|state| state.get("completedAt")).and_then(JsonView::integer);
     let between = asked.zip(done).map(|(asked, done)| done.saturating_sub(asked)).filter(|&time| time >= 0);
     between.or_else(|| timing(request, "totalElapsed"))
 }
 
 /// Returns one of `result.timings`, in milliseconds.
-pub(crate) fn timing(request: Node<'_>, key: &str) -> Option<i64> {
+pub(crate) fn timing(request: JsonView<'_>, key: &str) -> Option<i64> {
     request.get("result")?.get("timings")?.get(key)?.integer()
 }

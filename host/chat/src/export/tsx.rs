@@ -5,13 +5,13 @@
 //! Pieces that are no text, such as images, are left out and noted.
 
 use crate::loss::Losses;
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// `PieceCtorKind.ImageChatMessage`.
 const IMAGE: i64 = 3;
 
 /// Returns the text of a tree.
-pub(crate) fn flatten(element: Node<'_>, losses: &mut Losses) -> String {
+pub(crate) fn flatten(element: JsonView<'_>, losses: &mut Losses) -> String {
     let mut text = String::new();
     if let Some(node) = element.get("node") {
         // The depth of a document is bounded, and so is this recursion.
@@ -21,7 +21,7 @@ pub(crate) fn flatten(element: Node<'_>, losses: &mut Losses) -> String {
 }
 
 /// Returns the texts of a tree, cut where one begins on a line of its own.
-pub(crate) fn runs(element: Node<'_>) -> Vec<Vec<Node<'_>>> {
+pub(crate) fn runs(element: JsonView<'_>) -> Vec<Vec<JsonView<'_>>> {
     let mut runs = vec![Vec::new()];
     if let Some(node) = element.get("node") {
         collect(node, &mut runs, false);
@@ -30,8 +30,8 @@ pub(crate) fn runs(element: Node<'_>) -> Vec<Vec<Node<'_>>> {
 }
 
 /// Adds the texts of a node. Returns whether it was a text.
-fn collect<'d>(node: Node<'d>, runs: &mut Vec<Vec<Node<'d>>>, is_behind_text: bool) -> bool {
-    match node.get("type").and_then(Node::integer) {
+fn collect<'d>(node: JsonView<'d>, runs: &mut Vec<Vec<JsonView<'d>>>, is_behind_text: bool) -> bool {
+    match node.get("type").and_then(JsonView::integer) {
         Some(2) => {
             if breaks_line(node, is_behind_text) {
                 runs.push(Vec::new());
@@ -43,7 +43,7 @@ fn collect<'d>(node: Node<'d>, runs: &mut Vec<Vec<Node<'d>>>, is_behind_text: bo
         }
         Some(1) => {
             let mut was_text = false;
-            for child in node.get("children").into_iter().flat_map(Node::items) {
+            for child in node.get("children").into_iter().flat_map(JsonView::items) {
                 was_text = collect(child, runs, was_text);
             }
             false
@@ -53,8 +53,8 @@ fn collect<'d>(node: Node<'d>, runs: &mut Vec<Vec<Node<'d>>>, is_behind_text: bo
 }
 
 /// Adds a node. Returns whether it was a text.
-fn add(node: Node<'_>, text: &mut String, is_behind_text: bool, losses: &mut Losses) -> bool {
-    match node.get("type").and_then(Node::integer) {
+fn add(node: JsonView<'_>, text: &mut String, is_behind_text: bool, losses: &mut Losses) -> bool {
+    match node.get("type").and_then(JsonView::integer) {
         Some(2) => {
             if breaks_line(node, is_behind_text) && !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
@@ -63,11 +63,11 @@ fn add(node: Node<'_>, text: &mut String, is_behind_text: bool, losses: &mut Los
             true
         }
         Some(1) => {
-            if node.get("ctor").and_then(Node::integer) == Some(IMAGE) {
+            if node.get("ctor").and_then(JsonView::integer) == Some(IMAGE) {
                 losses.note(node.pointer(), "an image in a tool's result is left out");
             }
             let mut was_text = false;
-            for child in node.get("children").into_iter().flat_map(Node::items) {
+            for child in node.get("children").into_iter().flat_map(JsonView::items) {
                 was_text = add(child, text, was_text, losses);
             }
             false
@@ -80,7 +80,7 @@ fn add(node: Node<'_>, text: &mut String, is_behind_text: bool, losses: &mut Los
 }
 
 /// `lineBreakBefore` was first a boolean, and then 1 for always and 2 for the start of a text.
-fn breaks_line(node: Node<'_>, is_behind_text: bool) -> bool {
+fn breaks_line(node: JsonView<'_>, is_behind_text: bool) -> bool {
     let Some(rule) = node.get("lineBreakBefore") else { return false };
     match rule.boolean() {
         Some(always) => always,

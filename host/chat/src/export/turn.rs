@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use leafgate_words::words;
 use serde::Serialize;
 
-use super::answer::{self, PartKind};
-use super::{Failure, Status, question, response, status, uri};
-use crate::node::Node;
+use super::answer::{self, AnswerPartKind};
+use super::{RequestFailure, RequestStatus, question, response, status, uri};
+use crate::node::JsonView;
 
 /// A question and its answer. It has no `Debug`, because its texts are the user's.
 #[derive(Clone, PartialEq, Eq, Serialize)]
@@ -26,7 +26,7 @@ pub struct ExportTurn {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// How it ended.
-    pub status: Status,
+    pub status: RequestStatus,
     /// Milliseconds from the question to the end of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
@@ -44,12 +44,12 @@ pub struct ExportTurn {
     /// The tools that ran.
     pub tools: Vec<ToolUse>,
     /// The files that changed.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<FileEdit>,
     /// The model's answer.
     pub assistant: String,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failure>,
+    pub error: Option<RequestFailure>,
     /// The person's vote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vote: Option<Vote>,
@@ -120,9 +120,9 @@ words! {
 
 /// A file that changed.
 #[derive(Clone, PartialEq, Eq, Serialize)]
-pub struct Edit {
+pub struct FileEdit {
     /// The record from which this is known.
-    pub kind: EditKind,
+    pub kind: FileEditKind,
     /// The file.
     pub file: String,
     /// The number of changes, if it is recorded.
@@ -130,13 +130,13 @@ pub struct Edit {
     pub changes: Option<usize>,
     /// The person's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Kept>,
+    pub kept: Option<ChangeDecision>,
 }
 
 /// The record of a change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum EditKind {
+pub enum FileEditKind {
     /// A part of the answer that edits text.
     Text,
     /// A part of the answer that edits a notebook.
@@ -149,7 +149,7 @@ words! {
     /// A person's decision about a change: `eventKind`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
-    pub enum Kept {
+    pub enum ChangeDecision {
         /// 1: kept it.
         Kept = "kept",
         /// 2: undid it.
@@ -174,24 +174,27 @@ pub struct Vote {
 }
 
 impl ExportTurn {
-    pub(crate) fn of(request: Node<'_>) -> ExportTurn {
+    pub(crate) fn of(request: JsonView<'_>) -> ExportTurn {
         let agent = request.get("agent");
         ExportTurn {
             request_id: request.get_text("requestId"),
-            timestamp: request.get("timestamp").and_then(Node::integer),
+            timestamp: request.get("timestamp").and_then(JsonView::integer),
             model: request.get_text("modelId"),
             agent: agent.and_then(|agent| agent.get_text("fullName").or_else(|| agent.get_text("id"))),
-            status: Status::of(request),
+            status: RequestStatus::of(request),
             duration_ms: status::duration(request),
             first_progress_ms: status::timing(request, "firstProgress"),
             hidden: super::is_hidden(request),
             user: question(request).unwrap_or_default(),
             attachments: attachments(request),
             thinking: response(request).filter_map(answer::thinking).collect(),
-            tools: response(request).filter(|part| answer::kind(*part) == PartKind::Tool).map(tool).collect(),
+            tools: response(request)
+                .filter(|part| answer::kind(*part) == AnswerPartKind::Tool)
+                .map(tool)
+                .collect(),
             edits: edits(request),
             assistant: answer::text(request),
-            error: Failure::of(request),
+            error: RequestFailure::of(request),
             vote: vote(request),
             other_parts: others(request),
         }
@@ -218,9 +221,9 @@ impl ExportTurn {
     }
 }
 
-fn attachments(request: Node<'_>) -> Vec<Attachment> {
+fn attachments(request: JsonView<'_>) -> Vec<Attachment> {
     let variables = request.get("variableData").and_then(|data| data.get("variables"));
-    let variables = variables.into_iter().flat_map(Node::items);
+    let variables = variables.into_iter().flat_map(JsonView::items);
     variables
         .filter(|variable| variable.is_object())
         .map(|variable| Attachment {
@@ -230,7 +233,7 @@ fn attachments(request: Node<'_>) -> Vec<Attachment> {
         .collect()
 }
 
-fn tool(part: Node<'_>) -> ToolUse {
+fn tool(part: JsonView<'_>) -> ToolUse {
     let message = ["pastTenseMessage", "invocationMessage"].iter();
     let message = message.filter_map(|key| part.get(key)).find_map(answer::markdown);
     let is_error = part.get("resultDetails").and_then(|details| details.get("isError"));
@@ -241,21 +244,21 @@ fn tool(part: Node<'_>) -> ToolUse {
         tool: part.get_text("toolId").unwrap_or_default(),
         call_id: part.get_text("toolCallId"),
         confirmed: confirmation(part),
-        complete: part.get("isComplete").and_then(Node::boolean),
-        failed: is_error.and_then(Node::boolean) == Some(true),
+        complete: part.get("isComplete").and_then(JsonView::boolean),
+        failed: is_error.and_then(JsonView::boolean) == Some(true),
         message: message.unwrap_or_default(),
         command,
     }
 }
 
-fn confirmation(part: Node<'_>) -> Confirmation {
+fn confirmation(part: JsonView<'_>) -> Confirmation {
     let Some(confirmed) = part.get_some("isConfirmed") else { return Confirmation::NotRecorded };
     match confirmed.boolean() {
         Some(true) => return Confirmation::Yes,
         Some(false) => return Confirmation::Denied,
         None => {}
     }
-    match confirmed.get("type").and_then(Node::integer) {
+    match confirmed.get("type").and_then(JsonView::integer) {
         Some(0) => Confirmation::Denied,
         Some(1) => Confirmation::NotNeeded,
         Some(2) => Confirmation::Setting,
@@ -266,12 +269,12 @@ fn confirmation(part: Node<'_>) -> Confirmation {
     }
 }
 
-fn edits(request: Node<'_>) -> Vec<Edit> {
-    let groups = response(request).filter(|part| answer::kind(*part) == PartKind::Edit).map(|part| {
+fn edits(request: JsonView<'_>) -> Vec<FileEdit> {
+    let groups = response(request).filter(|part| answer::kind(*part) == AnswerPartKind::Edit).map(|part| {
         let is_notebook = part.get_text("kind").as_deref() == Some("notebookEditGroup");
-        let batches = part.get("edits").into_iter().flat_map(Node::items);
-        Edit {
-            kind: if is_notebook { EditKind::Notebook } else { EditKind::Text },
+        let batches = part.get("edits").into_iter().flat_map(JsonView::items);
+        FileEdit {
+            kind: if is_notebook { FileEditKind::Notebook } else { FileEditKind::Text },
             file: part.get("uri").and_then(uri::place).unwrap_or_default(),
             // Changes come in batches. A batch that is no list is one change.
             changes: Some(
@@ -280,21 +283,22 @@ fn edits(request: Node<'_>) -> Vec<Edit> {
             kept: None,
         }
     });
-    let events = request.get("editedFileEvents").into_iter().flat_map(Node::items).map(|event| Edit {
-        kind: EditKind::Event,
-        file: event.get("uri").and_then(uri::place).unwrap_or_default(),
-        changes: None,
-        kept: Some(match event.get("eventKind").and_then(Node::integer) {
-            Some(1) => Kept::Kept,
-            Some(2) => Kept::Undone,
-            Some(3) => Kept::Modified,
-            _ => Kept::Unknown,
-        }),
-    });
+    let events =
+        request.get("editedFileEvents").into_iter().flat_map(JsonView::items).map(|event| FileEdit {
+            kind: FileEditKind::Event,
+            file: event.get("uri").and_then(uri::place).unwrap_or_default(),
+            changes: None,
+            kept: Some(match event.get("eventKind").and_then(JsonView::integer) {
+                Some(1) => ChangeDecision::Kept,
+                Some(2) => ChangeDecision::Undone,
+                Some(3) => ChangeDecision::Modified,
+                _ => ChangeDecision::Unknown,
+            }),
+        });
     groups.chain(events).collect()
 }
 
-fn vote(request: Node<'_>) -> Option<Vote> {
+fn vote(request: JsonView<'_>) -> Option<Vote> {
     let helpful = match request.get("vote")?.integer()? {
         0 => false,
         1 => true,
@@ -304,9 +308,9 @@ fn vote(request: Node<'_>) -> Option<Vote> {
 }
 
 /// Counts a kind that is no word of the editor as such, because it may be the user's text.
-fn others(request: Node<'_>) -> BTreeMap<String, usize> {
+fn others(request: JsonView<'_>) -> BTreeMap<String, usize> {
     let mut others = BTreeMap::new();
-    for part in response(request).filter(|part| answer::kind(*part) == PartKind::Other) {
+    for part in response(request).filter(|part| answer::kind(*part) == AnswerPartKind::Other) {
         let kind = part
             .get_text("kind")
             .filter(|kind| kind.len() <= 40 && kind.bytes().all(|byte| byte.is_ascii_alphanumeric()));

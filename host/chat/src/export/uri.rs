@@ -1,11 +1,11 @@
 //! Places as VS Code serialises them: a URI in pieces (`UriComponents`, whose `$mid` differs by
 //! version), a location (a URI with a range), a symbol (a name with a location), or plain text.
 
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// Returns a place as people read it: a path if it is a local file, else a URI, with a line if
 /// there is a range.
-pub(crate) fn place(node: Node<'_>) -> Option<String> {
+pub(crate) fn place(node: JsonView<'_>) -> Option<String> {
     if let Some(text) = node.text() {
         return Some(text.into_owned());
     }
@@ -13,14 +13,15 @@ pub(crate) fn place(node: Node<'_>) -> Option<String> {
         return place(location);
     }
     if let Some(uri) = node.get("uri") {
-        let line = node.get("range").and_then(|range| range.get("startLineNumber")).and_then(Node::integer);
+        let line =
+            node.get("range").and_then(|range| range.get("startLineNumber")).and_then(JsonView::integer);
         let place = place(uri)?;
         return Some(line.map_or_else(|| place.clone(), |line| format!("{place}#{line}")));
     }
     components(node)
 }
 
-fn components(node: Node<'_>) -> Option<String> {
+fn components(node: JsonView<'_>) -> Option<String> {
     let path = node.get_text("path").or_else(|| node.get_text("fsPath"))?;
     let scheme = node.get_text("scheme").unwrap_or_default();
     let authority = short(node.get_text("authority").unwrap_or_default());
@@ -41,7 +42,7 @@ fn short(authority: String) -> String {
 }
 
 /// Returns an inline reference as a Markdown link.
-pub(crate) fn link(part: Node<'_>, member: &str) -> Option<String> {
+pub(crate) fn link(part: JsonView<'_>, member: &str) -> Option<String> {
     let target = part.get_some(member)?;
     let place = place(target);
     let name = part.get_text("name").or_else(|| target.get_text("name"));

@@ -14,7 +14,7 @@ pub(crate) use write::{call as call_json, optional};
 
 /// The role of a message: `ChatRole`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum RawRole {
     /// 0.
     System,
     /// 1.
@@ -25,11 +25,11 @@ pub enum Role {
     Tool,
 }
 
-impl Role {
-    const ALL: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
+impl RawRole {
+    const ALL: [RawRole; 4] = [RawRole::System, RawRole::User, RawRole::Assistant, RawRole::Tool];
 
-    fn from_number(number: i64) -> Option<Role> {
-        usize::try_from(number).ok().and_then(|number| Role::ALL.get(number).copied())
+    fn from_number(number: i64) -> Option<RawRole> {
+        usize::try_from(number).ok().and_then(|number| RawRole::ALL.get(number).copied())
     }
 
     fn number(self) -> i64 {
@@ -43,7 +43,7 @@ pub struct Message {
     /// Its place in the input, as an RFC 6901 pointer.
     pub at: String,
     /// Its role.
-    pub role: Role,
+    pub role: RawRole,
     /// The parts of its content.
     pub content: Vec<Part>,
     /// The author's name, on any role.
@@ -57,7 +57,7 @@ pub struct Message {
 }
 
 impl Message {
-    pub(crate) fn new(at: impl Into<String>, role: Role, content: Vec<Part>) -> Self {
+    pub(crate) fn new(at: impl Into<String>, role: RawRole, content: Vec<Part>) -> Self {
         let at = at.into();
         Message { at, role, content, name: None, calls: Vec::new(), call_id: None, carried: Vec::new() }
     }

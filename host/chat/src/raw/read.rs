@@ -1,16 +1,16 @@
 //! Reads raw messages and parts from a file. A breach of the schema is an error with its place.
 //! What the schema leaves open is noted.
 
-use super::{CARRIED, Meaning, Message, Part, PartKind, Role, Thinking, ToolCall};
+use super::{CARRIED, Meaning, Message, Part, PartKind, RawRole, Thinking, ToolCall};
 use crate::loss::{InputError, Losses};
-use crate::node::Node;
+use crate::node::JsonView;
 
 type Read<T> = Result<T, InputError>;
 
 const NO_TEXT: &str = "a string is missing here";
 
 /// Reads one message. `None`: the role is unknown.
-pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Message>> {
+pub(crate) fn message(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<Message>> {
     if !node.is_object() {
         return Err(InputError::at(node, "a message must be an object"));
     }
@@ -35,16 +35,16 @@ pub(crate) fn message(node: Node<'_>, losses: &mut Losses) -> Read<Option<Messag
     Ok(Some(message))
 }
 
-fn role(node: Node<'_>) -> Read<Option<Role>> {
+fn role(node: JsonView<'_>) -> Read<Option<RawRole>> {
     let role = node.get("role").ok_or_else(|| InputError::at(node, "a raw message must have a `role`"))?;
     if !role.is_number() {
         return Err(InputError::at(role, "the role of a raw message is a number from 0 to 3"));
     }
-    Ok(role.integer().and_then(Role::from_number))
+    Ok(role.integer().and_then(RawRole::from_number))
 }
 
 /// Reads the parts of a content.
-pub(crate) fn parts(content: Node<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
+pub(crate) fn parts(content: JsonView<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
     if !content.is_array() {
         return Err(InputError::at(content, "the content of a raw message is an array of parts"));
     }
@@ -58,7 +58,7 @@ pub(crate) fn parts(content: Node<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
     Ok(parts)
 }
 
-fn kind(node: Node<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
+fn kind(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
     let kind = node.get("type").filter(|kind| kind.is_number());
     let kind = kind.ok_or_else(|| {
         InputError::at(node, "a part of a raw message must be an object whose `type` is a number")
@@ -78,7 +78,7 @@ fn kind(node: Node<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
     Ok(Some(known.1))
 }
 
-fn note_unknown(node: Node<'_>, known: &[&str], losses: &mut Losses) {
+fn note_unknown(node: JsonView<'_>, known: &[&str], losses: &mut Losses) {
     for (key, member) in node.members() {
         if key != "type" && !known.contains(&&*key) {
             losses.note(member.pointer(), "no part of this kind has a member with this name");
@@ -86,7 +86,7 @@ fn note_unknown(node: Node<'_>, known: &[&str], losses: &mut Losses) {
     }
 }
 
-fn image(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
+fn image(node: JsonView<'_>, losses: &mut Losses) -> Read<PartKind> {
     let image = member(node, "imageUrl")?;
     note_unknown(image, &["url", "detail", "mediaType"], losses);
     Ok(PartKind::Image {
@@ -96,7 +96,7 @@ fn image(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
     })
 }
 
-fn document(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
+fn document(node: JsonView<'_>, losses: &mut Losses) -> Read<PartKind> {
     let document = member(node, "documentData")?;
     note_unknown(document, &["data", "mediaType"], losses);
     Ok(PartKind::Document {
@@ -105,7 +105,7 @@ fn document(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
     })
 }
 
-fn opaque(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
+fn opaque(node: JsonView<'_>, losses: &mut Losses) -> Read<PartKind> {
     let value = member(node, "value")?;
     let scope = node.get_some("scope");
     if let Some(odd) = scope.filter(|scope| scope.integer().is_none()) {
@@ -113,14 +113,14 @@ fn opaque(node: Node<'_>, losses: &mut Losses) -> Read<PartKind> {
     }
     Ok(PartKind::Opaque {
         value: value.verbatim().to_owned(),
-        scope: scope.and_then(Node::integer),
+        scope: scope.and_then(JsonView::integer),
         token_usage: node.get_some("tokenUsage").map(|usage| usage.verbatim().to_owned()),
         meaning: meaning(value),
     })
 }
 
 /// Returns the meaning of an opaque value. A value that does not fit its type has no known meaning.
-fn meaning(value: Node<'_>) -> Meaning {
+fn meaning(value: JsonView<'_>) -> Meaning {
     let known = || match &*value.get("type")?.text()? {
         "thinking" => Some(Meaning::Thinking(thinking(value.get_some("thinking")?))),
         "stateful_marker" => Some(Meaning::StatefulMarker(value.get("value")?.get_text("marker")?)),
@@ -136,17 +136,17 @@ fn meaning(value: Node<'_>) -> Meaning {
 }
 
 /// Reads a `thinking` object. Its text may be cut into an array.
-pub(crate) fn thinking(node: Node<'_>) -> Thinking {
+pub(crate) fn thinking(node: JsonView<'_>) -> Thinking {
     let text = node.get("text");
-    let pieces = text.into_iter().flat_map(Node::items).filter_map(Node::text).collect::<String>();
+    let pieces = text.into_iter().flat_map(JsonView::items).filter_map(JsonView::text).collect::<String>();
     Thinking {
         id: node.get_text("id"),
-        text: text.and_then(Node::text).map_or(pieces, std::borrow::Cow::into_owned),
+        text: text.and_then(JsonView::text).map_or(pieces, std::borrow::Cow::into_owned),
         encrypted: node.get_text("encrypted").filter(|encrypted| !encrypted.is_empty()),
     }
 }
 
-fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<ToolCall>> {
+fn calls(node: JsonView<'_>, losses: &mut Losses) -> Read<Vec<ToolCall>> {
     let Some(calls) = node.get_some("toolCalls") else { return Ok(Vec::new()) };
     if !calls.is_array() {
         return Err(InputError::at(calls, "`toolCalls` is an array of calls"));
@@ -155,7 +155,7 @@ fn calls(node: Node<'_>, losses: &mut Losses) -> Read<Vec<ToolCall>> {
 }
 
 /// Reads one call, in the shape that raw messages and the OpenAI API share.
-pub(crate) fn call(node: Node<'_>, losses: &mut Losses) -> Read<ToolCall> {
+pub(crate) fn call(node: JsonView<'_>, losses: &mut Losses) -> Read<ToolCall> {
     let function = member(node, "function")?;
     if node.get("type").is_some_and(|kind| kind.text().as_deref() != Some("function")) {
         losses.note(node.pointer(), "a call of another type is written as a call of a function");
@@ -170,7 +170,7 @@ pub(crate) fn call(node: Node<'_>, losses: &mut Losses) -> Read<ToolCall> {
     })
 }
 
-fn member<'d>(node: Node<'d>, key: &'static str) -> Read<Node<'d>> {
+fn member<'d>(node: JsonView<'d>, key: &'static str) -> Read<JsonView<'d>> {
     let problem = match key {
         "function" => "a call must have `function`, an object with `name` and `arguments`",
         "imageUrl" => "an image must have `imageUrl`, an object with `url`",
@@ -180,7 +180,7 @@ fn member<'d>(node: Node<'d>, key: &'static str) -> Read<Node<'d>> {
     node.get(key).ok_or_else(|| InputError::at(node, problem))
 }
 
-fn text(node: Node<'_>, key: &'static str, losses: &mut Losses) -> Read<String> {
+fn text(node: JsonView<'_>, key: &'static str, losses: &mut Losses) -> Read<String> {
     let problem = match key {
         "text" => "a text part must have `text`, a string",
         "url" => "an image must have `url`, a string",
@@ -194,7 +194,7 @@ fn text(node: Node<'_>, key: &'static str, losses: &mut Losses) -> Read<String> 
     losses.text(node.get(key)).ok_or_else(|| InputError::at(node, problem))
 }
 
-fn optional_text(node: Node<'_>, key: &str, losses: &mut Losses) -> Read<Option<String>> {
+fn optional_text(node: JsonView<'_>, key: &str, losses: &mut Losses) -> Read<Option<String>> {
     match node.get_some(key) {
         None => Ok(None),
         Some(member) => match losses.text(Some(member)) {

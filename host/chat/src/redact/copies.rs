@@ -22,7 +22,7 @@ const LONGER_THAN_WORDS: usize = 16;
 
 /// The values that a policy redacted. It has no `Debug`.
 #[derive(Default)]
-pub struct Known {
+pub struct KnownCopies {
     values: BTreeMap<String, StandIn>,
     untraced: usize,
 }
@@ -44,7 +44,7 @@ pub struct Copies {
     pub stuck: Vec<NodeId>,
 }
 
-impl Known {
+impl KnownCopies {
     /// Learns the values that were redacted in a draft.
     pub fn learn(&mut self, draft: &Draft) {
         let mut nodes: Vec<NodeId> = draft.redactions().map(|record| record.node).collect();
@@ -105,7 +105,7 @@ struct Finder<'k> {
 }
 
 impl<'k> Finder<'k> {
-    fn of(known: &'k Known) -> Self {
+    fn of(known: &'k KnownCopies) -> Self {
         let automaton =
             AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(known.values.keys());
         Finder {

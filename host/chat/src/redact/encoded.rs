@@ -2,7 +2,7 @@
 //! settings included, as hexadecimal digits into the authority of every address. A policy finds
 //! secrets there, and can only hold the file for them.
 //!
-//! Here the policy gets a [`Shadow`]: the same export with decoded texts in the places of the
+//! Here the policy gets a [`DecodedShadow`]: the same export with decoded texts in the places of the
 //! encoded ones, so that rules select as they do in the export itself. The redactions there are
 //! encoded again and written into the export.
 
@@ -76,7 +76,7 @@ fn encode(text: &str, like: &str) -> String {
 const MOST_IN_A_LEAF: usize = 64;
 
 /// An export in which each leaf with encoded text holds one such text, decoded, instead.
-pub struct Shadow<'e> {
+pub struct DecodedShadow<'e> {
     /// The export's bytes with the decoded texts in them.
     pub bytes: bytes::Bytes,
     places: Vec<(String, Vec<&'e Encoded>)>,
@@ -118,7 +118,7 @@ pub struct Reencoded<'e> {
 pub fn shadows<'e>(
     document: &Arc<Document>,
     encoded: &'e [Encoded],
-) -> Result<impl Iterator<Item = Result<Shadow<'e>, ShadowError>>, ShadowError> {
+) -> Result<impl Iterator<Item = Result<DecodedShadow<'e>, ShadowError>>, ShadowError> {
     let mut by_leaf: BTreeMap<NodeId, BTreeMap<&str, Vec<&Encoded>>> = BTreeMap::new();
     for one in encoded {
         by_leaf.entry(one.node).or_default().entry(&one.text).or_default().push(one);
@@ -138,7 +138,7 @@ pub fn shadows<'e>(
 fn shadow<'e>(
     document: &Arc<Document>,
     round: Vec<(NodeId, Vec<&'e Encoded>)>,
-) -> Result<Shadow<'e>, ShadowError> {
+) -> Result<DecodedShadow<'e>, ShadowError> {
     let mut draft = Draft::new(Arc::clone(document));
     for (node, same) in &round {
         let text = same.first().map_or("", |one| &one.text);
@@ -147,10 +147,10 @@ fn shadow<'e>(
             .map_err(|cause| ShadowError::Unsettable { pointer: document.pointer(*node), cause })?;
     }
     let places = round.into_iter().map(|(node, same)| (document.pointer(node), same)).collect();
-    Ok(Shadow { bytes: draft.render(), places })
+    Ok(DecodedShadow { bytes: draft.render(), places })
 }
 
-impl<'e> Shadow<'e> {
+impl<'e> DecodedShadow<'e> {
     /// Returns the policy's redactions in the decoded texts, given its draft of the shadow.
     ///
     /// # Errors

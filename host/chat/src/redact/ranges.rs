@@ -12,7 +12,7 @@ use leafgate_words::words;
 use serde::Serialize;
 
 use super::rendered;
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// The author of these edits. No rule can have this name.
 pub const AUTHOR: &str = "(ranges)";
@@ -81,8 +81,8 @@ pub fn follow(draft: &mut Draft) -> Result<Ranges, ParseError> {
     }
     let before = Arc::clone(draft.document());
     let after = rendered(draft, before.format())?;
-    for request in Node::root(&before).get("requests").into_iter().flat_map(Node::items) {
-        if let Some(question) = Question::read(request, &after) {
+    for request in JsonView::root(&before).get("requests").into_iter().flat_map(JsonView::items) {
+        if let Some(question) = ChangedQuestion::read(request, &after) {
             question.follow(request, draft, &mut ranges);
         }
     }
@@ -90,41 +90,41 @@ pub fn follow(draft: &mut Draft) -> Result<Ranges, ParseError> {
 }
 
 /// A question with a changed text.
-struct Question<'d> {
+struct ChangedQuestion<'d> {
     /// The whole text, before and after.
     text: Option<(String, String)>,
-    parts: Vec<Part<'d>>,
+    parts: Vec<ChangedPart<'d>>,
 }
 
-struct Part<'d> {
-    node: Node<'d>,
+struct ChangedPart<'d> {
+    node: JsonView<'d>,
     /// Its text, before and after. Some kinds of parts have none.
     text: Option<(String, String)>,
-    old: Span,
-    new: Span,
+    old: UnitSpan,
+    new: UnitSpan,
 }
 
 /// UTF-16 units of the question's text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Span {
+struct UnitSpan {
     start: i64,
     end: i64,
 }
 
-impl<'d> Question<'d> {
+impl<'d> ChangedQuestion<'d> {
     /// `None`: nothing changed in it, or it has no parts.
-    fn read(request: Node<'d>, after: &Document) -> Option<Question<'d>> {
+    fn read(request: JsonView<'d>, after: &Document) -> Option<ChangedQuestion<'d>> {
         let message = request.get("message")?;
         let text = message.get("text").and_then(|text| both(text, after));
         let parts = message.get("parts").filter(|parts| parts.is_array())?;
-        let parts: Vec<_> = parts.items().filter_map(|part| Part::read(part, after)).collect();
+        let parts: Vec<_> = parts.items().filter_map(|part| ChangedPart::read(part, after)).collect();
         let has_changed =
             |text: &Option<(String, String)>| text.as_ref().is_some_and(|(old, new)| old != new);
         let any = has_changed(&text) || parts.iter().any(|part| has_changed(&part.text));
-        any.then_some(Question { text, parts })
+        any.then_some(ChangedQuestion { text, parts })
     }
 
-    fn follow(mut self, request: Node<'_>, draft: &mut Draft, ranges: &mut Ranges) {
+    fn follow(mut self, request: JsonView<'_>, draft: &mut Draft, ranges: &mut Ranges) {
         if self.parts.windows(2).any(|pair| pair[1].old.start < pair[0].old.end) {
             return ranges.note(self.parts[0].node, StaleReason::Disorder);
         }
@@ -153,18 +153,19 @@ impl<'d> Question<'d> {
     }
 
     /// Returns whether a part agreed with the text, and no longer does.
-    fn differs(&self, part: &Part<'_>) -> bool {
+    fn differs(&self, part: &ChangedPart<'_>) -> bool {
         let (Some((old, new)), Some((old_part, new_part))) = (&self.text, &part.text) else { return false };
         slice(old, part.old).as_deref() == Some(old_part) && slice(new, part.new).as_deref() != Some(new_part)
     }
 
     /// Moves lines and columns, if they agreed with the offsets.
-    fn follow_editor(&self, part: &Part<'_>, draft: &mut Draft, ranges: &mut Ranges) {
+    fn follow_editor(&self, part: &ChangedPart<'_>, draft: &mut Draft, ranges: &mut Ranges) {
         let (Some(editor), Some((old, new))) = (part.node.get("editorRange"), &self.text) else { return };
         let keys = ["startLineNumber", "startColumn", "endLineNumber", "endColumn"];
-        let place =
-            |text: &str, span: Span| Some([position(text, span.start)?, position(text, span.end)?].concat());
-        let was = keys.map(|key| editor.get(key).and_then(Node::integer));
+        let place = |text: &str, span: UnitSpan| {
+            Some([position(text, span.start)?, position(text, span.end)?].concat())
+        };
+        let was = keys.map(|key| editor.get(key).and_then(JsonView::integer));
         match (place(old, part.old), place(new, part.new)) {
             (Some(from), Some(to)) if from.iter().zip(was).all(|(line, was)| Some(*line) == was) => {
                 ranges.set(
@@ -178,9 +179,9 @@ impl<'d> Question<'d> {
     }
 
     /// An attachment that a word of the question names has the range of that word.
-    fn follow_variables(&self, request: Node<'_>, draft: &mut Draft, ranges: &mut Ranges) {
+    fn follow_variables(&self, request: JsonView<'_>, draft: &mut Draft, ranges: &mut Ranges) {
         let variables = request.get("variableData").and_then(|data| data.get("variables"));
-        for variable in variables.into_iter().flat_map(Node::items) {
+        for variable in variables.into_iter().flat_map(JsonView::items) {
             let Some((range, old)) = variable.get("range").and_then(|range| Some((range, span(range)?)))
             else {
                 continue;
@@ -194,30 +195,30 @@ impl<'d> Question<'d> {
 
     /// Returns the new range: that of the part with the same range, or the same inside an unchanged
     /// text.
-    fn moved(&self, old: Span) -> Option<Span> {
+    fn moved(&self, old: UnitSpan) -> Option<UnitSpan> {
         let part = self.parts.iter().find(|part| part.old.start <= old.start && old.end <= part.old.end)?;
         if part.old == old {
             return Some(part.new);
         }
         let is_same = part.text.as_ref().is_none_or(|(before, after)| before == after);
         let shift = part.new.start - part.old.start;
-        is_same.then_some(Span { start: old.start + shift, end: old.end + shift })
+        is_same.then_some(UnitSpan { start: old.start + shift, end: old.end + shift })
     }
 }
 
-impl<'d> Part<'d> {
-    fn read(node: Node<'d>, after: &Document) -> Option<Part<'d>> {
+impl<'d> ChangedPart<'d> {
+    fn read(node: JsonView<'d>, after: &Document) -> Option<ChangedPart<'d>> {
         let old = span(node.get("range")?)?;
-        Some(Part { node, text: node.get("text").and_then(|text| both(text, after)), old, new: old })
+        Some(ChangedPart { node, text: node.get("text").and_then(|text| both(text, after)), old, new: old })
     }
 }
 
 impl Ranges {
-    fn note(&mut self, node: Node<'_>, reason: StaleReason) {
+    fn note(&mut self, node: JsonView<'_>, reason: StaleReason) {
         self.stale.push(Stale { pointer: node.pointer(), reason });
     }
 
-    fn set<const N: usize>(&mut self, draft: &mut Draft, range: Node<'_>, numbers: [(&str, i64); N]) {
+    fn set<const N: usize>(&mut self, draft: &mut Draft, range: JsonView<'_>, numbers: [(&str, i64); N]) {
         for (key, number) in numbers {
             let Some(leaf) = range.get(key).filter(|leaf| leaf.integer() != Some(number)) else { continue };
             match set(draft, leaf, number) {
@@ -228,22 +229,23 @@ impl Ranges {
     }
 }
 
-fn set(draft: &mut Draft, leaf: Node<'_>, number: i64) -> bool {
+fn set(draft: &mut Draft, leaf: JsonView<'_>, number: i64) -> bool {
     let node: NodeId = leaf.id();
     leaf.is_number() && draft.set(node, &number.to_string(), &Author::rule(AUTHOR)).is_ok()
 }
 
 /// A text before and after. After, it may be deleted with something around it.
-fn both(text: Node<'_>, after: &Document) -> Option<(String, String)> {
+fn both(text: JsonView<'_>, after: &Document) -> Option<(String, String)> {
     let new = after.settable(after.resolve(&text.pointer()).ok()?)?;
     Some((text.text()?.into_owned(), new.text().into_cow().into_owned()))
 }
 
 /// A range that no arithmetic here can overflow.
-fn span(range: Node<'_>) -> Option<Span> {
+fn span(range: JsonView<'_>) -> Option<UnitSpan> {
     const FARTHEST: i64 = 1 << 40;
-    let number = |key| range.get(key).and_then(Node::integer).filter(|number| (0..FARTHEST).contains(number));
-    let span = Span { start: number("start")?, end: number("endExclusive")? };
+    let number =
+        |key| range.get(key).and_then(JsonView::integer).filter(|number| (0..FARTHEST).contains(number));
+    let span = UnitSpan { start: number("start")?, end: number("endExclusive")? };
     (span.start <= span.end).then_some(span)
 }
 
@@ -251,7 +253,7 @@ fn units(text: &str) -> i64 {
     text.encode_utf16().count() as i64
 }
 
-fn slice(text: &str, span: Span) -> Option<String> {
+fn slice(text: &str, span: UnitSpan) -> Option<String> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let range = usize::try_from(span.start).ok()?..usize::try_from(span.end).ok()?;
     String::from_utf16(units.get(range)?).ok()
@@ -277,6 +279,6 @@ mod tests {
         assert_eq!(position("a😀b\nc", 3), Some([1, 4]));
         assert_eq!(position("a😀b\nc", 6), Some([2, 2]));
         assert_eq!(position("a", 2), None);
-        assert_eq!(slice("a😀b", Span { start: 1, end: 3 }).as_deref(), Some("😀"));
+        assert_eq!(slice("a😀b", UnitSpan { start: 1, end: 3 }).as_deref(), Some("😀"));
     }
 }

@@ -13,16 +13,16 @@ use std::sync::Arc;
 use leafgate_tree::{Access, Author, Document, Draft, EditError, NodeId, Redaction, ValueType};
 
 use crate::export;
-use crate::node::Node;
+use crate::node::JsonView;
 
 /// The pieces of one text, in order. It has no `Debug`: it holds the text.
-pub struct Run {
-    pieces: Vec<Piece>,
+pub struct SeamRun {
+    pieces: Vec<SeamPiece>,
     /// Prefix of the joined text.
     prefix: &'static str,
 }
 
-struct Piece {
+struct SeamPiece {
     node: NodeId,
     text: String,
     /// Its start in the joined text with the prefix.
@@ -30,7 +30,7 @@ struct Piece {
 }
 
 /// A value over a seam.
-pub struct Found {
+pub struct SeamFinding {
     /// The value itself. It has no `Debug`.
     pub value: String,
     /// The share of each piece.
@@ -42,7 +42,7 @@ pub struct Found {
 #[derive(Default)]
 pub struct Finds {
     /// The values over seams.
-    pub values: Vec<Found>,
+    pub values: Vec<SeamFinding>,
     /// First pieces of texts with a value over a seam whose place is unknown.
     pub unclear: Vec<NodeId>,
 }
@@ -53,7 +53,7 @@ const NO_DOCUMENT: &str = "- ";
 
 /// Returns the texts that an export holds in several pieces.
 #[must_use]
-pub fn runs(document: &Document) -> Vec<Run> {
+pub fn runs(document: &Document) -> Vec<SeamRun> {
     let groups: Vec<Vec<NodeId>> = export::pieces(document)
         .iter()
         .map(|pieces| pieces.iter().map(|piece| piece.id()).collect())
@@ -63,20 +63,20 @@ pub fn runs(document: &Document) -> Vec<Run> {
 
 /// Returns the texts of these groups of leaves, each in order.
 #[must_use]
-pub fn runs_of(document: &Document, groups: &[Vec<NodeId>]) -> Vec<Run> {
+pub fn runs_of(document: &Document, groups: &[Vec<NodeId>]) -> Vec<SeamRun> {
     let mut runs = Vec::new();
     for group in groups {
-        let pieces: Vec<Node<'_>> = group.iter().map(|&node| Node::of(document, node)).collect();
+        let pieces: Vec<JsonView<'_>> = group.iter().map(|&node| JsonView::of(document, node)).collect();
         // A piece that nobody may change ends a text: nothing over its seam could be redacted, and
         // the policy searches it alone.
         for run in pieces.split(|piece| !is_open(document, *piece)) {
-            runs.extend(Run::of(run));
+            runs.extend(SeamRun::of(run));
         }
     }
     runs
 }
 
-fn is_open(document: &Document, piece: Node<'_>) -> bool {
+fn is_open(document: &Document, piece: JsonView<'_>) -> bool {
     document
         .settable(piece.id())
         .is_some_and(|leaf| leaf.value_type() == ValueType::Text && leaf.access() == Access::Open)
@@ -86,7 +86,7 @@ fn is_open(document: &Document, piece: Node<'_>) -> bool {
 ///
 /// # Errors
 /// A leaf that cannot be set. None of these is one.
-pub fn joined(document: &Arc<Document>, runs: &[Run]) -> Result<bytes::Bytes, EditError> {
+pub fn joined(document: &Arc<Document>, runs: &[SeamRun]) -> Result<bytes::Bytes, EditError> {
     let mut draft = Draft::new(Arc::clone(document));
     for run in runs {
         draft.set(run.first(), &run.text(), &Author::Person)?;
@@ -99,7 +99,7 @@ pub fn joined(document: &Arc<Document>, runs: &[Run]) -> Result<bytes::Bytes, Ed
 
 /// Returns the policy's redactions over seams, given its draft of the joined export.
 #[must_use]
-pub fn found(document: &Document, runs: &[Run], seen: &Draft) -> Finds {
+pub fn found(document: &Document, runs: &[SeamRun], seen: &Draft) -> Finds {
     let authors = super::authors(seen);
     let mut finds = Finds::default();
     for run in runs {
@@ -122,21 +122,21 @@ pub fn found(document: &Document, runs: &[Run], seen: &Draft) -> Finds {
     finds
 }
 
-impl Run {
+impl SeamRun {
     /// `None`: fewer than two of the pieces have content.
-    fn of(nodes: &[Node<'_>]) -> Option<Run> {
+    fn of(nodes: &[JsonView<'_>]) -> Option<SeamRun> {
         let texts = nodes.iter().filter_map(|node| Some((node.id(), node.text()?.into_owned())));
         let texts: Vec<_> = texts.filter(|(_, text)| !text.is_empty()).collect();
         let (_, first) = texts.iter().find(|(_, text)| !text.trim_start().is_empty())?;
         let prefix = if first.trim_start().starts_with(['{', '[']) { NO_DOCUMENT } else { "" };
         let mut start = prefix.len();
         let pieces = texts.iter().map(|(node, text)| {
-            let piece = Piece { node: *node, text: text.clone(), start };
+            let piece = SeamPiece { node: *node, text: text.clone(), start };
             start += text.len();
             piece
         });
-        let pieces: Vec<Piece> = pieces.collect();
-        (pieces.len() > 1).then_some(Run { pieces, prefix })
+        let pieces: Vec<SeamPiece> = pieces.collect();
+        (pieces.len() > 1).then_some(SeamRun { pieces, prefix })
     }
 
     fn first(&self) -> NodeId {
@@ -153,13 +153,19 @@ impl Run {
     }
 
     /// Returns the pieces in which a range of the joined text lies.
-    fn within(&self, range: &Range<usize>) -> &[Piece] {
+    fn within(&self, range: &Range<usize>) -> &[SeamPiece] {
         let first = self.pieces.partition_point(|piece| piece.start + piece.text.len() <= range.start);
         let end = self.pieces.partition_point(|piece| piece.start < range.end);
         self.pieces.get(first..end).unwrap_or_default()
     }
 
-    fn found(&self, range: &Range<usize>, label: &Arc<str>, replacement: String, author: Author) -> Found {
+    fn found(
+        &self,
+        range: &Range<usize>,
+        label: &Arc<str>,
+        replacement: String,
+        author: Author,
+    ) -> SeamFinding {
         let mut value = String::new();
         let mut shares = Vec::new();
         for piece in self.within(range) {
@@ -169,11 +175,11 @@ impl Run {
             let replacement = if shares.is_empty() { replacement.clone() } else { String::new() };
             shares.push((piece.node, Redaction { at, label: Arc::clone(label), replacement }));
         }
-        Found { value, shares, author }
+        SeamFinding { value, shares, author }
     }
 }
 
-impl Found {
+impl SeamFinding {
     /// Returns label, token and author of the value, for its copies elsewhere.
     pub fn stand_in(&self) -> Option<(&Arc<str>, &str, &Author)> {
         let (_, first) = self.shares.first()?;

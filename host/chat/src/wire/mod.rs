@@ -4,39 +4,28 @@
 //! read. A value that is dropped or changed is noted with its place. It never edits a request that
 //! passes the gate.
 
-mod anthropic;
-mod openai;
+mod chat;
+mod messages;
 mod responses;
 
-use leafgate_words::words;
+use leafgate_api::Api;
 
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::raw::Message;
 
-words! {
-    /// The API to convert for.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Wire {
-        /// OpenAI chat completions, with the additions of Copilot's API.
-        OpenaiChat = "openai-chat",
-        /// The OpenAI Responses API.
-        OpenaiResponses = "openai-responses",
-        /// The Anthropic Messages API.
-        AnthropicMessages = "anthropic-messages",
-    }
-    /// Returns its name, which formats share.
-    pub fn name = 0;
-}
+/// The APIs that messages are converted for: chat completions with the additions of Copilot's.
+pub const CONVERTED: &[Api] = &[Api::Chat, Api::Responses, Api::Messages];
 
 /// Returns the members of a request body that hold the conversation: `messages`, or `system` and
-/// `messages`, or `input`.
+/// `messages`, or `input`; `None` for an API that is none of [`CONVERTED`].
 #[must_use]
-pub fn to_wire(messages: &[Message], wire: Wire, losses: &mut Losses) -> Json {
-    match wire {
-        Wire::OpenaiChat => openai::body(messages, losses),
-        Wire::OpenaiResponses => responses::body(messages, losses),
-        Wire::AnthropicMessages => anthropic::body(messages, losses),
+pub fn to_wire(messages: &[Message], api: Api, losses: &mut Losses) -> Option<Json> {
+    match api {
+        Api::Chat => Some(chat::body(messages, losses)),
+        Api::Responses => Some(responses::body(messages, losses)),
+        Api::Messages => Some(self::messages::body(messages, losses)),
+        Api::Gemini | Api::CodeAssist => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{BLANK, BREAKPOINT, DOCUMENT, NAME, NO_CALL_ID, NOT_USABLE, is_blank, note_joined};
 use crate::json::Json;
 use crate::loss::Losses;
-use crate::raw::{Meaning, Message, Part, PartKind, Role, Thinking, optional, texts};
+use crate::raw::{Meaning, Message, Part, PartKind, RawRole, Thinking, optional, texts};
 
 /// The API wants an id on every message of the model and checks none; the client sends this one.
 const MESSAGE_ID: &str = "msg_123";
@@ -23,10 +23,10 @@ pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
             losses.note(format!("{}/{key}", message.at), NOT_USABLE);
         }
         match message.role {
-            Role::System => input.push(said("system", message, losses)),
-            Role::User => input.push(said("user", message, losses)),
-            Role::Assistant => assistant(message, &mut input, losses),
-            Role::Tool => tool(message, &mut input, losses),
+            RawRole::System => input.push(said("system", message, losses)),
+            RawRole::User => input.push(said("user", message, losses)),
+            RawRole::Assistant => assistant(message, &mut input, losses),
+            RawRole::Tool => tool(message, &mut input, losses),
         }
     }
     let mut members = vec![("input", Json::Array(input))];

@@ -1,7 +1,10 @@
 //! Exports as conversations and as messages. The numbers were counted in the recordings with
 //! another program.
 
-use leafgate_chat::{Confirmation, EditKind, ExportTurn, Kept, Status, Wire, check, conversation};
+use leafgate_api::Api;
+use leafgate_chat::{
+    ChangeDecision, Confirmation, ExportTurn, FileEditKind, RequestStatus, check, conversation,
+};
 use leafgate_tree::Format;
 use serde_json::{Value, json};
 
@@ -12,25 +15,28 @@ fn turns(name: &str) -> Option<Vec<ExportTurn>> {
 }
 
 /// Status, milliseconds, tools, and UTF-16 units of the answer, of each request.
-type Told = (Status, Option<i64>, usize, usize);
+type Told = (RequestStatus, Option<i64>, usize, usize);
 
 const TOLD: [(&str, &[Told]); 6] = [
-    ("dealenx-completed", &[(Status::Complete, Some(59_981), 2, 2764)]),
+    ("dealenx-completed", &[(RequestStatus::Complete, Some(59_981), 2, 2764)]),
     (
         "dealenx-first.2turns",
-        &[(Status::Failed, Some(331_131), 12, 3590), (Status::Complete, Some(56_602), 3, 1598)],
+        &[(RequestStatus::Failed, Some(331_131), 12, 3590), (RequestStatus::Complete, Some(56_602), 3, 1598)],
     ),
-    ("dealenx-in-progress", &[(Status::Pending, None, 2, 1397)]),
-    ("dealenx-mcp-success", &[(Status::Complete, Some(38_452), 3, 786)]),
-    ("dealenx-parse-export", &[(Status::Complete, Some(3507), 0, 32), (Status::Complete, Some(2900), 0, 26)]),
+    ("dealenx-in-progress", &[(RequestStatus::Pending, None, 2, 1397)]),
+    ("dealenx-mcp-success", &[(RequestStatus::Complete, Some(38_452), 3, 786)]),
+    (
+        "dealenx-parse-export",
+        &[(RequestStatus::Complete, Some(3507), 0, 32), (RequestStatus::Complete, Some(2900), 0, 26)],
+    ),
     (
         "timcooking-demo",
         &[
-            (Status::Pending, None, 1, 39),
-            (Status::Pending, None, 0, 65),
-            (Status::Pending, None, 1, 79),
-            (Status::Pending, None, 0, 117),
-            (Status::Pending, None, 0, 134),
+            (RequestStatus::Pending, None, 1, 39),
+            (RequestStatus::Pending, None, 0, 65),
+            (RequestStatus::Pending, None, 1, 79),
+            (RequestStatus::Pending, None, 0, 117),
+            (RequestStatus::Pending, None, 0, 134),
         ],
     ),
 ];
@@ -54,13 +60,16 @@ fn a_recorded_session_with_reasoning_edits_and_a_reference() {
     let Some(turns) = turns("p47-services") else { return };
     let durations: Vec<_> = turns.iter().filter_map(|turn| turn.duration_ms).collect();
     assert_eq!(durations, [17_557, 11_012, 24_237, 44_035, 14_420, 26_567], "completedAt less timestamp");
-    assert!(turns.iter().all(|turn| turn.status == Status::Complete && turn.thinking.len() == 1));
+    assert!(turns.iter().all(|turn| turn.status == RequestStatus::Complete && turn.thinking.len() == 1));
     assert!(
         turns.iter().all(|turn| turn.attachments.len() == 2 && turn.other_parts["mcpServersStarting"] == 1)
     );
     let last = &turns[5];
     assert_eq!(last.tools[0].confirmed, Confirmation::NotNeeded);
-    assert_eq!((last.edits.len(), last.edits[0].kind, last.edits[0].changes), (1, EditKind::Text, Some(131)));
+    assert_eq!(
+        (last.edits.len(), last.edits[0].kind, last.edits[0].changes),
+        (1, FileEditKind::Text, Some(131))
+    );
     assert!(last.assistant.contains("](vscode-remote://dev-container+"), "the reference is a link");
 }
 
@@ -93,7 +102,7 @@ const MESSAGES: [(&str, [usize; 3]); 7] = [
 fn recorded_exports_as_messages_with_their_calls_and_results_in_pairs() {
     for (name, expected) in MESSAGES {
         let Some(text) = recorded_export(name) else { return };
-        let (messages, _) = wire(&serde_json::from_str(&text).unwrap(), Wire::OpenaiChat);
+        let (messages, _) = wire(&serde_json::from_str(&text).unwrap(), Api::Chat);
         let messages = messages["messages"].as_array().unwrap();
         let of = |role: &str| messages.iter().filter(|message| message["role"] == role).count();
         assert_eq!([of("user"), of("assistant"), of("tool")], expected, "{name}");
@@ -174,7 +183,7 @@ fn the_answer_is_put_together_from_its_parts() {
     assert_eq!(turn.user, "do it");
     assert_eq!(turn.assistant, "See [app.py](/src/app.py)[it](/src/app.py#7)[main](/src/app.py).");
     assert_eq!(turn.thinking, ["ab"]);
-    assert_eq!((turn.edits[0].changes, turn.edits[1].kept), (Some(2), Some(Kept::Undone)));
+    assert_eq!((turn.edits[0].changes, turn.edits[1].kept), (Some(2), Some(ChangeDecision::Undone)));
     assert_eq!(turn.other_parts.iter().collect::<Vec<_>>(), [(&"confirmation".to_owned(), &1)]);
     assert!(turn.hidden && !turn.vote.as_ref().unwrap().helpful);
 }
@@ -219,21 +228,24 @@ fn a_duration_lies_between_two_times_or_was_measured() {
 #[test]
 fn the_status_is_read_wherever_a_version_wrote_it() {
     for (request, expected) in [
-        (json!({}), Status::Pending),
-        (json!({ "result": {} }), Status::Complete),
-        (json!({ "modelState": { "value": 0 } }), Status::Pending),
-        (json!({ "modelState": { "value": 1 } }), Status::Complete),
-        (json!({ "modelState": { "value": 2 }, "result": {} }), Status::Cancelled),
-        (json!({ "modelState": { "value": 3 }, "result": {} }), Status::Failed),
-        (json!({ "modelState": { "value": 4 } }), Status::NeedsInput),
-        (json!({ "modelState": { "value": 9 } }), Status::Unknown),
-        (json!({ "isCanceled": true, "result": {} }), Status::Cancelled),
-        (json!({ "isCanceled": false, "result": { "errorDetails": { "message": "m" } } }), Status::Failed),
+        (json!({}), RequestStatus::Pending),
+        (json!({ "result": {} }), RequestStatus::Complete),
+        (json!({ "modelState": { "value": 0 } }), RequestStatus::Pending),
+        (json!({ "modelState": { "value": 1 } }), RequestStatus::Complete),
+        (json!({ "modelState": { "value": 2 }, "result": {} }), RequestStatus::Cancelled),
+        (json!({ "modelState": { "value": 3 }, "result": {} }), RequestStatus::Failed),
+        (json!({ "modelState": { "value": 4 } }), RequestStatus::NeedsInput),
+        (json!({ "modelState": { "value": 9 } }), RequestStatus::Unknown),
+        (json!({ "isCanceled": true, "result": {} }), RequestStatus::Cancelled),
+        (
+            json!({ "isCanceled": false, "result": { "errorDetails": { "message": "m" } } }),
+            RequestStatus::Failed,
+        ),
         (
             json!({ "modelState": { "value": 1 }, "result": { "errorDetails": { "message": "m" } } }),
-            Status::Failed,
+            RequestStatus::Failed,
         ),
-        (json!({ "result": { "errorDetails": { "code": "canceled" } } }), Status::Cancelled),
+        (json!({ "result": { "errorDetails": { "code": "canceled" } } }), RequestStatus::Cancelled),
     ] {
         let told = conversation(&export(&json!({ "requests": [request] })));
         assert_eq!(told.turns[0].status, expected, "{request}");

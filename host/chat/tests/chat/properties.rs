@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use leafgate_chat::redact::copies::Known;
+use leafgate_api::Api;
+use leafgate_chat::redact::copies::KnownCopies;
 use leafgate_chat::redact::{encoded, ranges};
-use leafgate_chat::{Wire, check, conversation, messages, raw_json, to_wire};
+use leafgate_chat::{CONVERTED, check, conversation, messages, raw_json, to_wire};
 use leafgate_tree::{Author, Draft, Format, Redaction};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -22,10 +23,10 @@ fn use_in_every_way(file: &Value) {
     let _ = check(&document);
     if let Ok(read) = messages(&document, None) {
         raw_json(&read.messages).pretty().parse::<Value>().unwrap();
-        for &wire in Wire::ALL {
+        for &api in CONVERTED {
             let mut losses = read.losses.clone();
-            let body: Value = to_wire(&read.messages, wire, &mut losses).pretty().parse().unwrap();
-            if wire == Wire::OpenaiChat && file.get("requests").is_some() {
+            let body: Value = to_wire(&read.messages, api, &mut losses).unwrap().pretty().parse().unwrap();
+            if api == Api::Chat && file.get("requests").is_some() {
                 assert_paired(&body);
             }
         }
@@ -219,9 +220,9 @@ proptest! {
                     prop_assert!(!shown.contains(mark));
                 }
                 Ok(read) => {
-                    for &wire in Wire::ALL {
+                    for &api in CONVERTED {
                         let mut losses = read.losses.clone();
-                        let body = to_wire(&read.messages, wire, &mut losses);
+                        let body = to_wire(&read.messages, api, &mut losses).unwrap();
                         let shown = format!("{losses:?} {body:?}");
                         prop_assert!(!shown.contains(mark));
                     }
@@ -240,7 +241,7 @@ proptest! {
         let length = draft.text(node).expose().len();
         let whole = Redaction { at: 0..length, label: "X".into(), replacement: "X_4711_X".to_owned() };
         let is_redacted = draft.redact(node, &[whole], &Author::rule("r")).is_ok();
-        let mut known = Known::default();
+        let mut known = KnownCopies::default();
         known.learn(&draft);
         known.redact(&mut draft, &hidden);
         ranges::follow(&mut draft).unwrap();

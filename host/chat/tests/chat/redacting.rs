@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use leafgate_chat::redact::copies::{Copies, Known};
+use leafgate_chat::redact::copies::{Copies, KnownCopies};
 use leafgate_chat::redact::encoded;
 use leafgate_chat::redact::ranges::{AUTHOR, Ranges, StaleReason, follow};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, Redaction};
@@ -135,7 +135,7 @@ fn copies_of_a_redacted_value_go_with_it_wherever_they_stand() {
     let mut draft = Draft::new(Arc::clone(&document));
     redact(&mut draft, "/requests/0/message/text", value);
     let hidden = encoded::encoded(&document);
-    let mut known = Known::default();
+    let mut known = KnownCopies::default();
     known.learn(&draft);
     let found = known.redact(&mut draft, &hidden);
     assert_eq!((found.leaves, found.stuck.len(), known.untraced()), (4, 0, 0));
@@ -152,7 +152,7 @@ fn copies_that_cannot_be_redacted_are_told() {
         json!({ "requests": [{ "message": value, value: 1, "requestId": value, "modelId": "other" }] });
     let mut draft = draft(&file);
     redact(&mut draft, "/requests/0/message", value);
-    let mut known = Known::default();
+    let mut known = KnownCopies::default();
     known.learn(&draft);
     let found = known.redact(&mut draft, &[]);
     let stuck: Vec<_> = found.stuck.iter().map(|&node| draft.document().pointer(node)).collect();
@@ -278,7 +278,7 @@ fn an_untouched_export_stays_the_very_buffer() {
         let document = Arc::new(parse(&text, Format::VscodeChat));
         let mut draft = Draft::new(Arc::clone(&document));
         let hidden = encoded::encoded(&document);
-        let mut known = Known::default();
+        let mut known = KnownCopies::default();
         known.learn(&draft);
         assert_eq!(known.redact(&mut draft, &hidden), Copies::default());
         assert_eq!(follow(&mut draft).unwrap(), Ranges::default());

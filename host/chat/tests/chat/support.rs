@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use leafgate_chat::{Losses, Message, Wire, messages, raw_json, to_wire};
+use leafgate_api::Api;
+use leafgate_chat::{Losses, Message, messages, raw_json, to_wire};
 use leafgate_harness::recordings;
 use leafgate_tree::{Document, Draft, Format, Limits};
 use serde_json::Value;
@@ -26,9 +27,9 @@ pub(crate) fn read(value: &Value) -> (Vec<Message>, Losses) {
 }
 
 /// What an API would be sent for raw messages, and the pointers of what was lost on the way.
-pub(crate) fn wire(messages: &Value, wire: Wire) -> (Value, Vec<String>) {
+pub(crate) fn wire(messages: &Value, api: Api) -> (Value, Vec<String>) {
     let (messages, mut losses) = read(messages);
-    let body = to_wire(&messages, wire, &mut losses);
+    let body = to_wire(&messages, api, &mut losses).unwrap();
     (serde_json::from_str(&body.pretty()).unwrap(), pointers(&losses))
 }
 

@@ -1,6 +1,6 @@
 //! Expectations that the clients' own tests hold, read from the recordings.
 
-use leafgate_chat::Wire;
+use leafgate_api::Api;
 use leafgate_tree::{Author, Draft, Format};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn expectation<'v>(body: &'v Value, path: &str, expected: &Value) -> (&'v Value,
 fn raw_messages_become_what_the_client_sends_to_the_messages_api() {
     let mut checked = 0;
     for case in cases("upstream-raw-to-anthropic.cases.json") {
-        let (body, _) = wire(&case["raw"], Wire::AnthropicMessages);
+        let (body, _) = wire(&case["raw"], Api::Messages);
         for (path, expected) in case["expect"].as_object().unwrap() {
             let (found, expected) = expectation(&body, path, expected);
             assert_eq!(*found, expected, "{}: {path}", case["name"]);

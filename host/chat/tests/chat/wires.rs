@@ -1,6 +1,6 @@
 //! Raw messages as each API takes them, and what is noted as lost.
 
-use leafgate_chat::Wire;
+use leafgate_api::Api;
 use leafgate_tree::Format;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn conversation() -> Value {
 // S1-01, S1-05
 #[test]
 fn openai_chat() {
-    let (body, lost) = wire(&conversation(), Wire::OpenaiChat);
+    let (body, lost) = wire(&conversation(), Api::Chat);
     let cached = json!({ "type": "ephemeral" });
     let function = |arguments: &str| json!({ "name": "read_file", "arguments": arguments });
     let expected = json!({ "messages": [
@@ -64,7 +64,7 @@ fn openai_chat() {
 
 #[test]
 fn anthropic_messages() {
-    let (body, lost) = wire(&conversation(), Wire::AnthropicMessages);
+    let (body, lost) = wire(&conversation(), Api::Messages);
     let cached = json!({ "type": "ephemeral" });
     let expected = json!({
         "system": [{ "type": "text", "text": "Be " }, { "type": "text", "text": "brief.\n", "cache_control": cached }],
@@ -95,7 +95,7 @@ fn anthropic_messages() {
 
 #[test]
 fn openai_responses() {
-    let (body, lost) = wire(&conversation(), Wire::OpenaiResponses);
+    let (body, lost) = wire(&conversation(), Api::Responses);
     let function_call = |id: &str, arguments: &str| json!({ "type": "function_call", "name": "read_file", "arguments": arguments, "call_id": id });
     let expected = json!({ "input": [
         { "role": "system", "content": [
@@ -121,13 +121,13 @@ fn openai_responses() {
 #[test]
 fn a_breakpoint_that_no_block_can_bear_gets_a_text_of_its_own() {
     let filler = json!([{ "type": "text", "text": " ", "cache_control": { "type": "ephemeral" } }]);
-    let (body, lost) = wire(&json!([{ "role": 1, "content": [breakpoint()] }]), Wire::AnthropicMessages);
+    let (body, lost) = wire(&json!([{ "role": 1, "content": [breakpoint()] }]), Api::Messages);
     assert_eq!(body["messages"][0]["content"], filler);
     assert_eq!(lost, [""; 0]);
     let encrypted = thinking(&json!({ "encrypted": "blob" }));
     let (body, _) = wire(
         &json!([{ "role": 2, "content": [encrypted, breakpoint()] }, { "role": 1, "content": [text("go on")] }]),
-        Wire::AnthropicMessages,
+        Api::Messages,
     );
     assert_eq!(body["messages"][0]["content"][0], json!({ "type": "redacted_thinking", "data": "blob" }));
     assert_eq!(body["messages"][0]["content"][1], filler[0]);
@@ -138,10 +138,10 @@ fn a_spare_breakpoint_goes_to_the_system_prompt_and_a_fifth_is_noted() {
     let said =
         |parts: Vec<Value>| json!([{ "role": 0, "content": [text("s")] }, { "role": 1, "content": parts }]);
     let parts = |count: usize| (0..count).flat_map(|_| [text("t"), breakpoint()]).collect::<Vec<_>>();
-    let (body, lost) = wire(&said(parts(3)), Wire::AnthropicMessages);
+    let (body, lost) = wire(&said(parts(3)), Api::Messages);
     assert_eq!(body["system"][0]["cache_control"]["type"], "ephemeral");
     assert!(lost.is_empty());
-    let (body, lost) = wire(&said(parts(5)), Wire::AnthropicMessages);
+    let (body, lost) = wire(&said(parts(5)), Api::Messages);
     assert_eq!(body["system"][0]["cache_control"], Value::Null);
     assert_eq!(lost, ["/1/content/9"]);
 }
@@ -153,7 +153,7 @@ fn messages_api_roles_alternate_and_the_user_has_the_last_word() {
         { "role": 0, "content": [text("late")] },
         { "role": 2, "content": [text("c")] }, { "role": 2, "content": [text(" \n")] },
     ]);
-    let (body, lost) = wire(&messages, Wire::AnthropicMessages);
+    let (body, lost) = wire(&messages, Api::Messages);
     let roles: Vec<_> =
         body["messages"].as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
@@ -169,12 +169,12 @@ fn opaque_values_reach_the_output_that_their_scope_allows_as_they_are_spelled() 
         {"type":2,"value":{"type":"input_text","text":"t"},"scope":0}]}]"#;
     let read = leafgate_chat::messages(&parse(body, Format::Raw), None).unwrap();
     let mut losses = read.losses.clone();
-    let chat = leafgate_chat::to_wire(&read.messages, Wire::OpenaiChat, &mut losses).pretty();
+    let chat = leafgate_chat::to_wire(&read.messages, Api::Chat, &mut losses).unwrap().pretty();
     assert!(chat.contains(r#"{"type":"file","n":1.50E+0,"s":"\udead"}"#), "{chat}");
     assert!(!chat.contains("hidden"));
     assert_eq!(losses.all().len(), 1);
     let mut losses = read.losses;
-    let responses = leafgate_chat::to_wire(&read.messages, Wire::OpenaiResponses, &mut losses).pretty();
+    let responses = leafgate_chat::to_wire(&read.messages, Api::Responses, &mut losses).unwrap().pretty();
     assert!(responses.contains(r#"{"type":"input_text","text":"t"}"#), "{responses}");
     assert_eq!(losses.all().len(), 2);
 }
@@ -192,7 +192,7 @@ fn a_stateful_marker_cuts_what_the_server_remembers() {
         { "role": 1, "content": [text("new")] },
         { "role": 2, "content": [phase, text("then"), compacted] },
     ]);
-    let (body, lost) = wire(&messages, Wire::OpenaiResponses);
+    let (body, lost) = wire(&messages, Api::Responses);
     assert_eq!(body["previous_response_id"], "resp_1");
     let input = body["input"].as_array().unwrap();
     assert_eq!(input.len(), 3);
@@ -206,7 +206,7 @@ fn a_stateful_marker_cuts_what_the_server_remembers() {
 fn images_that_a_tool_gave_follow_its_text_as_a_message_of_the_user() {
     let image = json!({ "type": 0, "imageUrl": { "url": "data:image/png;base64,AAAA", "detail": "low" } });
     let messages = json!([{ "role": 3, "toolCallId": "c", "content": [image, text("x")] }]);
-    let (body, lost) = wire(&messages, Wire::OpenaiResponses);
+    let (body, lost) = wire(&messages, Api::Responses);
     assert_eq!(body["input"][0]["output"], "x");
     assert_eq!(body["input"][1]["role"], "user");
     assert_eq!(body["input"][1]["content"][1]["detail"], "low");
@@ -225,14 +225,14 @@ fn every_request_of_the_recorded_replay_converts_with_every_loss_noted() {
         assert_eq!(read.losses.all().len(), 0);
         let mut losses = read.losses.clone();
         let body: Value = serde_json::from_str(
-            &leafgate_chat::to_wire(&read.messages, Wire::OpenaiChat, &mut losses).pretty(),
+            &leafgate_chat::to_wire(&read.messages, Api::Chat, &mut losses).unwrap().pretty(),
         )
         .unwrap();
         assert_eq!(body["messages"].as_array().unwrap().len(), count);
         // Breakpoints stand last and each text is one part, so that only white space is lost.
         assert_eq!(losses.all().len(), cut, "{:?}", losses.all());
         let mut losses = read.losses.clone();
-        let _ = leafgate_chat::to_wire(&read.messages, Wire::OpenaiResponses, &mut losses);
+        let _ = leafgate_chat::to_wire(&read.messages, Api::Responses, &mut losses);
         assert_eq!(losses.all().len(), breakpoints, "{:?}", losses.all());
     }
     assert!(leafgate_chat::messages(&document, Some(5)).is_err());

@@ -6,12 +6,11 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, CapturedEdits, Diff,
-    EditCommand, EditableRequest, ErrorCode, Except, Excepted, Follow, ModeView, Payload, Pending, Pins,
-    Resume, Resumed, RuntimeFile, SavedList, SavedScope, Select, SessionList, SetMode, Status, Subagents,
-    TurnMode, TurnSummary, TurnView,
+    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, EditableRequest,
+    ErrorCode, Except, Follow, Pending, Pins, Resume, RuntimeFile, SavedList, Select, SessionList, SetMode,
+    Status, TurnSummary,
 };
-use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata};
+use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
@@ -68,6 +67,34 @@ impl AdminClient {
         self.call(AdminCall::Dispose, session, None)
     }
 
+    /// Returns the turns that wait, oldest first.
+    pub(crate) fn pending(&self) -> Result<Vec<TurnSummary>, ApiError> {
+        let Pending { mut turns } = self.view("")?;
+        turns.retain(|turn| self.only.as_ref().is_none_or(|only| turn.id == *only));
+        Ok(turns)
+    }
+
+    fn on_turn(&self, id: &str, call: TurnCall) -> Result<ApiAnswer, ApiError> {
+        Ok(match call {
+            TurnCall::Show => ApiAnswer::Show(Box::new(self.view(id)?)),
+            TurnCall::Edit(command) => ApiAnswer::Edit(Box::new(self.command(id, &command)?)),
+            TurnCall::Except(ExceptionDraft { redaction, reason, until }) => {
+                let except = Except { redaction, reason, by: caller(), until: Some(until) };
+                ApiAnswer::Except(self.command(id, &except)?)
+            }
+            TurnCall::Diff => ApiAnswer::Diff(self.view(id)?),
+            TurnCall::Resume { digest } => ApiAnswer::Resume(Box::new(self.command(id, &Resume { digest })?)),
+            TurnCall::Cancel => ApiAnswer::Cancel(self.command(id, &Cancel {})?),
+            TurnCall::Payload => ApiAnswer::Payload(self.view(id)?),
+            TurnCall::Metadata => ApiAnswer::Metadata(self.view::<EditableRequest>(id)?.into()),
+            TurnCall::Save { scope } => {
+                let capture = CaptureTurn { scope: Some(scope), ..CaptureTurn::default() };
+                ApiAnswer::Save(self.command(id, &capture)?)
+            }
+            TurnCall::Pin { sections } => ApiAnswer::Pin(Box::new(self.command(id, &Pins { sections })?)),
+        })
+    }
+
     fn call<A: DeserializeOwned>(
         &self,
         call: AdminCall,
@@ -93,79 +120,18 @@ impl AdminClient {
 }
 
 impl AdminApi for AdminClient {
-    fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
-        let Pending { mut turns } = self.view("")?;
-        turns.retain(|turn| self.only.as_ref().is_none_or(|only| turn.id == *only));
-        Ok(turns)
-    }
-
-    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
-        self.view(id)
-    }
-
-    fn diff(&mut self, id: &str) -> Result<Diff, ApiError> {
-        self.view(id)
-    }
-
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
-        self.command(id, &command)
-    }
-
-    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
-        let ExceptionDraft { redaction, reason, until } = exception;
-        self.command(id, &Except { redaction, reason, by: caller(), until: Some(until) })
-    }
-
-    fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
-        self.command(id, &Resume { digest: digest.to_owned() })
-    }
-
-    fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
-        self.command(id, &Cancel {})
-    }
-
-    fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
-        self.view(id)
-    }
-
-    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError> {
-        self.view::<EditableRequest>(id).map(TurnMetadata::from)
-    }
-
-    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError> {
-        self.command(id, &CaptureTurn { scope: Some(scope), ..CaptureTurn::default() })
-    }
-
-    fn capture_next(&mut self) -> Result<SavedList, ApiError> {
-        self.command("", &ArmCapture {})
-    }
-
-    fn subagents(&mut self) -> Result<Subagents, ApiError> {
-        self.view("")
-    }
-
-    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
-        self.command(id, &Pins { sections })
-    }
-
-    fn mode(&mut self) -> Result<ModeView, ApiError> {
-        self.view("")
-    }
-
-    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError> {
-        self.command("", &SetMode { mode })
-    }
-
-    fn sessions(&mut self) -> Result<SessionList, ApiError> {
-        self.view("")
-    }
-
-    fn select(&mut self, session: &str) -> Result<SessionList, ApiError> {
-        self.command(session, &Select {})
-    }
-
-    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError> {
-        self.command("", &Follow { follow })
+    fn make(&mut self, call: ApiCall) -> Result<ApiAnswer, ApiError> {
+        Ok(match call {
+            ApiCall::Pending => ApiAnswer::Pending(self.pending()?),
+            ApiCall::OnTurn { id, call } => return self.on_turn(&id, call),
+            ApiCall::CaptureNext => ApiAnswer::CaptureNext(self.command("", &ArmCapture {})?),
+            ApiCall::Subagents => ApiAnswer::Subagents(self.view("")?),
+            ApiCall::Mode => ApiAnswer::Mode(self.view("")?),
+            ApiCall::SetMode { mode } => ApiAnswer::SetMode(self.command("", &SetMode { mode })?),
+            ApiCall::Sessions => ApiAnswer::Sessions(self.view("")?),
+            ApiCall::Select { session } => ApiAnswer::Sessions(self.command(&session, &Select {})?),
+            ApiCall::Follow { follow } => ApiAnswer::Sessions(self.command("", &Follow { follow })?),
+        })
     }
 }
 

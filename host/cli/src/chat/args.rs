@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use leafgate_chat::Wire;
+use leafgate_assemble::Api;
+use leafgate_chat::CONVERTED;
 
 use crate::args::{PolicyArg, RedactArgs, one_of};
 
@@ -31,8 +32,8 @@ pub(crate) enum ChatCommand {
 #[derive(Args)]
 pub(crate) struct WireArgs {
     /// The API
-    #[arg(long, value_name = "API", value_parser = one_of(Wire::ALL, |wire| (wire.name(), "")))]
-    pub(crate) to: Wire,
+    #[arg(long, value_name = "API", value_parser = one_of(CONVERTED, |api| (api.name(), "")))]
+    pub(crate) to: Api,
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use leafgate_chat::{Check, check};
+use leafgate_chat::{ImportCheck, check};
 use leafgate_tree::Format;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::{masking, request};
 struct Checked<'a> {
     importable: bool,
     #[serde(flatten)]
-    check: &'a Check,
+    check: &'a ImportCheck,
 }
 
 pub(super) fn run(file: Option<&Path>, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -30,7 +30,7 @@ pub(super) fn run(file: Option<&Path>, printer: &mut Printer) -> anyhow::Result<
     Ok(if check.is_importable() { Exit::Done } else { Exit::Unmet })
 }
 
-fn print(check: &Check, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(check: &ImportCheck, printer: &mut Printer) -> anyhow::Result<()> {
     for import in &check.imports {
         let (style, word) =
             if import.refused.is_none() { (Style::Added, "import") } else { (Style::Error, "refuse") };

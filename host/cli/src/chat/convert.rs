@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
+use leafgate_assemble::Api;
 use leafgate_chat::{
-    Json, Loss, Messages, Shape, Wire, messages as read_messages, raw_json, to_wire, verbatim_messages,
+    Json, Loss, Messages, Shape, messages as read_messages, raw_json, to_wire, verbatim_messages,
 };
 use leafgate_tree::{Document, Format};
 
@@ -18,7 +19,8 @@ use crate::request;
 pub(super) fn wire(args: &WireArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let document = document(args.input.file.as_deref())?;
     let mut read = read(&document, &args.input)?;
-    let body = to_wire(&read.messages, args.to, &mut read.losses);
+    let body =
+        to_wire(&read.messages, args.to, &mut read.losses).context("nothing is converted for this API")?;
     write("wire", &body, &read, printer)
 }
 
@@ -45,7 +47,8 @@ pub(super) fn messages(args: &MessagesArgs, printer: &mut Printer) -> anyhow::Re
     );
     let messages = match &*args.to {
         "raw" => raw_json(&read.messages),
-        _ => to_wire(&read.messages, Wire::OpenaiChat, &mut read.losses),
+        _ => to_wire(&read.messages, Api::Chat, &mut read.losses)
+            .context("nothing is converted for this API")?,
     };
     write("messages", &messages, &read, printer)
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use leafgate_chat::{Conversation, Edit, ExportTurn, Status, ToolUse, conversation};
+use leafgate_chat::{ExportTurn, ExportedConversation, FileEdit, RequestStatus, ToolUse, conversation};
 use leafgate_policy::PolicySource;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 
@@ -49,7 +49,7 @@ fn masked(export: &JudgedExport) -> anyhow::Result<Document> {
         .context("the masked export is too large")
 }
 
-fn print(conversation: &Conversation, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(conversation: &ExportedConversation, printer: &mut Printer) -> anyhow::Result<()> {
     let names = [
         conversation.requester.as_deref(),
         conversation.responder.as_deref(),
@@ -133,18 +133,18 @@ fn tool_line(tool: &ToolUse) -> String {
     format!("{}{call}  {}{state}  {words}", tool.tool, tool.confirmed)
 }
 
-fn edit_line(edit: &Edit) -> String {
+fn edit_line(edit: &FileEdit) -> String {
     let changes =
         edit.changes.map_or_else(String::new, |changes| format!("  {}", counted(changes, "change")));
     let kept = edit.kept.map_or_else(String::new, |kept| format!("  {kept}"));
     format!("{}{changes}{kept}", edit.file)
 }
 
-fn status_style(status: Status) -> Style {
+fn status_style(status: RequestStatus) -> Style {
     match status {
-        Status::Complete => Style::Added,
-        Status::Failed | Status::Cancelled => Style::Error,
-        Status::Pending | Status::NeedsInput | Status::Unknown => Style::Edited,
+        RequestStatus::Complete => Style::Added,
+        RequestStatus::Failed | RequestStatus::Cancelled => Style::Error,
+        RequestStatus::Pending | RequestStatus::NeedsInput | RequestStatus::Unknown => Style::Edited,
     }
 }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
-use leafgate_chat::redact::copies::{Copies, Known};
+use leafgate_chat::redact::copies::{Copies, KnownCopies};
 use leafgate_chat::redact::encoded::{ShadowError, encoded, encoded_keys, shadows};
 use leafgate_chat::redact::ranges::{self, AUTHOR};
 use leafgate_chat::redact::seams;
@@ -51,7 +51,7 @@ pub(crate) fn judge(policy: &Policy, document: Document) -> anyhow::Result<Judge
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
     let judge = Judge { policy, session: &session, vault: Vault::new(keys) };
-    let mut known = Known::default();
+    let mut known = KnownCopies::default();
     let opened = judge.redact_encoded(&document, &mut known)?;
     let document = redacted(&opened)?;
     let joined = |joined| Ok(judge.evaluate(Arc::new(parse(joined)?)));
@@ -119,7 +119,7 @@ fn redacted(draft: &Draft) -> anyhow::Result<Arc<Document>> {
 impl Judge<'_> {
     /// Redacts encoded texts. If that fails, the policy finds the text in its encoding, and holds
     /// the file.
-    fn redact_encoded(&self, document: &Arc<Document>, known: &mut Known) -> anyhow::Result<Draft> {
+    fn redact_encoded(&self, document: &Arc<Document>, known: &mut KnownCopies) -> anyhow::Result<Draft> {
         let mut opened = Draft::new(Arc::clone(document));
         let hidden = encoded(document);
         let shadows = match shadows(document, &hidden) {

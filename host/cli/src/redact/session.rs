@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use leafgate_chat::redact::copies::Known;
-use leafgate_chat::redact::seams::{self, Run};
-use leafgate_chat::session::{Batch, NoLines, batches, pieces, unwrapped, wrapped};
+use leafgate_chat::redact::copies::KnownCopies;
+use leafgate_chat::redact::seams::{self, SeamRun};
+use leafgate_chat::session::{LineBatch, NoLines, batches, pieces, unwrapped, wrapped};
 use leafgate_policy::{Evaluation, Policy, Verdict};
 use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
@@ -45,7 +45,7 @@ struct Judged {
 /// Applies a policy to a session.
 pub(super) fn redact(policy: &Policy, file: &[u8]) -> anyhow::Result<Redacted> {
     let judge = Judge { policy, session: "redact", vault: Vault::new(home::token_keys()?) };
-    let mut known = Known::default();
+    let mut known = KnownCopies::default();
     let mut holds = Vec::new();
     let mut all = Vec::new();
     for batch in batches(file) {
@@ -117,9 +117,9 @@ impl Judged {
 impl Judge<'_> {
     fn batch(
         &self,
-        batch: &Batch,
+        batch: &LineBatch,
         file: &[u8],
-        known: &mut Known,
+        known: &mut KnownCopies,
         holds: &mut Vec<Verdict>,
     ) -> anyhow::Result<Judged> {
         let lines = &file[batch.range.clone()];
@@ -147,7 +147,7 @@ impl Judge<'_> {
     fn seams(
         &self,
         document: &Arc<Document>,
-        known: &mut Known,
+        known: &mut KnownCopies,
         holds: &mut Vec<Verdict>,
     ) -> anyhow::Result<(Draft, Vec<NodeId>)> {
         let runs = seams::runs_of(document, &pieces(document));
@@ -164,8 +164,8 @@ impl Judge<'_> {
 /// verdict about the joined texts.
 pub(super) fn redact_seams(
     document: &Arc<Document>,
-    runs: &[Run],
-    known: &mut Known,
+    runs: &[SeamRun],
+    known: &mut KnownCopies,
     judge: impl FnOnce(Bytes) -> anyhow::Result<Evaluation>,
 ) -> anyhow::Result<(Draft, Vec<NodeId>, Verdict)> {
     let mut draft = Draft::new(Arc::clone(document));

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, bail};
 use leafgate_folder::Stamp;
 use leafgate_gate::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key};
-use leafgate_saved::{FileError, GuardKey, Layer, OnDrift, SavedEdit, SavedFile, Scope};
+use leafgate_saved::{GuardKey, OnDrift, SavedEdit, SavedFile, SavedFileError, Scope, ScopeEdits};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -110,7 +110,7 @@ impl SavedFolder {
             ..SavedFiles::default()
         };
         let mut errors = Vec::new();
-        let known = |scope| before.layers.iter().find(|layer: &&Layer| layer.scope == scope).cloned();
+        let known = |scope| before.layers.iter().find(|layer: &&ScopeEdits| layer.scope == scope).cloned();
         for scope in [Scope::Workspace, Scope::Project, Scope::Global] {
             let layer = match scope {
                 Scope::Project => Ok(self.project(&mut files.problems)),
@@ -131,19 +131,19 @@ impl SavedFolder {
         (files, errors)
     }
 
-    fn own(&self, scope: Scope) -> Result<Option<Layer>, String> {
+    fn own(&self, scope: Scope) -> Result<Option<ScopeEdits>, String> {
         let name = self.file_of(scope).map_err(|error| error.to_string())?;
         let file = read_own(&self.folder.join(name))?;
         Ok(file.map(|file| self.layer(scope, file)))
     }
 
-    fn layer(&self, scope: Scope, file: SavedFile) -> Layer {
+    fn layer(&self, scope: Scope, file: SavedFile) -> ScopeEdits {
         let key = file.key.map_or_else(|| self.key.clone(), |key| GuardKey::derive(key.as_bytes()));
-        Layer { scope, key, edits: file.edits }
+        ScopeEdits { scope, key, edits: file.edits }
     }
 
     /// The edits of the workspace's own file, where it is trusted as it is.
-    fn project(&self, problems: &mut Vec<String>) -> Option<Layer> {
+    fn project(&self, problems: &mut Vec<String>) -> Option<ScopeEdits> {
         match trust::standing(&self.data, &self.workspace) {
             Ok(Standing::Absent) => None,
             Ok(Standing::Trusted(file)) => Some(self.layer(Scope::Project, file)),
@@ -176,7 +176,7 @@ impl SavedFolder {
     fn change<R>(
         &self,
         scope: Scope,
-        change: impl FnOnce(&mut SavedFile) -> Result<R, FileError>,
+        change: impl FnOnce(&mut SavedFile) -> Result<R, SavedFileError>,
     ) -> io::Result<R> {
         let name = self.file_of(scope)?;
         let _lock = self.lock()?;
@@ -260,7 +260,7 @@ struct RawSettings {
 /// Reads one of the user's own files; `None` where there is none.
 fn read_own(path: &Path) -> Result<Option<SavedFile>, String> {
     let Some(text) = read_private(path)? else { return Ok(None) };
-    let unusable = |error: FileError| {
+    let unusable = |error: SavedFileError| {
         format!("the saved edits in {} cannot be used: {error}; mend the file or remove it", path.display())
     };
     SavedFile::parse(&text).map(Some).map_err(unusable)

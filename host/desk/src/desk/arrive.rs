@@ -6,11 +6,11 @@ use leafgate_admin::TurnClass;
 use leafgate_policy::Hold;
 
 use super::Desk;
-use super::beside::Shared;
+use super::beside::SharedDecision;
 use crate::effect::{Effect, Effects};
 use crate::reason::{CancelReason, Dismissal, Room};
 use crate::tick::Tick;
-use crate::turn::{Arrival, Client, ConnectionId, RequestKey, Turn, TurnId};
+use crate::turn::{Arrival, ConnectionId, RequestKey, Turn, TurnClient, TurnId};
 
 /// The outcome of a request that the policy or a mode paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl<G> Desk<G> {
         self.run_clock(now, &mut effects);
         let lost = self.connections.remove(&connection).and_then(|turn| self.turns.get_mut(&turn));
         if let Some(turn) = lost {
-            turn.client = Client::Lost { until: now.after(self.limits.linger) };
+            turn.client = TurnClient::Lost { until: now.after(self.limits.linger) };
             let turn = turn.id;
             effects.push(Effect::Changed(turn));
             self.account(turn);
@@ -122,7 +122,7 @@ impl<G> Desk<G> {
             self.connections.remove(&old);
             effects.push(Effect::Answer { turn: Some(turn), to: old, dismissal: Dismissal::Replaced });
         }
-        found.client = Client::Connected(connection);
+        found.client = TurnClient::Connected(connection);
         found.joined = found.joined.saturating_add(1);
         self.connections.insert(connection, turn);
         self.account(turn);
@@ -148,7 +148,7 @@ impl<G> Desk<G> {
     fn take_beside(
         &mut self,
         arrival: Arrival<G>,
-        shared: Shared,
+        shared: SharedDecision,
         now: Tick,
         effects: &mut Effects,
     ) -> Admission {
@@ -158,12 +158,12 @@ impl<G> Desk<G> {
         }
         let side = self.insert(arrival, now);
         match shared {
-            Shared::With(lead) => {
+            SharedDecision::With(lead) => {
                 self.join_lead(side, lead, effects);
                 effects.push(Effect::Changed(lead));
                 Admission::Beside(lead)
             }
-            Shared::Decided(lead, ending) => {
+            SharedDecision::Decided(lead, ending) => {
                 self.join_lead(side, lead, effects);
                 self.end(side, ending, now, effects);
                 Admission::Decided

@@ -7,14 +7,14 @@ use leafgate_admin::TurnClass;
 use leafgate_policy::{Cause, Hold};
 
 use super::Desk;
-use super::decide::Ending;
+use super::decide::TurnEnding;
 use crate::beside::{Addition, Lead, Repeats, covers};
 use crate::digest::Destination;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::reason::{CancelReason, Dismissal};
 use crate::tick::Tick;
-use crate::turn::{Arrival, Client, RequestKey, Turn, TurnId};
+use crate::turn::{Arrival, RequestKey, Turn, TurnClient, TurnId};
 
 /// Turns whose decision is kept for side requests that come after it, and additions that a person
 /// let go: a client has a handful of them.
@@ -36,16 +36,16 @@ struct DecidedLately {
     upstream: Arc<str>,
     said: Option<Arc<str>>,
     asked: Vec<(Arc<str>, Cause)>,
-    ending: Ending,
+    ending: TurnEnding,
     until: Tick,
 }
 
 /// What becomes of a side request that need not be asked about.
-pub(super) enum Shared {
+pub(super) enum SharedDecision {
     /// It waits with a turn.
     With(TurnId),
     /// It was decided already, with this turn.
-    Decided(TurnId, Ending),
+    Decided(TurnId, TurnEnding),
 }
 
 impl<G> Desk<G> {
@@ -81,7 +81,7 @@ impl<G> Desk<G> {
         };
         let holds: Vec<Hold> = found.holds().iter().map(|held| held.hold.clone()).collect();
         match self.shared(&repeats, &found.to, &holds) {
-            Some(Shared::With(lead)) => {
+            Some(SharedDecision::With(lead)) => {
                 let mut moved = found.beside.clone();
                 moved.push(side);
                 for side in moved {
@@ -90,7 +90,7 @@ impl<G> Desk<G> {
                 effects.push(Effect::Changed(lead));
             }
             // Somebody may look at it by now.
-            Some(Shared::Decided(..)) | None => {
+            Some(SharedDecision::Decided(..)) | None => {
                 if let Some(found) = self.turns.get_mut(&side) {
                     found.adds = Some(repeats.adds);
                 }
@@ -100,7 +100,7 @@ impl<G> Desk<G> {
     }
 
     /// What a side request that arrives shares, where it may.
-    pub(super) fn shares(&self, arrival: &Arrival<G>) -> Option<Shared> {
+    pub(super) fn shares(&self, arrival: &Arrival<G>) -> Option<SharedDecision> {
         if arrival.paused.class != TurnClass::Side {
             return None;
         }
@@ -110,16 +110,16 @@ impl<G> Desk<G> {
             && first.holds.show(&arrival.paused.holds)
             && !first.is_edited()
         {
-            return Some(Shared::With(first.with.unwrap_or(first.id)));
+            return Some(SharedDecision::With(first.with.unwrap_or(first.id)));
         }
         let again = self.lately.decided.iter().rev().find(|lately| lately.key.as_ref() == Some(&arrival.key));
         if let Some(again) = again.filter(|again| again.covers(&arrival.paused.holds)) {
-            return Some(Shared::Decided(again.turn, again.ending));
+            return Some(SharedDecision::Decided(again.turn, again.ending));
         }
         self.shared(arrival.repeats.as_ref()?, &arrival.paused.to, &arrival.paused.holds)
     }
 
-    fn shared(&self, repeats: &Repeats, to: &Destination, holds: &[Hold]) -> Option<Shared> {
+    fn shared(&self, repeats: &Repeats, to: &Destination, holds: &[Hold]) -> Option<SharedDecision> {
         if repeats.is_asked && !self.lately.known.contains(&repeats.adds) {
             return None;
         }
@@ -128,12 +128,12 @@ impl<G> Desk<G> {
                 && repeats.are_of(lead.said.as_ref())
                 && lead.to.upstream == to.upstream
                 && covers(lead.holds.asked(), holds);
-            return may.then_some(Shared::With(lead.id));
+            return may.then_some(SharedDecision::With(lead.id));
         }
         let lately = self.lately.decided.iter().find(|lately| lately.turn == repeats.turn)?;
         let may =
             repeats.are_of(lately.said.as_ref()) && lately.upstream == to.upstream && lately.covers(holds);
-        may.then_some(Shared::Decided(lately.turn, lately.ending))
+        may.then_some(SharedDecision::Decided(lately.turn, lately.ending))
     }
 
     /// Has a side request wait with a turn.
@@ -149,7 +149,13 @@ impl<G> Desk<G> {
     }
 
     /// Ends what waited with a turn that has ended.
-    pub(super) fn end_beside(&mut self, turn: &Turn<G>, ending: Ending, now: Tick, effects: &mut Effects) {
+    pub(super) fn end_beside(
+        &mut self,
+        turn: &Turn<G>,
+        ending: TurnEnding,
+        now: Tick,
+        effects: &mut Effects,
+    ) {
         if let Some(lead) = turn.with.and_then(|lead| self.turns.get_mut(&lead)) {
             lead.beside.retain(|side| *side != turn.id);
             effects.push(Effect::Changed(lead.id));
@@ -160,7 +166,7 @@ impl<G> Desk<G> {
         for &side in &turn.beside {
             let Some(found) = self.turns.get(&side) else { continue };
             let ending = match (ending, found.client) {
-                (Ending::Sent { .. }, Client::Lost { .. }) => Ending::CLIENT_GONE,
+                (TurnEnding::Sent { .. }, TurnClient::Lost { .. }) => TurnEnding::CLIENT_GONE,
                 (ending, _) => turn.shared_ending(ending),
             };
             self.end(side, ending, now, effects);
@@ -185,15 +191,15 @@ impl<G> Desk<G> {
     }
 
     /// Keeps a decision for the side requests that come after it.
-    pub(super) fn keep_decision(&mut self, turn: &Turn<G>, ending: Ending, now: Tick) {
+    pub(super) fn keep_decision(&mut self, turn: &Turn<G>, ending: TurnEnding, now: Tick) {
         let by_person = match ending {
-            Ending::Sent { by } => by == "user",
-            Ending::Discarded(dismissal) => dismissal == Dismissal::Cancelled(CancelReason::User),
+            TurnEnding::Sent { by } => by == "user",
+            TurnEnding::Discarded(dismissal) => dismissal == Dismissal::Cancelled(CancelReason::User),
         };
         if !by_person || turn.with.is_some() || turn.holds().is_empty() {
             return;
         }
-        if let (Ending::Sent { .. }, Some(adds), false) = (ending, turn.adds, turn.is_edited()) {
+        if let (TurnEnding::Sent { .. }, Some(adds), false) = (ending, turn.adds, turn.is_edited()) {
             self.lately.known.push(adds);
             let surplus = self.lately.known.len().saturating_sub(MOST_KEPT);
             self.lately.known.drain(..surplus);
@@ -236,10 +242,10 @@ impl DecidedLately {
 
 impl<G> Turn<G> {
     /// What the end of the turn is to those that wait with it.
-    fn shared_ending(&self, ending: Ending) -> Ending {
+    fn shared_ending(&self, ending: TurnEnding) -> TurnEnding {
         match ending {
-            Ending::Sent { .. } if self.is_edited() => {
-                Ending::Discarded(Dismissal::Cancelled(CancelReason::TurnEdited))
+            TurnEnding::Sent { .. } if self.is_edited() => {
+                TurnEnding::Discarded(Dismissal::Cancelled(CancelReason::TurnEdited))
             }
             ending => ending,
         }

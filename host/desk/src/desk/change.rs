@@ -8,8 +8,7 @@ use leafgate_tree::SectionId;
 use super::Desk;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
-use crate::reviewer::Reviewer;
-use crate::revision::{Change, Revised, Revision};
+use crate::revision::{Revised, Revision};
 use crate::tick::Tick;
 use crate::turn::TurnId;
 
@@ -83,18 +82,5 @@ impl<G> Desk<G> {
         };
         found.pins = pins;
         Ok(vec![Effect::Changed(turn)])
-    }
-
-    /// Event: a person changes a turn. For callers that block nobody meanwhile. Others take the
-    /// three steps one by one.
-    ///
-    /// # Errors
-    /// Those of [`Desk::revise`], [`Revision::make`] and [`Desk::accept`].
-    pub fn change(&mut self, turn: TurnId, change: Change, now: Tick) -> Result<Effects, DeskError>
-    where
-        G: Reviewer,
-    {
-        let revised = self.revise(turn, now)?.make(change)?;
-        self.accept(revised, now)
     }
 }

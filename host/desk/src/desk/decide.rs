@@ -13,37 +13,38 @@ use crate::error::DeskError;
 use crate::reason::{CancelReason, Dismissal};
 use crate::summary::TurnLine;
 use crate::tick::Tick;
-use crate::turn::{Client, ConnectionId, Turn, TurnId};
+use crate::turn::{ConnectionId, Turn, TurnClient, TurnId};
 
 /// How a turn ends.
 #[derive(Clone, Copy)]
-pub(super) enum Ending {
+pub(super) enum TurnEnding {
     /// It leaves, by a person or by its deadline.
     Sent { by: &'static str },
     /// It does not leave.
     Discarded(Dismissal),
 }
 
-impl Ending {
-    pub(super) const CLIENT_GONE: Ending = Ending::Discarded(Dismissal::Cancelled(CancelReason::ClientGone));
+impl TurnEnding {
+    pub(super) const CLIENT_GONE: TurnEnding =
+        TurnEnding::Discarded(Dismissal::Cancelled(CancelReason::ClientGone));
 
     /// Whether nobody decided anything, and nobody waits for the answer.
     pub(super) fn is_of_client(self) -> bool {
-        matches!(self, Ending::Discarded(Dismissal::Cancelled(CancelReason::ClientGone)))
+        matches!(self, TurnEnding::Discarded(Dismissal::Cancelled(CancelReason::ClientGone)))
     }
 
     fn state(self) -> State {
         match self {
-            Ending::Sent { .. } => State::Resumed,
-            Ending::Discarded(Dismissal::TimedOut { .. }) => State::TimedOut,
-            Ending::Discarded(_) => State::Cancelled,
+            TurnEnding::Sent { .. } => State::Resumed,
+            TurnEnding::Discarded(Dismissal::TimedOut { .. }) => State::TimedOut,
+            TurnEnding::Discarded(_) => State::Cancelled,
         }
     }
 
     fn code(self) -> &'static str {
         match self {
-            Ending::Sent { by } => by,
-            Ending::Discarded(dismissal) => dismissal.code(),
+            TurnEnding::Sent { by } => by,
+            TurnEnding::Discarded(dismissal) => dismissal.code(),
         }
     }
 }
@@ -65,7 +66,7 @@ impl<G> Desk<G> {
         found.may_leave()?;
         self.forget_old(1 + found.beside.len());
         let mut effects = Effects::new();
-        self.end(turn, Ending::Sent { by: "user" }, now, &mut effects);
+        self.end(turn, TurnEnding::Sent { by: "user" }, now, &mut effects);
         Ok(self.done(effects))
     }
 
@@ -106,7 +107,7 @@ impl<G> Desk<G> {
         effects: &mut Effects,
     ) {
         for turn in turns.into_iter().rev() {
-            self.end(turn, Ending::Discarded(Dismissal::Cancelled(reason)), now, effects);
+            self.end(turn, TurnEnding::Discarded(Dismissal::Cancelled(reason)), now, effects);
         }
     }
 
@@ -141,9 +142,9 @@ impl<G> Desk<G> {
     }
 
     /// Ends a turn, and what waits with it. Every end of a turn passes here.
-    pub(super) fn end(&mut self, turn: TurnId, ending: Ending, now: Tick, effects: &mut Effects) {
+    pub(super) fn end(&mut self, turn: TurnId, ending: TurnEnding, now: Tick, effects: &mut Effects) {
         let Some(mut turn) = self.turns.remove(&turn) else { return };
-        if matches!(ending, Ending::Sent { .. }) {
+        if matches!(ending, TurnEnding::Sent { .. }) {
             turn.holds.answer();
         }
         self.discount(turn.id, turn.counted);
@@ -159,15 +160,15 @@ impl<G> Desk<G> {
         self.end_beside(&turn, ending, now, effects);
     }
 
-    fn remember(&mut self, turn: &Turn<G>, ending: Ending, now: Tick) {
+    fn remember(&mut self, turn: &Turn<G>, ending: TurnEnding, now: Tick) {
         let (session, question) = (turn.session(), turn.question);
         match ending {
-            Ending::Discarded(Dismissal::Cancelled(reason)) if reason.lasts() => {
+            TurnEnding::Discarded(Dismissal::Cancelled(reason)) if reason.lasts() => {
                 let until = now.after(self.limits.cancel_holds);
                 self.cancels.add(session, question, reason, until, self.limits.turns);
             }
-            Ending::Discarded(_) => {}
-            Ending::Sent { .. } => self.cancels.forget(session, &question),
+            TurnEnding::Discarded(_) => {}
+            TurnEnding::Sent { .. } => self.cancels.forget(session, &question),
         }
         let summary = turn.summary();
         self.over.push_back(TurnLine { state: ending.state(), ending: Some(ending.code()), ..summary });
@@ -213,23 +214,23 @@ impl<G> Turn<G> {
 
     /// Returns how its deadline ends it. Without a client nothing is sent: nobody would get the
     /// answer, and the client's retry would cost the request a second time.
-    fn ending_by_time(&self) -> Ending {
+    fn ending_by_time(&self) -> TurnEnding {
         let expiry = self.expiry();
         match self.client {
-            Client::Lost { until } if self.queued || self.with.is_some() || until <= expiry.at => {
-                Ending::CLIENT_GONE
+            TurnClient::Lost { until } if self.queued || self.with.is_some() || until <= expiry.at => {
+                TurnEnding::CLIENT_GONE
             }
-            Client::Connected(_) if expiry.then == OnTimeout::Resume && self.may_leave().is_ok() => {
-                Ending::Sent { by: "timeout" }
+            TurnClient::Connected(_) if expiry.then == OnTimeout::Resume && self.may_leave().is_ok() => {
+                TurnEnding::Sent { by: "timeout" }
             }
-            _ => Ending::Discarded(Dismissal::TimedOut { limit: self.holds.longest() }),
+            _ => TurnEnding::Discarded(Dismissal::TimedOut { limit: self.holds.longest() }),
         }
     }
 
-    fn answer(&self, ending: Ending, to: ConnectionId) -> Effect {
+    fn answer(&self, ending: TurnEnding, to: ConnectionId) -> Effect {
         match ending {
-            Ending::Discarded(dismissal) => Effect::Answer { turn: Some(self.id), to, dismissal },
-            Ending::Sent { .. } => Effect::Forward {
+            TurnEnding::Discarded(dismissal) => Effect::Answer { turn: Some(self.id), to, dismissal },
+            TurnEnding::Sent { .. } => Effect::Forward {
                 turn: self.id,
                 to,
                 destination: self.to.clone(),

@@ -23,7 +23,7 @@ use crate::error::{Decided, DeskError};
 use crate::limits::DeskLimits;
 use crate::mode::Modes;
 use crate::monitor::Monitor;
-use crate::sessions::Sessions;
+use crate::sessions::SessionTable;
 use crate::summary::TurnLine;
 use crate::tick::Tick;
 use crate::turn::{ConnectionId, Turn, TurnId};
@@ -48,7 +48,7 @@ pub struct Desk<G> {
     /// The turns that ended last, oldest first.
     over: VecDeque<TurnLine>,
     modes: Modes,
-    sessions: Sessions,
+    sessions: SessionTable,
     monitor: Monitor,
     cancels: Cancels,
     lately: Lately,
@@ -70,7 +70,7 @@ impl<G> Desk<G> {
             connections: HashMap::new(),
             over: VecDeque::new(),
             modes: Modes::new(mode),
-            sessions: Sessions::default(),
+            sessions: SessionTable::default(),
             monitor: Monitor::default(),
             cancels: Cancels::default(),
             lately: Lately::default(),

@@ -374,7 +374,7 @@ fn a_pin_changes_what_people_see_first_and_nothing_that_leaves() {
     assert_eq!(bench.desk.turn(TURN).unwrap().pins(), [second, first], "an edit keeps it");
     bench.desk.arrange(TURN, &[]).unwrap();
     assert!(bench.desk.turn(TURN).unwrap().pins().is_empty());
-    bench.desk.change(TURN, Change::Undo, bench.now).unwrap();
+    bench.change(TURN, Change::Undo).unwrap();
     assert_eq!(bench.desk.turn(TURN).unwrap().digest(), digest);
     let none = bench.desk.arrange(TURN, &[SectionId::from_index(9_999)]);
     assert!(matches!(none, Err(DeskError::NoSuchPlace)));

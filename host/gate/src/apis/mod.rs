@@ -330,7 +330,7 @@ pub(crate) fn asks_for_several(request: &Document) -> bool {
 /// Returns what requests of Gemini say about the answer that they want.
 pub(crate) fn configs(request: &Document) -> impl Iterator<Item = NodeId> + '_ {
     let objects = [Some(request.root()), request.member(request.root(), "request")].into_iter().flatten();
-    let keys = ["generationConfig", "generation_config"];
+    let keys = leafgate_api::gemini::GENERATION;
     objects.flat_map(move |object| keys.into_iter().filter_map(move |key| request.member(object, key)))
 }
 

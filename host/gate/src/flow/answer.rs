@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader};
+use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Reader};
 use serde_json::Value;
 
 use super::Flow;

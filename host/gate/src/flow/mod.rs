@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{Response, request};
 use leafgate_assemble::{Api as AssembleApi, Refused, Without, downgrade, refused};
-use leafgate_policy::{Assembly, Otherwise, assembly_api};
+use leafgate_policy::{Assembly, Otherwise};
 use leafgate_tree::Format;
 
 use crate::arriving::Arriving;
@@ -148,7 +148,7 @@ impl Shared {
 impl Flow {
     /// What is to be done where the provider does not take something.
     fn next(&mut self, refused: Refused, sent: &[u8]) -> Next {
-        let Some(api) = assembly_api(self.format) else { return Next::Pass };
+        let Some(api) = self.format.api() else { return Next::Pass };
         let allowed = self.assembly.downgrade();
         match refused {
             Refused::Images if allowed.images => self.without(api, refused, Without::Images, sent),

@@ -8,7 +8,9 @@ use leafgate_admin::{
 };
 use leafgate_desk::{DeskError, TurnClass, TurnId};
 use leafgate_policy::{Evaluation, On};
-use leafgate_saved::{Capture, Captured, GuardKey, LeftOut, OnDrift, Outcome, SavedFile, Scope, Stamp};
+use leafgate_saved::{
+    Capture, CaptureStamp, Captured, GuardKey, NotCaptured, OnDrift, SavedEditOutcome, SavedFile, Scope,
+};
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
@@ -28,7 +30,7 @@ pub(crate) struct CaptureCase {
 impl CaptureCase {
     /// The edits of a person that stand in the turn, made saved edits: by an evaluation of the same
     /// request by the turn's own generation, in which they are made where saved edits are.
-    fn captured(&self, key: &GuardKey, stamp: &Stamp) -> Captured {
+    fn captured(&self, key: &GuardKey, stamp: &CaptureStamp) -> Captured {
         let mut capture = Capture::of(&self.draft);
         // What was written into an answer fits no request.
         if capture.is_empty() || self.guard.on != On::Request {
@@ -68,7 +70,7 @@ impl Turns {
     pub(crate) fn note_saved(
         &self,
         session: &Arc<str>,
-        outcomes: Vec<Outcome>,
+        outcomes: Vec<SavedEditOutcome>,
         draft: &Draft,
         class: TurnClass,
     ) {
@@ -103,7 +105,7 @@ impl Turns {
         let settings = self.saved.settings();
         let scope = scope.unwrap_or(settings.scope);
         let on_drift = on_drift.unwrap_or(settings.on_drift);
-        let captured = case.captured(self.saved.key(), &Stamp { on_drift, updated_at: time_of_day() });
+        let captured = case.captured(self.saved.key(), &CaptureStamp { on_drift, updated_at: time_of_day() });
         let answer = CapturedEdits {
             scope: crate::saved::told(scope),
             left_out: told(captured.left_out),
@@ -128,7 +130,7 @@ impl Turns {
         let mut key = [0; EXPORT_KEY];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         let key = base16ct::lower::encode_string(&key);
-        let stamp = Stamp { on_drift, updated_at: time_of_day() };
+        let stamp = CaptureStamp { on_drift, updated_at: time_of_day() };
         let Captured { edits, left_out } = case.captured(&GuardKey::derive(key.as_bytes()), &stamp);
         let shown = Saved::shown(Scope::Project, &case.session, &edits);
         let mut file = SavedFile { key: Some(key), ..SavedFile::default() };
@@ -225,6 +227,6 @@ impl Turns {
     }
 }
 
-fn told(left_out: Vec<LeftOut>) -> Vec<LeftOutEdit> {
-    left_out.into_iter().map(|LeftOut { path, why }| LeftOutEdit { path, why }).collect()
+fn told(left_out: Vec<NotCaptured>) -> Vec<LeftOutEdit> {
+    left_out.into_iter().map(|NotCaptured { path, why }| LeftOutEdit { path, why }).collect()
 }

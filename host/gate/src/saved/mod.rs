@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use leafgate_policy::Hold;
-use leafgate_saved::{Fit, GuardKey, Layer, OnDrift, Outcome, SavedEdit, SavedFile, SavedId, Scope, apply};
+use leafgate_saved::{
+    Fit, GuardKey, OnDrift, SavedEdit, SavedEditOutcome, SavedFile, SavedId, Scope, ScopeEdits, apply,
+};
 use leafgate_tree::{Draft, display_mask};
 use leafgate_vault::TokenKeys;
 use time::OffsetDateTime;
@@ -45,7 +47,7 @@ pub(crate) struct Saved {
     /// What the store had when it was last looked at.
     files: ArcSwap<SavedFiles>,
     /// Those of each conversation. Never empty ones.
-    sessions: Mutex<HashMap<Arc<str>, Arc<Layer>>>,
+    sessions: Mutex<HashMap<Arc<str>, Arc<ScopeEdits>>>,
     /// What became of each the last time.
     uses: Mutex<HashMap<(Scope, SavedId), Use>>,
     counts: Mutex<SavedCounts>,
@@ -67,25 +69,25 @@ struct Use {
 
 /// The saved edits for one request, whatever is changed meanwhile.
 pub(crate) struct Applicable {
-    session: Option<Arc<Layer>>,
+    session: Option<Arc<ScopeEdits>>,
     files: Arc<SavedFiles>,
 }
 
 impl Applicable {
-    fn layers(&self) -> Vec<&Layer> {
+    fn layers(&self) -> Vec<&ScopeEdits> {
         let own = self.session.as_deref();
         own.into_iter().chain(&self.files.layers).collect()
     }
 
     /// Makes them on a draft.
-    pub(crate) fn make(&self, draft: &mut Draft) -> Vec<Outcome> {
+    pub(crate) fn make(&self, draft: &mut Draft) -> Vec<SavedEditOutcome> {
         apply(&self.layers(), draft)
     }
 }
 
 /// Returns what a person must decide because saved edits do not fit.
 #[must_use]
-pub fn saved_holds(outcomes: &[Outcome]) -> Vec<Hold> {
+pub fn saved_holds(outcomes: &[SavedEditOutcome]) -> Vec<Hold> {
     let drifted = outcomes.iter().filter_map(|outcome| {
         let why = outcome.pauses()?.describe();
         Some(format!("saved edit {} ({}): {why}", outcome.id, outcome.scope))
@@ -138,9 +140,15 @@ impl Saved {
 
     /// Notes and logs what became of the saved edits of a request. Only a turn of a person tells
     /// that one does not fit: what a client asks beside it seldom holds the same.
-    pub(crate) fn note(&self, session: &Arc<str>, outcomes: Vec<Outcome>, draft: &Draft, is_main: bool) {
+    pub(crate) fn note(
+        &self,
+        session: &Arc<str>,
+        outcomes: Vec<SavedEditOutcome>,
+        draft: &Draft,
+        is_main: bool,
+    ) {
         let mut uses = lock(&self.uses);
-        for Outcome { id, scope, fit, .. } in outcomes {
+        for SavedEditOutcome { id, scope, fit, .. } in outcomes {
             self.count(scope, fit.name(), 1);
             if let Fit::Drifted(drift) = &fit {
                 if !is_main {
@@ -177,7 +185,7 @@ impl Saved {
                 let mut file = SavedFile { edits: kept, ..SavedFile::default() };
                 file.put(edits).map_err(io::Error::other)?;
                 if !file.edits.is_empty() {
-                    let layer = Layer { scope, key: self.key.clone(), edits: file.edits };
+                    let layer = ScopeEdits { scope, key: self.key.clone(), edits: file.edits };
                     sessions.insert(Arc::clone(session), Arc::new(layer));
                 }
             }
@@ -208,7 +216,7 @@ impl Saved {
             let edits: Vec<_> = layer.edits.iter().filter(|edit| edit.id.as_str() != id).cloned().collect();
             removed |= edits.len() < layer.edits.len();
             if edits.len() < layer.edits.len() {
-                *layer = Arc::new(Layer { edits, ..Layer::clone(layer) });
+                *layer = Arc::new(ScopeEdits { edits, ..ScopeEdits::clone(layer) });
             }
             !layer.edits.is_empty()
         });
@@ -264,7 +272,7 @@ impl Saved {
         lock(&self.uses).retain(|(scope, _), used| *scope != Scope::Session || is_known(&used.session));
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Layer>>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<ScopeEdits>>> {
         lock(&self.sessions)
     }
 }

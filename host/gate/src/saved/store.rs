@@ -4,7 +4,7 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use leafgate_saved::{Layer, OnDrift, SavedEdit, Scope};
+use leafgate_saved::{OnDrift, SavedEdit, Scope, ScopeEdits};
 
 /// How many sections a capture may show first.
 pub const PREVIEW_LIMITS: RangeInclusive<usize> = 1..=10;
@@ -24,7 +24,7 @@ pub struct SavedSettings {
 #[derive(Debug, Default)]
 pub struct SavedFiles {
     /// The edits, those that win first.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<ScopeEdits>,
     /// How edits are saved.
     pub settings: SavedSettings,
     /// The folder that the gate runs for.

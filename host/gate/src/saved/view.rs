@@ -6,7 +6,7 @@ use leafgate_admin::{
     AutoState, OnDrift, SavedAction, SavedDiff, SavedEditView, SavedList, SavedScope, SavedStatus, SavedUse,
     ShownText,
 };
-use leafgate_saved::{Fit, Layer, SavedChange, SavedEdit, Scope};
+use leafgate_saved::{Fit, SavedChange, SavedEdit, Scope, ScopeEdits};
 
 use super::{Saved, SavedFiles, Use, lock};
 
@@ -84,7 +84,7 @@ impl Saved {
             self.sessions().iter().map(|(session, layer)| (Arc::clone(session), Arc::clone(layer))).collect();
         sessions.sort_by(|one, other| one.0.cmp(&other.0));
         let uses = lock(&self.uses);
-        let view = |session: Option<&Arc<str>>, layer: &Layer| -> Vec<SavedEditView> {
+        let view = |session: Option<&Arc<str>>, layer: &ScopeEdits| -> Vec<SavedEditView> {
             let chosen = layer.edits.iter().filter(|edit| which(edit));
             chosen
                 .map(|edit| view(edit, layer.scope, session, uses.get(&(layer.scope, edit.id.clone()))))

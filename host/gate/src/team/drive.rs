@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, Response};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
-    Degraded, Effect, Effects, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run, RunError,
+    Degraded, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run, RunEffect, RunEffects, RunError,
     RunId, RunLimits, Tick, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
@@ -28,7 +28,7 @@ use super::begin::{TeamHead, TeamRequest};
 use super::give::{Heard, mark_direct};
 use super::live::{self, Given, Live, Piece, Running};
 use super::progress;
-use super::wire::{self, Body, Wire};
+use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
 use crate::content::Content;
@@ -48,7 +48,7 @@ pub(super) struct RunCase {
     pub(super) shared: Arc<Shared>,
     /// The client's present request, as of a body that is not compressed.
     head: TeamHead,
-    pub(super) wire: &'static dyn Wire,
+    pub(super) wire: &'static dyn TeamWire,
     /// The client's present body.
     pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
@@ -178,7 +178,7 @@ impl Shared {
 
 impl RunCase {
     /// Carries out what a run wants, until its client is to be answered.
-    async fn drive(mut self, run: Run, effects: Effects, shows: Option<UnboundedSender<Piece>>) -> Given {
+    async fn drive(mut self, run: Run, effects: RunEffects, shows: Option<UnboundedSender<Piece>>) -> Given {
         self.began.answers += 1;
         let head = self.head(&run);
         self.live = shows.map(|pieces| self.live(&run, &head, pieces));
@@ -320,7 +320,7 @@ struct Driver {
 }
 
 impl Driver {
-    async fn carry_out(&mut self, mut effects: Effects) -> End {
+    async fn carry_out(&mut self, mut effects: RunEffects) -> End {
         loop {
             if let Some(end) = self.begin(std::mem::take(&mut effects)) {
                 return end;
@@ -339,7 +339,7 @@ impl Driver {
                 asked = self.asked.next() => match asked {
                     Some(Ok((request, asked))) => self.hear(request, asked),
                     // What was aborted says nothing.
-                    Some(Err(Aborted)) => Effects::new(),
+                    Some(Err(Aborted)) => RunEffects::new(),
                     None => return End::Over,
                 },
                 () = late => {
@@ -351,20 +351,20 @@ impl Driver {
     }
 
     /// Begins what is to be done; gives where the run stops.
-    fn begin(&mut self, effects: Effects) -> Option<End> {
+    fn begin(&mut self, effects: RunEffects) -> Option<End> {
         let mut end = None;
         for effect in effects {
             match effect {
-                Effect::Ask { request, frame } => self.ask(request, frame),
-                Effect::Abort(request) => {
+                RunEffect::Ask { request, frame } => self.ask(request, frame),
+                RunEffect::Abort(request) => {
                     if let Some(abort) = self.aborts.remove(&request) {
                         abort.abort();
                     }
                 }
-                Effect::GiveCalls(calls) => end = Some(End::Calls(calls)),
-                Effect::Finish => end = Some(End::Over),
-                Effect::NextDeadline(at) => self.deadline = Some(at),
-                Effect::Happened(happened) => self.tell(&happened),
+                RunEffect::GiveCalls(calls) => end = Some(End::Calls(calls)),
+                RunEffect::Finish => end = Some(End::Over),
+                RunEffect::NextDeadline(at) => self.deadline = Some(at),
+                RunEffect::Happened(happened) => self.tell(&happened),
             }
         }
         end
@@ -401,7 +401,7 @@ impl Driver {
         self.aborts.insert(request, abort);
     }
 
-    fn hear(&mut self, request: RequestId, asked: Asked) -> Effects {
+    fn hear(&mut self, request: RequestId, asked: Asked) -> RunEffects {
         self.aborts.remove(&request);
         let now = self.case.shared.teams.now();
         let asks = |frame: &&Frame| matches!(frame.state(), FrameState::Asking(of) if of == request);
@@ -429,7 +429,7 @@ impl Driver {
     }
 
     /// Ends a run of which the client has words that have no end.
-    fn break_off(&mut self, request: RequestId, now: Tick) -> Result<Effects, RunError> {
+    fn break_off(&mut self, request: RequestId, now: Tick) -> Result<RunEffects, RunError> {
         self.broke_off = true;
         self.run.failed(request, Why::BrokeOff, now)
     }

@@ -3,7 +3,7 @@
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use leafgate_agents::{ClientCall, Degraded, Run};
-use leafgate_answer::{AnswerText, Call, Finish, Head, LiveAnswer, Reply, Usage};
+use leafgate_answer::{AnswerText, AnswerWriter as _, Call, Finish, Head, LiveAnswer, Reply, Usage};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::drive::RunCase;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http_body_util::BodyExt as _;
-use leafgate_answer::Api;
+use leafgate_answer::{AnswerWriter as _, Api};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 

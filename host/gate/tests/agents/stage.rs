@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use http::Response;
 use leafgate_agents::Team;
-use leafgate_answer::{AnswerLimits, Api, Call, Finish, Head, Reader, Reply};
+use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api, Call, Finish, Head, Reader, Reply};
 use leafgate_gate::{ServingTeam, TeamSource};
 use serde_json::{Value, json};
 

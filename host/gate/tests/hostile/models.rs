@@ -101,7 +101,7 @@ fn no_client_finds_what_a_hostile_answer_hides() {
 
 #[test]
 fn what_fuzz_targets_check_holds_on_every_recording() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         for answer in recorded(api) {
             for (rules, spelled) in (0..Rules::ALL.len()).flat_map(|rules| [(rules, 0), (rules, 1)]) {
                 check(api, &[&answer.bytes()[..], &[0, rules as u8, spelled]].concat());
@@ -117,7 +117,7 @@ fn an_answer_that_all_read_alike_leaves_byte_for_byte() {
     for (rig, rules) in rigs.iter().flat_map(|rig| Rules::ALL.map(|rules| (rig, rules))) {
         let fine = rules.words().fine;
         let text = if rules == Rules::Values { fine.text.0.clone() } else { fine.text.0 + &fine.text.1 };
-        for (api, stream) in Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)]) {
+        for (api, stream) in Api::ALL.iter().flat_map(|&api| [(api, false), (api, true)]) {
             let answer =
                 spoken(api, stream, &[Part::Says(&text), Part::Calls(&fine.tool, &fine.arguments)], 4);
             let bytes = answer.bytes();

@@ -1,7 +1,7 @@
 //! Requests that go on from a response by its name: the call of a result stands in the response, which nobody says again.
 
 use http::Response;
-use leafgate_answer::{Api, Call, CallKind, Finish, Head, Reply};
+use leafgate_answer::{AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reply};
 use serde_json::{Value, json};
 
 use crate::kit::{

@@ -3,7 +3,8 @@
 use http::Request;
 use http_body_util::Full;
 use leafgate_answer::{
-    Answer as Said, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply as Words,
+    Answer as Said, AnswerLimits, AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reader,
+    Reply as Words,
 };
 use serde_json::{Value, json};
 
@@ -151,5 +152,5 @@ pub(crate) fn read(api: Api, stream: bool, answer: &Answer) -> Said {
 
 /// Every API, with whole answers and with streams.
 pub(crate) fn everywhere() -> impl Iterator<Item = (Api, bool)> {
-    Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)])
+    Api::ALL.iter().flat_map(|&api| [(api, false), (api, true)])
 }

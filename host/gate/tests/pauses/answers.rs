@@ -342,7 +342,7 @@ async fn a_stream_in_which_nothing_is_found_is_byte_for_byte_the_same() {
         &"Plain words, and nothing else at all.\n".repeat(20),
         &[("read_file", json!({ "path": "a" }))],
     );
-    for api in Api::ALL {
+    for &api in Api::ALL {
         for length in [1, 7, 300] {
             let stream = in_pieces(api, &words, length);
             let answer = told(LOOKING, api, true, &stream).await;
@@ -361,7 +361,7 @@ async fn what_is_found_in_a_stream_is_gone_however_it_is_cut() {
         )
     };
     let words = model(&text(ADDRESS, "Project Aurora"), &[("send", json!({ "to": ADDRESS }))]);
-    for api in Api::ALL {
+    for &api in Api::ALL {
         for length in [1, 2, 5, 64, 1000] {
             let answer = told(LOOKING, api, true, &in_pieces(api, &words, length)).await;
             assert!(!answer.text().contains(ADDRESS), "{api:?} {length}: {}", answer.text());

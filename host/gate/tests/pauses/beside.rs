@@ -1,7 +1,7 @@
 //! Texts of an answer beside what the model says: what a provider's own tools were asked and gave,
 //! what is quoted and what is spoken.
 
-use leafgate_answer::Api;
+use leafgate_answer::{AnswerWriter as _, Api};
 use serde_json::{Value, json};
 
 use crate::pauses::answering::{ADDRESS, BUFFERED, LIVE, everywhere, read, told};

@@ -1,6 +1,6 @@
 //! Answers that clients read in different ways: where rules or a person decide about them, nothing of them passes.
 
-use leafgate_answer::Api;
+use leafgate_answer::{AnswerWriter as _, Api};
 use serde_json::{Value, json};
 
 use crate::pauses::answering::{self, ADDRESS, ASK, BUFFERED, LIVE, everywhere, model, request, sent};

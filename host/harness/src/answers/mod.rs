@@ -114,8 +114,7 @@ pub fn recorded(api: Api) -> Vec<Answer> {
     const LONGEST: usize = 12 * 1024;
     let mut answers = Vec::new();
     for (ending, stream) in [(".response.json", false), (".response.sse", true)] {
-        for file in
-            recordings::read(api.folder(), ending).into_iter().filter(|file| file.body.len() <= LONGEST)
+        for file in recordings::read(api.name(), ending).into_iter().filter(|file| file.body.len() <= LONGEST)
         {
             let text = String::from_utf8_lossy(&file.body).into_owned();
             let mut frames: Vec<Frame> = match stream {

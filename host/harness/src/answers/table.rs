@@ -1,7 +1,8 @@
 //! The table of hostile answers, `tests/clients/hostile.toml`: those that were found by hand. Real
 //! clients get them through a gate, and so do the models of clients.
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::WORD;
 use crate::clients::Api;
@@ -68,7 +69,8 @@ pub const TOKEN: &str = "{{TOKEN}}";
 pub struct Row {
     /// What it is called.
     pub name: String,
-    /// The API that answers.
+    /// The API that answers, by the name of its endpoint.
+    #[serde(deserialize_with = "of_endpoint")]
     pub api: Api,
     /// Whether it is an event stream.
     pub stream: bool,
@@ -78,6 +80,12 @@ pub struct Row {
     pub what: String,
     /// Its bytes, with [`TOKEN`] where a token belongs.
     pub answer: String,
+}
+
+fn of_endpoint<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Api, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let api = Api::ALL.iter().find(|api| api.endpoint() == name);
+    api.copied().ok_or_else(|| D::Error::custom("no such API"))
 }
 
 /// Reads the table.

@@ -12,53 +12,8 @@ mod lines;
 mod reads;
 
 pub use json::Json;
+pub use leafgate_api::Api;
 use lines::Event;
-use serde::Deserialize;
-
-/// The APIs whose answers are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Api {
-    /// OpenAI's chat completions.
-    Chat,
-    /// OpenAI's Responses.
-    Responses,
-    /// Anthropic's Messages.
-    Messages,
-    /// Google's Gemini.
-    Gemini,
-    /// The same in a member `response`, as Gemini CLI gets it with a login.
-    CodeAssist,
-}
-
-impl Api {
-    /// All of them.
-    pub const ALL: [Api; 5] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini, Api::CodeAssist];
-
-    /// The name in the table of hostile answers and of the fuzz targets.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Api::Chat => "chat",
-            Api::Responses => "responses",
-            Api::Messages => "messages",
-            Api::Gemini => "gemini",
-            Api::CodeAssist => "code-assist",
-        }
-    }
-
-    /// The folder of its recordings.
-    #[must_use]
-    pub fn folder(self) -> &'static str {
-        match self {
-            Api::Chat => "openai-chat",
-            Api::Responses => "openai-responses",
-            Api::Messages => "anthropic-messages",
-            Api::Gemini => "gemini",
-            Api::CodeAssist => "code-assist",
-        }
-    }
-}
 
 /// Which of two members with one key counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ mod files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use leafgate_assemble::{Api, AssembleError, Assembled, Counted, Files, Profile, assemble, assemble_count};
+use leafgate_assemble::{AssembleError, Assembled, Counted, Files, Profile, assemble, assemble_count};
 use leafgate_glob::Glob;
 use leafgate_tree::{Document, Format};
 
@@ -153,7 +153,7 @@ impl Assembly {
     /// # Errors
     /// [`NotAssembled`] for a format that no profile can make, and as [`assemble`].
     pub fn assemble(&self, document: &Document, files: &dyn Files) -> Result<Assembled, NotAssembled> {
-        let api = api(document.format()).ok_or(NotAssembled::Format(document.format()))?;
+        let api = document.format().api().ok_or(NotAssembled::Format(document.format()))?;
         Ok(assemble(api, document.source(), &self.profile, files)?)
     }
 
@@ -167,7 +167,7 @@ impl Assembly {
         files: &dyn Files,
         counted: &Counted,
     ) -> Result<Assembled, NotAssembled> {
-        let api = api(document.format()).ok_or(NotAssembled::Format(document.format()))?;
+        let api = document.format().api().ok_or(NotAssembled::Format(document.format()))?;
         Ok(assemble_count(api, document.source(), &self.profile, files, counted)?)
     }
 }
@@ -181,18 +181,6 @@ pub enum NotAssembled {
     /// What is wrong with the request or its files.
     #[error(transparent)]
     Assemble(#[from] AssembleError),
-}
-
-/// Returns the API whose requests have a format; `None` for one that is not assembled.
-#[must_use]
-pub fn api(format: Format) -> Option<Api> {
-    match format {
-        Format::OpenaiChat => Some(Api::Chat),
-        Format::OpenaiResponses => Some(Api::Responses),
-        Format::AnthropicMessages => Some(Api::Messages),
-        Format::Gemini => Some(Api::Gemini),
-        _ => None,
-    }
 }
 
 /// The member with which a request picks from its profile.
@@ -218,7 +206,7 @@ impl Policy {
         if self.assemblies.is_empty() {
             return None;
         }
-        api(document.format())?;
+        document.format().api()?;
         let matches = self.assemblies.iter().filter_map(|assembly| assembly.request.as_ref());
         let facts = request_facts(&Asked::of_requests(matches), document, context);
         let fits = |assembly: &&Arc<Assembly>| {

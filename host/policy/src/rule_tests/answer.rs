@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{Answer, AnswerLimits, Api, Reader};
+use leafgate_answer::{Answer, AnswerLimits, AnswerWriter as _, Api, Reader};
 use leafgate_tree::{Document, Format, Limits};
 
 use crate::answers;

@@ -106,10 +106,9 @@ impl Compiler<'_, '_> {
             None => None,
             Some((_, None)) => return None,
             Some((named, Some(format))) => {
-                let api = Api::ALL.into_iter().find(|api| api.name() == format.name());
+                let api = format.api();
                 if api.is_none() {
-                    let known: Vec<&str> = Api::ALL.iter().map(|api| api.name()).collect();
-                    let hint = format!("answers are read of {}", known.join(", "));
+                    let hint = format!("answers are read of {}", Api::NAMES.join(", "));
                     self.complaints.error(named.span(), "answers of this format are not read", hint);
                     return None;
                 }

@@ -1,6 +1,6 @@
 //! Tests of a policy's own that are about answers, whole and as streams, of every API.
 
-use leafgate_answer::{Api, Call, CallKind, Finish, Head, Reply};
+use leafgate_answer::{AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reply};
 use leafgate_policy::rule_tests::Grade;
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ const REDACTED: &str = "edits = [{ at = 'messages[0].content', by = 'mail', text
 
 #[test]
 fn every_api_is_read_whole_and_as_a_stream() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let redacts = answer(api, "Ask ann@example.org.", &[]);
         let asks = answer(api, "", &[("write_file", json!({ "path": "a" }))]);
         let refused = answer(api, "I push.", &[("bash", json!({ "command": "git push --force" }))]);
@@ -103,7 +103,7 @@ fn every_api_is_read_whole_and_as_a_stream() {
 
 #[test]
 fn the_bytes_are_those_that_would_reach_the_client() {
-    for api in Api::ALL {
+    for &api in Api::ALL {
         let (came, left) = (answer(api, "Ask ann@example.org.", &[]), answer(api, "Ask [EMAIL].", &[]));
         for streams in [false, true] {
             let tried = Tried::new(

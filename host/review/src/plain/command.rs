@@ -4,12 +4,12 @@ use leafgate_admin::{SavedScope, TurnMode};
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum LineCommand {
     List,
     /// Without a name: the present turn again.
     Show(Option<String>),
-    Open(Target),
-    Edit(Target),
+    Open(PartNumber),
+    Edit(PartNumber),
     /// The redaction of this number.
     Release(usize),
     /// The redaction of this number, from now on.
@@ -50,7 +50,7 @@ pub(super) enum Command {
 
 /// A section, or a leaf in it, both counted from 1 as they are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct PartNumber {
     pub(super) section: usize,
     pub(super) leaf: Option<usize>,
 }
@@ -99,9 +99,9 @@ pub(super) const HELP: &[&str] = &[
     "quit            leave; turns keep waiting until their time is up",
 ];
 
-impl Command {
+impl LineCommand {
     /// Reads a line. Returns `None` if it is empty.
-    pub(super) fn parse(line: &str) -> Result<Option<Command>, CommandError> {
+    pub(super) fn parse(line: &str) -> Result<Option<LineCommand>, CommandError> {
         let mut words = line.split_whitespace();
         let Some(word) = words.next() else { return Ok(None) };
         let rest = words.next();
@@ -110,52 +110,52 @@ impl Command {
             Some(_) => Err(CommandError::TooMuch(word)),
         };
         let command = match word {
-            "list" => bare(Command::List, "list")?,
-            "show" => Command::Show(rest.map(str::to_owned)),
-            "open" => Command::Open(target(rest).ok_or(NEEDS_ANY)?),
+            "list" => bare(LineCommand::List, "list")?,
+            "show" => LineCommand::Show(rest.map(str::to_owned)),
+            "open" => LineCommand::Open(target(rest).ok_or(NEEDS_ANY)?),
             "edit" => {
                 let needs = CommandError::Needs(
                     "edit",
                     "a leaf, like `edit 3.2`: `open 3` numbers the leaves of section 3",
                 );
-                Command::Edit(target(rest).filter(|target| target.leaf.is_some()).ok_or(needs)?)
+                LineCommand::Edit(target(rest).filter(|target| target.leaf.is_some()).ok_or(needs)?)
             }
-            "delete" => Command::Delete(section(rest).ok_or(CommandError::Needs("delete", NUMBER))?),
-            "restore" => Command::Restore(section(rest).ok_or(CommandError::Needs("restore", NUMBER))?),
+            "delete" => LineCommand::Delete(section(rest).ok_or(CommandError::Needs("delete", NUMBER))?),
+            "restore" => LineCommand::Restore(section(rest).ok_or(CommandError::Needs("restore", NUMBER))?),
             "release" => {
                 let number = rest.and_then(|word| word.parse().ok());
-                Command::Release(number.ok_or(CommandError::Needs("release", REDACTION))?)
+                LineCommand::Release(number.ok_or(CommandError::Needs("release", REDACTION))?)
             }
             "except" => except(rest, words).ok_or(CommandError::Needs("except", EXCEPTION))?,
-            "undo" => bare(Command::Undo, "undo")?,
-            "redo" => bare(Command::Redo, "redo")?,
-            "reset" => bare(Command::Reset, "reset")?,
-            "diff" => bare(Command::Diff, "diff")?,
-            "payload" => bare(Command::Payload, "payload")?,
-            "metadata" => bare(Command::Metadata, "metadata")?,
-            "save" => Command::Save(rest.and_then(scope).ok_or(NEEDS_SCOPE)?),
-            "capture" => bare(Command::Capture, "capture")?,
-            "agents" => bare(Command::Agents, "agents")?,
-            "why" => bare(Command::Why, "why")?,
-            "insert" => Command::Insert(section(rest).ok_or(CommandError::Needs("insert", NUMBER))?),
-            "pin" => Command::Pin(numbers(rest.into_iter().chain(words))?),
+            "undo" => bare(LineCommand::Undo, "undo")?,
+            "redo" => bare(LineCommand::Redo, "redo")?,
+            "reset" => bare(LineCommand::Reset, "reset")?,
+            "diff" => bare(LineCommand::Diff, "diff")?,
+            "payload" => bare(LineCommand::Payload, "payload")?,
+            "metadata" => bare(LineCommand::Metadata, "metadata")?,
+            "save" => LineCommand::Save(rest.and_then(scope).ok_or(NEEDS_SCOPE)?),
+            "capture" => bare(LineCommand::Capture, "capture")?,
+            "agents" => bare(LineCommand::Agents, "agents")?,
+            "why" => bare(LineCommand::Why, "why")?,
+            "insert" => LineCommand::Insert(section(rest).ok_or(CommandError::Needs("insert", NUMBER))?),
+            "pin" => LineCommand::Pin(numbers(rest.into_iter().chain(words))?),
             "mode" => {
-                Command::Mode(rest.map(|name| TurnMode::from_name(name).ok_or(NEEDS_MODE)).transpose()?)
+                LineCommand::Mode(rest.map(|name| TurnMode::from_name(name).ok_or(NEEDS_MODE)).transpose()?)
             }
-            "sessions" => bare(Command::Sessions, "sessions")?,
-            "select" => Command::Select(section(rest).ok_or(CommandError::Needs(
+            "sessions" => bare(LineCommand::Sessions, "sessions")?,
+            "select" => LineCommand::Select(section(rest).ok_or(CommandError::Needs(
                 "select",
                 "the number of a conversation: `sessions` prints them",
             ))?),
-            "follow" => Command::Follow(match rest {
+            "follow" => LineCommand::Follow(match rest {
                 Some("on") => true,
                 Some("off") => false,
                 _ => return Err(CommandError::Needs("follow", "`on` or `off`")),
             }),
-            "resume" => bare(Command::Resume, "resume")?,
-            "cancel" => bare(Command::Cancel, "cancel")?,
-            "help" => bare(Command::Help, "help")?,
-            "quit" => bare(Command::Quit, "quit")?,
+            "resume" => bare(LineCommand::Resume, "resume")?,
+            "cancel" => bare(LineCommand::Cancel, "cancel")?,
+            "help" => bare(LineCommand::Help, "help")?,
+            "quit" => bare(LineCommand::Quit, "quit")?,
             other => return Err(CommandError::Unknown(other.to_owned())),
         };
         Ok(Some(command))
@@ -178,11 +178,11 @@ fn scope(name: &str) -> Option<SavedScope> {
     scopes.into_iter().find(|scope| scope.name() == name)
 }
 
-fn except<'w>(number: Option<&str>, mut words: impl Iterator<Item = &'w str>) -> Option<Command> {
+fn except<'w>(number: Option<&str>, mut words: impl Iterator<Item = &'w str>) -> Option<LineCommand> {
     let redaction = number?.parse().ok()?;
     let until = words.next()?.to_owned();
     let reason = words.collect::<Vec<_>>().join(" ");
-    (!reason.is_empty()).then_some(Command::Except { redaction, until, reason })
+    (!reason.is_empty()).then_some(LineCommand::Except { redaction, until, reason })
 }
 
 fn numbers<'w>(words: impl Iterator<Item = &'w str>) -> Result<Vec<usize>, CommandError> {
@@ -193,10 +193,12 @@ fn section(word: Option<&str>) -> Option<usize> {
     word?.parse().ok().filter(|&number| number > 0)
 }
 
-fn target(word: Option<&str>) -> Option<Target> {
+fn target(word: Option<&str>) -> Option<PartNumber> {
     match word?.split_once('.') {
-        Some((at, leaf)) => Some(Target { section: section(Some(at))?, leaf: Some(section(Some(leaf))?) }),
-        None => Some(Target { section: section(word)?, leaf: None }),
+        Some((at, leaf)) => {
+            Some(PartNumber { section: section(Some(at))?, leaf: Some(section(Some(leaf))?) })
+        }
+        None => Some(PartNumber { section: section(word)?, leaf: None }),
     }
 }
 
@@ -206,36 +208,36 @@ mod tests {
 
     #[test]
     fn a_target_is_a_section_or_a_leaf() {
-        let open = |section, leaf| Ok(Some(Command::Open(Target { section, leaf })));
-        assert_eq!(Command::parse("open 3"), open(3, None));
-        assert_eq!(Command::parse(" open  3.12 "), open(3, Some(12)));
+        let open = |section, leaf| Ok(Some(LineCommand::Open(PartNumber { section, leaf })));
+        assert_eq!(LineCommand::parse("open 3"), open(3, None));
+        assert_eq!(LineCommand::parse(" open  3.12 "), open(3, Some(12)));
         for line in ["open", "open 0", "open 3.0", "open 3.", "open x", "open -1"] {
-            assert_eq!(Command::parse(line), Err(NEEDS_ANY), "{line}");
+            assert_eq!(LineCommand::parse(line), Err(NEEDS_ANY), "{line}");
         }
-        assert!(Command::parse("edit 3").is_err());
+        assert!(LineCommand::parse("edit 3").is_err());
     }
 
     #[test]
     fn what_follows_a_bare_command_is_refused() {
-        assert_eq!(Command::parse("resume now"), Err(CommandError::TooMuch("resume")));
-        assert_eq!(Command::parse("  "), Ok(None));
+        assert_eq!(LineCommand::parse("resume now"), Err(CommandError::TooMuch("resume")));
+        assert_eq!(LineCommand::parse("  "), Ok(None));
     }
 
     #[test]
     fn pins_are_numbers_in_an_order_and_modes_have_names() {
-        assert_eq!(Command::parse("pin 5 2"), Ok(Some(Command::Pin(vec![5, 2]))));
-        assert_eq!(Command::parse("pin"), Ok(Some(Command::Pin(Vec::new()))));
-        assert!(Command::parse("pin 5 x").is_err());
+        assert_eq!(LineCommand::parse("pin 5 2"), Ok(Some(LineCommand::Pin(vec![5, 2]))));
+        assert_eq!(LineCommand::parse("pin"), Ok(Some(LineCommand::Pin(Vec::new()))));
+        assert!(LineCommand::parse("pin 5 x").is_err());
         assert_eq!(
-            Command::parse("mode interceptOnce"),
-            Ok(Some(Command::Mode(Some(TurnMode::InterceptOnce))))
+            LineCommand::parse("mode interceptOnce"),
+            Ok(Some(LineCommand::Mode(Some(TurnMode::InterceptOnce))))
         );
-        assert_eq!(Command::parse("mode sometimes"), Err(NEEDS_MODE));
-        assert_eq!(Command::parse("follow off"), Ok(Some(Command::Follow(false))));
-        assert!(Command::parse("follow").is_err());
-        assert_eq!(Command::parse("save global"), Ok(Some(Command::Save(SavedScope::Global))));
+        assert_eq!(LineCommand::parse("mode sometimes"), Err(NEEDS_MODE));
+        assert_eq!(LineCommand::parse("follow off"), Ok(Some(LineCommand::Follow(false))));
+        assert!(LineCommand::parse("follow").is_err());
+        assert_eq!(LineCommand::parse("save global"), Ok(Some(LineCommand::Save(SavedScope::Global))));
         for no_scope in ["save", "save project", "save Session"] {
-            assert_eq!(Command::parse(no_scope), Err(NEEDS_SCOPE), "{no_scope}");
+            assert_eq!(LineCommand::parse(no_scope), Err(NEEDS_SCOPE), "{no_scope}");
         }
     }
 }

@@ -11,9 +11,9 @@ use std::io::{self, BufRead, Write};
 
 use leafgate_admin::{EditCommand, LeafView, SectionView, ShownText, TurnMode, TurnView};
 
-use self::command::{Command, HELP, Target};
-use crate::api::{AdminApi, ExceptionDraft};
-use crate::model::{Action, Effect, Input, Level, Model};
+use self::command::{HELP, LineCommand, PartNumber};
+use crate::api::{AdminApi, ApiCall, ExceptionDraft, TurnCall};
+use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
 use crate::outline;
 use crate::printer;
 use crate::rows::{self, Row};
@@ -39,11 +39,11 @@ pub fn run(
         write!(plain.output, "{}", printer::line(prompt))?;
         plain.output.flush()?;
         let Some(line) = read_line(input)? else { break };
-        match Command::parse(&line) {
+        match LineCommand::parse(&line) {
             Ok(None) => {}
-            Ok(Some(Command::Quit)) => break,
-            Ok(Some(Command::Edit(target))) => plain.edit(target, input)?,
-            Ok(Some(Command::Insert(before))) => plain.insert(before, input)?,
+            Ok(Some(LineCommand::Quit)) => break,
+            Ok(Some(LineCommand::Edit(target))) => plain.edit(target, input)?,
+            Ok(Some(LineCommand::Insert(before))) => plain.insert(before, input)?,
             Ok(Some(command)) => plain.obey(command)?,
             Err(error) => {
                 plain.refuse(&error.to_string())?;
@@ -81,7 +81,7 @@ struct Plain<'a> {
 
 impl Plain<'_> {
     fn start(&mut self) -> io::Result<()> {
-        self.act(Action::List)?;
+        self.act(ApiCall::Pending)?;
         match self.model.turns() {
             [only] => {
                 let id = only.id.clone();
@@ -91,26 +91,26 @@ impl Plain<'_> {
         }
     }
 
-    fn obey(&mut self, command: Command) -> io::Result<()> {
+    fn obey(&mut self, command: LineCommand) -> io::Result<()> {
         match command {
-            Command::List => {
-                self.act(Action::List)?;
+            LineCommand::List => {
+                self.act(ApiCall::Pending)?;
                 self.list()
             }
-            Command::Show(name) => self.show_named(name),
-            Command::Open(target) => self.open(target),
-            Command::Delete(at) => self.section_command(at, |section| EditCommand::Delete { section }),
-            Command::Restore(at) => self.section_command(at, |section| EditCommand::Restore { section }),
-            Command::Release(redaction) => self.change(EditCommand::Release { redaction }),
-            Command::Except { redaction, until, reason } => {
+            LineCommand::Show(name) => self.show_named(name),
+            LineCommand::Open(target) => self.open(target),
+            LineCommand::Delete(at) => self.section_command(at, |section| EditCommand::Delete { section }),
+            LineCommand::Restore(at) => self.section_command(at, |section| EditCommand::Restore { section }),
+            LineCommand::Release(redaction) => self.change(EditCommand::Release { redaction }),
+            LineCommand::Except { redaction, until, reason } => {
                 // What it means is the notice of that action.
-                self.act(Action::Except(ExceptionDraft { redaction, reason, until })).map(drop)
+                self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until })).map(drop)
             }
-            Command::Undo => self.change(EditCommand::Undo),
-            Command::Redo => self.change(EditCommand::Redo),
-            Command::Reset => self.change(EditCommand::Reset),
-            Command::Diff => {
-                if self.act(Action::Diff)?
+            LineCommand::Undo => self.change(EditCommand::Undo),
+            LineCommand::Redo => self.change(EditCommand::Redo),
+            LineCommand::Reset => self.change(EditCommand::Reset),
+            LineCommand::Diff => {
+                if self.act(TurnCall::Diff)?
                     && let Some(diff) = self.model.diff()
                 {
                     let rows = rows::diff_rows(diff);
@@ -118,8 +118,8 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
-            Command::Payload => {
-                if self.act(Action::Payload)?
+            LineCommand::Payload => {
+                if self.act(TurnCall::Payload)?
                     && let Some(payload) = self.model.payload()
                 {
                     let rows = rows::payload_text(payload, printer::BLOCK_BYTES);
@@ -127,12 +127,12 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
-            Command::Metadata => self.metadata(),
+            LineCommand::Metadata => self.metadata(),
             // What was saved is the notice of that action.
-            Command::Save(scope) => self.act(Action::Save { scope }).map(drop),
-            Command::Capture => self.act(Action::CaptureNext).map(drop),
-            Command::Agents => {
-                if self.act(Action::Subagents)?
+            LineCommand::Save(scope) => self.act(TurnCall::Save { scope }).map(drop),
+            LineCommand::Capture => self.act(ApiCall::CaptureNext).map(drop),
+            LineCommand::Agents => {
+                if self.act(ApiCall::Subagents)?
                     && let Some(subagents) = self.model.subagents()
                 {
                     let rows = rows::subagent_rows(subagents);
@@ -140,34 +140,34 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
-            Command::Why => match self.model.turn().map(rows::why_rows) {
+            LineCommand::Why => match self.model.turn().map(rows::why_rows) {
                 Some(rows) => self.print(rows),
                 None => self.refuse("no turn is open: `show 1` opens the first of the list"),
             },
-            Command::Pin(sections) => self.pin(&sections),
-            Command::Mode(mode) => self.mode(mode),
-            Command::Sessions => {
-                self.act(Action::Sessions)?;
+            LineCommand::Pin(sections) => self.pin(&sections),
+            LineCommand::Mode(mode) => self.mode(mode),
+            LineCommand::Sessions => {
+                self.act(ApiCall::Sessions)?;
                 self.sessions()
             }
-            Command::Select(number) => self.select(number),
-            Command::Follow(follow) => match self.act(Action::Follow { follow })? {
+            LineCommand::Select(number) => self.select(number),
+            LineCommand::Follow(follow) => match self.act(ApiCall::Follow { follow })? {
                 true => self.sessions(),
                 false => Ok(()),
             },
-            Command::Resume => self.resume(),
-            Command::Cancel => self.act(Action::Cancel).map(drop),
-            Command::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
-            Command::Edit(_) | Command::Insert(_) | Command::Quit => Ok(()),
+            LineCommand::Resume => self.resume(),
+            LineCommand::Cancel => self.act(TurnCall::Cancel).map(drop),
+            LineCommand::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
+            LineCommand::Edit(_) | LineCommand::Insert(_) | LineCommand::Quit => Ok(()),
         }
     }
 
     /// Carries an action out and prints the notice. Returns `false` if it failed.
-    fn act(&mut self, action: Action) -> io::Result<bool> {
-        let mut effects = self.model.update(Input::Act(action));
+    fn act(&mut self, action: impl Into<PersonAction>) -> io::Result<bool> {
+        let mut effects = self.model.update(ModelInput::Act(action.into()));
         while let Some(effect) = effects.pop() {
-            if let Effect::Ask(call) = effect {
-                effects.extend(self.model.update(Input::Answer(call.run(self.desk))));
+            if let ModelEffect::Ask(call) = effect {
+                effects.extend(self.model.update(ModelInput::Answer(call.run(self.desk))));
             }
         }
         let Some(notice) = self.model.notice() else { return Ok(true) };
@@ -212,11 +212,8 @@ impl Plain<'_> {
     }
 
     fn show(&mut self, id: Option<String>) -> io::Result<()> {
-        if self.act(id.map_or(Action::Reload, |id| Action::Show { id }))? {
-            self.print_turn()
-        } else {
-            Ok(())
-        }
+        let action = id.map_or(PersonAction::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(&id).into());
+        if self.act(action)? { self.print_turn() } else { Ok(()) }
     }
 
     fn print_turn(&mut self) -> io::Result<()> {
@@ -233,10 +230,10 @@ impl Plain<'_> {
         self.print(out)
     }
 
-    fn open(&mut self, target: Target) -> io::Result<()> {
+    fn open(&mut self, target: PartNumber) -> io::Result<()> {
         let out = match self.find(target) {
-            Ok(Found { section, leaf: None, turn }) => leaf_rows(turn, section, target.section),
-            Ok(Found { leaf: Some(leaf), .. }) => {
+            Ok(FoundPart { section, leaf: None, turn }) => leaf_rows(turn, section, target.section),
+            Ok(FoundPart { leaf: Some(leaf), .. }) => {
                 let mut out = rows::leaf_text(leaf, printer::BLOCK_BYTES);
                 out.extend(rows::redaction_rows(leaf));
                 out
@@ -246,18 +243,18 @@ impl Plain<'_> {
         self.print(out)
     }
 
-    fn edit(&mut self, target: Target, input: &mut dyn BufRead) -> io::Result<()> {
+    fn edit(&mut self, target: PartNumber, input: &mut dyn BufRead) -> io::Result<()> {
         // The lines are read in any case: text for a missing leaf must not count as commands.
         let Some(text) = read_text(input)? else {
             return self.refuse("the input ended before the line with a single dot: nothing was changed");
         };
         let pointer = match self.find(target) {
-            Ok(Found { leaf: Some(leaf), .. }) => leaf.pointer.clone(),
+            Ok(FoundPart { leaf: Some(leaf), .. }) => leaf.pointer.clone(),
             Ok(_) => return Ok(()),
             Err(error) => return self.refuse(&error),
         };
-        let done = self.act(Action::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
-        if done { self.open(Target { leaf: None, ..target }) } else { Ok(()) }
+        let done = self.act(TurnCall::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
+        if done { self.open(PartNumber { leaf: None, ..target }) } else { Ok(()) }
     }
 
     fn insert(&mut self, before: usize, input: &mut dyn BufRead) -> io::Result<()> {
@@ -270,10 +267,10 @@ impl Plain<'_> {
 
     fn pin(&mut self, numbers: &[usize]) -> io::Result<()> {
         let found = |&section: &usize| {
-            self.find(Target { section, leaf: None }).map(|found| found.section.key.clone())
+            self.find(PartNumber { section, leaf: None }).map(|found| found.section.key.clone())
         };
         match numbers.iter().map(found).collect() {
-            Ok(sections) => match self.act(Action::Pin { sections })? {
+            Ok(sections) => match self.act(TurnCall::Pin { sections })? {
                 true => self.print_turn(),
                 false => Ok(()),
             },
@@ -283,15 +280,15 @@ impl Plain<'_> {
 
     fn mode(&mut self, mode: Option<TurnMode>) -> io::Result<()> {
         let Some(mode) = mode else {
-            self.act(Action::Mode)?;
+            self.act(ApiCall::Mode)?;
             return self.print(self.model.mode().map(rows::mode_row));
         };
         // What is in force then is the notice of that action.
-        self.act(Action::SetMode { mode }).map(drop)
+        self.act(ApiCall::SetMode { mode }).map(drop)
     }
 
     fn metadata(&mut self) -> io::Result<()> {
-        if self.model.turn().is_some() && !self.act(Action::Metadata)? {
+        if self.model.turn().is_some() && !self.act(TurnCall::Metadata)? {
             return Ok(());
         }
         let rows = rows::metadata_rows(self.model.metadata());
@@ -312,7 +309,7 @@ impl Plain<'_> {
     fn select(&mut self, number: usize) -> io::Result<()> {
         let listed = &self.model.sessions().sessions;
         match listed.get(number - 1).map(|session| session.id.clone()) {
-            Some(session) => match self.act(Action::Select { session })? {
+            Some(session) => match self.act(ApiCall::Select { session })? {
                 true => self.sessions(),
                 false => Ok(()),
             },
@@ -321,22 +318,22 @@ impl Plain<'_> {
     }
 
     fn section_command(&mut self, at: usize, command: impl Fn(String) -> EditCommand) -> io::Result<()> {
-        let key = |found: Found<'_>| outline::left_out_by(found.turn, at - 1).map(str::to_owned);
-        match self.find(Target { section: at, leaf: None }).map(key) {
+        let key = |found: FoundPart<'_>| outline::left_out_by(found.turn, at - 1).map(str::to_owned);
+        match self.find(PartNumber { section: at, leaf: None }).map(key) {
             Ok(key) => self.change(command(key.unwrap_or_default())),
             Err(error) => self.refuse(&error),
         }
     }
 
     fn change(&mut self, command: EditCommand) -> io::Result<()> {
-        if self.act(Action::Edit(command))? { self.print_turn() } else { Ok(()) }
+        if self.act(TurnCall::Edit(command))? { self.print_turn() } else { Ok(()) }
     }
 
     fn resume(&mut self) -> io::Result<()> {
         let Some(digest) = self.model.turn().map(|turn| turn.digest.clone()) else {
             return self.refuse("no turn is open: `show 1` opens the first of the list");
         };
-        self.act(Action::Resume { digest: digest.clone() })?;
+        self.act(TurnCall::Resume { digest: digest.clone() })?;
         // A stale answer was followed by the present turn, which must be shown before it can be
         // resumed.
         match self.model.turn() {
@@ -345,16 +342,16 @@ impl Plain<'_> {
         }
     }
 
-    fn find(&self, target: Target) -> Result<Found<'_>, String> {
+    fn find(&self, target: PartNumber) -> Result<FoundPart<'_>, String> {
         let Some(turn) = self.model.turn() else {
             return Err("no turn is open: `show 1` opens the first of the list".to_owned());
         };
         let Some(section) = turn.sections.get(target.section - 1) else {
             return Err(format!("no section {}: they run from 1 to {}", target.section, turn.sections.len()));
         };
-        let Some(number) = target.leaf else { return Ok(Found { turn, section, leaf: None }) };
+        let Some(number) = target.leaf else { return Ok(FoundPart { turn, section, leaf: None }) };
         match section.leaves.get(number - 1) {
-            Some(leaf) => Ok(Found { turn, section, leaf: Some(leaf) }),
+            Some(leaf) => Ok(FoundPart { turn, section, leaf: Some(leaf) }),
             None if section.leaves.is_empty() => Err(format!(
                 "section {} has no leaves of its own: see the sections inside it",
                 target.section
@@ -375,7 +372,7 @@ impl Plain<'_> {
     }
 }
 
-struct Found<'m> {
+struct FoundPart<'m> {
     turn: &'m TurnView,
     section: &'m SectionView,
     leaf: Option<&'m LeafView>,
@@ -384,7 +381,7 @@ struct Found<'m> {
 fn leaf_rows(turn: &TurnView, section: &SectionView, number: usize) -> Vec<Row> {
     let mut out =
         vec![Row::of(&format!("{number} {} ({})", section.label, section.path), rows::RowStyle::Strong)];
-    let edits = outline::Edits::new(turn);
+    let edits = outline::StandingEdits::new(turn);
     for (at, leaf) in section.leaves.iter().enumerate() {
         let mut row = Row::of(&format!("{number}.{} ", at + 1), rows::RowStyle::Plain);
         row.0.extend(rows::leaf_row(leaf, 0, &edits.authors(leaf)).0);

@@ -4,7 +4,7 @@
 use leafgate_admin::{LeafView, Payload, RedactedSpan};
 use leafgate_tree::Access;
 
-use super::{Piece, Row, RowStyle};
+use super::{Row, RowStyle, StyledText};
 use crate::printer;
 
 /// Bytes of a leaf's text that one line shows at most.
@@ -59,7 +59,7 @@ fn text_rows(stretches: Vec<(String, RowStyle)>, left_out: usize) -> Vec<Row> {
             // scrolled to.
             for part in parts(line) {
                 if let Some(row) = rows.last_mut() {
-                    row.0.push(Piece::new(part, style));
+                    row.0.push(StyledText::new(part, style));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What people see, as rows of printed pieces: the same for the screen and for the line mode.
 //!
-//! A [`Piece`] can only be made by the printer, so no control sequence gets further. A style only
+//! A [`StyledText`] can only be made by the printer, so no control sequence gets further. A style only
 //! repeats what the words say: without colour the same rows mean the same.
 
 mod agents;
@@ -53,17 +53,17 @@ pub enum RowStyle {
 
 /// A printed text and its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct StyledText {
     text: Printed,
     /// Its style.
     pub style: RowStyle,
 }
 
-impl Piece {
+impl StyledText {
     /// Prints a text on one line.
     #[must_use]
-    pub fn new(text: &str, style: RowStyle) -> Piece {
-        Piece { text: printer::line(text), style }
+    pub fn new(text: &str, style: RowStyle) -> StyledText {
+        StyledText { text: printer::line(text), style }
     }
 
     /// Returns the printed text.
@@ -81,32 +81,32 @@ impl Piece {
 
 /// One line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row(pub Vec<Piece>);
+pub struct Row(pub Vec<StyledText>);
 
 impl Row {
     /// Creates a row of one piece.
     #[must_use]
     pub fn of(text: &str, style: RowStyle) -> Row {
-        Row(vec![Piece::new(text, style)])
+        Row(vec![StyledText::new(text, style)])
     }
 
     /// Adds a piece.
     #[must_use]
     pub fn and(mut self, text: &str, style: RowStyle) -> Row {
-        self.0.push(Piece::new(text, style));
+        self.0.push(StyledText::new(text, style));
         self
     }
 
     /// Returns the whole text.
     #[must_use]
     pub fn text(&self) -> String {
-        self.0.iter().map(Piece::text).collect()
+        self.0.iter().map(StyledText::text).collect()
     }
 
     /// Returns its width in cells.
     #[must_use]
     pub fn width(&self) -> usize {
-        self.0.iter().map(Piece::width).sum()
+        self.0.iter().map(StyledText::width).sum()
     }
 
     /// Cuts the row to a width, with `…` if something is missing.
@@ -121,13 +121,13 @@ impl Row {
             let kept = fitting(piece.text(), left);
             let cut = kept < piece.text().len();
             left -= width(&piece.text()[..kept]);
-            row.0.push(Piece { text: piece.text.slice(0..kept), style: piece.style });
+            row.0.push(StyledText { text: piece.text.slice(0..kept), style: piece.style });
             if cut {
                 break;
             }
         }
         if cells > 0 {
-            row.0.push(Piece::new("…", RowStyle::Dim));
+            row.0.push(StyledText::new("…", RowStyle::Dim));
         }
         row
     }
@@ -145,7 +145,7 @@ impl Row {
                 let kept = breaking(rest, left);
                 left -= width(&rest[..kept]);
                 if kept > 0 {
-                    row.0.push(Piece { text: piece.text.slice(at..at + kept), style: piece.style });
+                    row.0.push(StyledText { text: piece.text.slice(at..at + kept), style: piece.style });
                 }
                 at += kept;
                 if at == piece.text().len() {

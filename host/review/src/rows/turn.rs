@@ -5,7 +5,7 @@ use leafgate_admin::{HoldState, HoldView, NoteView, SectionView, State, TurnClas
 use super::list::{then, time};
 use super::metadata::budget_text;
 use super::{Row, RowStyle, count};
-use crate::outline::Entry;
+use crate::outline::SectionFacts;
 
 /// Bytes of a leaf that a preview looks at.
 const PREVIEW_BYTES: usize = 400;
@@ -139,7 +139,7 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
 
 /// Returns a section: its label, its marks in words, and the beginning of its text.
 #[must_use]
-pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
+pub fn section_row(section: &SectionView, entry: &SectionFacts) -> Row {
     let mut row = Row::of(&"  ".repeat(entry.depth), RowStyle::Plain);
     row.0.extend(named(section, entry).0);
     if let (Some(tokens), Some(percent)) = (section.token_count, section.token_percent) {
@@ -157,18 +157,18 @@ pub fn section_row(section: &SectionView, entry: &Entry) -> Row {
 
 /// Returns a section above its leaves: its label, its marks in words, and its path.
 #[must_use]
-pub fn section_head(section: &SectionView, entry: &Entry) -> Row {
+pub fn section_head(section: &SectionView, entry: &SectionFacts) -> Row {
     named(section, entry).and("  ", RowStyle::Plain).and(&section.path, RowStyle::Dim)
 }
 
-fn named(section: &SectionView, entry: &Entry) -> Row {
+fn named(section: &SectionView, entry: &SectionFacts) -> Row {
     let style = if section.deleted { RowStyle::Struck } else { RowStyle::Strong };
     marks(section, entry).into_iter().fold(Row::of(&section.label, style), |row, (mark, style)| {
         row.and(" ", RowStyle::Plain).and(&format!("[{mark}]"), style)
     })
 }
 
-fn marks(section: &SectionView, entry: &Entry) -> Vec<(String, RowStyle)> {
+fn marks(section: &SectionView, entry: &SectionFacts) -> Vec<(String, RowStyle)> {
     let by =
         if entry.authors.is_empty() { String::new() } else { format!(" by {}", entry.authors.join(", ")) };
     let mut marks = Vec::new();

@@ -5,8 +5,8 @@ use ratatui::Frame;
 use ratatui::layout::Position;
 use ratatui::text::{Line, Span};
 
-use super::view::{Item, View, find_section};
-use super::{Editing, Question, SMALLEST, Screen, Theme};
+use super::view::{PageItem, PageView, find_section};
+use super::{Editing, SMALLEST, Screen, ScreenQuestion, Theme};
 use crate::model::Level;
 use crate::rows::{self, Row, RowStyle};
 
@@ -53,17 +53,17 @@ impl Screen {
         self.excepting.is_some() && self.question.is_none() && self.model.notice().is_none()
     }
 
-    fn question_row(&self, question: &Question) -> Row {
+    fn question_row(&self, question: &ScreenQuestion) -> Row {
         let text = match (question, self.model.turn()) {
-            (Question::Resume { digest }, Some(turn)) => format!(
+            (ScreenQuestion::Resume { digest }, Some(turn)) => format!(
                 "Send exactly what is shown? {}, {}, digest {:.8}  y/n",
                 rows::count(turn.summary.edits, "edit"),
                 rows::count(turn.summary.redactions, "redaction"),
                 digest
             ),
-            (Question::Discard, _) => "Discard what you typed?  y/n".to_owned(),
-            (Question::Release { pointer, at }, _) => self.release_text(pointer, *at),
-            (Question::Save, _) => {
+            (ScreenQuestion::Discard, _) => "Discard what you typed?  y/n".to_owned(),
+            (ScreenQuestion::Release { pointer, at }, _) => self.release_text(pointer, *at),
+            (ScreenQuestion::Save, _) => {
                 "Save your edits for later turns? s this conversation · w this folder · g all".to_owned()
             }
             _ => "Cancel this turn? Nothing is sent and the client gets an error.  y/n".to_owned(),
@@ -76,10 +76,15 @@ impl Screen {
     fn rule(&self, cells: usize) -> Row {
         let view = &self.place().view;
         let left = match self.model.turn() {
-            Some(_) if matches!(view, View::List | View::Modes | View::Sessions | View::Agents) => {
+            Some(_)
+                if matches!(
+                    view,
+                    PageView::List | PageView::Modes | PageView::Sessions | PageView::Agents
+                ) =>
+            {
                 String::new()
             }
-            Some(_) if *view == View::Turn && self.editing.is_none() => format!(" {CUE} ──"),
+            Some(_) if *view == PageView::Turn && self.editing.is_none() => format!(" {CUE} ──"),
             Some(turn) => format!(" {CUE} ── {} left ──", rows::time(turn.summary.left_ms)),
             None => String::new(),
         };
@@ -96,24 +101,27 @@ impl Screen {
             return Row::of(keys, RowStyle::Dim);
         }
         let keys = match (&self.question, &self.editing, &self.place().view) {
-            (Some(Question::Save), ..) => "s conversation · w folder · g everywhere · Esc nothing",
-            (Some(Question::Release { .. }), ..) => "y release · Tab another · n nothing",
+            (Some(ScreenQuestion::Save), ..) => "s conversation · w folder · g everywhere · Esc nothing",
+            (Some(ScreenQuestion::Release { .. }), ..) => "y release · Tab another · n nothing",
             (Some(_), ..) => "y yes · n no",
             (_, Some(_), _) => "Enter save · Alt-Enter or Ctrl-J newline · Esc leave",
-            (.., View::List) => "Enter open · o pause next turn · m mode · S sessions · ? help · q leave",
-            (.., View::Turn) => {
+            (.., PageView::List) => "Enter open · o pause next turn · m mode · S sessions · ? help · q leave",
+            (.., PageView::Turn) => {
                 "Enter open · Tab cause · d delete · i put in · p pin · s send · c cancel · ?"
             }
-            (.., View::Modes) => "Enter choose · Esc back · ? help",
-            (.., View::Sessions) => "Enter select · f follow the newest, or not · Esc back · ? help",
-            (.., View::Section(_)) => {
+            (.., PageView::Modes) => "Enter choose · Esc back · ? help",
+            (.., PageView::Sessions) => "Enter select · f follow the newest, or not · Esc back · ? help",
+            (.., PageView::Section(_)) => {
                 "Enter open · e edit · E $EDITOR · u undo · s send · c cancel · Esc back · ? help"
             }
-            (.., View::Leaf(_)) => "e edit · E $EDITOR · R release · a except · / search · Esc back · ? help",
-            (.., View::Agents) => "↑↓ scroll · / search · Esc back · ? help",
-            (.., View::Why | View::Diff | View::Payload | View::Metadata | View::Help) => {
-                "↑↓ scroll · / search · s send · c cancel · Esc back"
+            (.., PageView::Leaf(_)) => {
+                "e edit · E $EDITOR · R release · a except · / search · Esc back · ? help"
             }
+            (.., PageView::Agents) => "↑↓ scroll · / search · Esc back · ? help",
+            (
+                ..,
+                PageView::Why | PageView::Diff | PageView::Payload | PageView::Metadata | PageView::Help,
+            ) => "↑↓ scroll · / search · s send · c cancel · Esc back",
         };
         Row::of(keys, RowStyle::Dim)
     }
@@ -124,7 +132,7 @@ impl Screen {
             return place.view.text(&self.model, cells).into_iter().skip(place.at).take(height).collect();
         }
         let base = match (&place.view, self.model.turn()) {
-            (View::Section(key), Some(turn)) => find_section(turn, key)
+            (PageView::Section(key), Some(turn)) => find_section(turn, key)
                 .and_then(|at| self.model.outline().entry(at))
                 .map_or(0, |entry| entry.depth),
             _ => 0,
@@ -135,7 +143,7 @@ impl Screen {
     }
 }
 
-fn item_row(screen: &Screen, item: Item, base: usize, selected: bool, cells: usize) -> Row {
+fn item_row(screen: &Screen, item: PageItem, base: usize, selected: bool, cells: usize) -> Row {
     let mut row = Row::of(if selected { "▸ " } else { "  " }, RowStyle::Strong);
     row.0.extend(item.row(&screen.model, base).0);
     row.cut(cells)

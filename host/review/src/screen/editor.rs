@@ -5,12 +5,12 @@
 
 use std::fmt;
 
-use crate::printer::{self, Shape};
+use crate::printer::{self, GlyphShape};
 use crate::rows;
 
 /// A text and a cursor in it.
 #[derive(Clone, Default)]
-pub struct Editor {
+pub struct TextEditor {
     text: String,
     /// Byte offset, on a character boundary.
     at: usize,
@@ -18,18 +18,18 @@ pub struct Editor {
 
 /// One row of the box: a stretch of the text and its printed form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct EditorLine {
     pub(super) start: usize,
     pub(super) shown: String,
     /// The byte offset of every character in it, and the column at which it is shown.
     columns: Vec<(usize, usize)>,
 }
 
-impl Editor {
+impl TextEditor {
     /// Creates an editor with the cursor at the end of the text.
     #[must_use]
-    pub fn new(text: &str) -> Editor {
-        Editor { text: text.to_owned(), at: text.len() }
+    pub fn new(text: &str) -> TextEditor {
+        TextEditor { text: text.to_owned(), at: text.len() }
     }
 
     /// Returns the present text.
@@ -156,27 +156,27 @@ impl Editor {
 
     /// Returns the rows of a box of `cells`, at least one. A newline is shown, because a row may
     /// also end where the box does.
-    pub(super) fn lines(&self, cells: usize) -> Vec<Line> {
+    pub(super) fn lines(&self, cells: usize) -> Vec<EditorLine> {
         // A number such as `\u{10ffff}` takes ten cells, and the cursor behind the text one more.
         let cells = cells.max(12) - 1;
-        let mut lines = vec![Line::at(0)];
+        let mut lines = vec![EditorLine::at(0)];
         let mut column = 0;
         for glyph in printer::glyphs(&self.text) {
             let mut shown = String::new();
             glyph.shape.write(&mut shown);
             let width = rows::width(&shown);
             if column + width > cells {
-                lines.push(Line::at(glyph.at));
+                lines.push(EditorLine::at(glyph.at));
                 column = 0;
             }
             let line = lines.last_mut().expect("the list starts with a line");
-            if !matches!(glyph.shape, Shape::Mark(_)) {
+            if !matches!(glyph.shape, GlyphShape::Mark(_)) {
                 line.columns.push((glyph.at, column));
             }
             line.shown.push_str(&shown);
             column += width;
-            if glyph.shape == Shape::Newline {
-                lines.push(Line::at(glyph.at + 1));
+            if glyph.shape == GlyphShape::Newline {
+                lines.push(EditorLine::at(glyph.at + 1));
                 column = 0;
             }
         }
@@ -186,7 +186,7 @@ impl Editor {
     }
 
     /// Returns row and column of the cursor.
-    pub(super) fn cursor(&self, lines: &[Line]) -> (usize, usize) {
+    pub(super) fn cursor(&self, lines: &[EditorLine]) -> (usize, usize) {
         let row = lines.partition_point(|line| line.start <= self.at).saturating_sub(1);
         let column =
             lines[row].columns.iter().rfind(|&&(at, _)| at <= self.at).map_or(0, |&(_, column)| column);
@@ -194,13 +194,13 @@ impl Editor {
     }
 }
 
-impl Line {
-    fn at(start: usize) -> Line {
-        Line { start, shown: String::new(), columns: Vec::new() }
+impl EditorLine {
+    fn at(start: usize) -> EditorLine {
+        EditorLine { start, shown: String::new(), columns: Vec::new() }
     }
 }
 
-impl fmt::Debug for Editor {
+impl fmt::Debug for TextEditor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Editor({} bytes, at {})", self.text.len(), self.at)
     }
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn words_and_lines() {
-        let mut editor = Editor::new("one two\nthree, four");
+        let mut editor = TextEditor::new("one two\nthree, four");
         editor.word_left();
         editor.word_left();
         editor.delete_to_end();
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_mark_goes_with_its_letter() {
-        let mut editor = Editor::new("ae\u{301}");
+        let mut editor = TextEditor::new("ae\u{301}");
         editor.backspace();
         assert_eq!(editor.text(), "a");
     }
@@ -242,7 +242,7 @@ mod tests {
         /// whole text.
         #[test]
         fn the_cursor_stays_in_the_text(text in "(a|é|日|\u{301}|\u{1b}|\n| |\t|👍){0,40}", steps in prop::collection::vec(0..14u8, 0..40)) {
-            let mut editor = Editor::new(&text);
+            let mut editor = TextEditor::new(&text);
             for step in steps {
                 match step {
                     0 => editor.left(), 1 => editor.right(), 2 => editor.word_left(), 3 => editor.word_right(),

@@ -6,9 +6,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::keys::{edit_line, is_control, next_redaction};
 use super::view::find_leaf;
-use super::{Editor, Screen, ScreenEffect};
-use crate::api::ExceptionDraft;
-use crate::model::{Action, Level};
+use super::{Screen, ScreenEffect, TextEditor};
+use crate::api::{ExceptionDraft, TurnCall};
+use crate::model::Level;
 
 /// What stands in the second line at first: long enough to mend a rule.
 const UNTIL: &str = "30d";
@@ -19,19 +19,19 @@ pub(super) struct Excepting {
     pointer: String,
     /// Which redaction of the leaf.
     at: usize,
-    why: Editor,
+    why: TextEditor,
     /// The second line, once the first one is typed.
-    until: Option<Editor>,
+    until: Option<TextEditor>,
 }
 
 impl Excepting {
     /// Returns the line that is being typed.
-    pub(super) fn line(&self) -> &Editor {
+    pub(super) fn line(&self) -> &TextEditor {
         self.until.as_ref().unwrap_or(&self.why)
     }
 
     /// Returns that line, to type in it.
-    pub(super) fn line_mut(&mut self) -> &mut Editor {
+    pub(super) fn line_mut(&mut self) -> &mut TextEditor {
         self.until.as_mut().unwrap_or(&mut self.why)
     }
 
@@ -51,7 +51,7 @@ impl Screen {
         }
         let at = leaf.redacted.iter().position(|span| span.redaction.is_some()).unwrap_or(0);
         self.model.clear_notice();
-        self.excepting = Some(Excepting { pointer, at, why: Editor::default(), until: None });
+        self.excepting = Some(Excepting { pointer, at, why: TextEditor::default(), until: None });
     }
 
     pub(super) fn key_in_exception(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
@@ -93,7 +93,7 @@ impl Screen {
             return Vec::new();
         }
         let Some(until) = &excepting.until else {
-            excepting.until = Some(Editor::new(UNTIL));
+            excepting.until = Some(TextEditor::new(UNTIL));
             return Vec::new();
         };
         let until = until.text().trim().to_owned();
@@ -104,7 +104,7 @@ impl Screen {
             Some(redaction) => {
                 // A wrong end is mended by typing it anew, a wrong reason too.
                 excepting.until = None;
-                self.act(Action::Except(ExceptionDraft { redaction, reason, until }))
+                self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }))
             }
             None => {
                 self.excepting = None;

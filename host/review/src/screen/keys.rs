@@ -4,9 +4,10 @@
 use leafgate_admin::{EditCommand, SavedScope, TurnMode};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::view::{Item, Place, View, find_leaf, find_section};
-use super::{Editor, Question, Screen, ScreenEffect};
-use crate::model::{Action, Level};
+use super::view::{PageItem, PagePosition, PageView, find_leaf, find_section};
+use super::{Screen, ScreenEffect, ScreenQuestion, TextEditor};
+use crate::api::{ApiCall, TurnCall};
+use crate::model::Level;
 use crate::outline::left_out_by;
 
 impl Screen {
@@ -33,15 +34,15 @@ impl Screen {
         self.key_on_page(key)
     }
 
-    fn answer_question(&mut self, question: Question, key: KeyEvent) -> Vec<ScreenEffect> {
-        if question == Question::Save
+    fn answer_question(&mut self, question: ScreenQuestion, key: KeyEvent) -> Vec<ScreenEffect> {
+        if question == ScreenQuestion::Save
             && let KeyCode::Char(letter) = key.code
             && let Some(scope) = scope_of(letter).filter(|_| key.modifiers.is_empty())
         {
             self.question = None;
-            return self.act(Action::Save { scope });
+            return self.act(TurnCall::Save { scope });
         }
-        if let Question::Release { pointer, at } = &question
+        if let ScreenQuestion::Release { pointer, at } = &question
             && let Some(step) = next_redaction(key)
         {
             self.ask_about_another(pointer.clone(), *at, step);
@@ -52,27 +53,27 @@ impl Screen {
             KeyCode::Char(_) if is_control(key) || key.modifiers.contains(KeyModifiers::ALT) => {
                 return Vec::new();
             }
-            KeyCode::Char('y' | 'Y') if question != Question::Save => true,
+            KeyCode::Char('y' | 'Y') if question != ScreenQuestion::Save => true,
             KeyCode::Char('n' | 'N') | KeyCode::Esc => false,
             // Any other key may have been meant for something else, so the question stays.
             _ => return Vec::new(),
         };
         self.question = None;
         match (yes, question) {
-            (true, Question::Resume { digest }) => self.act(Action::Resume { digest }),
-            (true, Question::Cancel) => self.act(Action::Cancel),
-            (true, Question::Release { pointer, at }) => self.release(&pointer, at),
-            (true, Question::Discard) => {
+            (true, ScreenQuestion::Resume { digest }) => self.act(TurnCall::Resume { digest }),
+            (true, ScreenQuestion::Cancel) => self.act(TurnCall::Cancel),
+            (true, ScreenQuestion::Release { pointer, at }) => self.release(&pointer, at),
+            (true, ScreenQuestion::Discard) => {
                 self.editing = None;
                 self.model.notify(Level::Done, "What was typed is discarded.");
                 Vec::new()
             }
-            (false, Question::Discard) | (true, Question::Save) => Vec::new(),
-            (false, Question::Release { .. }) => {
+            (false, ScreenQuestion::Discard) | (true, ScreenQuestion::Save) => Vec::new(),
+            (false, ScreenQuestion::Release { .. }) => {
                 self.model.notify(Level::Done, "Nothing was released.");
                 Vec::new()
             }
-            (false, Question::Save) => {
+            (false, ScreenQuestion::Save) => {
                 self.model.notify(Level::Done, "Nothing was saved.");
                 Vec::new()
             }
@@ -136,7 +137,7 @@ impl Screen {
 
     fn leave_editor(&mut self) {
         if self.editing.as_ref().is_some_and(super::Editing::changed) {
-            self.question = Some(Question::Discard);
+            self.question = Some(ScreenQuestion::Discard);
         } else {
             self.editing = None;
         }
@@ -146,7 +147,7 @@ impl Screen {
         let height = self.body().1 as isize;
         match key.code {
             KeyCode::Char('c') if is_control(key) => return vec![ScreenEffect::Leave],
-            KeyCode::Char('r') if is_control(key) => return self.act(Action::Edit(EditCommand::Redo)),
+            KeyCode::Char('r') if is_control(key) => return self.act(TurnCall::Edit(EditCommand::Redo)),
             KeyCode::Char('s') if is_control(key) => self.ask_to_resume(),
             KeyCode::Char(_) if is_control(key) => {}
             KeyCode::Up | KeyCode::Char('k') => self.step(-1),
@@ -159,13 +160,13 @@ impl Screen {
             KeyCode::Esc | KeyCode::Backspace | KeyCode::Left => self.back(),
             KeyCode::Tab => self.next_cause(true),
             KeyCode::BackTab => self.next_cause(false),
-            KeyCode::Char('/') => self.search = Some(Editor::default()),
+            KeyCode::Char('/') => self.search = Some(TextEditor::default()),
             KeyCode::Char('n') => self.find(true, 1),
             KeyCode::Char('N') => self.find(false, 1),
-            KeyCode::Char('?') => self.places.push(Place::new(View::Help)),
+            KeyCode::Char('?') => self.places.push(PagePosition::new(PageView::Help)),
             KeyCode::Char('L') => {
                 self.leave_turn();
-                return self.act(Action::List);
+                return self.act(ApiCall::Pending);
             }
             KeyCode::Char('q') => return vec![ScreenEffect::Leave],
             KeyCode::Char(command) => return self.command(command),
@@ -187,9 +188,9 @@ impl Screen {
             },
             'd' | 'r' => match self.chosen_to_leave_out() {
                 Some(section) if letter == 'd' => {
-                    return self.act(Action::Edit(EditCommand::Delete { section }));
+                    return self.act(TurnCall::Edit(EditCommand::Delete { section }));
                 }
-                Some(section) => return self.act(Action::Edit(EditCommand::Restore { section })),
+                Some(section) => return self.act(TurnCall::Edit(EditCommand::Restore { section })),
                 None => self.model.notify(Level::Error, "Choose a section first."),
             },
             'R' => match self.chosen_leaf() {
@@ -205,23 +206,23 @@ impl Screen {
                 None => self.model.notify(Level::Error, "Choose a message first: yours is put in before it."),
             },
             'p' | 'K' | 'J' => return self.pin(letter),
-            'P' => return self.act(Action::Payload),
+            'P' => return self.act(TurnCall::Payload),
             'M' => match self.model.turn() {
-                Some(_) => return self.act(Action::Metadata),
-                None => self.go_to(View::Metadata),
+                Some(_) => return self.act(TurnCall::Metadata),
+                None => self.go_to(PageView::Metadata),
             },
             'v' => self.ask_where_to_save(),
-            'C' => return self.act(Action::CaptureNext),
+            'C' => return self.act(ApiCall::CaptureNext),
             'A' => {
-                self.go_to(View::Agents);
-                return self.act(Action::Subagents);
+                self.go_to(PageView::Agents);
+                return self.act(ApiCall::Subagents);
             }
             'w' => self.show_why(),
-            'm' => self.go_to(View::Modes),
-            'o' => return self.act(Action::SetMode { mode: TurnMode::InterceptOnce }),
+            'm' => self.go_to(PageView::Modes),
+            'o' => return self.act(ApiCall::SetMode { mode: TurnMode::InterceptOnce }),
             'S' => {
-                self.go_to(View::Sessions);
-                return self.act(Action::Sessions);
+                self.go_to(PageView::Sessions);
+                return self.act(ApiCall::Sessions);
             }
             'f' => {
                 let follow = !self.model.sessions().follow;
@@ -229,14 +230,14 @@ impl Screen {
                     true => "The newest conversation becomes the active one.",
                     false => "The active conversation stays the active one: modes pause turns of it alone.",
                 };
-                let todo = self.act(Action::Follow { follow });
+                let todo = self.act(ApiCall::Follow { follow });
                 self.model.notify(Level::Done, text);
                 return todo;
             }
-            'u' => return self.act(Action::Edit(EditCommand::Undo)),
-            'U' => return self.act(Action::Edit(EditCommand::Redo)),
-            'X' => return self.act(Action::Edit(EditCommand::Reset)),
-            'D' => return self.act(Action::Diff),
+            'u' => return self.act(TurnCall::Edit(EditCommand::Undo)),
+            'U' => return self.act(TurnCall::Edit(EditCommand::Redo)),
+            'X' => return self.act(TurnCall::Edit(EditCommand::Reset)),
+            'D' => return self.act(TurnCall::Diff),
             's' => self.ask_to_resume(),
             'c' => self.ask_to_cancel(),
             _ => {}
@@ -244,16 +245,16 @@ impl Screen {
         Vec::new()
     }
 
-    fn go_to(&mut self, view: View) {
+    fn go_to(&mut self, view: PageView) {
         self.model.clear_notice();
         if self.place().view != view {
-            self.places.push(Place::new(view));
+            self.places.push(PagePosition::new(view));
         }
     }
 
     fn show_why(&mut self) {
         match self.model.turn() {
-            Some(_) => self.go_to(View::Why),
+            Some(_) => self.go_to(PageView::Why),
             None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
         }
     }
@@ -264,7 +265,7 @@ impl Screen {
 
     fn ask_to_resume(&mut self) {
         match self.model.turn() {
-            Some(turn) => self.question = Some(Question::Resume { digest: turn.digest.clone() }),
+            Some(turn) => self.question = Some(ScreenQuestion::Resume { digest: turn.digest.clone() }),
             None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
         }
     }
@@ -274,7 +275,7 @@ impl Screen {
             edit.stands && edit.author == "person" && edit.kind != "release"
         };
         match self.model.turn() {
-            Some(turn) if turn.edits.iter().any(is_by_person) => self.question = Some(Question::Save),
+            Some(turn) if turn.edits.iter().any(is_by_person) => self.question = Some(ScreenQuestion::Save),
             Some(_) => {
                 self.model.notify(Level::Error, "No edit of yours stands in this turn: edit it first.")
             }
@@ -284,7 +285,7 @@ impl Screen {
 
     fn ask_to_cancel(&mut self) {
         match self.model.turn() {
-            Some(_) => self.question = Some(Question::Cancel),
+            Some(_) => self.question = Some(ScreenQuestion::Cancel),
             None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
         }
     }
@@ -298,23 +299,23 @@ impl Screen {
     fn open(&mut self) -> Vec<ScreenEffect> {
         self.model.clear_notice();
         match (self.selected(), self.model.turn()) {
-            (Some(Item::Turn(at)), _) => {
+            (Some(PageItem::Turn(at)), _) => {
                 let id = self.model.turns()[at].id.clone();
-                return self.act(Action::Show { id });
+                return self.act(TurnCall::Show.on(&id));
             }
-            (Some(Item::Mode(mode)), _) => return self.act(Action::SetMode { mode }),
-            (Some(Item::Session(at)), _) => {
+            (Some(PageItem::Mode(mode)), _) => return self.act(ApiCall::SetMode { mode }),
+            (Some(PageItem::Session(at)), _) => {
                 let session = self.model.sessions().sessions[at].id.clone();
-                return self.act(Action::Select { session });
+                return self.act(ApiCall::Select { session });
             }
-            (Some(Item::Section(at)), Some(turn)) => {
+            (Some(PageItem::Section(at)), Some(turn)) => {
                 let key = turn.sections[at].key.clone();
-                self.places.push(Place::new(View::Section(key)));
+                self.places.push(PagePosition::new(PageView::Section(key)));
                 self.go_to_leaf();
             }
-            (Some(Item::Leaf(section, leaf)), Some(turn)) => {
+            (Some(PageItem::Leaf(section, leaf)), Some(turn)) => {
                 let pointer = turn.sections[section].leaves[leaf].pointer.clone();
-                self.places.push(Place::new(View::Leaf(pointer)));
+                self.places.push(PagePosition::new(PageView::Leaf(pointer)));
             }
             _ => {}
         }
@@ -326,7 +327,7 @@ impl Screen {
         if self.places.len() > 1 {
             self.places.pop();
         }
-        if self.place().view == View::List {
+        if self.place().view == PageView::List {
             self.leave_turn();
         }
     }
@@ -338,8 +339,8 @@ impl Screen {
 
     fn chosen_leaf(&self) -> Option<String> {
         match (&self.place().view, self.selected(), self.model.turn()) {
-            (View::Leaf(pointer), ..) => Some(pointer.clone()),
-            (_, Some(Item::Leaf(section, leaf)), Some(turn)) => {
+            (PageView::Leaf(pointer), ..) => Some(pointer.clone()),
+            (_, Some(PageItem::Leaf(section, leaf)), Some(turn)) => {
                 Some(turn.sections[section].leaves[leaf].pointer.clone())
             }
             _ => None,
@@ -359,11 +360,11 @@ impl Screen {
     /// Returns the place of the selected section, or of the one that the leaf belongs to.
     pub(super) fn chosen_place(&self) -> Option<usize> {
         match (&self.place().view, self.selected()) {
-            (View::Leaf(pointer), _) => {
+            (PageView::Leaf(pointer), _) => {
                 let key = &find_leaf(&self.model, pointer)?.0.key;
                 find_section(self.model.turn()?, key)
             }
-            (_, Some(Item::Leaf(at, _) | Item::Section(at))) => Some(at),
+            (_, Some(PageItem::Leaf(at, _) | PageItem::Section(at))) => Some(at),
             _ => None,
         }
     }
@@ -397,7 +398,7 @@ impl Screen {
 }
 
 /// Handles the keys that an editor of one line and one of many have in common.
-pub(super) fn edit_line(editor: &mut Editor, key: KeyEvent) {
+pub(super) fn edit_line(editor: &mut TextEditor, key: KeyEvent) {
     let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
     match key.code {
         KeyCode::Left if control || alt => editor.word_left(),

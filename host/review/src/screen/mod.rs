@@ -18,12 +18,12 @@ mod theme;
 mod view;
 
 pub use draw::draw;
-pub use editor::Editor;
+pub use editor::TextEditor;
 pub use outside::{EditorCommand, OutsideEditor};
 pub use run::{EventSource, Surface, run};
 pub use terminal::{TerminalEvents, TerminalSurface};
 pub use theme::Theme;
-pub use view::{Place, View};
+pub use view::{PagePosition, PageView};
 
 use std::io;
 use std::time::Duration;
@@ -33,9 +33,9 @@ use leafgate_tree::Access;
 use ratatui::crossterm::event::KeyEvent;
 
 use self::except::Excepting;
-use self::view::Item;
-use crate::api::{ApiAnswer, ApiCall};
-use crate::model::{Action, Effect, Input, Level, Model};
+use self::view::PageItem;
+use crate::api::{ApiAnswer, ApiCall, TurnCall};
+use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
 
 /// Smallest terminal on which the screen can be used.
 pub const SMALLEST: (u16, u16) = (80, 24);
@@ -75,7 +75,7 @@ pub enum ScreenEffect {
 
 /// What becomes of a text that is being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Target {
+enum TypingTarget {
     /// A leaf gets it.
     Leaf { pointer: String },
     /// It is put in as a message before a section.
@@ -87,9 +87,9 @@ enum Target {
 struct Editing {
     /// The turn that it is for: another one may be open by the time the text is saved.
     turn: String,
-    target: Target,
+    target: TypingTarget,
     title: String,
-    editor: Editor,
+    editor: TextEditor,
     /// The text before the editing.
     before: ShownText,
 }
@@ -102,7 +102,7 @@ impl Editing {
 
 /// A question that waits for `y` or `n`, or for a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Question {
+enum ScreenQuestion {
     Resume {
         digest: String,
     },
@@ -117,12 +117,15 @@ enum Question {
     },
 }
 
-impl Question {
+impl ScreenQuestion {
     /// Whether it is about what is shown of a turn.
     fn is_of_turn(&self) -> bool {
         match self {
-            Question::Resume { .. } | Question::Cancel | Question::Save | Question::Release { .. } => true,
-            Question::Discard => false,
+            ScreenQuestion::Resume { .. }
+            | ScreenQuestion::Cancel
+            | ScreenQuestion::Save
+            | ScreenQuestion::Release { .. } => true,
+            ScreenQuestion::Discard => false,
         }
     }
 }
@@ -131,17 +134,17 @@ impl Question {
 #[derive(Debug)]
 pub struct Screen {
     model: Model,
-    places: Vec<Place>,
+    places: Vec<PagePosition>,
     editing: Option<Editing>,
     /// The place because of which the turn waits that Tab showed last.
     cause: usize,
     /// The leaf whose text is in the outside editor, as it was handed over.
     outside: Option<Editing>,
-    question: Option<Question>,
+    question: Option<ScreenQuestion>,
     /// The exception that is being typed.
     excepting: Option<Excepting>,
     /// The search line while it is typed.
-    search: Option<Editor>,
+    search: Option<TextEditor>,
     /// The last searched text, in lower case.
     wanted: String,
     size: (u16, u16),
@@ -153,7 +156,7 @@ impl Screen {
     pub fn new(columns: u16, rows: u16) -> (Screen, Vec<ScreenEffect>) {
         let screen = Screen {
             model: Model::default(),
-            places: vec![Place::new(View::List)],
+            places: vec![PagePosition::new(PageView::List)],
             editing: None,
             cause: 0,
             outside: None,
@@ -194,7 +197,7 @@ impl Screen {
                 self.model.notify(Level::Error, text);
                 Vec::new()
             }
-            ScreenEvent::Tick(passed) => self.input(Input::Tick(passed)),
+            ScreenEvent::Tick(passed) => self.input(ModelInput::Tick(passed)),
             ScreenEvent::Answer(answer) => self.answered(answer),
             ScreenEvent::Outside(text) => self.outside_closed(text),
         };
@@ -202,16 +205,16 @@ impl Screen {
         todo
     }
 
-    fn act(&mut self, action: Action) -> Vec<ScreenEffect> {
-        self.input(Input::Act(action))
+    fn act(&mut self, action: impl Into<PersonAction>) -> Vec<ScreenEffect> {
+        self.input(ModelInput::Act(action.into()))
     }
 
-    fn input(&mut self, input: Input) -> Vec<ScreenEffect> {
+    fn input(&mut self, input: ModelInput) -> Vec<ScreenEffect> {
         let effects = self.model.update(input).into_iter();
         effects
             .map(|effect| match effect {
-                Effect::Ask(call) => ScreenEffect::Ask(call),
-                Effect::Bell => ScreenEffect::Bell,
+                ModelEffect::Ask(call) => ScreenEffect::Ask(call),
+                ModelEffect::Bell => ScreenEffect::Bell,
             })
             .collect()
     }
@@ -222,62 +225,64 @@ impl Screen {
             Event::Paused { turn } if turn.with.is_none() && self.is_idle() => Some(turn.id.clone()),
             _ => None,
         };
-        let mut todo = self.input(Input::Gate(event));
-        todo.extend(arrived.map(|id| ScreenEffect::Ask(ApiCall::Turn { id })));
+        let mut todo = self.input(ModelInput::Gate(event));
+        todo.extend(arrived.map(|id| ScreenEffect::Ask(TurnCall::Show.on(&id))));
         todo
     }
 
     /// Returns whether no turn is shown, and nothing typed.
     fn is_idle(&self) -> bool {
-        self.model.turns().is_empty() && self.place().view == View::List && self.editing.is_none()
+        self.model.turns().is_empty() && self.place().view == PageView::List && self.editing.is_none()
     }
 
     fn answered(&mut self, answer: ApiAnswer) -> Vec<ScreenEffect> {
         let before = self.model.turn().map(|turn| turn.digest.clone());
         let view = self.place().view.clone();
-        let chosen = self.chosen_section().filter(|_| view == View::Turn);
-        let edited = matches!(answer, ApiAnswer::Edit(Ok(_)));
-        let excepted = matches!(answer, ApiAnswer::Except(Ok(_)));
-        let opened = matches!(answer, ApiAnswer::Turn(Ok(_)));
-        let only_one = matches!(&answer, ApiAnswer::Pending(Ok(turns)) if turns.len() == 1);
+        let chosen = self.chosen_section().filter(|_| view == PageView::Turn);
+        let edited = matches!(answer, ApiAnswer::Edit(_));
+        let excepted = matches!(answer, ApiAnswer::Except(_));
+        let opened = matches!(answer, ApiAnswer::Show(_));
+        let only_one = matches!(&answer, ApiAnswer::Pending(turns) if turns.len() == 1);
         let to_show = match answer {
-            ApiAnswer::Diff(Ok(_)) => Some(View::Diff),
-            ApiAnswer::Payload(Ok(_)) => Some(View::Payload),
-            ApiAnswer::Metadata(Ok(_)) => Some(View::Metadata),
+            ApiAnswer::Diff(_) => Some(PageView::Diff),
+            ApiAnswer::Payload(_) => Some(PageView::Payload),
+            ApiAnswer::Metadata(_) => Some(PageView::Metadata),
             _ => None,
         };
-        let mut todo = self.input(Input::Answer(answer));
+        let mut todo = self.input(ModelInput::Answer(answer));
         if edited {
             self.editing = None;
         }
         if excepted {
             self.excepting = None;
         }
-        if opened && self.place().view == View::List {
-            self.places.push(Place::new(View::Turn));
+        if opened && self.place().view == PageView::List {
+            self.places.push(PagePosition::new(PageView::Turn));
             self.cause = 0;
             self.go_to_section();
         }
         if only_one && self.places.len() == 1 {
             let id = self.model.turns()[0].id.clone();
-            todo.push(ScreenEffect::Ask(ApiCall::Turn { id }));
+            todo.push(ScreenEffect::Ask(TurnCall::Show.on(&id)));
         }
         if let Some(key) = chosen {
             self.stay_with(&key);
         }
         if let Some(page) = to_show.filter(|page| *page != view) {
-            self.places.push(Place::new(page));
+            self.places.push(PagePosition::new(page));
         }
         self.withdraw_question(before.as_deref());
         if self.model.turn().is_some() {
             // What is shown of the turn follows its changes.
             match view {
-                View::Diff if self.model.diff().is_none() => todo.extend(self.act_quietly(Action::Diff)),
-                View::Payload if self.model.payload().is_none() => {
-                    todo.extend(self.act_quietly(Action::Payload));
+                PageView::Diff if self.model.diff().is_none() => {
+                    todo.extend(self.act_quietly(TurnCall::Diff))
                 }
-                View::Metadata if self.model.metadata().is_none() => {
-                    todo.extend(self.act_quietly(Action::Metadata));
+                PageView::Payload if self.model.payload().is_none() => {
+                    todo.extend(self.act_quietly(TurnCall::Payload));
+                }
+                PageView::Metadata if self.model.metadata().is_none() => {
+                    todo.extend(self.act_quietly(TurnCall::Metadata));
                 }
                 _ => {}
             }
@@ -290,13 +295,13 @@ impl Screen {
         let Some(section) = self.model.turn().and_then(|turn| view::find_section(turn, key)) else { return };
         let row = self.model.outline().order().iter().position(|&at| at == section);
         let place = self.place_mut();
-        if let Some(row) = row.filter(|_| place.view == View::Turn) {
+        if let Some(row) = row.filter(|_| place.view == PageView::Turn) {
             place.at = row;
         }
     }
 
     /// Like [`Screen::act`], for actions that the person did not ask for: the last notice stays.
-    fn act_quietly(&mut self, action: Action) -> Vec<ScreenEffect> {
+    fn act_quietly(&mut self, action: impl Into<PersonAction>) -> Vec<ScreenEffect> {
         let notice = self.model.notice().cloned();
         let todo = self.act(action);
         if let Some(notice) = notice {
@@ -308,7 +313,7 @@ impl Screen {
     /// Withdraws a question about a turn that is no longer shown.
     fn withdraw_question(&mut self, before: Option<&str>) {
         let now = self.model.turn().map(|turn| turn.digest.as_str());
-        let asks = self.question.as_ref().is_some_and(Question::is_of_turn) || self.excepting.is_some();
+        let asks = self.question.as_ref().is_some_and(ScreenQuestion::is_of_turn) || self.excepting.is_some();
         if asks && before != now {
             self.question = self.question.take().filter(|question| !question.is_of_turn());
             self.excepting = None;
@@ -334,7 +339,7 @@ impl Screen {
             _ => &text,
         };
         // Kept in the editor here until the gate has taken it, so that a refusal loses nothing.
-        editing.editor = Editor::new(text);
+        editing.editor = TextEditor::new(text);
         self.editing = Some(editing);
         self.save()
     }
@@ -355,9 +360,9 @@ impl Screen {
             return Vec::new();
         }
         let text = ShownText::new(editing.editor.text());
-        self.act(Action::Edit(match editing.target.clone() {
-            Target::Leaf { pointer } => EditCommand::Set { pointer, text },
-            Target::Before { section } => EditCommand::Insert { before: section, text },
+        self.act(TurnCall::Edit(match editing.target.clone() {
+            TypingTarget::Leaf { pointer } => EditCommand::Set { pointer, text },
+            TypingTarget::Before { section } => EditCommand::Insert { before: section, text },
         }))
     }
 
@@ -372,9 +377,9 @@ impl Screen {
         let title = format!("A message of the user, put in before {} ({})", before.label, before.path);
         self.editing = Some(Editing {
             turn: turn.summary.id.clone(),
-            target: Target::Before { section: before.key.clone() },
+            target: TypingTarget::Before { section: before.key.clone() },
             title,
-            editor: Editor::default(),
+            editor: TextEditor::default(),
             before: ShownText::new(""),
         });
         self.model.clear_notice();
@@ -397,8 +402,8 @@ impl Screen {
                 None
             }
             None => {
-                let target = Target::Leaf { pointer };
-                Some(Editing { turn, target, title, editor: Editor::new(before.expose()), before })
+                let target = TypingTarget::Leaf { pointer };
+                Some(Editing { turn, target, title, editor: TextEditor::new(before.expose()), before })
             }
         }
     }
@@ -434,11 +439,11 @@ impl Screen {
         }
     }
 
-    fn place(&self) -> &Place {
+    fn place(&self) -> &PagePosition {
         self.places.last().expect("the list is never left")
     }
 
-    fn place_mut(&mut self) -> &mut Place {
+    fn place_mut(&mut self) -> &mut PagePosition {
         self.places.last_mut().expect("the list is never left")
     }
 
@@ -452,7 +457,7 @@ impl Screen {
         (usize::from(self.size.0), usize::from(self.size.1).saturating_sub(others).max(1))
     }
 
-    fn selected(&self) -> Option<Item> {
+    fn selected(&self) -> Option<PageItem> {
         let place = self.place();
         place.view.items(&self.model).get(place.at).copied()
     }
@@ -460,7 +465,7 @@ impl Screen {
     /// Moves cursor and pages to existing rows.
     fn settle(&mut self) {
         if self.is_small()
-            && matches!(self.question, Some(Question::Resume { .. } | Question::Release { .. }))
+            && matches!(self.question, Some(ScreenQuestion::Resume { .. } | ScreenQuestion::Release { .. }))
         {
             // The content that would be sent is no longer visible.
             self.question = None;

@@ -1,9 +1,10 @@
 //! Ways through a turn that are not in the order of its request: from cause to cause, and with
 //! pinned sections first.
 
-use super::view::{Item, Place, View};
+use super::view::{PageItem, PagePosition, PageView};
 use super::{Screen, ScreenEffect};
-use crate::model::{Action, Level};
+use crate::api::TurnCall;
+use crate::model::Level;
 
 impl Screen {
     /// Pins the selected section to the top or unpins it, or moves it among those that are pinned.
@@ -35,7 +36,7 @@ impl Screen {
                 return Vec::new();
             }
         }
-        self.act(Action::Pin { sections: pinned })
+        self.act(TurnCall::Pin { sections: pinned })
     }
 
     /// Goes to the next place because of which the turn waits, round the end.
@@ -65,8 +66,8 @@ impl Screen {
     fn is_at_cause(&self) -> bool {
         let Some(place) = self.model.outline().causes().get(self.cause) else { return false };
         match self.selected() {
-            Some(Item::Section(at)) => at == place.section,
-            Some(Item::Leaf(at, leaf)) => {
+            Some(PageItem::Section(at)) => at == place.section,
+            Some(PageItem::Leaf(at, leaf)) => {
                 at == place.section && place.leaf.is_none_or(|wanted| wanted == leaf)
             }
             _ => false,
@@ -89,12 +90,12 @@ impl Screen {
         let Some(place) = self.model.outline().causes().get(self.cause).cloned() else { return };
         let key =
             self.model.turn().and_then(|turn| turn.sections.get(place.section)).map(|it| it.key.clone());
-        let in_section = matches!(self.place().view, View::Section(_) | View::Leaf(_));
+        let in_section = matches!(self.place().view, PageView::Section(_) | PageView::Leaf(_));
         self.places.truncate(1);
-        self.places.push(Place::new(View::Turn));
+        self.places.push(PagePosition::new(PageView::Turn));
         self.go_to_section();
         if let Some(key) = key.filter(|_| in_section) {
-            self.places.push(Place::new(View::Section(key)));
+            self.places.push(PagePosition::new(PageView::Section(key)));
             self.go_to_leaf();
         }
     }
@@ -102,7 +103,7 @@ impl Screen {
     /// Moves the cursor of a section's page to the leaf of the present cause, where it is there.
     pub(super) fn go_to_leaf(&mut self) {
         let cause = self.model.outline().causes().get(self.cause);
-        let leaf = cause.and_then(|place| Some(Item::Leaf(place.section, place.leaf?)));
+        let leaf = cause.and_then(|place| Some(PageItem::Leaf(place.section, place.leaf?)));
         let items = self.place().view.items(&self.model);
         if let Some(row) = leaf.and_then(|leaf| items.iter().position(|item| *item == leaf)) {
             self.place_mut().at = row;

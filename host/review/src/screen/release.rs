@@ -3,8 +3,9 @@
 use leafgate_admin::{EditCommand, RedactedSpan};
 
 use super::view::find_leaf;
-use super::{Question, Screen, ScreenEffect};
-use crate::model::{Action, Level};
+use super::{Screen, ScreenEffect, ScreenQuestion};
+use crate::api::TurnCall;
+use crate::model::Level;
 
 /// Characters of a replacement that a question shows.
 const SHOWN: usize = 40;
@@ -21,20 +22,20 @@ impl Screen {
                 self.model
                     .notify(Level::Error, "What was redacted here is released already: u takes that back.");
             }
-            (false, _) => self.question = Some(Question::Release { pointer, at: first }),
+            (false, _) => self.question = Some(ScreenQuestion::Release { pointer, at: first }),
         }
     }
 
     pub(super) fn ask_about_another(&mut self, pointer: String, at: usize, step: isize) {
         let count = find_leaf(&self.model, &pointer).map_or(0, |(_, leaf)| leaf.redacted.len());
         let at = at.saturating_add_signed(step + count as isize).checked_rem(count).unwrap_or(0);
-        self.question = Some(Question::Release { pointer, at });
+        self.question = Some(ScreenQuestion::Release { pointer, at });
     }
 
     pub(super) fn release(&mut self, pointer: &str, at: usize) -> Vec<ScreenEffect> {
         let Some(span) = self.redaction(pointer, at) else { return Vec::new() };
         match span.redaction.filter(|_| span.releasable) {
-            Some(redaction) => self.act(Action::Edit(EditCommand::Release { redaction })),
+            Some(redaction) => self.act(TurnCall::Edit(EditCommand::Release { redaction })),
             None => {
                 let text = format!("Not released: {}.", keeper(span));
                 self.model.notify(Level::Error, text);

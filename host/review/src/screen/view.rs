@@ -12,7 +12,7 @@ pub(super) const LEAF_BYTES: usize = 256 * 1024;
 
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum PageView {
     /// The turns that wait.
     List,
     /// The sections of a turn.
@@ -41,9 +41,9 @@ pub enum View {
 
 /// A page and the position on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PagePosition {
     /// The page.
-    pub view: View,
+    pub view: PageView,
     /// The selected row, on pages of items; the first row shown, on pages of text.
     pub at: usize,
     /// The first row shown, on pages of items.
@@ -52,7 +52,7 @@ pub struct Place {
 
 /// The item of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum PageItem {
     Turn(usize),
     Section(usize),
     Leaf(usize, usize),
@@ -60,43 +60,53 @@ pub(super) enum Item {
     Session(usize),
 }
 
-impl Place {
+impl PagePosition {
     /// The start of a page.
     #[must_use]
-    pub fn new(view: View) -> Place {
-        Place { view, at: 0, top: 0 }
+    pub fn new(view: PageView) -> PagePosition {
+        PagePosition { view, at: 0, top: 0 }
     }
 }
 
-impl View {
+impl PageView {
     /// Returns whether its rows are text to scroll rather than items to select.
     pub(super) fn is_text(&self) -> bool {
         matches!(
             self,
-            View::Leaf(_)
-                | View::Why
-                | View::Diff
-                | View::Payload
-                | View::Metadata
-                | View::Agents
-                | View::Help
+            PageView::Leaf(_)
+                | PageView::Why
+                | PageView::Diff
+                | PageView::Payload
+                | PageView::Metadata
+                | PageView::Agents
+                | PageView::Help
         )
     }
 
     /// Returns whether it shows nothing of a turn.
     pub(super) fn needs_no_turn(&self) -> bool {
         // Without a turn the page of its metadata says so.
-        matches!(self, View::List | View::Metadata | View::Agents | View::Modes | View::Sessions | View::Help)
+        matches!(
+            self,
+            PageView::List
+                | PageView::Metadata
+                | PageView::Agents
+                | PageView::Modes
+                | PageView::Sessions
+                | PageView::Help
+        )
     }
 
     /// Returns the items of a page, in order. Pages of text have none.
-    pub(super) fn items(&self, model: &Model) -> Vec<Item> {
+    pub(super) fn items(&self, model: &Model) -> Vec<PageItem> {
         match (self, model.turn()) {
-            (View::List, _) => (0..model.turns().len()).map(Item::Turn).collect(),
-            (View::Turn, Some(_)) => model.outline().order().iter().copied().map(Item::Section).collect(),
-            (View::Section(key), Some(turn)) => section_items(model, turn, key),
-            (View::Modes, _) => TurnMode::ALL.iter().copied().map(Item::Mode).collect(),
-            (View::Sessions, _) => (0..model.sessions().sessions.len()).map(Item::Session).collect(),
+            (PageView::List, _) => (0..model.turns().len()).map(PageItem::Turn).collect(),
+            (PageView::Turn, Some(_)) => {
+                model.outline().order().iter().copied().map(PageItem::Section).collect()
+            }
+            (PageView::Section(key), Some(turn)) => section_items(model, turn, key),
+            (PageView::Modes, _) => TurnMode::ALL.iter().copied().map(PageItem::Mode).collect(),
+            (PageView::Sessions, _) => (0..model.sessions().sessions.len()).map(PageItem::Session).collect(),
             _ => Vec::new(),
         }
     }
@@ -104,20 +114,20 @@ impl View {
     /// Returns the rows of a page of text.
     pub(super) fn text(&self, model: &Model, cells: usize) -> Vec<Row> {
         let rows = match self {
-            View::Leaf(pointer) => {
+            PageView::Leaf(pointer) => {
                 find_leaf(model, pointer).map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf, LEAF_BYTES))
             }
-            View::Why => model.turn().map_or_else(Vec::new, rows::why_rows),
-            View::Diff => model.diff().map_or_else(Vec::new, rows::diff_rows),
-            View::Payload => {
+            PageView::Why => model.turn().map_or_else(Vec::new, rows::why_rows),
+            PageView::Diff => model.diff().map_or_else(Vec::new, rows::diff_rows),
+            PageView::Payload => {
                 let text = |payload| rows::payload_text(payload, LEAF_BYTES);
                 model.payload().map_or_else(Vec::new, text)
             }
             // What is known of a turn that has just changed is on its way.
-            View::Metadata if model.turn().is_some() && model.metadata().is_none() => Vec::new(),
-            View::Metadata => rows::metadata_rows(model.metadata()),
-            View::Agents => model.subagents().map_or_else(Vec::new, rows::subagent_rows),
-            View::Help => rows::help_rows(),
+            PageView::Metadata if model.turn().is_some() && model.metadata().is_none() => Vec::new(),
+            PageView::Metadata => rows::metadata_rows(model.metadata()),
+            PageView::Agents => model.subagents().map_or_else(Vec::new, rows::subagent_rows),
+            PageView::Help => rows::help_rows(),
             _ => Vec::new(),
         };
         rows.into_iter().flat_map(|row| row.wrap(cells)).collect()
@@ -126,34 +136,34 @@ impl View {
     /// Returns the rows above the page.
     pub(super) fn head(&self, model: &Model) -> Vec<Row> {
         match (self, model.turn()) {
-            (View::List, _) => list_head(model),
-            (View::Turn, Some(turn)) => turn_head(model, turn),
-            (View::Section(key), Some(turn)) => find_section(turn, key)
+            (PageView::List, _) => list_head(model),
+            (PageView::Turn, Some(turn)) => turn_head(model, turn),
+            (PageView::Section(key), Some(turn)) => find_section(turn, key)
                 .and_then(|at| Some(vec![rows::section_head(&turn.sections[at], model.outline().entry(at)?)]))
                 .unwrap_or_default(),
-            (View::Leaf(pointer), Some(turn)) => leaf_head(model, turn, pointer),
-            (View::Diff, _) => {
+            (PageView::Leaf(pointer), Some(turn)) => leaf_head(model, turn, pointer),
+            (PageView::Diff, _) => {
                 vec![Row::of("Diff: what came (-) against what would leave (+)", RowStyle::Strong)]
             }
-            (View::Why, _) => vec![Row::of("Why it waits", RowStyle::Strong)],
-            (View::Payload, _) => vec![payload_head(model)],
-            (View::Metadata, _) => vec![Row::of("Metadata of the request", RowStyle::Strong)],
-            (View::Agents, _) => {
+            (PageView::Why, _) => vec![Row::of("Why it waits", RowStyle::Strong)],
+            (PageView::Payload, _) => vec![payload_head(model)],
+            (PageView::Metadata, _) => vec![Row::of("Metadata of the request", RowStyle::Strong)],
+            (PageView::Agents, _) => {
                 let title = "What agents asked that others started, newest first";
                 vec![Row::of(title, RowStyle::Strong)]
             }
-            (View::Modes, _) => {
+            (PageView::Modes, _) => {
                 let title = Row::of("What happens to a turn that no rule holds", RowStyle::Strong);
                 let saved = model.mode().and_then(|mode| mode.saved.as_ref()).map(rows::saved_row);
                 [title].into_iter().chain(model.mode().map(rows::mode_row)).chain(saved).collect()
             }
-            (View::Sessions, _) => {
+            (PageView::Sessions, _) => {
                 vec![
                     Row::of("Conversations, newest first", RowStyle::Strong),
                     rows::follow_row(model.sessions()),
                 ]
             }
-            (View::Help, _) => vec![Row::of("Keys and marks", RowStyle::Strong)],
+            (PageView::Help, _) => vec![Row::of("Keys and marks", RowStyle::Strong)],
             _ => Vec::new(),
         }
     }
@@ -218,15 +228,15 @@ pub(super) fn title(section: &SectionView, leaf: &LeafView) -> String {
     if leaf.path.is_empty() { section.label.clone() } else { format!("{} · {}", section.label, leaf.path) }
 }
 
-fn section_items(model: &Model, turn: &TurnView, key: &str) -> Vec<Item> {
+fn section_items(model: &Model, turn: &TurnView, key: &str) -> Vec<PageItem> {
     let Some(first) = find_section(turn, key) else { return Vec::new() };
     let end = model.outline().entry(first).map_or(first, |entry| entry.end);
     let mut items = Vec::new();
     for (at, section) in turn.sections.iter().enumerate().take(end).skip(first) {
         if at > first {
-            items.push(Item::Section(at));
+            items.push(PageItem::Section(at));
         }
-        items.extend((0..section.leaves.len()).map(|leaf| Item::Leaf(at, leaf)));
+        items.extend((0..section.leaves.len()).map(|leaf| PageItem::Leaf(at, leaf)));
     }
     items
 }
@@ -240,16 +250,16 @@ pub(super) fn find_leaf<'m>(model: &'m Model, pointer: &str) -> Option<(&'m Sect
     sections.find_map(|section| Some((section, section.leaves.iter().find(|leaf| leaf.pointer == pointer)?)))
 }
 
-impl Item {
+impl PageItem {
     /// Returns its row. `base` is the depth of the page's own section.
     pub(super) fn row(self, model: &Model, base: usize) -> Row {
         let turn = model.turn();
         let row = match (self, turn) {
-            (Item::Turn(at), _) => model.turns().get(at).map(rows::list_row),
-            (Item::Section(at), Some(turn)) => section_at(model, turn, at, base),
-            (Item::Leaf(section, leaf), Some(turn)) => leaf_at(model, turn, (section, leaf), base),
-            (Item::Mode(mode), _) => Some(rows::mode_choice(mode, model.mode())),
-            (Item::Session(at), _) => model.sessions().sessions.get(at).map(rows::session_row),
+            (PageItem::Turn(at), _) => model.turns().get(at).map(rows::list_row),
+            (PageItem::Section(at), Some(turn)) => section_at(model, turn, at, base),
+            (PageItem::Leaf(section, leaf), Some(turn)) => leaf_at(model, turn, (section, leaf), base),
+            (PageItem::Mode(mode), _) => Some(rows::mode_choice(mode, model.mode())),
+            (PageItem::Session(at), _) => model.sessions().sessions.get(at).map(rows::session_row),
             _ => None,
         };
         row.unwrap_or_default()
@@ -260,14 +270,14 @@ impl Item {
         let has = |text: &str| text.to_lowercase().contains(wanted);
         let leaf_has = |leaf: &LeafView| has(&leaf.path) || has(leaf.text.expose());
         match (self, model.turn()) {
-            (Item::Turn(at), _) => {
+            (PageItem::Turn(at), _) => {
                 model.turns().get(at).is_some_and(|turn| has(&rows::list_row(turn).text()))
             }
-            (Item::Mode(_) | Item::Session(_), _) => has(&self.row(model, 0).text()),
-            (Item::Section(at), Some(turn)) => {
+            (PageItem::Mode(_) | PageItem::Session(_), _) => has(&self.row(model, 0).text()),
+            (PageItem::Section(at), Some(turn)) => {
                 turn.sections.get(at).is_some_and(|it| has(&it.label) || it.leaves.iter().any(leaf_has))
             }
-            (Item::Leaf(section, leaf), Some(turn)) => {
+            (PageItem::Leaf(section, leaf), Some(turn)) => {
                 turn.sections.get(section).and_then(|it| it.leaves.get(leaf)).is_some_and(leaf_has)
             }
             _ => false,

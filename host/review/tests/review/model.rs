@@ -4,7 +4,7 @@ use leafgate_admin::{
     EditCommand, Event, PolicyStatus, Resumed, ShownText, State, TokenUse, TurnSummary, TurnView,
 };
 use leafgate_review::{
-    Action, AdminApi, ApiAnswer, ApiCall, Effect, Input, Level, Model, Outline, describe, left_out_by, rows,
+    ApiAnswer, Level, Model, ModelEffect, ModelInput, Outline, TurnCall, describe, left_out_by, rows,
 };
 
 use crate::support::{AGENT, FakeDesk};
@@ -15,35 +15,36 @@ fn turn() -> TurnView {
 
 fn open(turn: TurnView) -> Model {
     let mut model = Model::default();
-    model.update(Input::Answer(ApiAnswer::Turn(Ok(Box::new(turn)))));
+    model.update(ModelInput::Answer(ApiAnswer::Show(Box::new(turn))));
     model
 }
 
 #[test]
 fn a_resume_carries_the_digest_that_was_agreed_to_not_the_present_one() {
     let mut model = open(turn());
-    let effects = model.update(Input::Act(Action::Resume { digest: "shown".to_owned() }));
-    assert_eq!(effects, [Effect::Ask(ApiCall::Resume { id: "t1".to_owned(), digest: "shown".to_owned() })]);
+    let resume = TurnCall::Resume { digest: "shown".to_owned() };
+    let effects = model.update(ModelInput::Act(resume.clone().into()));
+    assert_eq!(effects, [ModelEffect::Ask(resume.on("t1"))]);
 }
 
 #[test]
 fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
     let mut model = open(turn());
     let gone = TurnSummary { state: State::Resumed, ..turn().summary };
-    model.update(Input::Answer(ApiAnswer::Resume(Ok(Box::new(Resumed {
+    model.update(ModelInput::Answer(ApiAnswer::Resume(Box::new(Resumed {
         turn: gone.clone(),
         captured: None,
-    })))));
+    }))));
     assert!(model.turn().is_none() && model.turns().is_empty());
     model.clear_notice();
-    model.update(Input::Gate(Event::Resolved { turn: gone }));
+    model.update(ModelInput::Gate(Event::Resolved { turn: gone }));
     assert_eq!(model.notice(), None);
 }
 
 #[test]
 fn a_turn_that_ends_elsewhere_is_closed_and_said() {
     let mut model = open(turn());
-    model.update(Input::Gate(Event::Resolved {
+    model.update(ModelInput::Gate(Event::Resolved {
         turn: TurnSummary { state: State::TimedOut, ..turn().summary },
     }));
     assert!(model.turn().is_none());
@@ -56,7 +57,7 @@ fn an_edit_that_brings_a_block_about_is_a_warning() {
     let mut edited = turn();
     edited.version += 1;
     edited.summary.holds[0].blocks = true;
-    model.update(Input::Answer(ApiAnswer::Edit(Ok(Box::new(edited)))));
+    model.update(ModelInput::Answer(ApiAnswer::Edit(Box::new(edited))));
     let notice = model.notice().unwrap();
     assert_eq!(notice.level, Level::Warning);
     assert!(notice.text.contains("Undo or reset"), "{}", notice.text);
@@ -67,7 +68,7 @@ fn an_edit_that_the_api_would_refuse_is_a_warning() {
     let mut model = open(turn());
     let edited =
         TurnView { invalid: Some("a tool result without its call".to_owned()), version: 9, ..turn() };
-    model.update(Input::Answer(ApiAnswer::Edit(Ok(Box::new(edited)))));
+    model.update(ModelInput::Answer(ApiAnswer::Edit(Box::new(edited))));
     assert!(
         model.notice().unwrap().text.starts_with("The API would refuse it: a tool result without its call.")
     );
@@ -76,7 +77,7 @@ fn an_edit_that_the_api_would_refuse_is_a_warning() {
 #[test]
 fn nothing_can_be_done_to_no_turn() {
     let mut model = Model::default();
-    assert_eq!(model.update(Input::Act(Action::Cancel)), []);
+    assert_eq!(model.update(ModelInput::Act(TurnCall::Cancel.into())), []);
     assert_eq!(model.notice().unwrap().level, Level::Error);
 }
 
@@ -92,7 +93,7 @@ fn a_refused_policy_is_a_warning() {
         refused,
         ..PolicyStatus::default()
     };
-    model.update(Input::Gate(Event::Policy { policy }));
+    model.update(ModelInput::Gate(Event::Policy { policy }));
     assert_eq!(model.notice().unwrap().level, Level::Warning);
 }
 

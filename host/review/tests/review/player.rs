@@ -7,12 +7,9 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, Excepted, ModeView, Payload, Resumed, SavedList, SavedScope,
-    SessionList, Subagents, TurnMode, TurnSummary, TurnView,
-};
+use leafgate_admin::ApiError;
 use leafgate_review::screen::{EventSource, OutsideEditor, Screen, ScreenEvent, Surface, Theme, draw, run};
-use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata};
+use leafgate_review::{AdminApi, ApiAnswer, ApiCall};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -32,59 +29,8 @@ pub(crate) enum Step {
 pub(crate) struct Shared(pub(crate) Rc<RefCell<FakeDesk>>);
 
 impl AdminApi for Shared {
-    fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
-        self.0.borrow_mut().pending()
-    }
-    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
-        self.0.borrow_mut().turn(id)
-    }
-    fn diff(&mut self, id: &str) -> Result<Diff, ApiError> {
-        self.0.borrow_mut().diff(id)
-    }
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
-        self.0.borrow_mut().edit(id, command)
-    }
-    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
-        self.0.borrow_mut().except(id, exception)
-    }
-    fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
-        self.0.borrow_mut().resume(id, digest)
-    }
-    fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
-        self.0.borrow_mut().cancel(id)
-    }
-    fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
-        self.0.borrow_mut().payload(id)
-    }
-    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError> {
-        self.0.borrow_mut().metadata(id)
-    }
-    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError> {
-        self.0.borrow_mut().save(id, scope)
-    }
-    fn capture_next(&mut self) -> Result<SavedList, ApiError> {
-        self.0.borrow_mut().capture_next()
-    }
-    fn subagents(&mut self) -> Result<Subagents, ApiError> {
-        self.0.borrow_mut().subagents()
-    }
-    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
-        self.0.borrow_mut().pin(id, sections)
-    }
-    fn mode(&mut self) -> Result<ModeView, ApiError> {
-        self.0.borrow_mut().mode()
-    }
-    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError> {
-        self.0.borrow_mut().set_mode(mode)
-    }
-    fn sessions(&mut self) -> Result<SessionList, ApiError> {
-        self.0.borrow_mut().sessions()
-    }
-    fn select(&mut self, session: &str) -> Result<SessionList, ApiError> {
-        self.0.borrow_mut().select(session)
-    }
-    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError> {
-        self.0.borrow_mut().follow(follow)
+    fn make(&mut self, call: ApiCall) -> Result<ApiAnswer, ApiError> {
+        self.0.borrow_mut().make(call)
     }
 }
 

@@ -7,7 +7,6 @@ use leafgate_admin::{
     EditCommand, ErrorCode, Event, HoldPlace, NoteView, ShownText, State, SubagentVerdict, TurnMode,
     TurnSummary,
 };
-use leafgate_review::AdminApi;
 use leafgate_review::screen::{ScreenEvent, farewell};
 use proptest::prelude::*;
 

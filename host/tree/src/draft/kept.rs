@@ -9,12 +9,12 @@ use crate::section::SectionId;
 
 /// Values that are kept, each with whoever keeps it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptValues {
     texts: BTreeMap<NodeId, Author>,
     sections: BTreeMap<NodeId, Author>,
 }
 
-impl Kept {
+impl KeptValues {
     pub(super) fn len(&self) -> usize {
         self.texts.len() + self.sections.len()
     }

@@ -19,7 +19,7 @@ mod whole;
 use deleted::Deleted;
 pub use error::EditError;
 pub use history::Checkpoint;
-use kept::Kept;
+use kept::KeptValues;
 use names::HiddenKeys;
 pub use options::PutOption;
 pub use release::MarkedSpan;
@@ -37,7 +37,7 @@ use crate::journal::{
 };
 use crate::kinds::ValueType;
 use crate::node::{Flags, NodeId};
-use crate::pieces::{self, Hidden, New, Pieces};
+use crate::pieces::{self, HiddenStretch, LeafPieces, New};
 use crate::project::Access;
 use crate::scan::is_bare_scalar;
 use crate::text::LeafText;
@@ -53,7 +53,7 @@ pub struct Draft {
     /// Every member that was ever put into the body, whether it stands now or not.
     options: Vec<Arc<PutOption>>,
     pins: BTreeMap<NodeId, Author>,
-    kept: Kept,
+    kept: KeptValues,
     /// Keys that no name may spell.
     hidden_keys: Arc<HiddenKeys>,
     journal: Journal,
@@ -65,17 +65,17 @@ struct LeafState {
     /// Bytes of the received text.
     length: usize,
     /// Every state that it has been in; the first is the received one with its redactions.
-    states: Vec<Pieces>,
+    states: Vec<LeafPieces>,
     current: usize,
-    hidden: Vec<Hidden>,
+    hidden: Vec<HiddenStretch>,
 }
 
 impl LeafState {
     fn untouched(length: usize) -> Self {
-        LeafState { length, states: vec![Pieces::untouched(length)], current: 0, hidden: Vec::new() }
+        LeafState { length, states: vec![LeafPieces::untouched(length)], current: 0, hidden: Vec::new() }
     }
 
-    fn pieces(&self) -> &Pieces {
+    fn pieces(&self) -> &LeafPieces {
         &self.states[self.current]
     }
 }
@@ -91,7 +91,7 @@ impl Draft {
             inserted: Vec::new(),
             options: Vec::new(),
             pins: BTreeMap::new(),
-            kept: Kept::default(),
+            kept: KeptValues::default(),
             hidden_keys: Arc::default(),
             journal: Journal::default(),
         }
@@ -107,9 +107,9 @@ impl Draft {
     #[must_use]
     pub fn memory(&self) -> usize {
         let leaf = |state: &LeafState| {
-            let states: usize = state.states.iter().map(Pieces::memory).sum();
+            let states: usize = state.states.iter().map(LeafPieces::memory).sum();
             // The node of the map around it is about as large as the state itself.
-            2 * size_of::<LeafState>() + states + state.hidden.len() * size_of::<Hidden>()
+            2 * size_of::<LeafState>() + states + state.hidden.len() * size_of::<HiddenStretch>()
         };
         let leaves: usize = self.leaves.values().map(|state| leaf(state)).sum();
         let inserted: usize =
@@ -209,7 +209,7 @@ impl Draft {
         if hidden.is_empty() {
             return LeafText::new(original);
         }
-        LeafText::new(Pieces::untouched(original.len()).masked(&original, &hidden, mask))
+        LeafText::new(LeafPieces::untouched(original.len()).masked(&original, &hidden, mask))
     }
 
     /// The text of a leaf before and after an edit that set it, for people: masked like [`Draft::masked_original`].
@@ -308,7 +308,7 @@ impl Draft {
             return Err(EditError::BadScalar { was });
         }
         if new == *original && !self.is_touched_within(node) && self.hidden_of(node).is_empty() {
-            pieces = Pieces::untouched(original.len());
+            pieces = LeafPieces::untouched(original.len());
         }
         let length = original.len();
         let state =
@@ -471,7 +471,7 @@ impl Draft {
     }
 
     /// Values with changes that stand: their present pieces, and the length of the text that these are pieces of.
-    pub(crate) fn touched(&self) -> impl Iterator<Item = (NodeId, &Pieces, usize)> + '_ {
+    pub(crate) fn touched(&self) -> impl Iterator<Item = (NodeId, &LeafPieces, usize)> + '_ {
         self.leaves
             .iter()
             .map(|(&node, state)| (node, state.pieces(), state.length))

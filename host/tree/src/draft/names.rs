@@ -24,25 +24,25 @@ const WORD: &str = "[KEY";
 pub(super) struct HiddenKeys {
     numbers: BTreeMap<NodeId, usize>,
     /// By the object around them.
-    objects: BTreeMap<NodeId, Words>,
+    objects: BTreeMap<NodeId, GivenWords>,
 }
 
 /// The words that are given away in one object.
 #[derive(Clone, Debug, Default)]
-struct Words {
+struct GivenWords {
     last: usize,
     /// Numbers of words that the object has as keys of its own.
     taken: BTreeSet<usize>,
     members: BTreeMap<usize, NodeId>,
 }
 
-impl Words {
+impl GivenWords {
     fn of(index: &Index, object: NodeId) -> Self {
         let keys = index.children(object).filter_map(|member| match index.segment(member) {
             Some(Segment::Key(key)) => number(&key),
             Some(Segment::Index(_)) | None => None,
         });
-        Words { taken: keys.collect(), ..Words::default() }
+        GivenWords { taken: keys.collect(), ..GivenWords::default() }
     }
 
     fn next(&mut self) -> usize {
@@ -60,7 +60,7 @@ impl HiddenKeys {
         if self.numbers.contains_key(&member) {
             return;
         }
-        let words = self.objects.entry(object).or_insert_with(|| Words::of(index, object));
+        let words = self.objects.entry(object).or_insert_with(|| GivenWords::of(index, object));
         let number = words.next();
         words.members.insert(number, member);
         self.numbers.insert(member, number);
@@ -77,7 +77,7 @@ impl HiddenKeys {
 
     pub(super) fn memory(&self) -> usize {
         // A member stands in two maps, and a map takes about twice what its entries do.
-        self.numbers.len() * 4 * size_of::<(NodeId, usize)>() + self.objects.len() * size_of::<Words>()
+        self.numbers.len() * 4 * size_of::<(NodeId, usize)>() + self.objects.len() * size_of::<GivenWords>()
     }
 }
 

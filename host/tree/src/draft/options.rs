@@ -15,7 +15,7 @@ use super::{Draft, EditError};
 use crate::document::Document;
 use crate::journal::{Author, EditKind, Switch, Version};
 use crate::kinds::ValueType;
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 use crate::project::Access;
 use crate::section::{NodeType, Section, SectionId};
 use crate::text::LeafText;
@@ -91,7 +91,7 @@ impl Document {
         let is_list = |at: &usize| {
             let section = &self.sections()[*at];
             // Tools that stand in no array are no list that an edit could have emptied.
-            let is_array = self.kind(section.node) == Kind::Array;
+            let is_array = self.kind(section.node) == JsonKind::Array;
             section.node_type == NodeType::RequestOption && is_array && self.is_member(section.node, list)
         };
         (0..self.sections().len()).find(is_list).map(SectionId::from_index)
@@ -132,21 +132,21 @@ impl Draft {
             Some(wrapper) => format!("{wrapper}.{key}"),
             None => key.to_owned(),
         };
-        let Place { parent, key, value } = self.option_place(&key, value)?;
+        let OptionPlace { parent, key, value } = self.option_place(&key, value)?;
         self.may_hold(parent, author)?;
         self.put_member(parent, &key, &value, author)
     }
 
     /// Finds the innermost object that is there, and what is to stand in it.
-    fn option_place(&self, path: &str, value: &Value) -> Result<Place, EditError> {
+    fn option_place(&self, path: &str, value: &Value) -> Result<OptionPlace, EditError> {
         let document = &self.document;
-        if document.kind(document.root()) != Kind::Object {
+        if document.kind(document.root()) != JsonKind::Object {
             return Err(EditError::NotInsertable("the body is no object"));
         }
         let keys: Vec<&str> = path.split('.').collect();
         let mut parent = document.root();
         for (depth, key) in keys.iter().enumerate().take(keys.len() - 1) {
-            let place = |value| Place { parent, key: keys[..=depth].join("."), value };
+            let place = |value| OptionPlace { parent, key: keys[..=depth].join("."), value };
             let inner = &keys[depth + 1..];
             if let Some(at) = self.put_at(parent, key) {
                 let mut put = serde_json::from_str(&self.options[at].json).unwrap_or(Value::Null);
@@ -155,13 +155,15 @@ impl Draft {
             }
             match self.standing_members(parent, key).as_slice() {
                 [] => return Ok(place(wrapped(inner, value))),
-                &[member] if document.kind(member) == Kind::Object => parent = member,
-                &[member] if document.kind(member) == Kind::Null => return Ok(place(wrapped(inner, value))),
+                &[member] if document.kind(member) == JsonKind::Object => parent = member,
+                &[member] if document.kind(member) == JsonKind::Null => {
+                    return Ok(place(wrapped(inner, value)));
+                }
                 [_] => return Err(NO_OBJECT),
                 _ => return Err(EditError::NotInsertable("a key on the way to the option stands twice")),
             }
         }
-        Ok(Place { parent, key: path.to_owned(), value: value.clone() })
+        Ok(OptionPlace { parent, key: path.to_owned(), value: value.clone() })
     }
 
     fn put_member(
@@ -304,7 +306,7 @@ impl Draft {
 }
 
 /// Where a member is put, and its value.
-struct Place {
+struct OptionPlace {
     parent: NodeId,
     /// The keys on the way to it.
     key: String,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::{Draft, EditError, LeafState};
 use crate::journal::{Author, Edit, EditKind, FindingId, RedactionRecord, ReleaseTerms, Switch, Version};
 use crate::node::NodeId;
-use crate::pieces::Pieces;
+use crate::pieces::LeafPieces;
 
 /// A stretch of the present text of a leaf that redaction wrote, or that a person released.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Draft {
     pub fn release(&mut self, number: usize) -> Result<Version, EditError> {
         let record = self.journal.redaction(number).ok_or(EditError::NoSuchRedaction)?;
         let (finding, target) = (releasable(record)?, record.node);
-        let mut shown: Vec<(NodeId, Pieces)> = Vec::new();
+        let mut shown: Vec<(NodeId, LeafPieces)> = Vec::new();
         for piece in
             self.journal.redactions().filter(|piece| piece.terms == ReleaseTerms::Releasable(finding))
         {
@@ -70,7 +70,7 @@ impl Draft {
     }
 
     /// Makes the next state of a leaf.
-    fn switch_to(&mut self, node: NodeId, pieces: Pieces) -> Switch {
+    fn switch_to(&mut self, node: NodeId, pieces: LeafPieces) -> Switch {
         let length = self.document.content_text(node).len();
         let state =
             Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()));

@@ -7,7 +7,7 @@ use super::{Draft, LeafState};
 use crate::changes::display_mask;
 use crate::kinds::ValueType;
 use crate::node::NodeId;
-use crate::pieces::{self, Hidden, New};
+use crate::pieces::{self, HiddenStretch, New};
 
 /// What a number reads as that nobody may read.
 const NO_NUMBER: &str = "0";
@@ -38,7 +38,8 @@ impl Draft {
             (_, None) => Vec::new(),
         };
         let pieces = before.replace(edits);
-        let hidden = received.iter().map(|(at, label)| Hidden { at: at.clone(), label: Arc::clone(label) });
+        let hidden =
+            received.iter().map(|(at, label)| HiddenStretch { at: at.clone(), label: Arc::clone(label) });
         let state =
             Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()));
         let current = state.current;

@@ -9,7 +9,7 @@ use super::{Draft, LeafState};
 use crate::escape::Splice;
 use crate::lift::lift;
 use crate::node::NodeId;
-use crate::pieces::{self, Hidden, Pieces};
+use crate::pieces::{self, HiddenStretch, LeafPieces};
 
 impl Draft {
     /// Returns the string around a value that was set as a whole, so that the value itself is no longer there.
@@ -40,25 +40,25 @@ impl Draft {
     }
 
     /// The present text of a value as pieces of the received one. That of a string whose inner leaves were edited is composed.
-    pub(super) fn pieces_of(&self, node: NodeId, length: usize) -> Pieces {
+    pub(super) fn pieces_of(&self, node: NodeId, length: usize) -> LeafPieces {
         let own = self.leaves.get(&node).map(|state| state.pieces());
         match self.document.layer_within(node) {
             Some(layer) if !self.is_whole(node) && self.inner(node).next().is_some() => {
                 let inner = self.inner(node).filter(|&(inner, _)| self.covered_by(inner).is_none());
                 let edits = inner.map(|(node, state)| (node, state.pieces().splices(state.length)));
                 let composed = lift(&self.document, edits, layer);
-                Pieces::untouched(length).replace(composed.into_iter().map(pieces::edit))
+                LeafPieces::untouched(length).replace(composed.into_iter().map(pieces::edit))
             }
-            _ => own.cloned().unwrap_or_else(|| Pieces::untouched(length)),
+            _ => own.cloned().unwrap_or_else(|| LeafPieces::untouched(length)),
         }
     }
 
     /// What was ever redacted in the received text of a value, in its inner leaves too.
-    pub(super) fn hidden_of(&self, node: NodeId) -> Vec<Hidden> {
+    pub(super) fn hidden_of(&self, node: NodeId) -> Vec<HiddenStretch> {
         let mut hidden = self.leaves.get(&node).map(|state| state.hidden.clone()).unwrap_or_default();
         if let Some(layer) = self.document.layer_within(node) {
             let stretches = |state: &LeafState| {
-                let splice = |stretch: &Hidden| Splice {
+                let splice = |stretch: &HiddenStretch| Splice {
                     at: stretch.at.clone(),
                     with: String::new(),
                     label: Some(stretch.label.clone()),
@@ -67,7 +67,8 @@ impl Draft {
             };
             let inner = self.inner(node).map(|(node, state)| (node, stretches(state)));
             let lifted = lift(&self.document, inner, layer).into_iter();
-            let more = lifted.filter_map(|splice| Some(Hidden { at: splice.at, label: splice.label? }));
+            let more =
+                lifted.filter_map(|splice| Some(HiddenStretch { at: splice.at, label: splice.label? }));
             pieces::hide(&mut hidden, more.collect());
         }
         hidden

@@ -10,16 +10,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Likeness, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, Spelling};
+use leafgate_api::{Api, gemini};
+
+use super::{Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec};
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
-use crate::node::{Kind, NodeId};
-use crate::project::{Access, Projector, Table, message_kind, option_section, table};
+use crate::node::{JsonKind, NodeId};
+use crate::project::{Access, MemberTable, Projector, message_kind, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "gemini",
+    api: Some(Api::Gemini),
+    name: Api::Gemini.name(),
     aliases: &["google"],
     // Turns that have parts, or a whole request to be counted.
     likeness: |body| {
@@ -30,17 +33,17 @@ pub(super) static FORMAT: Spec = Spec {
             })
         };
         let root = body.root();
-        let is_object = body.kind(root) == Kind::Object;
+        let is_object = body.kind(root) == JsonKind::Object;
         match is_object && (has_turns(root) || wrapped(body).is_some_and(has_turns)) {
             true => Likeness::Plausible,
             false => Likeness::None,
         }
     },
-    reads: |root| root == Kind::Object,
+    reads: |root| root == JsonKind::Object,
     project: |projector| {
         let root = projector.body.root();
         projector.mark(root, LeafKind::RequestOption, Access::Open);
-        request(projector, root, None, &mut Turns::default());
+        request(projector, root, None, &mut TurnRun::default());
         projector.classify_maps();
     },
     // Most requests name the model in their path alone.
@@ -62,9 +65,9 @@ pub(super) static FORMAT: Spec = Spec {
         assistant_last: "the last turn must be the user's or a function's",
     },
     pairing: |body, section| {
-        let said = body
-            .children(section.node)
-            .find(|&member| matches!(holds(&body.key_of(member)), Some(Holds::Call | Holds::Result)))?;
+        let said = body.children(section.node).find(|&member| {
+            matches!(holds(&body.key_of(member)), Some(PartMember::Call | PartMember::Result))
+        })?;
         let text =
             |key| body.member(said, key).filter(|&member| body.scalar(member) == Some(ValueType::Text));
         text("id").or_else(|| text("name"))
@@ -73,32 +76,32 @@ pub(super) static FORMAT: Spec = Spec {
     chosen_tools: |body| {
         let requests = [Some(body.root()), wrapped(body)].into_iter().flatten();
         let allowed = requests.filter_map(|request| {
-            let config = either(body, request, ["toolConfig", "tool_config"])?;
-            let calling = either(body, config, ["functionCallingConfig", "function_calling_config"])?;
-            either(body, calling, ["allowedFunctionNames", "allowed_function_names"])
+            let config = either(body, request, gemini::TOOL_CONFIG)?;
+            let calling = either(body, config, gemini::CALLING)?;
+            either(body, calling, gemini::ALLOWED)
         });
         allowed.flat_map(|names| body.children(names)).filter(|&name| body.scalar(name).is_some()).collect()
     },
     tool_options: &["tools", "toolConfig", "tool_config"],
     wrapper: wrapped,
     message: |role| match role {
-        Role::User => Ok(Spelling::new(r#"{"role":"user","parts":[{"text":""#, r#""}]}"#)),
-        Role::Assistant => Ok(Spelling::new(r#"{"role":"model","parts":[{"text":""#, r#""}]}"#)),
+        Role::User => Ok(MessageSpelling::new(r#"{"role":"user","parts":[{"text":""#, r#""}]}"#)),
+        Role::Assistant => Ok(MessageSpelling::new(r#"{"role":"model","parts":[{"text":""#, r#""}]}"#)),
         Role::System => Err(SYSTEM_BESIDE),
         Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
     },
 };
 
 /// What `countTokens` and Code Assist hold a whole request under.
-const WRAPPED: [&str; 3] = ["generateContentRequest", "generate_content_request", "request"];
+const WRAPPED: [&str; 3] = [gemini::WRAPPED[0], gemini::WRAPPED[1], "request"];
 
 /// The whole request that a body holds under one key.
 fn wrapped(body: &Index) -> Option<NodeId> {
-    either(body, body.root(), WRAPPED).filter(|&request| body.kind(request) == Kind::Object)
+    either(body, body.root(), WRAPPED).filter(|&request| body.kind(request) == JsonKind::Object)
 }
 
 /// The request itself.
-static REQUEST: Table = table! {
+static REQUEST: MemberTable = table! {
     "model" RequestOption Protected "selects the model";
     "project" RequestOption Protected "names who pays";
     "user_prompt_id" Metadata Protected "names what the user asked";
@@ -107,12 +110,12 @@ static REQUEST: Table = table! {
 };
 
 /// An element of `contents`, and `systemInstruction`.
-static CONTENT: Table = table! {
+static CONTENT: MemberTable = table! {
     "role" Metadata Protected "discriminator";
 };
 
 /// An element of `parts`.
-static PART: Table = table! {
+static PART: MemberTable = table! {
     "thought" Metadata Protected "discriminator";
     "thoughtSignature" Reasoning Frozen "signature";
     "thought_signature" Reasoning Frozen "signature";
@@ -121,14 +124,14 @@ static PART: Table = table! {
 };
 
 /// `inlineData` and `fileData` of a part.
-static DATA: Table = table! {
+static DATA: MemberTable = table! {
     "mimeType" Metadata Protected "says how to decode the data";
     "mime_type" Metadata Protected "says how to decode the data";
     "data" Other Opaque "an image, sound or a file, where it is a binary one";
 };
 
 /// `functionCall` and `toolCall` of a part.
-static CALL: Table = table! {
+static CALL: MemberTable = table! {
     "id" Metadata Protected "pairs a call with its result";
     "name" Metadata Protected "names a function";
     "toolType" Metadata Protected "names a tool";
@@ -137,7 +140,7 @@ static CALL: Table = table! {
 };
 
 /// `functionResponse` and `toolResponse` of a part.
-static RESPONSE: Table = table! {
+static RESPONSE: MemberTable = table! {
     "id" Metadata Protected "pairs a result with its call";
     "name" Metadata Protected "names a function";
     "toolType" Metadata Protected "names a tool";
@@ -147,34 +150,34 @@ static RESPONSE: Table = table! {
 };
 
 /// `executableCode` of a part.
-static CODE: Table = table! {
+static CODE: MemberTable = table! {
     "id" Metadata Protected "pairs code with its result";
     "language" Metadata Protected "discriminator";
     "code" ToolArguments Open "what the interpreter is called with";
 };
 
 /// `codeExecutionResult` of a part.
-static OUTPUT: Table = table! {
+static OUTPUT: MemberTable = table! {
     "id" Metadata Protected "pairs a result with its code";
     "outcome" Metadata Protected "discriminator";
     "output" ToolResult Open "what the interpreter gave back";
 };
 
 /// An element of `functionDeclarations`.
-static DECLARATION: Table = table! {
+static DECLARATION: MemberTable = table! {
     "name" ToolSchema Protected "names a function";
     "behavior" ToolSchema Protected "discriminator";
 };
 
 /// `toolConfig`.
-static TOOL_CONFIG: Table = table! {
+static TOOL_CONFIG: MemberTable = table! {
     "functionCallingConfig" RequestOption Protected "says which functions are called";
     "function_calling_config" RequestOption Protected "says which functions are called";
 };
 
 /// What was read of the turns so far.
 #[derive(Default)]
-struct Turns {
+struct TurnRun {
     /// How many there were.
     count: usize,
     /// The exchange of the last one.
@@ -187,7 +190,7 @@ struct Turns {
     has_system: bool,
 }
 
-impl Turns {
+impl TurnRun {
     /// Returns the exchange that a turn belongs to, by what is called and answered in it.
     fn exchange_of(&mut self, role: Role, parts: &[Section]) -> u32 {
         let of_kind = |kind| parts.iter().filter(move |part| part.kind == kind);
@@ -211,7 +214,7 @@ impl Turns {
 }
 
 /// Names the members of a request: the body, or what is to be counted, in a section of its own.
-fn request(projector: &mut Projector<'_>, node: NodeId, around: Option<SectionId>, turns: &mut Turns) {
+fn request(projector: &mut Projector<'_>, node: NodeId, around: Option<SectionId>, turns: &mut TurnRun) {
     projector.members(node, &REQUEST, |this, member, key, _| match key {
         "contents" if this.body.scalar(member).is_none() => {
             elements(this.body, member).into_iter().for_each(|turn| message(this, turn, turns));
@@ -226,7 +229,7 @@ fn request(projector: &mut Projector<'_>, node: NodeId, around: Option<SectionId
             });
             content(this, member, id);
         }
-        key if WRAPPED.contains(&key) && around.is_none() && this.body.kind(member) == Kind::Object => {
+        key if WRAPPED.contains(&key) && around.is_none() && this.body.kind(member) == JsonKind::Object => {
             let id = this.section(option_section(member, None));
             request(this, member, Some(id), turns);
         }
@@ -234,7 +237,7 @@ fn request(projector: &mut Projector<'_>, node: NodeId, around: Option<SectionId
     });
 }
 
-fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut Turns) {
+fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut TurnRun) {
     let role = match projector.text_member(node, "role").as_deref() {
         // A single turn may leave it out.
         None | Some("user" | "") => Role::User,
@@ -263,7 +266,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut Turns) {
 
 /// Names the parts of a turn or of the system instruction, which may be a text alone.
 fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId) {
-    let text = if projector.body.kind(node) == Kind::Object { LeafKind::Other } else { LeafKind::Text };
+    let text = if projector.body.kind(node) == JsonKind::Object { LeafKind::Other } else { LeafKind::Text };
     projector.mark(node, text, Access::Open);
     projector.members(node, &CONTENT, |this, member, key, _| {
         if key == "parts" {
@@ -279,7 +282,7 @@ fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId) {
 
 /// What a member of a part holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum PartMember {
     Text,
     Data,
     Call,
@@ -288,40 +291,40 @@ enum Holds {
     Output,
 }
 
-fn holds(key: &str) -> Option<Holds> {
+fn holds(key: &str) -> Option<PartMember> {
     Some(match key {
-        "text" => Holds::Text,
-        "inlineData" | "inline_data" | "fileData" | "file_data" => Holds::Data,
-        "functionCall" | "function_call" | "toolCall" | "tool_call" => Holds::Call,
-        "functionResponse" | "function_response" | "toolResponse" | "tool_response" => Holds::Result,
-        "executableCode" | "executable_code" => Holds::Code,
-        "codeExecutionResult" | "code_execution_result" => Holds::Output,
+        "text" => PartMember::Text,
+        "inlineData" | "inline_data" | "fileData" | "file_data" => PartMember::Data,
+        "functionCall" | "function_call" | "toolCall" | "tool_call" => PartMember::Call,
+        "functionResponse" | "function_response" | "toolResponse" | "tool_response" => PartMember::Result,
+        "executableCode" | "executable_code" => PartMember::Code,
+        "codeExecutionResult" | "code_execution_result" => PartMember::Output,
         _ => return None,
     })
 }
 
 fn part(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) {
     let body = projector.body;
-    let thought = body.member(node, "thought").is_some_and(|flag| body.kind(flag) == Kind::True);
-    let signature = either(body, node, ["thoughtSignature", "thought_signature"]);
+    let thought = body.member(node, "thought").is_some_and(|flag| body.kind(flag) == JsonKind::True);
+    let signature = either(body, node, gemini::SIGNATURE);
     let signed = signature.is_some_and(|signature| body.scalar(signature) == Some(ValueType::Text));
     let held = body.children(node).find_map(|member| Some((member, holds(&body.key_of(member))?)));
     let id = part_section(projector, node, around, index, held, thought);
     projector.mark(node, LeafKind::Other, Access::Open);
     projector.members(node, &PART, |this, member, key, _| match holds(key) {
-        Some(Holds::Text) => {
+        Some(PartMember::Text) => {
             this.mark(member, if thought { LeafKind::Reasoning } else { LeafKind::Text }, Access::Open);
         }
-        Some(Holds::Data) => this.members(member, &DATA, |_, _, _, _| {}),
-        Some(Holds::Call) => this.members(member, &CALL, |_, _, _, _| {}),
-        Some(Holds::Result) => this.members(member, &RESPONSE, |this, member, key, _| {
+        Some(PartMember::Data) => this.members(member, &DATA, |_, _, _, _| {}),
+        Some(PartMember::Call) => this.members(member, &CALL, |_, _, _, _| {}),
+        Some(PartMember::Result) => this.members(member, &RESPONSE, |this, member, key, _| {
             if key == "parts" {
                 this.mark(member, LeafKind::ToolResult, Access::Open);
                 parts(this, member, id);
             }
         }),
-        Some(Holds::Code) => this.members(member, &CODE, |_, _, _, _| {}),
-        Some(Holds::Output) => this.members(member, &OUTPUT, |_, _, _, _| {}),
+        Some(PartMember::Code) => this.members(member, &CODE, |_, _, _, _| {}),
+        Some(PartMember::Output) => this.members(member, &OUTPUT, |_, _, _, _| {}),
         None => {}
     });
     // A thought goes back as the model gave it out, with the signature that vouches for it. A signature beside a call or an answer
@@ -336,7 +339,7 @@ fn part_section(
     node: NodeId,
     around: SectionId,
     index: usize,
-    held: Option<(NodeId, Holds)>,
+    held: Option<(NodeId, PartMember)>,
     thought: bool,
 ) -> SectionId {
     let body = projector.body;
@@ -347,43 +350,36 @@ fn part_section(
     let (name, call_id) = (word(["name", "toolType", "tool_type"]), word(["id", "", ""]));
     let contains = match held {
         _ if thought => ContentKind::Thinking,
-        Some((_, Holds::Text)) => ContentKind::Text,
-        Some((data, Holds::Data)) => media_kind(body, data),
-        Some((_, Holds::Result | Holds::Output)) => ContentKind::ToolResult,
-        Some((_, Holds::Call | Holds::Code)) | None => ContentKind::Other,
+        Some((_, PartMember::Text)) => ContentKind::Text,
+        Some((data, PartMember::Data)) => media_kind(body, data),
+        Some((_, PartMember::Result | PartMember::Output)) => ContentKind::ToolResult,
+        Some((_, PartMember::Call | PartMember::Code)) | None => ContentKind::Other,
     };
     let interpreter = || Some(Arc::from("code_execution"));
     projector.sub_section(node, around, |section| match held {
-        Some((_, holds @ (Holds::Call | Holds::Code))) => {
+        Some((_, holds @ (PartMember::Call | PartMember::Code))) => {
             section.kind = SectionKind::ToolCall;
             section.node_type = NodeType::ToolCall;
             section.tool_call_index = Some(index);
-            section.tool = if holds == Holds::Code { interpreter() } else { name };
+            section.tool = if holds == PartMember::Code { interpreter() } else { name };
             section.call_id = call_id;
             // The call as a whole is no text; the leaves of its arguments are.
             section.editable = false;
         }
-        Some((_, holds @ (Holds::Result | Holds::Output))) => {
-            section.kind = SectionKind::ToolResult;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(contains);
-            section.tool = if holds == Holds::Output { interpreter() } else { name };
+        Some((_, holds @ (PartMember::Result | PartMember::Output))) => {
+            section.set_part(SectionKind::ToolResult, index, contains, true);
+            section.tool = if holds == PartMember::Output { interpreter() } else { name };
             section.call_id = call_id;
         }
-        Some((_, Holds::Text | Holds::Data)) | None => {
-            section.kind = SectionKind::ContentPart;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(contains);
-            section.editable = contains == ContentKind::Text;
+        Some((_, PartMember::Text | PartMember::Data)) | None => {
+            section.set_part(SectionKind::ContentPart, index, contains, contains == ContentKind::Text);
         }
     })
 }
 
 /// What a part of data holds, by its media type.
 fn media_kind(body: &Index, data: NodeId) -> ContentKind {
-    let media_type = either(body, data, ["mimeType", "mime_type"]).map(|member| body.content_text(member));
+    let media_type = either(body, data, gemini::MEDIA_TYPE).map(|member| body.content_text(member));
     let media_type = media_type.unwrap_or_default();
     let starts = |with: &str| media_type.starts_with(with);
     if starts("image/") {
@@ -424,7 +420,7 @@ fn tools(projector: &mut Projector<'_>, node: NodeId, option: SectionId) {
     projector.mark(node, LeafKind::ToolSchema, Access::Open);
     for tool in elements(body, node) {
         let in_list = tool != node;
-        let declared = either(body, tool, ["functionDeclarations", "function_declarations"]);
+        let declared = either(body, tool, gemini::FUNCTIONS);
         // What the provider runs is called what its key is.
         let own =
             body.children(tool).next().filter(|_| declared.is_none()).map(|own| Arc::from(body.key_of(own)));
@@ -456,8 +452,8 @@ fn tools(projector: &mut Projector<'_>, node: NodeId, option: SectionId) {
 /// The elements of a list, or the one that stands in its place.
 fn elements(body: &Index, node: NodeId) -> Vec<NodeId> {
     match body.kind(node) {
-        Kind::Array => body.children(node).collect(),
-        Kind::Object => vec![node],
+        JsonKind::Array => body.children(node).collect(),
+        JsonKind::Object => vec![node],
         _ => Vec::new(),
     }
 }

@@ -5,11 +5,12 @@
 
 use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, stream_member};
 use crate::kinds::{LeafKind, SectionKind};
-use crate::node::{Kind, NodeId};
-use crate::project::{Access, Projector, Table, option_section, table};
+use crate::node::{JsonKind, NodeId};
+use crate::project::{Access, MemberTable, Projector, option_section, table};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
+    api: None,
     name: "generic",
     aliases: &["json"],
     likeness: |_| Likeness::Fallback,
@@ -36,7 +37,7 @@ pub(super) static FORMAT: Spec = Spec {
 };
 
 /// Any object of a body that no other projection maps.
-static OBJECT: Table = table! {
+static OBJECT: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "role" Metadata Protected "discriminator";
     "model" Metadata Protected "selects the model";
@@ -53,7 +54,7 @@ static OBJECT: Table = table! {
 fn project(projector: &mut Projector<'_>) {
     let body = projector.body;
     let root = body.root();
-    if body.kind(root) == Kind::Object {
+    if body.kind(root) == JsonKind::Object {
         for member in body.children(root) {
             projector.section(option_section(member, None));
         }
@@ -69,8 +70,8 @@ fn project(projector: &mut Projector<'_>) {
 fn below(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
     match body.kind(node) {
-        Kind::Object => object(projector, node),
-        Kind::Array => body.children(node).for_each(|child| below(projector, child)),
+        JsonKind::Object => object(projector, node),
+        JsonKind::Array => body.children(node).for_each(|child| below(projector, child)),
         // A document in a string is data.
         _ => {}
     }

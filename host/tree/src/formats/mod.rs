@@ -6,22 +6,23 @@
 //!
 //! Two formats may read one body alike, as a chat of plain texts: then they need not be told apart.
 
-mod anthropic_messages;
+mod chat;
 mod gemini;
 mod generic;
-mod openai_chat;
-mod openai_responses;
+mod messages;
 mod raw;
+mod responses;
 mod shape;
 mod vscode_chat;
 
 use std::fmt;
 
+use leafgate_api::Api;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::index::Index;
 use crate::kinds::{ContentKind, Role};
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 use crate::project::{Projection, Projector};
 use crate::section::Section;
 
@@ -46,11 +47,11 @@ macro_rules! formats {
 
 formats! {
     /// OpenAI `POST /v1/chat/completions`.
-    OpenaiChat = openai_chat,
+    OpenaiChat = chat,
     /// OpenAI `POST /v1/responses`.
-    OpenaiResponses = openai_responses,
+    OpenaiResponses = responses,
     /// Anthropic `POST /v1/messages` and `count_tokens`.
-    AnthropicMessages = anthropic_messages,
+    AnthropicMessages = messages,
     /// prompt-tsx `Raw.ChatMessage[]`.
     Raw = raw,
     /// A VS Code chat export.
@@ -63,6 +64,8 @@ formats! {
 
 /// What one format knows.
 pub(crate) struct Spec {
+    /// The API that takes requests of the format; `None` where nobody is sent them, or anybody.
+    pub(crate) api: Option<Api>,
     /// The word for the format in rule files, CEL and the plugin contract.
     pub(crate) name: &'static str,
     /// Other words that people use for it.
@@ -70,7 +73,7 @@ pub(crate) struct Spec {
     /// How much a body looks like one of this format.
     pub(crate) likeness: fn(&Index) -> Likeness,
     /// Whether bodies of the format have an outermost value of this kind. All others are named as generic JSON.
-    pub(crate) reads: fn(Kind) -> bool,
+    pub(crate) reads: fn(JsonKind) -> bool,
     /// Names the sections of a body, and says what each leaf is and who may change it.
     pub(crate) project: fn(&mut Projector<'_>),
     /// Finds the name of the model asked for.
@@ -94,7 +97,7 @@ pub(crate) struct Spec {
     /// Finds the member that holds the whole request; `None` where that is the body itself.
     pub(crate) wrapper: fn(&Index) -> Option<NodeId>,
     /// Says how a message of text is spelled that is put in, or why none can be.
-    pub(crate) message: fn(Role) -> Result<Spelling, &'static str>,
+    pub(crate) message: fn(Role) -> Result<MessageSpelling, &'static str>,
 }
 
 /// How much a body looks like one of a format.
@@ -128,14 +131,14 @@ pub(crate) struct Rules {
 
 /// The JSON around the text of a message that is put in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spelling {
+pub(crate) struct MessageSpelling {
     pub(crate) before: &'static str,
     pub(crate) after: &'static str,
 }
 
-impl Spelling {
+impl MessageSpelling {
     const fn new(before: &'static str, after: &'static str) -> Self {
-        Spelling { before, after }
+        MessageSpelling { before, after }
     }
 }
 
@@ -153,6 +156,12 @@ impl Format {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.spec().name
+    }
+
+    /// Returns the API that takes requests of the format; `None` where nobody is sent them, or anybody.
+    #[must_use]
+    pub fn api(self) -> Option<Api> {
+        self.spec().api
     }
 
     /// Other words for it, which [`Format::from_name`] takes as well.
@@ -211,7 +220,7 @@ fn model_member(body: &Index) -> Option<NodeId> {
 
 /// Whether a body says `"stream": true`.
 fn stream_member(body: &Index) -> bool {
-    body.member(body.root(), "stream").is_some_and(|stream| body.kind(stream) == Kind::True)
+    body.member(body.root(), "stream").is_some_and(|stream| body.kind(stream) == JsonKind::True)
 }
 
 /// The member of a call or a result that holds its id, under the first of these keys.
@@ -219,6 +228,17 @@ fn id_member(body: &Index, section: &Section, keys: &[&str]) -> Option<NodeId> {
     let id = section.call_id.as_deref()?;
     let mut members = keys.iter().filter_map(|key| body.member(section.node, key));
     members.find(|&member| body.content_text(member) == id)
+}
+
+/// A message of text as OpenAI's APIs take it.
+fn openai_message(role: Role) -> Result<MessageSpelling, &'static str> {
+    let before = match role {
+        Role::System => r#"{"role":"system","content":""#,
+        Role::User => r#"{"role":"user","content":""#,
+        Role::Assistant => r#"{"role":"assistant","content":""#,
+        Role::Tool | Role::Other => return Err(NO_SUCH_ROLE),
+    };
+    Ok(MessageSpelling::new(before, r#""}"#))
 }
 
 /// The leaves at these pointers.

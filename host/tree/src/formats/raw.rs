@@ -3,23 +3,24 @@
 //! The body is the array itself, or an object with `messages`. Content alone (an array of parts) is read as one message would be.
 
 use super::{
-    ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, id_member, model_member, shape,
+    ANSWERS_ITSELF, Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, Spec, id_member, model_member, shape,
     stream_member,
 };
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
-use crate::node::{Kind, NodeId};
-use crate::project::{Access, Projector, Table, message_kind, option_section, table};
+use crate::node::{JsonKind, NodeId};
+use crate::project::{Access, MemberTable, Projector, message_kind, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
+    api: None,
     name: "raw",
     aliases: &["prompt-tsx"],
     // Roles, or for content alone types, are numbers.
     likeness: |body| {
         let root = body.root();
         let messages = match body.kind(root) {
-            Kind::Array => Some(root),
+            JsonKind::Array => Some(root),
             _ => shape::array(body, root, "messages"),
         };
         match messages.is_some_and(|messages| shape::speaks_in_numbers(body, messages)) {
@@ -27,7 +28,7 @@ pub(super) static FORMAT: Spec = Spec {
             false => Likeness::None,
         }
     },
-    reads: |root| matches!(root, Kind::Object | Kind::Array),
+    reads: |root| matches!(root, JsonKind::Object | JsonKind::Array),
     project,
     model: model_member,
     streams: stream_member,
@@ -49,23 +50,23 @@ pub(super) static FORMAT: Spec = Spec {
     message: |role| {
         const AFTER: &str = r#""}]}"#;
         match role {
-            Role::System => Ok(Spelling::new(r#"{"role":0,"content":[{"type":1,"text":""#, AFTER)),
-            Role::User => Ok(Spelling::new(r#"{"role":1,"content":[{"type":1,"text":""#, AFTER)),
-            Role::Assistant => Ok(Spelling::new(r#"{"role":2,"content":[{"type":1,"text":""#, AFTER)),
+            Role::System => Ok(MessageSpelling::new(r#"{"role":0,"content":[{"type":1,"text":""#, AFTER)),
+            Role::User => Ok(MessageSpelling::new(r#"{"role":1,"content":[{"type":1,"text":""#, AFTER)),
+            Role::Assistant => Ok(MessageSpelling::new(r#"{"role":2,"content":[{"type":1,"text":""#, AFTER)),
             Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
         }
     },
 };
 
 /// An element of `Raw.ChatMessage[]`.
-static MESSAGE: Table = table! {
+static MESSAGE: MemberTable = table! {
     "role" Metadata Protected "discriminator: another number is another speaker";
     "name" Metadata Protected "identifies a speaker, or says what the message is";
     "toolCallId" Metadata Protected "pairs a result with its call";
 };
 
 /// An element of a raw message's content.
-static PART: Table = table! {
+static PART: MemberTable = table! {
     "type" Metadata Protected "discriminator: another number is another kind of part";
     "text" Text Open "the words themselves";
     "value" Other Open "whatever the endpoint understands; signed thinking is frozen by its own type";
@@ -87,8 +88,8 @@ fn project(projector: &mut Projector<'_>) {
     let root = body.root();
     projector.mark(root, LeafKind::RequestOption, Access::Open);
     match body.kind(root) {
-        Kind::Array => projector.exchanges(root, message),
-        Kind::Object => body.children(root).for_each(|member| option(projector, member)),
+        JsonKind::Array => projector.exchanges(root, message),
+        JsonKind::Object => body.children(root).for_each(|member| option(projector, member)),
         _ => {}
     }
     projector.classify_maps();
@@ -96,7 +97,7 @@ fn project(projector: &mut Projector<'_>) {
 
 fn option(projector: &mut Projector<'_>, member: NodeId) {
     let body = projector.body;
-    if body.has_key(member, "messages") && body.kind(member) == Kind::Array {
+    if body.has_key(member, "messages") && body.kind(member) == JsonKind::Array {
         return projector.exchanges(member, message);
     }
     projector.option(member, &body.key_text(body.node(member)));
@@ -148,17 +149,18 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
     let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if body.kind(node) != Kind::Array {
+    if body.kind(node) != JsonKind::Array {
         return;
     }
     for (index, node) in body.children(node).enumerate() {
         let kind = body.member(node, "type").map(|kind| body.content_text(kind));
         projector.sub_section(node, message, |section| {
-            section.kind = SectionKind::ContentPart;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(content_kind(kind.as_deref()));
-            section.editable = kind.as_deref() == Some(TEXT);
+            section.set_part(
+                SectionKind::ContentPart,
+                index,
+                content_kind(kind.as_deref()),
+                kind.as_deref() == Some(TEXT),
+            );
         });
         part(projector, node, text);
     }
@@ -189,7 +191,7 @@ fn part(projector: &mut Projector<'_>, node: NodeId, text: LeafKind) {
 /// What the endpoint put there for itself. Thinking that it signed or encrypted is checked as a whole.
 fn opaque_value(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
-    if body.kind(node) != Kind::Object {
+    if body.kind(node) != JsonKind::Object {
         return;
     }
     projector.members(node, &PART, |this, member, key, _| {

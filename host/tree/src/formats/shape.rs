@@ -2,12 +2,12 @@
 
 use crate::index::Index;
 use crate::kinds::ValueType;
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 
 /// The member of an object with this key, if it is an array.
 pub(super) fn array(body: &Index, object: NodeId, key: &str) -> Option<NodeId> {
-    let is_object = body.kind(object) == Kind::Object;
-    body.member(object, key).filter(|&node| is_object && body.kind(node) == Kind::Array)
+    let is_object = body.kind(object) == JsonKind::Object;
+    body.member(object, key).filter(|&node| is_object && body.kind(node) == JsonKind::Array)
 }
 
 /// Whether an object has one of these members.

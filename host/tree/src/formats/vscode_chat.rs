@@ -5,19 +5,20 @@
 
 use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, shape, stream_member};
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
-use crate::node::{Kind, NodeId};
-use crate::project::{Access, Projector, Table, option_section, table};
+use crate::node::{JsonKind, NodeId};
+use crate::project::{Access, MemberTable, Projector, option_section, table};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
+    api: None,
     name: "vscode-chat",
     aliases: &["vscode"],
     likeness: |body| match shape::array(body, body.root(), "requests") {
         Some(_) => Likeness::Plausible,
         None => Likeness::None,
     },
-    reads: |root| root == Kind::Object,
+    reads: |root| root == JsonKind::Object,
     project,
     model: model_member,
     streams: stream_member,
@@ -40,7 +41,7 @@ pub(super) static FORMAT: Spec = Spec {
 };
 
 /// Any object of a VS Code chat export.
-static OBJECT: Table = table! {
+static OBJECT: MemberTable = table! {
     "kind" Metadata Protected "discriminator";
     "$mid" Metadata Protected "discriminator of serialised objects";
     "requestId" Metadata Protected "id";
@@ -60,7 +61,7 @@ static OBJECT: Table = table! {
 };
 
 /// What the editor records of an agent.
-static AGENT: Table = table! {
+static AGENT: MemberTable = table! {
     "id" Metadata Protected "names an agent";
     "name" Metadata Protected "names an agent";
     "fullName" Metadata Protected "names an agent";
@@ -72,7 +73,7 @@ static AGENT: Table = table! {
 };
 
 /// What the editor records of a command, and what else a part of a question names.
-static NAMED: Table = table! {
+static NAMED: MemberTable = table! {
     "name" Metadata Protected "names a command";
     "toolName" Metadata Protected "names a tool";
     "promptName" Metadata Protected "names a prompt file";
@@ -82,7 +83,7 @@ fn project(projector: &mut Projector<'_>) {
     let body = projector.body;
     projector.mark(body.root(), LeafKind::Other, Access::Open);
     for member in body.children(body.root()) {
-        if body.has_key(member, "requests") && body.kind(member) == Kind::Array {
+        if body.has_key(member, "requests") && body.kind(member) == JsonKind::Array {
             let list = projector.section(option_section(member, None));
             for (index, request) in body.children(member).enumerate() {
                 // Times, ids and flags belong to the request itself; what was said in it are sections of their own.
@@ -146,10 +147,12 @@ fn variables(projector: &mut Projector<'_>, data: NodeId, around: SectionId) {
     for (index, variable) in lists.flat_map(|list| body.children(list)).enumerate() {
         let is_image = projector.text_member(variable, "kind").as_deref() == Some("image");
         projector.sub_section(variable, around, |section| {
-            section.kind = SectionKind::Context;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(if is_image { ContentKind::Image } else { ContentKind::Document });
+            section.set_part(
+                SectionKind::Context,
+                index,
+                if is_image { ContentKind::Image } else { ContentKind::Document },
+                true,
+            );
         });
     }
 }
@@ -194,12 +197,12 @@ fn part(projector: &mut Projector<'_>, node: NodeId, response: SectionId, index:
 /// about them: ranges, agents, commands, tools.
 fn question(projector: &mut Projector<'_>, message: NodeId) {
     let body = projector.body;
-    if body.kind(message) != Kind::Object {
+    if body.kind(message) != JsonKind::Object {
         return texts(projector, message, LeafKind::Text);
     }
     let parts = body.children(message).filter(|&member| body.has_key(member, "parts"));
     let elements =
-        parts.flat_map(|parts| body.children(parts)).filter(|&part| body.kind(part) == Kind::Object);
+        parts.flat_map(|parts| body.children(parts)).filter(|&part| body.kind(part) == JsonKind::Object);
     for object in std::iter::once(message).chain(elements) {
         for text in body.children(object).filter(|&member| body.has_key(member, "text")) {
             projector.mark(text, LeafKind::Text, Access::Open);
@@ -218,7 +221,7 @@ fn texts(projector: &mut Projector<'_>, node: NodeId, kind: LeafKind) {
 fn names(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
     match body.kind(node) {
-        Kind::Object => projector.members(node, &OBJECT, |this, member, key, field| {
+        JsonKind::Object => projector.members(node, &OBJECT, |this, member, key, field| {
             if field.is_some_and(|field| field.access != Access::Open) {
                 return;
             }
@@ -230,14 +233,14 @@ fn names(projector: &mut Projector<'_>, node: NodeId) {
                 _ => {}
             }
         }),
-        Kind::Array => body.children(node).for_each(|element| names(projector, element)),
+        JsonKind::Array => body.children(node).for_each(|element| names(projector, element)),
         _ => {}
     }
 }
 
 /// Marks the members of an object by a table of its own.
-fn named(projector: &mut Projector<'_>, node: NodeId, table: &'static Table) {
-    if projector.body.kind(node) == Kind::Object {
+fn named(projector: &mut Projector<'_>, node: NodeId, table: &'static MemberTable) {
+    if projector.body.kind(node) == JsonKind::Object {
         projector.members(node, table, |_, _, _, _| {});
     }
 }

@@ -24,10 +24,10 @@ pub enum Access {
 }
 
 /// What a format says about the members of one kind of object. A table without reasons, or with a key twice, does not compile.
-pub(crate) struct Table(&'static [Field]);
+pub(crate) struct MemberTable(&'static [MemberRow]);
 
 /// One row: what one member is, who may change it, and why.
-pub(crate) struct Field {
+pub(crate) struct MemberRow {
     pub(crate) key: &'static str,
     pub(crate) kind: LeafKind,
     pub(crate) access: Access,
@@ -37,7 +37,7 @@ pub(crate) struct Field {
 /// A table of rows, each of a key, a kind, an access and a reason.
 macro_rules! table {
     ($($key:literal $kind:ident $access:ident $reason:literal;)+) => {
-        $crate::project::Table::new(&[$($crate::project::Field {
+        $crate::project::MemberTable::new(&[$($crate::project::MemberRow {
             key: $key,
             kind: $crate::kinds::LeafKind::$kind,
             access: $crate::project::Access::$access,
@@ -47,9 +47,9 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-impl Table {
+impl MemberTable {
     /// Checks the rows while the crate is compiled.
-    pub(crate) const fn new(rows: &'static [Field]) -> Self {
+    pub(crate) const fn new(rows: &'static [MemberRow]) -> Self {
         let mut at = 0;
         while at < rows.len() {
             assert!(!rows[at].reason.is_empty(), "a row without a reason");
@@ -60,11 +60,11 @@ impl Table {
             }
             at += 1;
         }
-        Table(rows)
+        MemberTable(rows)
     }
 
     /// Returns the row for a member.
-    pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
+    pub(crate) fn field(&self, key: &str) -> Option<&'static MemberRow> {
         self.0.iter().find(|field| field.key == key)
     }
 }

@@ -8,10 +8,10 @@ use std::hash::Hash;
 /// A result is of the last call before it that has its id. While several calls with one id wait, nobody
 /// knows which of them a result is of: that of neither.
 pub(crate) struct CallsById<K, T> {
-    calls: HashMap<K, Called<T>>,
+    calls: HashMap<K, NamedCall<T>>,
 }
 
-struct Called<T> {
+struct NamedCall<T> {
     /// `None` where several wait that differ.
     what: Option<T>,
     has_result: bool,
@@ -25,7 +25,7 @@ impl<K, T> Default for CallsById<K, T> {
 
 impl<K: Eq + Hash, T: Clone + PartialEq> CallsById<K, T> {
     pub(crate) fn call(&mut self, id: K, what: T) {
-        let now = Called { what: Some(what), has_result: false };
+        let now = NamedCall { what: Some(what), has_result: false };
         match self.calls.get_mut(&id) {
             Some(before) if !before.has_result && before.what != now.what => before.what = None,
             Some(before) => *before = now,

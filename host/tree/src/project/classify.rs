@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Projector;
 use crate::index::Index;
 use crate::kinds::{Role, SectionKind};
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 use crate::section::{NodeType, SectionId};
 
 /// Bytes of a message that are looked at: enough for a path, or for the first lines of a directory map.
@@ -84,11 +84,11 @@ impl Index {
     /// The first text of a message: what stands under `content_key`, or the first part of it that has some.
     pub(crate) fn first_text(&self, message: NodeId, content_key: &str) -> Option<NodeId> {
         let content = match self.kind(message) {
-            Kind::Object => self.member(message, content_key)?,
+            JsonKind::Object => self.member(message, content_key)?,
             _ => message,
         };
         let is_text = |node: &NodeId| self.is_string(*node);
-        if self.kind(content) != Kind::Array {
+        if self.kind(content) != JsonKind::Array {
             return Some(content).filter(is_text);
         }
         self.children(content).filter_map(|part| self.member(part, "text")).find(is_text)

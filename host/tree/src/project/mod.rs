@@ -11,7 +11,7 @@ mod schema;
 mod tools;
 
 pub use access::Access;
-pub(crate) use access::{Field, Table, table};
+pub(crate) use access::{MemberRow, MemberTable, table};
 pub(crate) use calls::CallsById;
 pub(crate) use options::{BODY, MESSAGE, PART, content_kind};
 pub(crate) use tools::{TOOL_CALL, TOOL_DEFINITION};
@@ -23,7 +23,7 @@ use crate::exchange::ExchangeGroups;
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::media::FileKind;
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
 /// What the format says about every node.
@@ -34,14 +34,14 @@ pub(crate) struct Projection {
     pub(crate) messages: Vec<SectionId>,
     /// The messages of each exchange.
     pub(crate) exchanges: ExchangeGroups,
-    marks: Vec<Mark>,
+    marks: Vec<NodeMark>,
     /// Files at places for media that nobody can look into, and what they are.
     pub(crate) unread: Vec<(NodeId, &'static str)>,
 }
 
 /// What the format says about one node; the default is an open leaf of no section.
 #[derive(Clone, Copy)]
-struct Mark {
+struct NodeMark {
     section: u32,
     kind: LeafKind,
     access: Access,
@@ -52,7 +52,7 @@ const NO_SECTION: u32 = u32::MAX;
 impl Projection {
     /// Bytes of memory, about: names of tools and ids of calls are short and counted as one text each.
     pub(crate) fn memory(&self) -> usize {
-        self.sections.capacity() * (size_of::<Section>() + 64) + self.marks.capacity() * size_of::<Mark>()
+        self.sections.capacity() * (size_of::<Section>() + 64) + self.marks.capacity() * size_of::<NodeMark>()
     }
 
     pub(crate) fn section_of(&self, node: NodeId) -> Option<SectionId> {
@@ -84,7 +84,7 @@ impl<'i> Projector<'i> {
     pub(crate) fn new(body: &'i Index, content_key: &'static str) -> Self {
         /// Sections for which there is room at once. A message is one, and has a few values.
         const SECTIONS: usize = 256;
-        let mark = Mark { section: NO_SECTION, kind: LeafKind::Other, access: Access::Open };
+        let mark = NodeMark { section: NO_SECTION, kind: LeafKind::Other, access: Access::Open };
         let marks = vec![mark; body.node_count()];
         let projection = Projection {
             sections: Vec::with_capacity((body.node_count() / 4).min(SECTIONS)),
@@ -133,8 +133,8 @@ impl<'i> Projector<'i> {
     pub(crate) fn members(
         &mut self,
         object: NodeId,
-        table: &'static Table,
-        mut visit: impl FnMut(&mut Self, NodeId, &str, Option<&Field>),
+        table: &'static MemberTable,
+        mut visit: impl FnMut(&mut Self, NodeId, &str, Option<&MemberRow>),
     ) {
         let body = self.body;
         for member in body.children(object) {
@@ -145,7 +145,7 @@ impl<'i> Projector<'i> {
                     Access::Opaque => self.access_of_file(member),
                     // An object says nothing about who speaks or what something is: the API refuses it, or it is content.
                     Access::Protected
-                        if matches!(&*key, "role" | "type") && body.node(member).kind == Kind::Object =>
+                        if matches!(&*key, "role" | "type") && body.node(member).kind == JsonKind::Object =>
                     {
                         Access::Open
                     }

@@ -1,18 +1,18 @@
 //! Members of the body beside the messages, in the names that several APIs share, and what parts of content hold by their types.
 
-use super::{Access, Projector, Table, option_section, table};
+use super::{Access, MemberTable, Projector, option_section, table};
 use crate::kinds::{ContentKind, LeafKind, SectionKind};
 use crate::node::NodeId;
 
 /// The request itself.
-pub(crate) static BODY: Table = table! {
+pub(crate) static BODY: MemberTable = table! {
     "model" RequestOption Protected "selects the model";
     "previous_response_id" RequestOption Protected "names what the server stored";
     "conversation" RequestOption Protected "names what the server stored";
 };
 
 /// An element of `messages`.
-pub(crate) static MESSAGE: Table = table! {
+pub(crate) static MESSAGE: MemberTable = table! {
     "role" Metadata Protected "discriminator";
     "name" Metadata Protected "identifies a speaker or a legacy function";
     "tool_call_id" Metadata Protected "pairs a result with its call";
@@ -22,14 +22,14 @@ pub(crate) static MESSAGE: Table = table! {
 };
 
 /// An element of a message's content.
-pub(crate) static PART: Table = table! {
+pub(crate) static PART: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "text" Text Open "the words themselves";
     "refusal" Text Open "the model's words";
 };
 
 /// `format` and `json_schema` of a response format.
-static FORMAT: Table = table! {
+static FORMAT: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "name" Metadata Protected "names a schema";
 };

@@ -1,11 +1,11 @@
 //! JSON Schema: what the schema language itself names is protected, descriptions and examples are open.
 
-use super::{Access, Projector, Table, table};
+use super::{Access, MemberTable, Projector, table};
 use crate::kinds::LeafKind;
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 
 /// A JSON Schema.
-static SCHEMA: Table = table! {
+static SCHEMA: MemberTable = table! {
     "type" ToolSchema Protected "keyword of JSON Schema";
     "required" ToolSchema Protected "names properties";
     "format" ToolSchema Protected "keyword of JSON Schema";
@@ -27,7 +27,7 @@ impl Projector<'_> {
 
     fn schema_keywords(&mut self, schema: NodeId) {
         let body = self.body;
-        if body.node(schema).kind != Kind::Object {
+        if body.node(schema).kind != JsonKind::Object {
             return;
         }
         self.members(schema, &SCHEMA, |this, member, key, field| {
@@ -35,7 +35,7 @@ impl Projector<'_> {
                 return;
             }
             match applicator(key) {
-                Some(Applicator::Schema) if body.node(member).kind == Kind::Array => {
+                Some(Applicator::Schema) if body.node(member).kind == JsonKind::Array => {
                     body.children(member).for_each(|item| this.schema_keywords(item));
                 }
                 Some(Applicator::Schema) => this.schema_keywords(member),

@@ -1,12 +1,12 @@
 //! Tools in the shape that several APIs share: definitions, and calls in a list of their own.
 
-use super::{Access, Projector, Table, option_section, table};
+use super::{Access, MemberTable, Projector, option_section, table};
 use crate::kinds::{LeafKind, SectionKind};
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 use crate::section::{NodeType, Section, SectionId};
 
 /// An element of `tool_calls`, or `function_call`.
-pub(crate) static TOOL_CALL: Table = table! {
+pub(crate) static TOOL_CALL: MemberTable = table! {
     "id" Metadata Protected "pairs a call with its result";
     "type" Metadata Protected "discriminator";
     "name" Metadata Protected "names a function (legacy calls)";
@@ -14,20 +14,20 @@ pub(crate) static TOOL_CALL: Table = table! {
 };
 
 /// `function` or `custom` of a tool call.
-static CALLED_FUNCTION: Table = table! {
+static CALLED_FUNCTION: MemberTable = table! {
     "name" Metadata Protected "names a function";
     "arguments" ToolArguments Open "what the tool is called with";
     "input" ToolArguments Open "what a custom tool is called with";
 };
 
 /// An element of `tools` or `functions`.
-pub(crate) static TOOL_DEFINITION: Table = table! {
+pub(crate) static TOOL_DEFINITION: MemberTable = table! {
     "type" ToolSchema Protected "discriminator";
     "name" ToolSchema Protected "names a function";
 };
 
 /// `function` or `custom` of a tool definition.
-static DEFINED_FUNCTION: Table = table! {
+static DEFINED_FUNCTION: MemberTable = table! {
     "name" ToolSchema Protected "names a function";
 };
 
@@ -61,7 +61,7 @@ impl Projector<'_> {
         let body = self.body;
         self.mark(node, LeafKind::ToolSchema, Access::Open);
         // Definitions stand in an array; a member of an object would leave its key behind.
-        let deletable = body.node(node).kind == Kind::Array;
+        let deletable = body.node(node).kind == JsonKind::Array;
         for definition in body.children(node) {
             let function = body.member(definition, "function").or_else(|| body.member(definition, "custom"));
             let tool = self.string_member(function.unwrap_or(definition), "name");

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use leafgate_agents::{
-    CallKey, ClientCall, ClientKey, ClientResult, Effect, Effects, Frame, FrameState, Happened, Message,
-    ModelTurn, Opening, RequestId, Run, RunId, RunLimits, Team, Tick, Why,
+    CallKey, ClientCall, ClientKey, ClientResult, Frame, FrameState, Happened, Message, ModelTurn, Opening,
+    RequestId, Run, RunEffect, RunEffects, RunId, RunLimits, Team, Tick, Why,
 };
 use leafgate_answer::{Call, CallKind, Finish, Reply};
 use serde_json::{Value, json};
@@ -143,16 +143,16 @@ impl Stage {
         Tick::from_millis(self.now)
     }
 
-    pub(crate) fn take(&mut self, effects: Effects) {
+    pub(crate) fn take(&mut self, effects: RunEffects) {
         for effect in effects {
             assert_eq!(self.finished, 0, "{effect:?} after the end");
             match effect {
-                Effect::Ask { request, frame } => {
+                RunEffect::Ask { request, frame } => {
                     assert_eq!(self.run.frame(frame).unwrap().state(), FrameState::Asking(request));
                     let agent = self.run.frame(frame).unwrap().agent().to_string();
                     self.asked.push_back((request, agent));
                 }
-                Effect::Abort(request) => {
+                RunEffect::Abort(request) => {
                     assert!(
                         self.asked.iter().any(|(asked, _)| *asked == request),
                         "{request:?} is not in flight"
@@ -160,7 +160,7 @@ impl Stage {
                     self.asked.retain(|(asked, _)| *asked != request);
                     self.aborted.push(request);
                 }
-                Effect::GiveCalls(calls) => {
+                RunEffect::GiveCalls(calls) => {
                     assert!(self.asked.is_empty(), "models are asked while the client has calls");
                     assert!(self.given.is_empty(), "the client has calls already");
                     let waits = |call: &ClientCall| {
@@ -170,9 +170,9 @@ impl Stage {
                     self.answers += 1;
                     self.given = calls;
                 }
-                Effect::Finish => self.finished += 1,
-                Effect::NextDeadline(at) => self.deadline = Some(at),
-                Effect::Happened(what) => self.happened.push(what),
+                RunEffect::Finish => self.finished += 1,
+                RunEffect::NextDeadline(at) => self.deadline = Some(at),
+                RunEffect::Happened(what) => self.happened.push(what),
             }
         }
     }

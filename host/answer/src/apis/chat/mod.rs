@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{Assembly, Count, Event, Terms, Wire, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, Terms, call_id};
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 
@@ -28,6 +28,15 @@ const TERMS: Terms = Terms {
     names_answers: false,
     beside: &["/choices"],
     list: "choices",
+    probabilities: Some("logprobs"),
+    live: Some(LiveTerms {
+        around: (1, 2),
+        costs_apart: true,
+        has_parts: false,
+        index: "/choices/0/delta/tool_calls/0/index",
+        content: "/choices/0/delta/content",
+        reasoning: "/choices/0/delta/reasoning_content",
+    }),
     head: ["id", "model", "created"],
     finish: &[
         ("stop", Finish::Stop),
@@ -48,18 +57,18 @@ const TERMS: Terms = Terms {
     ],
 };
 
-pub(super) struct Chat;
+pub(super) struct ChatAnswers;
 
-impl Wire for Chat {
+impl AnswerWire for ChatAnswers {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }
 
-    fn put(&self, into: &mut Assembly, chunk: Object) -> bool {
+    fn put(&self, into: &mut AnswerAssembly, chunk: Object) -> bool {
         stream::put(into, chunk)
     }
 
-    fn settle(&self, assembly: &mut Assembly) {
+    fn settle(&self, assembly: &mut AnswerAssembly) {
         if assembly.root.contains_key("object") {
             assembly.root.insert("object".to_owned(), "chat.completion".into());
         }

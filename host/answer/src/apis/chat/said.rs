@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{CUSTOM, FUNCTION, REASONING};
 use crate::apis::UNKNOWN;
 use crate::beside;
-use crate::reading::{Reading, scalars};
+use crate::reading::{StrictReading, scalars};
 use crate::said::{
     Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
 };
@@ -56,7 +56,7 @@ pub(super) struct CompletionReader {
 
 /// In which member of a choice a message stands.
 #[derive(Clone, Copy, PartialEq)]
-enum Message {
+enum MessageMember {
     /// All of it, in a whole answer.
     Whole,
     /// More of it, in a stream.
@@ -66,13 +66,13 @@ enum Message {
 }
 
 impl Says for CompletionReader {
-    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+    fn whole(&mut self, answer: &StrictReading<'_>) -> Vec<Said> {
         let mut said = Vec::new();
         for (index, choice) in choices(answer) {
-            self.message(answer, index, choice, Message::Whole, &mut said);
+            self.message(answer, index, choice, MessageMember::Whole, &mut said);
             // Some clients show a delta all the same.
             let mut shown = Vec::new();
-            self.message(answer, index, choice, Message::Delta, &mut shown);
+            self.message(answer, index, choice, MessageMember::Delta, &mut shown);
             if shown.iter().any(|said| !answer.is_empty(*said)) {
                 answer.is_read_differently();
             }
@@ -81,11 +81,11 @@ impl Says for CompletionReader {
     }
 
     /// A choice that finishes has said all.
-    fn event(&mut self, chunk: &Reading<'_>) -> Vec<Said> {
+    fn event(&mut self, chunk: &StrictReading<'_>) -> Vec<Said> {
         let mut said = Vec::new();
         for (index, choice) in choices(chunk) {
-            self.message(chunk, index, choice, Message::Delta, &mut said);
-            self.message(chunk, index, choice, Message::Again, &mut said);
+            self.message(chunk, index, choice, MessageMember::Delta, &mut said);
+            self.message(chunk, index, choice, MessageMember::Again, &mut said);
             if chunk.word(choice, "finish_reason").is_some_and(|reason| !reason.expose().is_empty()) {
                 said.push(Said::End(index, Position::LAST));
             }
@@ -110,7 +110,7 @@ impl Says for CompletionReader {
         Added { name: None, data: chunk }
     }
 
-    fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
+    fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool {
         VARIANTS
             .iter()
             .any(|(key, ..)| answer.present(object, key).is_some_and(|node| answer.is_object(node)))
@@ -118,7 +118,7 @@ impl Says for CompletionReader {
 
     /// A choice may say something in members that come in pieces nobody reads, as a transcript of what is spoken. Some
     /// servers give the content in parts.
-    fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
+    fn begins_unspoken(&self, event: &StrictReading<'_>) -> bool {
         let messages = choices(event).into_iter().flat_map(|(_, choice)| {
             ["delta", "message"].into_iter().filter_map(move |key| event.present(choice, key))
         });
@@ -133,13 +133,13 @@ impl Says for CompletionReader {
 impl CompletionReader {
     fn message(
         &mut self,
-        answer: &Reading<'_>,
+        answer: &StrictReading<'_>,
         choice: usize,
         node: NodeId,
-        form: Message,
+        form: MessageMember,
         said: &mut Vec<Said>,
     ) {
-        let key = if form == Message::Delta { "delta" } else { "message" };
+        let key = if form == MessageMember::Delta { "delta" } else { "message" };
         let Some(message) = answer.present(node, key) else { return };
         for (text, key) in FIELDS {
             let place = TextPlace { choice, at: Position::default(), text };
@@ -147,7 +147,7 @@ impl CompletionReader {
                 said.extend(parts_say(answer, place, parts, form));
             } else if let Some(leaf) = answer.text(message, key) {
                 let sealed = matches!(text, TextKind::ReasoningText | TextKind::Summary);
-                said.push(Said::Text { place, leaf, again: form == Message::Again, sealed });
+                said.push(Said::Text { place, leaf, again: form == MessageMember::Again, sealed });
             }
         }
         let place = |list, part| TextPlace {
@@ -165,10 +165,11 @@ impl CompletionReader {
                 answer.is_read_differently();
                 continue;
             }
-            let number = if form == Message::Delta { self.number(answer, choice, (at, call)) } else { at };
+            let number =
+                if form == MessageMember::Delta { self.number(answer, choice, (at, call)) } else { at };
             let said_of = call_says(answer, call, form);
             // Some clients go on with the last call, whatever the index is.
-            let is_last = form != Message::Delta
+            let is_last = form != MessageMember::Delta
                 || self.begun.get(&choice).is_none_or(|begun| number + 1 == begun.len());
             let says = |call: &CallSaid| match call {
                 CallSaid::More(_) => !answer.is_empty(Said::Call(place(TOOL_CALLS, number), *call)),
@@ -186,16 +187,16 @@ impl CompletionReader {
     /// libraries join names, also the same one again, which older servers repeat in each chunk.
     fn calls(
         &mut self,
-        answer: &Reading<'_>,
+        answer: &StrictReading<'_>,
         place: TextPlace,
         said: Vec<CallSaid>,
-        form: Message,
+        form: MessageMember,
     ) -> impl Iterator<Item = Said> + use<> {
         let is_named = |said: &CallSaid| match said {
             CallSaid::Begins(called) | CallSaid::Whole(called, _) => matches!(called.tool, Tool::Named(_)),
             CallSaid::More(_) | CallSaid::Again(_) | CallSaid::End => false,
         };
-        if form == Message::Delta && said.iter().any(is_named) && !self.named.insert(place) {
+        if form == MessageMember::Delta && said.iter().any(is_named) && !self.named.insert(place) {
             answer.is_read_differently();
         }
         said.into_iter().map(move |call| Said::Call(place, call))
@@ -203,7 +204,7 @@ impl CompletionReader {
 
     /// Which call of its choice a piece goes on with: the one of its index, without one that of its id, without that the
     /// last one. Some clients take its place in the list for its index, and some a call without an id for the last one.
-    fn number(&mut self, chunk: &Reading<'_>, choice: usize, (at, call): (usize, NodeId)) -> usize {
+    fn number(&mut self, chunk: &StrictReading<'_>, choice: usize, (at, call): (usize, NodeId)) -> usize {
         let id = chunk.word(call, "id").map(|id| id.expose().to_owned()).unwrap_or_default();
         let begun = self.begun.entry(choice).or_default();
         let by_id = || begun.iter().position(|own| !id.is_empty() && *own == id);
@@ -228,7 +229,7 @@ const VARIANTS: [(&str, &str, Form); 2] =
 
 /// What an element of `tool_calls` says. Clients tell functions from custom tools by their type, or by the member that is
 /// there.
-fn call_says(answer: &Reading<'_>, call: NodeId, form: Message) -> Vec<CallSaid> {
+fn call_says(answer: &StrictReading<'_>, call: NodeId, form: MessageMember) -> Vec<CallSaid> {
     let id = answer.name(call, "id");
     let kind = answer.kind(call).filter(|kind| !kind.is_empty());
     let found =
@@ -256,11 +257,11 @@ fn call_says(answer: &Reading<'_>, call: NodeId, form: Message) -> Vec<CallSaid>
 }
 
 fn function_says(
-    answer: &Reading<'_>,
+    answer: &StrictReading<'_>,
     (element, id): (NodeId, Option<NodeId>),
     function: NodeId,
     (key, spelled): (&str, Form),
-    form: Message,
+    form: MessageMember,
 ) -> Vec<CallSaid> {
     let tool = answer.name(function, "name").map_or(Tool::Unnamed, Tool::Named);
     let called = Called { element, id, tool, form: Some(spelled) };
@@ -269,7 +270,7 @@ fn function_says(
     let form_of = |node| if answer.is_container(node) { Form::Json } else { spelled };
     match arguments.map(|node| Arguments { form: form_of(node), ..Arguments::json(node) }) {
         None => vec![CallSaid::Begins(called)],
-        Some(Arguments { node, form: Form::Text | Form::JsonText, .. }) if form == Message::Delta => {
+        Some(Arguments { node, form: Form::Text | Form::JsonText, .. }) if form == MessageMember::Delta => {
             let more = answer.text(function, key).filter(|&leaf| leaf == node).map(CallSaid::More);
             std::iter::once(CallSaid::Begins(called)).chain(more).collect()
         }
@@ -278,7 +279,7 @@ fn function_says(
 }
 
 /// The texts of a content that is a list of parts. Some clients show texts of any part, and some join those of its kind.
-fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Message) -> Vec<Said> {
+fn parts_say(answer: &StrictReading<'_>, place: TextPlace, parts: NodeId, form: MessageMember) -> Vec<Said> {
     let said = answer.elements_of(parts).into_iter().enumerate().filter_map(|(at, part)| {
         if !answer.is_object(part) {
             answer.is_read_differently();
@@ -290,24 +291,24 @@ fn parts_say(answer: &Reading<'_>, place: TextPlace, parts: NodeId, form: Messag
             answer.is_read_differently();
         }
         let (place, sealed) = match form {
-            Message::Whole => (TextPlace { at, ..place }, !is_text),
-            Message::Delta | Message::Again => (place, true),
+            MessageMember::Whole => (TextPlace { at, ..place }, !is_text),
+            MessageMember::Delta | MessageMember::Again => (place, true),
         };
-        Some(Said::Text { place, leaf, again: form == Message::Again, sealed })
+        Some(Said::Text { place, leaf, again: form == MessageMember::Again, sealed })
     });
     said.collect()
 }
 
 /// Whether an event goes on with a call of a custom tool.
 fn is_custom(event: &Document) -> bool {
-    let event = Reading::new(event);
+    let event = StrictReading::new(event);
     let calls = choices(&event).into_iter().filter_map(|(_, choice)| event.present(choice, "delta"));
     let mut calls = calls.flat_map(|delta| event.elements(delta, "tool_calls"));
     calls.any(|call| event.present(call, "custom").is_some())
 }
 
 /// The choices of an answer with their indexes. Two of one index are odd.
-fn choices(answer: &Reading<'_>) -> Vec<(usize, NodeId)> {
+fn choices(answer: &StrictReading<'_>) -> Vec<(usize, NodeId)> {
     let choices = answer.elements(answer.root(), "choices").into_iter().enumerate();
     let choices: Vec<_> =
         choices.map(|(place, choice)| (answer.index(choice, "index").unwrap_or(place), choice)).collect();

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::apis::Assembly;
+use crate::apis::AnswerAssembly;
 use crate::json::{Again, Object, index, is_nothing, merge, merge_member, text};
 
 /// Calls of one message that are kept.
 const MAX_CALLS: usize = 512;
 
 /// Puts a chunk to those that came before it; returns whether all of it has a place.
-pub(super) fn put(into: &mut Assembly, mut chunk: Object) -> bool {
+pub(super) fn put(into: &mut AnswerAssembly, mut chunk: Object) -> bool {
     let choices = chunk.remove("choices");
     if choices.is_none() && !chunk.contains_key("error") {
         return true;
@@ -27,7 +27,7 @@ pub(super) fn put(into: &mut Assembly, mut chunk: Object) -> bool {
 }
 
 /// `None` for what has no place.
-fn put_choice(into: &mut Assembly, mut piece: Object) -> Option<()> {
+fn put_choice(into: &mut AnswerAssembly, mut piece: Object) -> Option<()> {
     let at = index(&piece, "index").unwrap_or(0);
     let choice = into.item(at)?;
     choice.insert("index".to_owned(), at.into());

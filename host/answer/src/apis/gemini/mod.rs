@@ -6,7 +6,7 @@ pub(super) use said::ContentReader;
 
 use serde_json::{Value, json};
 
-use super::{Assembly, Count, Event, Terms, Wire};
+use super::{AnswerAssembly, AnswerWire, Count, Event, Terms};
 use crate::json::{Again, Object, arguments, elements, index, member, merge, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -24,6 +24,8 @@ pub(super) const TERMS: Terms = Terms {
     names_answers: false,
     beside: &["/candidates"],
     list: "candidates",
+    probabilities: Some("logprobsResult"),
+    live: None,
     head: ["responseId", "modelVersion", ""],
     finish: &[
         ("STOP", Finish::Stop),
@@ -53,14 +55,14 @@ pub(super) const TERMS: Terms = Terms {
     ],
 };
 
-pub(super) struct Gemini;
+pub(super) struct GeminiAnswers;
 
-impl Wire for Gemini {
+impl AnswerWire for GeminiAnswers {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }
 
-    fn put(&self, into: &mut Assembly, mut piece: Object) -> bool {
+    fn put(&self, into: &mut AnswerAssembly, mut piece: Object) -> bool {
         if READ.iter().all(|key| piece.get(*key).is_none_or(Value::is_null)) {
             return true;
         }
@@ -178,7 +180,7 @@ fn write_usage(usage: Usage) -> Value {
 }
 
 /// Adds the next parts of a candidate; `None` for what has no place.
-fn put_candidate(into: &mut Assembly, at: usize, piece: &Object) -> Option<()> {
+fn put_candidate(into: &mut AnswerAssembly, at: usize, piece: &Object) -> Option<()> {
     let at = index(piece, "index").unwrap_or(at);
     let candidate = into.item(at)?;
     let content = candidate.entry("content").or_insert_with(|| json!({ "parts": [], "role": "model" }));

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use leafgate_api::gemini::{CALL, SIGNATURE, Spelled};
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
 use crate::apis::code_assist::RESPONSE;
-use crate::reading::{Reading, scalars};
+use crate::reading::{StrictReading, scalars};
 use crate::said::{
     Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
 };
@@ -18,13 +19,10 @@ const REPEATED: [&str; 3] = ["modelVersion", "responseId", "createTime"];
 /// The same, of what Code Assist has beside an answer.
 const TRACE: &str = "traceId";
 
-/// Google's libraries write either, and read either.
-pub(super) const FUNCTION_CALL: [&str; 2] = ["functionCall", "function_call"];
-pub(super) const SIGNATURE: [&str; 2] = ["thoughtSignature", "thought_signature"];
-const FINISH_REASON: [&str; 2] = ["finishReason", "finish_reason"];
+const FINISH_REASON: Spelled = ["finishReason", "finish_reason"];
 
 /// Members of a call whose arguments come in pieces, which nobody reads here.
-const IN_PIECES: [[&str; 2]; 2] = [["partialArgs", "partial_args"], ["willContinue", "will_continue"]];
+const IN_PIECES: [Spelled; 2] = [["partialArgs", "partial_args"], ["willContinue", "will_continue"]];
 
 /// Reads an answer, a list of them, or an event of a stream: all have the same form.
 pub(crate) struct ContentReader {
@@ -35,7 +33,7 @@ pub(crate) struct ContentReader {
 }
 
 impl Says for ContentReader {
-    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+    fn whole(&mut self, answer: &StrictReading<'_>) -> Vec<Said> {
         let root = answer.root();
         if answer.is_list(root) {
             return answer.elements_of(root).into_iter().flat_map(|piece| self.says(answer, piece)).collect();
@@ -43,7 +41,7 @@ impl Says for ContentReader {
         self.says(answer, root)
     }
 
-    fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
+    fn event(&mut self, event: &StrictReading<'_>) -> Vec<Said> {
         self.says(event, event.root())
     }
 
@@ -64,8 +62,8 @@ impl Says for ContentReader {
         Added { name: None, data }
     }
 
-    fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
-        answer.either(object, FUNCTION_CALL).is_some()
+    fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool {
+        answer.either(object, CALL).is_some()
     }
 }
 
@@ -74,14 +72,14 @@ impl ContentReader {
         ContentReader { wraps, calls: BTreeMap::new() }
     }
 
-    fn says(&mut self, answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
+    fn says(&mut self, answer: &StrictReading<'_>, piece: NodeId) -> Vec<Said> {
         let inner = if self.wraps { answer.present(piece, RESPONSE) } else { Some(piece) };
         inner.map(|inner| self.piece_says(answer, inner)).unwrap_or_default()
     }
 
     /// What one answer says. A candidate that finishes has said all; it goes on with its text from
     /// event to event.
-    fn piece_says(&mut self, answer: &Reading<'_>, piece: NodeId) -> Vec<Said> {
+    fn piece_says(&mut self, answer: &StrictReading<'_>, piece: NodeId) -> Vec<Said> {
         let candidates = answer.elements(piece, "candidates").into_iter().enumerate();
         let candidates: Vec<_> =
             candidates.map(|(at, node)| (answer.index(node, "index").unwrap_or(at), node)).collect();
@@ -92,7 +90,7 @@ impl ContentReader {
             let parts = content.map(|content| answer.elements(content, "parts")).unwrap_or_default();
             said.extend(parts.iter().filter_map(|&part| part_says(answer, choice, part)));
             for part in parts {
-                if let Some(function) = answer.either(part, FUNCTION_CALL) {
+                if let Some(function) = answer.either(part, CALL) {
                     self.calls(answer, choice, (part, function), &mut said);
                 }
             }
@@ -107,7 +105,7 @@ impl ContentReader {
     /// for, are not read.
     fn calls(
         &mut self,
-        answer: &Reading<'_>,
+        answer: &StrictReading<'_>,
         choice: usize,
         (element, function): (NodeId, NodeId),
         said: &mut Vec<Said>,
@@ -128,11 +126,11 @@ impl ContentReader {
     }
 }
 
-fn is_signed(answer: &Reading<'_>, part: NodeId) -> bool {
+fn is_signed(answer: &StrictReading<'_>, part: NodeId) -> bool {
     SIGNATURE.iter().any(|key| answer.member(part, key).is_some())
 }
 
-fn part_says(answer: &Reading<'_>, choice: usize, part: NodeId) -> Option<Said> {
+fn part_says(answer: &StrictReading<'_>, choice: usize, part: NodeId) -> Option<Said> {
     let leaf = answer.text(part, "text")?;
     let text = if answer.is_true(part, "thought") { TextKind::Reasoning } else { TextKind::Content };
     let place = TextPlace { choice, at: Position::default(), text };

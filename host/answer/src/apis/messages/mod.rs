@@ -4,7 +4,7 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{Assembly, Count, Event, Terms, Wire, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, Terms, call_id};
 use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
@@ -27,6 +27,15 @@ const TERMS: Terms = Terms {
     names_answers: false,
     beside: &["/content", "/delta/citation", "/content_block/citations"],
     list: "content",
+    probabilities: None,
+    live: Some(LiveTerms {
+        around: (1, 2),
+        costs_apart: false,
+        has_parts: true,
+        index: "/index",
+        content: "/delta/text",
+        reasoning: "/delta/thinking",
+    }),
     head: ["id", "model", ""],
     finish: &[
         ("end_turn", Finish::Stop),
@@ -51,14 +60,14 @@ const TERMS: Terms = Terms {
     ],
 };
 
-pub(super) struct Messages;
+pub(super) struct MessagesAnswers;
 
-impl Wire for Messages {
+impl AnswerWire for MessagesAnswers {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }
 
-    fn put(&self, into: &mut Assembly, mut event: Object) -> bool {
+    fn put(&self, into: &mut AnswerAssembly, mut event: Object) -> bool {
         let kind = text(&event, "type").to_owned();
         into.came |= matches!(&*kind, "message_start" | "content_block_start" | "message_delta" | "error");
         match kind.as_str() {
@@ -96,7 +105,7 @@ impl Wire for Messages {
     }
 
     /// What was cut off stays text, so that nobody takes it for arguments.
-    fn settle(&self, assembly: &mut Assembly) {
+    fn settle(&self, assembly: &mut AnswerAssembly) {
         for input in assembly.items.values_mut().filter_map(|block| block.get_mut("input")) {
             if let Some(whole) = input.as_str().and_then(arguments) {
                 *input = whole;
@@ -226,7 +235,7 @@ fn write_usage(usage: Usage) -> Value {
 }
 
 /// Adds more of a block; `None` for what has no place.
-fn put_delta(into: &mut Assembly, mut event: Object) -> Option<()> {
+fn put_delta(into: &mut AnswerAssembly, mut event: Object) -> Option<()> {
     let Some(Value::Object(mut delta)) = event.remove("delta") else { return Some(()) };
     let block = into.items.get_mut(&index(&event, "index")?)?;
     let kind = text(&delta, "type").to_owned();

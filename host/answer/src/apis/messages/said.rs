@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
-use crate::reading::Reading;
+use crate::reading::StrictReading;
 use crate::said::{
     Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
 };
@@ -15,7 +15,7 @@ const SPEAKS: [&str; 3] = ["text", "thinking", "redacted_thinking"];
 
 /// How much of a block is there.
 #[derive(Clone, Copy, PartialEq)]
-enum Block {
+enum BlockState {
     Whole,
     /// Its beginning, in a stream.
     Begins,
@@ -35,11 +35,11 @@ pub(super) struct MessageReader {
 }
 
 impl Says for MessageReader {
-    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+    fn whole(&mut self, answer: &StrictReading<'_>) -> Vec<Said> {
         in_message(answer, answer.root())
     }
 
-    fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
+    fn event(&mut self, event: &StrictReading<'_>) -> Vec<Said> {
         let root = event.root();
         let Some(kind) = event.kind(root) else { return Vec::new() };
         let index = self.index(event, &kind);
@@ -64,7 +64,7 @@ impl Says for MessageReader {
                 begins(message.map(|message| in_message(event, message)).unwrap_or_default())
             }
             "content_block_start" => {
-                let said = begins(block("content_block", Block::Begins));
+                let said = begins(block("content_block", BlockState::Begins));
                 let begun = event.member(root, "content_block");
                 let is_text = begun.is_some_and(|block| event.is(block, "type", "text"));
                 self.others.extend((!is_text).then_some(index));
@@ -72,7 +72,7 @@ impl Says for MessageReader {
                 said
             }
             "content_block_delta" => {
-                let mut said = block("delta", Block::Delta);
+                let mut said = block("delta", BlockState::Delta);
                 // Some clients read pieces of texts whatever their block is.
                 if self.others.contains(&index) {
                     said = begins(said);
@@ -109,11 +109,11 @@ impl Says for MessageReader {
         }
     }
 
-    fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
+    fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool {
         is_call(answer, object)
     }
 
-    fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
+    fn begins_unspoken(&self, event: &StrictReading<'_>) -> bool {
         let is_start = event.is(event.root(), "type", "content_block_start");
         let block = event.member(event.root(), "content_block").filter(|_| is_start);
         block.is_some_and(|block| !event.kind(block).is_some_and(|kind| SPEAKS.contains(&&*kind)))
@@ -123,7 +123,7 @@ impl Says for MessageReader {
 impl MessageReader {
     /// The block that an event is of. Blocks come in order: a gap, or a second beginning, is another block to some clients.
     /// Without an index it is the first one.
-    fn index(&mut self, event: &Reading<'_>, kind: &str) -> usize {
+    fn index(&mut self, event: &StrictReading<'_>, kind: &str) -> usize {
         let is_start = kind == "content_block_start";
         let index = event.index(event.root(), "index").unwrap_or(0);
         if is_start {
@@ -136,13 +136,13 @@ impl MessageReader {
     }
 }
 
-fn in_message(answer: &Reading<'_>, message: NodeId) -> Vec<Said> {
+fn in_message(answer: &StrictReading<'_>, message: NodeId) -> Vec<Said> {
     let blocks = answer.elements(message, "content").into_iter().enumerate();
-    blocks.flat_map(|(index, block)| in_block(answer, index, block, Block::Whole)).collect()
+    blocks.flat_map(|(index, block)| in_block(answer, index, block, BlockState::Whole)).collect()
 }
 
 /// Whether a block is a call that the client runs; the provider runs its own tools and those of MCP servers.
-fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
+fn is_call(answer: &StrictReading<'_>, block: NodeId) -> bool {
     let is_own =
         |kind: String| kind.ends_with("tool_use") && kind != "server_tool_use" && kind != "mcp_tool_use";
     answer.kind(block).is_some_and(is_own)
@@ -150,8 +150,8 @@ fn is_call(answer: &Reading<'_>, block: NodeId) -> bool {
 
 /// What a block or a delta says. Of other kinds than text, a client may show the text or the
 /// thinking beside the other blocks; such a text is odd, since others join those before and behind it.
-fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> Vec<Said> {
-    let is_text = answer.is(block, "type", if form == Block::Delta { "text_delta" } else { "text" });
+fn in_block(answer: &StrictReading<'_>, index: usize, block: NodeId, form: BlockState) -> Vec<Said> {
+    let is_text = answer.is(block, "type", if form == BlockState::Delta { "text_delta" } else { "text" });
     let says = |text, key, sealed| {
         let leaf =
             if sealed { answer.leaf(block, key).map(|leaf| leaf.id()) } else { answer.text(block, key) };
@@ -168,8 +168,9 @@ fn in_block(answer: &Reading<'_>, index: usize, block: NodeId, form: Block) -> V
         let called = Called { element: block, id: answer.name(block, "id"), tool, form: Some(Form::Json) };
         said.push(Said::Call(TextPlace::of_item(index, TextKind::Call), CallSaid::Begins(called)));
         // The input of a block that begins is empty, and comes in pieces.
-        let input =
-            answer.present(block, "input").filter(|&input| form == Block::Whole || !answer.is_blank(input));
+        let input = answer
+            .present(block, "input")
+            .filter(|&input| form == BlockState::Whole || !answer.is_blank(input));
         let whole = input.map(|node| CallSaid::Whole(called, Arguments::json(node)));
         said.extend(whole.map(|whole| Said::Call(TextPlace::of_item(index, TextKind::Call), whole)));
     }

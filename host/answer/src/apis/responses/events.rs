@@ -11,7 +11,7 @@ pub(super) fn item_events(at: usize, item: &Object, events: &mut Vec<Value>) {
         begun.insert(list.member.to_owned(), json!([]));
     }
     if let Some(asked) = asked(item) {
-        begun.insert(asked.key.to_owned(), "".into());
+        begun.insert(asked.arguments.to_owned(), "".into());
     }
     if begun.contains_key("status") {
         begun.insert("status".to_owned(), "in_progress".into());
@@ -31,10 +31,10 @@ pub(super) fn item_events(at: usize, item: &Object, events: &mut Vec<Value>) {
         }
     }
     if let Some(asked) = asked(item) {
-        let words = text(item, asked.key);
+        let words = text(item, asked.arguments);
         let common = |kind: &str, key: &str| json!({ "type": format!("{}.{kind}", asked.event), "item_id": id, "output_index": at, key: words });
         events.push(common("delta", "delta"));
-        let mut done = common("done", asked.key);
+        let mut done = common("done", asked.arguments);
         done["name"] = text(item, "name").into();
         events.push(done);
     }

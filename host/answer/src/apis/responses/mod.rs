@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use events::item_events;
 
-use super::{Assembly, Count, Event, Terms, Wire, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, Terms, call_id};
 use crate::json::{Object, member, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -25,6 +25,15 @@ const TERMS: Terms = Terms {
     names_answers: true,
     beside: &["/output", "/annotation", "/part/annotations", "/item", "/response/output"],
     list: "output",
+    probabilities: Some("logprobs"),
+    live: Some(LiveTerms {
+        around: (2, 1),
+        costs_apart: false,
+        has_parts: true,
+        index: "/output_index",
+        content: "/delta",
+        reasoning: "/delta",
+    }),
     head: ["id", "model", "created_at"],
     finish: &[("max_output_tokens", Finish::Length), ("content_filter", Finish::Filtered)],
     usage: "usage",
@@ -37,18 +46,18 @@ const TERMS: Terms = Terms {
     ],
 };
 
-pub(super) struct Responses;
+pub(super) struct ResponsesAnswers;
 
-impl Wire for Responses {
+impl AnswerWire for ResponsesAnswers {
     fn terms(&self) -> &'static Terms {
         &TERMS
     }
 
-    fn put(&self, into: &mut Assembly, event: Object) -> bool {
+    fn put(&self, into: &mut AnswerAssembly, event: Object) -> bool {
         stream::put(into, event)
     }
 
-    fn settle(&self, assembly: &mut Assembly) {
+    fn settle(&self, assembly: &mut AnswerAssembly) {
         stream::fill(assembly);
     }
 

@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use leafgate_api::responses::{CUSTOM, CallItem, NAMELESS};
 use leafgate_tree::{Document, NodeId};
 
-use super::words::{ASKED, CONTENT, List, RUN_BY_CLIENTS, SPOKEN, SUMMARY, is_call, lists};
+use super::words::{CONTENT, List, SPOKEN, SUMMARY, is_call, lists};
 use crate::apis::UNKNOWN;
-use crate::reading::{Reading, scalars};
-use crate::reply::CallKind;
+use crate::reading::{StrictReading, scalars};
 use crate::said::{
     Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
 };
@@ -48,7 +48,7 @@ enum Saying {
 }
 
 impl Says for ResponseReader {
-    fn whole(&mut self, answer: &Reading<'_>) -> Vec<Said> {
+    fn whole(&mut self, answer: &StrictReading<'_>) -> Vec<Said> {
         let mut said: Vec<_> = name(answer, Some(answer.root())).into_iter().collect();
         for (index, item) in answer.elements(answer.root(), "output").into_iter().enumerate() {
             // Whole, each item shows whether it has a copy.
@@ -58,7 +58,7 @@ impl Says for ResponseReader {
         said
     }
 
-    fn event(&mut self, event: &Reading<'_>) -> Vec<Said> {
+    fn event(&mut self, event: &StrictReading<'_>) -> Vec<Said> {
         let root = event.root();
         let Some(kind) = event.kind(root) else { return Vec::new() };
         let item = self.item(event);
@@ -113,11 +113,11 @@ impl Says for ResponseReader {
         Added { name: Some(name), data }
     }
 
-    fn is_call(&self, answer: &Reading<'_>, object: NodeId) -> bool {
+    fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool {
         answer.kind(object).is_some_and(|kind| is_call(&kind))
     }
 
-    fn begins_unspoken(&self, event: &Reading<'_>) -> bool {
+    fn begins_unspoken(&self, event: &StrictReading<'_>) -> bool {
         let item = event.member(event.root(), "item");
         item.is_some_and(|item| event.kind(item).is_none_or(|kind| lists(&kind).is_empty()))
     }
@@ -139,7 +139,7 @@ impl ResponseReader {
 
     /// Notes as odd where one text comes first in pieces, say, and another one as a whole: some clients read the ones alone,
     /// and join those.
-    fn in_one_way(&mut self, event: &Reading<'_>, kind: &str, said: &[Said]) {
+    fn in_one_way(&mut self, event: &StrictReading<'_>, kind: &str, said: &[Said]) {
         for one in said.iter().filter(|said| !event.is_empty(**said)) {
             let Some((place, _)) = one.text().filter(|(place, _)| !place.text.is_reasoning()) else {
                 continue;
@@ -154,7 +154,7 @@ impl ResponseReader {
 
     /// Notes as odd where the arguments of a call that was announced come at its end alone: LangChain, for one, takes what
     /// comes before that, and runs a tool without any. Some go on with the last call, whatever the index is.
-    fn in_pieces(&mut self, event: &Reading<'_>, item: usize, calls: &[CallSaid], saying: Saying) {
+    fn in_pieces(&mut self, event: &StrictReading<'_>, item: usize, calls: &[CallSaid], saying: Saying) {
         for call in calls {
             let (CallSaid::More(node) | CallSaid::Again(node) | CallSaid::Whole(_, Arguments { node, .. })) =
                 call
@@ -179,7 +179,7 @@ impl ResponseReader {
     }
 
     /// The item that an event is of. Some clients find it by its index and some by its id.
-    fn item(&self, event: &Reading<'_>) -> usize {
+    fn item(&self, event: &StrictReading<'_>) -> usize {
         let index = event.index(event.root(), "output_index").unwrap_or(0);
         let id = event.word(event.root(), "item_id");
         if id.is_some_and(|id| self.ids.get(id.expose()).is_some_and(|own| *own != index)) {
@@ -189,7 +189,7 @@ impl ResponseReader {
     }
 
     /// What the event of a part, a text or arguments says: more of it, or all of it.
-    fn in_piece(&mut self, event: &Reading<'_>, item: usize, kind: &str) -> Vec<Said> {
+    fn in_piece(&mut self, event: &StrictReading<'_>, item: usize, kind: &str) -> Vec<Said> {
         let root = event.root();
         let Some((begins, what)) = kind.rsplit_once('.') else { return Vec::new() };
         let at = |list: &List| {
@@ -207,13 +207,13 @@ impl ResponseReader {
             let key = if saying == Saying::Again { spoken.key } else { "delta" };
             said.extend(event.text(root, key).map(|leaf| self.says(place, leaf, saying)));
             said.extend((saying == Saying::Again).then_some(Said::End(0, place.at)));
-        } else if let Some(asked) = ASKED.iter().find(|asked| asked.event == begins) {
+        } else if let Some(asked) = CallItem::of_event(begins) {
             let calls = match saying {
                 Saying::Again => {
                     let named = event.name(root, "name").map(Tool::Named);
                     let named = named
                         .map(|tool| CallSaid::Begins(Called { element: root, id: None, tool, form: None }));
-                    let again = event.text(root, asked.key).map(CallSaid::Again);
+                    let again = event.text(root, asked.arguments).map(CallSaid::Again);
                     named.into_iter().chain([CallSaid::End]).chain(again).collect()
                 }
                 Saying::First | Saying::Whole => {
@@ -228,7 +228,7 @@ impl ResponseReader {
         said
     }
 
-    fn in_response(&mut self, answer: &Reading<'_>, response: NodeId, saying: Saying) -> Vec<Said> {
+    fn in_response(&mut self, answer: &StrictReading<'_>, response: NodeId, saying: Saying) -> Vec<Said> {
         let items = answer.elements(response, "output");
         // Some servers leave the items out of the last event: those that came count.
         let all = (saying == Saying::Again && !items.is_empty()).then_some(Said::Items(items.len()));
@@ -240,7 +240,7 @@ impl ResponseReader {
         said.into_iter().chain(all).collect()
     }
 
-    fn in_item_event(&mut self, event: &Reading<'_>, index: usize, saying: Saying) -> Vec<Said> {
+    fn in_item_event(&mut self, event: &StrictReading<'_>, index: usize, saying: Saying) -> Vec<Said> {
         let item = event.member(event.root(), "item");
         let id = item.and_then(|item| event.word(item, "id")).filter(|id| !id.expose().is_empty());
         if id.is_some_and(|id| *self.ids.entry(id.expose().to_owned()).or_insert(index) != index) {
@@ -250,7 +250,13 @@ impl ResponseReader {
     }
 
     /// Messages and reasoning. What else an item may be, a tool is called with or answers.
-    fn in_item(&mut self, answer: &Reading<'_>, index: usize, item: NodeId, saying: Saying) -> Vec<Said> {
+    fn in_item(
+        &mut self,
+        answer: &StrictReading<'_>,
+        index: usize,
+        item: NodeId,
+        saying: Saying,
+    ) -> Vec<Said> {
         // In a stream, one item with a copy is taken for all.
         self.sealed |= answer.leaf(item, "encrypted_content").is_some();
         let kind = answer.kind(item).unwrap_or_default();
@@ -278,7 +284,13 @@ impl ResponseReader {
         said
     }
 
-    fn in_part(&mut self, answer: &Reading<'_>, at: Position, part: NodeId, saying: Saying) -> Vec<Said> {
+    fn in_part(
+        &mut self,
+        answer: &StrictReading<'_>,
+        at: Position,
+        part: NodeId,
+        saying: Saying,
+    ) -> Vec<Said> {
         let kind = if at.list == SUMMARY.order {
             TextKind::Summary
         } else if answer.is(part, "type", "reasoning_text") {
@@ -309,11 +321,11 @@ impl ResponseReader {
 }
 
 /// What a tool is called with. An item that begins has no arguments yet, or not all.
-fn call_says(answer: &Reading<'_>, item: NodeId, kind: &str, saying: Saying) -> Vec<CallSaid> {
+fn call_says(answer: &StrictReading<'_>, item: NodeId, kind: &str, saying: Saying) -> Vec<CallSaid> {
     let id = answer.name(item, "call_id");
     let is_whole = saying != Saying::First;
-    let asked = ASKED.iter().find(|asked| asked.item == kind);
-    let run = RUN_BY_CLIENTS.iter().find(|(own, _)| *own == kind);
+    let asked = CallItem::of_kind(kind);
+    let run = NAMELESS.iter().find(|(own, _)| *own == kind);
     // A call that its kind names has no name; one that it has is the tool to some clients.
     let name = answer.name(item, "name").map(Tool::Named);
     if run.is_some() && name.is_some() {
@@ -321,8 +333,8 @@ fn call_says(answer: &Reading<'_>, item: NodeId, kind: &str, saying: Saying) -> 
     }
     let (tool, form, node) = match (asked, run) {
         (Some(asked), _) => {
-            let form = if asked.kind == CallKind::Custom { Form::Text } else { Form::JsonText };
-            let node = answer.present(item, asked.key);
+            let form = if asked == CUSTOM { Form::Text } else { Form::JsonText };
+            let node = answer.present(item, asked.arguments);
             let is_said = |node| saying == Saying::Again || !answer.is_blank(node);
             (name.unwrap_or(Tool::Unnamed), form, node.filter(|&node| is_said(node)))
         }
@@ -340,6 +352,6 @@ fn call_says(answer: &Reading<'_>, item: NodeId, kind: &str, saying: Saying) -> 
 }
 
 /// The name of a response.
-fn name(answer: &Reading<'_>, response: Option<NodeId>) -> Option<Said> {
+fn name(answer: &StrictReading<'_>, response: Option<NodeId>) -> Option<Said> {
     response.and_then(|response| answer.leaf(response, "id")).map(|leaf| Said::Id(leaf.id()))
 }

@@ -1,16 +1,17 @@
 //! A stream of items, put together.
 
+use leafgate_api::responses::CallItem;
 use serde_json::{Value, json};
 
-use super::words::{ASKED, CONTENT, List, SPOKEN, SUMMARY, asked, spoken};
-use crate::apis::{Assembly, failure};
+use super::words::{CONTENT, List, SPOKEN, SUMMARY, asked, spoken};
+use crate::apis::{AnswerAssembly, failure};
 use crate::json::{Object, index, text};
 
 /// Parts of one item that are kept.
 const MAX_PARTS: usize = 2048;
 
 /// Puts an event to those that came before it; returns whether all of it has a place.
-pub(super) fn put(into: &mut Assembly, mut event: Object) -> bool {
+pub(super) fn put(into: &mut AnswerAssembly, mut event: Object) -> bool {
     let kind = text(&event, "type").to_owned();
     let at = index(&event, "output_index").unwrap_or(0);
     match kind.as_str() {
@@ -37,7 +38,7 @@ pub(super) fn put(into: &mut Assembly, mut event: Object) -> bool {
 }
 
 /// Puts what the deltas said where no item was repeated whole.
-pub(super) fn fill(assembly: &mut Assembly) {
+pub(super) fn fill(assembly: &mut AnswerAssembly) {
     for ((at, list, part), words) in std::mem::take(&mut assembly.said) {
         if let Some(item) = assembly.items.get_mut(&at) {
             fill_item(item, list, part, words);
@@ -45,7 +46,7 @@ pub(super) fn fill(assembly: &mut Assembly) {
     }
 }
 
-fn put_response(into: &mut Assembly, response: Option<Value>) {
+fn put_response(into: &mut AnswerAssembly, response: Option<Value>) {
     let Some(Value::Object(mut response)) = response else { return };
     // Some servers leave the items out of the last event: those that came count.
     if let Some(Value::Array(output)) = response.remove("output")
@@ -59,7 +60,7 @@ fn put_response(into: &mut Assembly, response: Option<Value>) {
 }
 
 /// The documented event has its members at the top, the live one an error.
-fn fail(into: &mut Assembly, event: &Object) {
+fn fail(into: &mut AnswerAssembly, event: &Object) {
     let (kind, message) = failure(event).map_or_else(
         || (text(event, "code").into(), text(event, "message").into()),
         |failure| (failure.kind, failure.message),
@@ -71,12 +72,12 @@ fn fail(into: &mut Assembly, event: &Object) {
 }
 
 /// A piece of an item: a part or a delta.
-fn put_piece(into: &mut Assembly, at: usize, kind: &str, mut event: Object) {
+fn put_piece(into: &mut AnswerAssembly, at: usize, kind: &str, mut event: Object) {
     let Some((begins, what)) = kind.rsplit_once('.') else { return };
     let part = |list: &List| index(&event, list.index).unwrap_or(0).min(MAX_PARTS);
     let of_text = SPOKEN.iter().find(|spoken| spoken.event == begins);
     let of_text = of_text.map(|spoken| (spoken.list.member, part(spoken.list), spoken.key));
-    let of_call = ASKED.iter().find(|asked| asked.event == begins).map(|asked| (asked.key, 0, asked.key));
+    let of_call = CallItem::of_event(begins).map(|asked| (asked.arguments, 0, asked.arguments));
     if let Some((list, part, key)) = of_text.or(of_call) {
         let said = into.said.entry((at, list, part)).or_default();
         match what {
@@ -101,8 +102,8 @@ fn put_piece(into: &mut Assembly, at: usize, kind: &str, mut event: Object) {
 
 fn fill_item(item: &mut Object, list: &'static str, part: usize, words: String) {
     if let Some(asked) = asked(item) {
-        if text(item, asked.key).is_empty() {
-            item.insert(asked.key.to_owned(), words.into());
+        if text(item, asked.arguments).is_empty() {
+            item.insert(asked.arguments.to_owned(), words.into());
         }
         return;
     }

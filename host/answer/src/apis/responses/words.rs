@@ -1,7 +1,8 @@
 //! What parts and calls are called, whole and in the events of a stream.
 
+use leafgate_api::responses::{self, CallItem};
+
 use crate::json::{Object, text};
-use crate::reply::CallKind;
 use crate::said::TextKind;
 
 /// A list of texts in an item: where its parts are, and how their events are called.
@@ -23,7 +24,7 @@ pub(super) const CONTENT: List =
 
 /// A kind of text: how its parts are called, where the words stand in them, and what its events begin
 /// with.
-pub(super) struct Spoken {
+pub(super) struct SpokenText {
     pub(super) part: &'static str,
     pub(super) key: &'static str,
     pub(super) event: &'static str,
@@ -31,7 +32,7 @@ pub(super) struct Spoken {
     pub(super) text: TextKind,
 }
 
-impl Spoken {
+impl SpokenText {
     const fn new(
         part: &'static str,
         key: &'static str,
@@ -39,51 +40,20 @@ impl Spoken {
         list: &'static List,
         text: TextKind,
     ) -> Self {
-        Spoken { part, key, event, list, text }
+        SpokenText { part, key, event, list, text }
     }
 }
 
-pub(super) const SPOKEN: [Spoken; 4] = [
-    Spoken::new("output_text", "text", "response.output_text", &CONTENT, TextKind::Content),
-    Spoken::new("refusal", "refusal", "response.refusal", &CONTENT, TextKind::Refusal),
-    Spoken::new("reasoning_text", "text", "response.reasoning_text", &CONTENT, TextKind::Reasoning),
-    Spoken::new("summary_text", "text", "response.reasoning_summary_text", &SUMMARY, TextKind::Summary),
+pub(super) const SPOKEN: [SpokenText; 4] = [
+    SpokenText::new("output_text", "text", "response.output_text", &CONTENT, TextKind::Content),
+    SpokenText::new("refusal", "refusal", "response.refusal", &CONTENT, TextKind::Refusal),
+    SpokenText::new("reasoning_text", "text", "response.reasoning_text", &CONTENT, TextKind::Reasoning),
+    SpokenText::new("summary_text", "text", "response.reasoning_summary_text", &SUMMARY, TextKind::Summary),
 ];
 
-/// A kind of call: the member with its arguments, and what their events begin with.
-pub(super) struct Asked {
-    pub(super) item: &'static str,
-    pub(super) key: &'static str,
-    pub(super) event: &'static str,
-    pub(super) kind: CallKind,
-}
-
-pub(super) const ASKED: [Asked; 2] = [
-    Asked {
-        item: "function_call",
-        key: "arguments",
-        event: "response.function_call_arguments",
-        kind: CallKind::Function,
-    },
-    Asked {
-        item: "custom_tool_call",
-        key: "input",
-        event: "response.custom_tool_call_input",
-        kind: CallKind::Custom,
-    },
-];
-
-pub(super) fn spoken(part: &Object) -> Option<&'static Spoken> {
+pub(super) fn spoken(part: &Object) -> Option<&'static SpokenText> {
     SPOKEN.iter().find(|spoken| spoken.part == text(part, "type"))
 }
-
-/// Other items that a client runs: their kind, which is all the name that they have, and the member that says what.
-pub(super) const RUN_BY_CLIENTS: [(&str, &str); 4] = [
-    ("local_shell_call", "action"),
-    ("shell_call", "action"),
-    ("computer_call", "action"),
-    ("apply_patch_call", "operation"),
-];
 
 /// Items that the provider runs.
 const RUN_BY_PROVIDERS: [&str; 8] = [
@@ -99,11 +69,12 @@ const RUN_BY_PROVIDERS: [&str; 8] = [
 
 /// Whether an item of a kind is a call that the client runs. One of a kind that is not known may be.
 pub(super) fn is_call(kind: &str) -> bool {
-    kind.ends_with("_call") && !RUN_BY_PROVIDERS.contains(&kind)
+    responses::is_call(kind) && !RUN_BY_PROVIDERS.contains(&kind)
 }
 
-pub(super) fn asked(item: &Object) -> Option<&'static Asked> {
-    ASKED.iter().find(|asked| asked.item == text(item, "type"))
+/// What the client is asked to do by an item that it answers with a result.
+pub(super) fn asked(item: &Object) -> Option<CallItem> {
+    CallItem::of_kind(text(item, "type"))
 }
 
 /// The lists of an item of a kind that hold texts, in the order in which they are shown.

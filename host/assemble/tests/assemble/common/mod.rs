@@ -7,6 +7,9 @@ use leafgate_assemble::{
 };
 use serde_json::{Value, json};
 
+/// The APIs whose requests have a form of their own.
+pub(crate) const APIS: [Api; 4] = [Api::Chat, Api::Responses, Api::Messages, Api::Gemini];
+
 /// Files by their paths; those that are faults cannot be read.
 #[derive(Default)]
 pub(crate) struct Memory(pub(crate) BTreeMap<String, Result<Vec<u8>, FileFault>>);

@@ -285,7 +285,8 @@ impl Bench {
     }
 
     pub(crate) fn change(&mut self, turn: TurnId, change: Change) -> Result<Effects, DeskError> {
-        self.desk.change(turn, change, self.now)
+        let revised = self.desk.revise(turn, self.now)?.make(change)?;
+        self.desk.accept(revised, self.now)
     }
 
     /// A person writes into a leaf.

@@ -13,6 +13,7 @@
 mod error;
 
 use leafgate_answer::Api;
+use leafgate_api::gemini::{CACHED, Spelled};
 use leafgate_assemble::Counted;
 use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Format};
@@ -50,7 +51,7 @@ const METHODS: [&str; 9] = [
 
 /// What of a body names something wider than a conversation: the content that it shares with
 /// others.
-const WIDE: [&str; 2] = ["cachedContent", "cached_content"];
+const WIDE: Spelled = CACHED;
 
 /// What the built-in upstream calls its answers.
 const ECHO: &str = "echo";

@@ -5,11 +5,11 @@ use leafgate_answer::Api;
 use serde_json::{Value, json};
 
 use super::super::live::PROGRESS;
-use super::{Body, CallResult, Wire, behind_system, text};
+use super::{Body, CallResult, TeamWire, behind_system, text};
 
-pub(super) struct Chat;
+pub(super) struct ChatTeam;
 
-impl Wire for Chat {
+impl TeamWire for ChatTeam {
     fn answers(&self) -> Api {
         Api::Chat
     }

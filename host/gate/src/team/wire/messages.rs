@@ -4,14 +4,14 @@ use leafgate_agents::ClientResult;
 use leafgate_answer::{Api, LIVE_SIGNATURE};
 use serde_json::{Value, json};
 
-use super::{BETWEEN, Body, CallResult, Wire, leave_out, text};
+use super::{BETWEEN, Body, CallResult, TeamWire, leave_out, text};
 
 /// How the types of tools begin that the provider runs itself.
 const OF_PROVIDER: [&str; 5] = ["web_search_", "web_fetch_", "code_execution_", "tool_search_", "mcp_"];
 
-pub(super) struct Messages;
+pub(super) struct MessagesTeam;
 
-impl Wire for Messages {
+impl TeamWire for MessagesTeam {
     fn answers(&self) -> Api {
         Api::Messages
     }

@@ -1,5 +1,5 @@
 //! How each API spells the requests of a frame, and the results that its client sends: one file
-//! each, behind [`Wire`].
+//! each, behind [`TeamWire`].
 //!
 //! A frame's body is the client's own, with another conversation, other tools and another model. So
 //! limits, temperatures and whatever else the client wants hold for all agents.
@@ -12,6 +12,7 @@ use leafgate_agents::{
     ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, Team, ToolNames, delegate_work,
     report_out,
 };
+use leafgate_answer::Api;
 use leafgate_assemble::{SERVERS, ToolServer};
 use leafgate_tree::Format;
 use serde_json::{Map, Value};
@@ -26,9 +27,9 @@ const BETWEEN: &str = "\n\n";
 const IMAGE: &str = "[image left out]";
 
 /// How an API spells requests.
-pub(super) trait Wire: Sync {
+pub(super) trait TeamWire: Sync {
     /// The API of its answers.
-    fn answers(&self) -> leafgate_answer::Api;
+    fn answers(&self) -> Api;
 
     /// The name of a tool that a client offers; `None` for one that the provider runs.
     fn tool_name<'t>(&self, tool: &'t Value) -> Option<&'t str>;
@@ -92,22 +93,22 @@ pub(super) struct Answered {
 const CHOICE: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
 
 /// The API whose requests have a format; `None` for one that teams do not speak.
-pub(super) fn of(format: Format) -> Option<&'static dyn Wire> {
-    match format {
-        Format::OpenaiChat => Some(&chat::Chat),
-        Format::OpenaiResponses => Some(&responses::Responses),
-        Format::AnthropicMessages => Some(&messages::Messages),
-        _ => None,
+pub(super) fn of(format: Format) -> Option<&'static dyn TeamWire> {
+    match format.api()? {
+        Api::Chat => Some(&chat::ChatTeam),
+        Api::Responses => Some(&responses::ResponsesTeam),
+        Api::Messages => Some(&messages::MessagesTeam),
+        Api::Gemini | Api::CodeAssist => None,
     }
 }
 
 /// Returns the conversation in a body.
-fn list<'b>(wire: &dyn Wire, body: &'b Body) -> &'b [Value] {
+fn list<'b>(wire: &dyn TeamWire, body: &'b Body) -> &'b [Value] {
     body.get(wire.conversation()).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Returns what the client said, as a list.
-fn opening(wire: &dyn Wire, body: &Body) -> Vec<Value> {
+fn opening(wire: &dyn TeamWire, body: &Body) -> Vec<Value> {
     match body.get(wire.conversation()) {
         Some(Value::String(text)) => vec![wire.said(text)],
         _ => list(wire, body).to_vec(),
@@ -121,7 +122,7 @@ pub(super) fn behind_system(opening: &[Value]) -> usize {
 }
 
 /// Returns the results of calls that stand at the end of a body, and what the user said there.
-pub(super) fn answered(wire: &dyn Wire, body: &Body) -> Answered {
+pub(super) fn answered(wire: &dyn TeamWire, body: &Body) -> Answered {
     let elements = list(wire, body);
     let after = elements.iter().rposition(|element| wire.is_of_model(element)).map_or(0, |at| at + 1);
     let (mut results, mut said) = (Vec::new(), Vec::new());
@@ -131,13 +132,19 @@ pub(super) fn answered(wire: &dyn Wire, body: &Body) -> Answered {
 }
 
 /// The names of the tools that a client offers, in order.
-pub(super) fn tool_names(wire: &dyn Wire, body: &Body) -> ToolNames {
+pub(super) fn tool_names(wire: &dyn TeamWire, body: &Body) -> ToolNames {
     let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
     tools.filter_map(|tool| wire.tool_name(tool)).map(Into::into).collect()
 }
 
 /// Returns the body of a frame's next request.
-pub(super) fn body(wire: &dyn Wire, opening: &Body, frame: &Frame, team: &Team, model: Option<&str>) -> Body {
+pub(super) fn body(
+    wire: &dyn TeamWire,
+    opening: &Body,
+    frame: &Frame,
+    team: &Team,
+    model: Option<&str>,
+) -> Body {
     let system_as = team.settings().system_as;
     let mut body = opening.clone();
     let is_entry = frame.parent().is_none();
@@ -167,7 +174,7 @@ pub(super) fn body(wire: &dyn Wire, opening: &Body, frame: &Frame, team: &Team, 
 }
 
 /// The client's tools that the agent has, and the gate's own.
-fn set_tools(wire: &dyn Wire, body: &mut Body, frame: &Frame, team: &Team) {
+fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
     let offered = body.get("tools").and_then(Value::as_array).cloned().unwrap_or_default();
     let server = |tool: &Value| ToolServer::of_tool(&tool.to_string());
     let toolsets: Vec<ToolServer> = offered.iter().filter_map(server).collect();
@@ -217,7 +224,7 @@ fn set_tools(wire: &dyn Wire, body: &mut Body, frame: &Frame, team: &Team) {
     }
 }
 
-fn conversation(wire: &dyn Wire, opening: &Body, frame: &Frame) -> Vec<Value> {
+fn conversation(wire: &dyn TeamWire, opening: &Body, frame: &Frame) -> Vec<Value> {
     let mut spelled = Vec::new();
     let mut messages = frame.messages().iter().peekable();
     while let Some(message) = messages.next() {

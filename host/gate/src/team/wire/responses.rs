@@ -2,18 +2,16 @@
 
 use leafgate_agents::ClientResult;
 use leafgate_answer::{Api, CallKind};
+use leafgate_api::responses::{CUSTOM, FUNCTION, is_call, is_result};
 use serde_json::{Value, json};
 
 use super::super::drive::ANSWER;
 use super::super::live::PROGRESS;
-use super::{BETWEEN, Body, CallResult, Wire, leave_out, text};
+use super::{BETWEEN, Body, CallResult, TeamWire, leave_out, text};
 
-/// Items with the results of calls.
-const OUTPUTS: [&str; 2] = ["function_call_output", "custom_tool_call_output"];
+pub(super) struct ResponsesTeam;
 
-pub(super) struct Responses;
-
-impl Wire for Responses {
+impl TeamWire for ResponsesTeam {
     fn answers(&self) -> Api {
         Api::Responses
     }
@@ -61,8 +59,8 @@ impl Wire for Responses {
     fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value> {
         let result = |result: &CallResult<'_>| {
             let kind = match result.call.kind {
-                CallKind::Function => OUTPUTS[0],
-                CallKind::Custom => OUTPUTS[1],
+                CallKind::Function => FUNCTION.result,
+                CallKind::Custom => CUSTOM.result,
             };
             json!({ "type": kind, "call_id": result.call.id.expose(), "output": result.text })
         };
@@ -71,12 +69,12 @@ impl Wire for Responses {
 
     fn is_of_model(&self, item: &Value) -> bool {
         let kind = item["type"].as_str().unwrap_or("message");
-        item["role"] == "assistant" || kind == "reasoning" || kind.ends_with("_call")
+        item["role"] == "assistant" || kind == "reasoning" || is_call(kind)
     }
 
     fn add_answered(&self, item: &Value, results: &mut Vec<ClientResult>, said: &mut Vec<String>) {
         match item["type"].as_str() {
-            Some(kind) if OUTPUTS.contains(&kind) => results.push(ClientResult {
+            Some(kind) if is_result(kind) => results.push(ClientResult {
                 id: item["call_id"].as_str().unwrap_or_default().to_owned(),
                 text: text(&item["output"]).into(),
                 is_error: false,

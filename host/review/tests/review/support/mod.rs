@@ -11,7 +11,7 @@ use leafgate_admin::{
     SectionView, SessionList, SessionView, ShownText, State, SubagentSection, SubagentVerdict, SubagentView,
     Subagents, TurnClass, TurnMode, TurnSummary, TurnView,
 };
-use leafgate_review::{AdminApi, ExceptionDraft, TurnMetadata};
+use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall, TurnMetadata};
 use leafgate_tree::{
     Author, Document, Draft, EditKind, Format, Leaf, Limits, MarkedSpan, MessageIndex, NodeId, NodeType,
     Redaction, ReleaseTerms, Role, Section, SectionId, SectionKind,
@@ -156,14 +156,41 @@ pub(crate) fn error(code: ErrorCode, message: &str, hint: Option<&str>) -> ApiEr
 }
 
 impl AdminApi for FakeDesk {
-    fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
+    fn make(&mut self, call: ApiCall) -> Result<ApiAnswer, ApiError> {
+        Ok(match call {
+            ApiCall::Pending => ApiAnswer::Pending(self.pending()?),
+            ApiCall::OnTurn { id, call } => match call {
+                TurnCall::Show => ApiAnswer::Show(self.turn(&id)?.into()),
+                TurnCall::Edit(command) => ApiAnswer::Edit(self.edit(&id, command)?.into()),
+                TurnCall::Except(exception) => ApiAnswer::Except(self.except(&id, exception)?),
+                TurnCall::Diff => ApiAnswer::Diff(self.diff(&id)?),
+                TurnCall::Resume { digest } => ApiAnswer::Resume(self.resume(&id, &digest)?.into()),
+                TurnCall::Cancel => ApiAnswer::Cancel(self.cancel(&id)?),
+                TurnCall::Payload => ApiAnswer::Payload(self.payload(&id)?),
+                TurnCall::Metadata => ApiAnswer::Metadata(self.metadata(&id)?),
+                TurnCall::Save { scope } => ApiAnswer::Save(self.save(&id, scope)?),
+                TurnCall::Pin { sections } => ApiAnswer::Pin(self.pin(&id, sections)?.into()),
+            },
+            ApiCall::CaptureNext => ApiAnswer::CaptureNext(self.capture_next()?),
+            ApiCall::Subagents => ApiAnswer::Subagents(self.subagents()?),
+            ApiCall::Mode => ApiAnswer::Mode(self.mode()?),
+            ApiCall::SetMode { mode } => ApiAnswer::SetMode(self.set_mode(mode)?),
+            ApiCall::Sessions => ApiAnswer::Sessions(self.sessions()?),
+            ApiCall::Select { session } => ApiAnswer::Sessions(self.select(&session)?),
+            ApiCall::Follow { follow } => ApiAnswer::Sessions(self.follow(follow)?),
+        })
+    }
+}
+
+impl FakeDesk {
+    pub(crate) fn pending(&mut self) -> Result<Vec<TurnSummary>, ApiError> {
         if let Some(error) = self.fail_next.take() {
             return Err(error);
         }
         Ok(self.turns.iter().map(FakeTurn::summary).collect())
     }
 
-    fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
+    pub(crate) fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
         self.find(id).map(|turn| turn.view())
     }
 
@@ -171,7 +198,7 @@ impl AdminApi for FakeDesk {
         self.find(id).map(|turn| turn.diff())
     }
 
-    fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
+    pub(crate) fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
         let turn = self.find(id)?;
         turn.edit(&command)?;
         Ok(turn.view())

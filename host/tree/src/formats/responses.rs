@@ -7,14 +7,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use leafgate_api::{Api, responses};
+
 use super::{
-    ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
-    shape, stream_member,
+    ANSWERS_ITSELF, Likeness, Rules, Spec, at_pointers, id_member, model_member, openai_message, shape,
+    stream_member,
 };
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
-use crate::node::{Kind, NodeId};
-use crate::project::{Access, BODY, Projector, TOOL_DEFINITION, Table, content_kind, option_section, table};
+use crate::node::{JsonKind, NodeId};
+use crate::project::{
+    Access, BODY, MemberTable, Projector, TOOL_DEFINITION, content_kind, option_section, table,
+};
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// Members beside a textual `input` that make it a Responses request, whatever the model is called.
@@ -45,13 +49,14 @@ fn is_of_embeddings(body: &Index) -> bool {
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "openai-responses",
+    api: Some(Api::Responses),
+    name: Api::Responses.name(),
     aliases: &["responses"],
     likeness: |body| {
         let root = body.root();
-        let input = body.member(root, "input").filter(|_| body.kind(root) == Kind::Object);
+        let input = body.member(root, "input").filter(|_| body.kind(root) == JsonKind::Object);
         let Some(input) = input else { return Likeness::None };
-        let has_items = body.children(input).any(|item| body.kind(item) == Kind::Object);
+        let has_items = body.children(input).any(|item| body.kind(item) == JsonKind::Object);
         let is_text = body.scalar(input) == Some(ValueType::Text);
         let names_model = model_member(body).is_some() && !is_of_embeddings(body);
         match has_items || is_text && (names_model || shape::has_any(body, root, OWN)) {
@@ -59,7 +64,7 @@ pub(super) static FORMAT: Spec = Spec {
             false => Likeness::None,
         }
     },
-    reads: |root| root == Kind::Object,
+    reads: |root| root == JsonKind::Object,
     project,
     model: model_member,
     streams: stream_member,
@@ -78,16 +83,11 @@ pub(super) static FORMAT: Spec = Spec {
     chosen_tools: |body| at_pointers(body, &["/tool_choice/name"]),
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"],
     wrapper: |_| None,
-    message: |role| match role {
-        Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
-        Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-        Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
-        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-    },
+    message: openai_message,
 };
 
 /// An element of the Responses API's `input`.
-static ITEM: Table = table! {
+static ITEM: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "role" Metadata Protected "discriminator";
     "id" Metadata Protected "id";
@@ -125,7 +125,7 @@ fn project(projector: &mut Projector<'_>) {
             item_section(this, member, SectionKind::System, Role::System, None);
             this.mark(member, LeafKind::Text, Access::Open);
         }
-        "input" if this.body.kind(member) == Kind::Array => items(this, member),
+        "input" if this.body.kind(member) == JsonKind::Array => items(this, member),
         "input" => {
             item_section(this, member, SectionKind::User, Role::User, Some(MessageIndex::from_index(0)));
             this.mark(member, LeafKind::Text, Access::Open);
@@ -195,7 +195,7 @@ fn items(projector: &mut Projector<'_>, input: NodeId) {
 
 /// Whether a call has no name, but for its type: a member `name` beside it names nothing.
 fn is_nameless(kind: Option<&str>) -> bool {
-    matches!(kind, Some("local_shell_call" | "shell_call" | "computer_call" | "apply_patch_call"))
+    kind.is_some_and(|kind| responses::NAMELESS.iter().any(|(own, _)| *own == kind))
 }
 
 /// What an item is, and who speaks in it.
@@ -209,7 +209,7 @@ fn classify(kind: Option<&str>, role: Option<&str>) -> (SectionKind, Role) {
         (Some(kind), _) if kind.ends_with("_call_output") => (SectionKind::ToolResult, Role::Tool),
         (Some("mcp_approval_response" | "tool_search_output"), _) => (SectionKind::ToolResult, Role::Tool),
         // Calls of tools that the server runs hold their own result.
-        (Some(kind), _) if kind.ends_with("_call") => (SectionKind::ToolCall, Role::Assistant),
+        (Some(kind), _) if responses::is_call(kind) => (SectionKind::ToolCall, Role::Assistant),
         (Some("mcp_list_tools" | "mcp_approval_request"), _) => (SectionKind::ToolCall, Role::Assistant),
         _ => (SectionKind::Other, Role::Other),
     }
@@ -267,7 +267,7 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
 fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
     let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if body.kind(node) != Kind::Array {
+    if body.kind(node) != JsonKind::Array {
         return;
     }
     // An item may have several lists of parts: reasoning has a summary and content. They are numbered as one, in body order.
@@ -276,11 +276,7 @@ fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: L
         let kind = projector.text_member(part, "type");
         let editable = kind.as_deref().is_some_and(|kind| kind.ends_with("text") || kind == "refusal");
         projector.sub_section(part, around, |section| {
-            section.kind = SectionKind::ContentPart;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(content_kind(kind.as_deref()));
-            section.editable = editable;
+            section.set_part(SectionKind::ContentPart, index, content_kind(kind.as_deref()), editable);
         });
         projector.mark(part, text, Access::Open);
         projector.members(part, &ITEM, |this, member, key, _| match key {

@@ -1,28 +1,31 @@
 //! `POST /v1/chat/completions` ([API reference](https://platform.openai.com/docs/api-reference/chat/create)), with the extra fields
 //! that OpenRouter, DeepSeek and Copilot clients send.
 
+use leafgate_api::Api;
+
 use super::{
-    ANSWERS_ITSELF, Likeness, NO_SUCH_ROLE, Rules, Spec, Spelling, at_pointers, id_member, model_member,
-    shape, stream_member,
+    ANSWERS_ITSELF, Likeness, Rules, Spec, at_pointers, id_member, model_member, openai_message, shape,
+    stream_member,
 };
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 use crate::project::{
-    Access, BODY, MESSAGE, PART, Projector, TOOL_CALL, Table, content_kind, message_kind, option_section,
-    table,
+    Access, BODY, MESSAGE, MemberTable, PART, Projector, TOOL_CALL, content_kind, message_kind,
+    option_section, table,
 };
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "openai-chat",
+    api: Some(Api::Chat),
+    name: Api::Chat.name(),
     aliases: &["chat-completions"],
     // A list of messages. What other APIs with such a list alone offer makes a body certainly theirs.
     likeness: |body| match shape::array(body, body.root(), "messages") {
         Some(_) => Likeness::Plausible,
         None => Likeness::None,
     },
-    reads: |root| root == Kind::Object,
+    reads: |root| root == JsonKind::Object,
     project,
     model: model_member,
     streams: stream_member,
@@ -42,16 +45,11 @@ pub(super) static FORMAT: Spec = Spec {
     // The two last ones are what tools were called before.
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
     wrapper: |_| None,
-    message: |role| match role {
-        Role::System => Ok(Spelling::new(r#"{"role":"system","content":""#, r#""}"#)),
-        Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-        Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
-        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-    },
+    message: openai_message,
 };
 
 /// `image_url`, `input_audio`, `file` of a content part.
-static MEDIA: Table = table! {
+static MEDIA: MemberTable = table! {
     "url" Other Opaque "an image, where it is one; an address is scanned";
     "data" Other Opaque "sound, where it is some";
     "file_data" Other Opaque "a file, where it is a binary one";
@@ -61,7 +59,7 @@ static MEDIA: Table = table! {
 };
 
 /// An element of `reasoning_details`.
-static REASONING_DETAIL: Table = table! {
+static REASONING_DETAIL: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "id" Metadata Protected "id";
     "format" Metadata Protected "discriminator";
@@ -79,7 +77,7 @@ fn project(projector: &mut Projector<'_>) {
 }
 
 fn messages(projector: &mut Projector<'_>, messages: NodeId) {
-    if projector.body.kind(messages) != Kind::Array {
+    if projector.body.kind(messages) != JsonKind::Array {
         return projector.option(messages, "messages");
     }
     projector.exchanges(messages, message);
@@ -125,18 +123,14 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
 /// A message's content: a string, or an array of parts.
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
-    if projector.body.kind(node) != Kind::Array {
+    if projector.body.kind(node) != JsonKind::Array {
         return;
     }
     for (index, part) in projector.body.children(node).enumerate() {
         let kind = projector.text_member(part, "type");
         let editable = matches!(kind.as_deref(), Some("text" | "refusal"));
         projector.sub_section(part, message, |section| {
-            section.kind = SectionKind::ContentPart;
-            section.node_type = NodeType::ContentPart;
-            section.content_index = Some(index);
-            section.content_kind = Some(content_kind(kind.as_deref()));
-            section.editable = editable;
+            section.set_part(SectionKind::ContentPart, index, content_kind(kind.as_deref()), editable);
         });
         projector.mark(part, text, Access::Open);
         projector.members(part, &PART, |this, member, key, field| match key {

@@ -1,10 +1,10 @@
 //! The Anthropic Messages API, as Copilot's client builds `system` and `messages`.
 
-use super::openai::note_cache_type;
+use super::chat::note_cache_type;
 use super::{BLANK, NAME, NO_CALL_ID, NOT_USABLE, is_blank};
 use crate::json::Json;
 use crate::loss::Losses;
-use crate::raw::{Meaning, Message, Part, PartKind, Role, Thinking, ToolCall};
+use crate::raw::{Meaning, Message, Part, PartKind, RawRole, Thinking, ToolCall};
 
 /// Most cache breakpoints that the API takes in one request.
 const MOST_BREAKPOINTS: usize = 4;
@@ -14,15 +14,15 @@ const MOST_BREAKPOINTS: usize = 4;
 const CONTINUE: &str = "Please continue.";
 
 /// A content block under construction.
-struct Block {
+struct ContentBlock {
     members: Vec<(&'static str, Json)>,
-    kind: Kind,
+    kind: BlockKind,
     /// The place of the breakpoint of this block.
     cached: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Text,
     /// A text that exists for its breakpoint alone.
     Filler,
@@ -32,9 +32,9 @@ enum Kind {
     ToolResult,
 }
 
-impl Block {
-    fn new(kind: Kind, members: Vec<(&'static str, Json)>) -> Self {
-        Block { members, kind, cached: None }
+impl ContentBlock {
+    fn new(kind: BlockKind, members: Vec<(&'static str, Json)>) -> Self {
+        ContentBlock { members, kind, cached: None }
     }
 
     fn json(mut self) -> Json {
@@ -48,7 +48,7 @@ impl Block {
 /// A message under construction.
 struct WireMessage {
     role: &'static str,
-    blocks: Vec<Block>,
+    blocks: Vec<ContentBlock>,
 }
 
 pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
@@ -57,13 +57,13 @@ pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
     for message in messages {
         note_envelope(message, losses);
         let (role, blocks) = match message.role {
-            Role::System => {
+            RawRole::System => {
                 system.append(&mut self::system(message, turns.is_empty(), losses));
                 continue;
             }
-            Role::User => ("user", blocks(message, losses)),
-            Role::Assistant => ("assistant", spoken(message, losses)),
-            Role::Tool => ("user", result(message, losses).into_iter().collect()),
+            RawRole::User => ("user", blocks(message, losses)),
+            RawRole::Assistant => ("assistant", spoken(message, losses)),
+            RawRole::Tool => ("user", result(message, losses).into_iter().collect()),
         };
         add(&mut turns, role, blocks, message, losses);
     }
@@ -73,8 +73,8 @@ pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
     finish(system, turns)
 }
 
-fn finish(system: Vec<Block>, turns: Vec<WireMessage>) -> Json {
-    let list = |blocks: Vec<Block>| Json::Array(blocks.into_iter().map(Block::json).collect());
+fn finish(system: Vec<ContentBlock>, turns: Vec<WireMessage>) -> Json {
+    let list = |blocks: Vec<ContentBlock>| Json::Array(blocks.into_iter().map(ContentBlock::json).collect());
     let turn =
         |turn: WireMessage| Json::Object(vec![("role", turn.role.into()), ("content", list(turn.blocks))]);
     let mut members = Vec::new();
@@ -95,14 +95,14 @@ fn note_envelope(message: &Message, losses: &mut Losses) {
 }
 
 /// Returns the text blocks of a system message. The API has them apart from the messages.
-fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<Block> {
+fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<ContentBlock> {
     if !is_first {
         losses.note(&message.at, "a system message moves to the top: its place among the messages is lost");
     }
     let mut kept = blocks(message, losses);
-    if kept.iter().any(|block| !matches!(block.kind, Kind::Text | Kind::Filler)) {
+    if kept.iter().any(|block| !matches!(block.kind, BlockKind::Text | BlockKind::Filler)) {
         losses.note(&message.at, "a system message is sent as text alone");
-        kept.retain(|block| matches!(block.kind, Kind::Text | Kind::Filler));
+        kept.retain(|block| matches!(block.kind, BlockKind::Text | BlockKind::Filler));
     }
     kept
 }
@@ -111,12 +111,12 @@ fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<Block> 
 fn add(
     turns: &mut Vec<WireMessage>,
     role: &'static str,
-    mut blocks: Vec<Block>,
+    mut blocks: Vec<ContentBlock>,
     message: &Message,
     losses: &mut Losses,
 ) {
     if blocks.is_empty() {
-        if !(message.role == Role::Tool && message.call_id.is_none()) {
+        if !(message.role == RawRole::Tool && message.call_id.is_none()) {
             losses.note(&message.at, "nothing of the message is left to be sent");
         }
         return;
@@ -124,7 +124,7 @@ fn add(
     match turns.last_mut() {
         Some(last) if last.role == role => {
             // Results of parallel calls must be in one message.
-            if message.role != Role::Tool {
+            if message.role != RawRole::Tool {
                 losses.note(&message.at, "merged into the message before it, which has the same role");
             }
             last.blocks.append(&mut blocks);
@@ -133,45 +133,45 @@ fn add(
     }
 }
 
-fn blocks(message: &Message, losses: &mut Losses) -> Vec<Block> {
+fn blocks(message: &Message, losses: &mut Losses) -> Vec<ContentBlock> {
     let mut blocks = Vec::new();
     for part in &message.content {
         match block(part) {
             Ok(block) => blocks.push(block),
-            Err(Dropped::Breakpoint) => breakpoint(part, &mut blocks, losses),
-            Err(Dropped::Because(reason)) => losses.note(&part.at, reason),
+            Err(DroppedPart::Breakpoint) => breakpoint(part, &mut blocks, losses),
+            Err(DroppedPart::Because(reason)) => losses.note(&part.at, reason),
         }
     }
     blocks
 }
 
 /// Why a part is no block.
-enum Dropped {
+enum DroppedPart {
     Breakpoint,
     Because(&'static str),
 }
 
-fn block(part: &Part) -> Result<Block, Dropped> {
+fn block(part: &Part) -> Result<ContentBlock, DroppedPart> {
     match &part.kind {
-        PartKind::Text(text) if is_blank(text) => Err(Dropped::Because(BLANK)),
+        PartKind::Text(text) if is_blank(text) => Err(DroppedPart::Because(BLANK)),
         PartKind::Text(text) => {
-            Ok(Block::new(Kind::Text, vec![("type", "text".into()), ("text", Json::text(text))]))
+            Ok(ContentBlock::new(BlockKind::Text, vec![("type", "text".into()), ("text", Json::text(text))]))
         }
-        PartKind::Image { url, .. } => image(url)
-            .map(|source| media("image", source))
-            .ok_or(Dropped::Because("the API takes images as base64 of JPEG, PNG, GIF or WebP, or by https")),
+        PartKind::Image { url, .. } => image(url).map(|source| media("image", source)).ok_or(
+            DroppedPart::Because("the API takes images as base64 of JPEG, PNG, GIF or WebP, or by https"),
+        ),
         PartKind::Document { data, media_type } if media_type == "application/pdf" => {
             Ok(media("document", base64(media_type, data)))
         }
-        PartKind::Document { .. } => Err(Dropped::Because("the API takes documents as PDF only")),
-        PartKind::CacheBreakpoint { .. } => Err(Dropped::Breakpoint),
+        PartKind::Document { .. } => Err(DroppedPart::Because("the API takes documents as PDF only")),
+        PartKind::CacheBreakpoint { .. } => Err(DroppedPart::Breakpoint),
         PartKind::Opaque { meaning: Meaning::Thinking(thinking), .. } => thought(thinking),
-        PartKind::Opaque { .. } => Err(Dropped::Because(NOT_USABLE)),
+        PartKind::Opaque { .. } => Err(DroppedPart::Because(NOT_USABLE)),
     }
 }
 
-fn media(kind: &'static str, source: Json) -> Block {
-    Block::new(Kind::Media, vec![("type", kind.into()), ("source", source)])
+fn media(kind: &'static str, source: Json) -> ContentBlock {
+    ContentBlock::new(BlockKind::Media, vec![("type", kind.into()), ("source", source)])
 }
 
 fn image(url: &str) -> Option<Json> {
@@ -187,9 +187,9 @@ fn base64(media_type: &str, data: &str) -> Json {
     Json::Object(vec![("type", "base64".into()), ("media_type", media_type.into()), ("data", data.into())])
 }
 
-fn thought(thinking: &Thinking) -> Result<Block, Dropped> {
+fn thought(thinking: &Thinking) -> Result<ContentBlock, DroppedPart> {
     let Some(encrypted) = &thinking.encrypted else {
-        return Err(Dropped::Because("the API takes reasoning only with the signature that it gave"));
+        return Err(DroppedPart::Because("the API takes reasoning only with the signature that it gave"));
     };
     let members = if thinking.text.is_empty() {
         vec![("type", "redacted_thinking".into()), ("data", Json::text(encrypted))]
@@ -197,15 +197,16 @@ fn thought(thinking: &Thinking) -> Result<Block, Dropped> {
         let thinking = ("thinking", Json::text(&thinking.text));
         vec![("type", "thinking".into()), thinking, ("signature", Json::text(encrypted))]
     };
-    Ok(Block::new(Kind::Thinking, members))
+    Ok(ContentBlock::new(BlockKind::Thinking, members))
 }
 
 /// Puts a breakpoint on the block before it, or on a text of one space if no block can have it: an
 /// empty text is invalid.
-fn breakpoint(part: &Part, blocks: &mut Vec<Block>, losses: &mut Losses) {
+fn breakpoint(part: &Part, blocks: &mut Vec<ContentBlock>, losses: &mut Losses) {
     note_cache_type(part, losses);
-    if blocks.last().is_none_or(|block| block.kind == Kind::Thinking) {
-        blocks.push(Block::new(Kind::Filler, vec![("type", "text".into()), ("text", " ".into())]));
+    if blocks.last().is_none_or(|block| block.kind == BlockKind::Thinking) {
+        blocks
+            .push(ContentBlock::new(BlockKind::Filler, vec![("type", "text".into()), ("text", " ".into())]));
     }
     if let Some(block) = blocks.last_mut() {
         block.cached = Some(part.at.clone());
@@ -213,13 +214,13 @@ fn breakpoint(part: &Part, blocks: &mut Vec<Block>, losses: &mut Losses) {
 }
 
 /// Returns the blocks of an assistant message, its calls behind them.
-fn spoken(message: &Message, losses: &mut Losses) -> Vec<Block> {
+fn spoken(message: &Message, losses: &mut Losses) -> Vec<ContentBlock> {
     let mut blocks = blocks(message, losses);
     blocks.extend(message.calls.iter().map(|call| tool_use(call, losses)));
     blocks
 }
 
-fn tool_use(call: &ToolCall, losses: &mut Losses) -> Block {
+fn tool_use(call: &ToolCall, losses: &mut Losses) -> ContentBlock {
     let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok();
     if !is_json {
         losses.note(&call.at, "arguments that are no JSON are sent as `{}`");
@@ -227,8 +228,8 @@ fn tool_use(call: &ToolCall, losses: &mut Losses) -> Block {
         losses.note(&call.at, "the API takes an object as arguments, and will refuse these");
     }
     let input = if is_json { Json::Verbatim(call.arguments.clone()) } else { Json::Object(Vec::new()) };
-    Block::new(
-        Kind::ToolUse,
+    ContentBlock::new(
+        BlockKind::ToolUse,
         vec![
             ("type", "tool_use".into()),
             ("id", Json::text(&call.id)),
@@ -240,37 +241,37 @@ fn tool_use(call: &ToolCall, losses: &mut Losses) -> Block {
 
 /// Returns a tool message as a block of a user message. A breakpoint inside it moves to the result
 /// as a whole.
-fn result(message: &Message, losses: &mut Losses) -> Option<Block> {
+fn result(message: &Message, losses: &mut Losses) -> Option<ContentBlock> {
     let Some(call_id) = &message.call_id else {
         losses.note(&message.at, NO_CALL_ID);
         return None;
     };
     let mut content = blocks(message, losses);
     let cached = content.iter_mut().rev().fold(None, |found, block| found.or(block.cached.take()));
-    if content.iter().any(|block| block.kind == Kind::Thinking) {
+    if content.iter().any(|block| block.kind == BlockKind::Thinking) {
         losses.note(&message.at, "a result holds no reasoning");
     }
-    content.retain(|block| matches!(block.kind, Kind::Text | Kind::Media));
+    content.retain(|block| matches!(block.kind, BlockKind::Text | BlockKind::Media));
     let mut members = vec![("type", Json::from("tool_result")), ("tool_use_id", Json::text(call_id))];
     if !content.is_empty() {
-        members.push(("content", Json::Array(content.into_iter().map(Block::json).collect())));
+        members.push(("content", Json::Array(content.into_iter().map(ContentBlock::json).collect())));
     }
-    Some(Block { members, kind: Kind::ToolResult, cached })
+    Some(ContentBlock { members, kind: BlockKind::ToolResult, cached })
 }
 
-fn breakpoints<'t>(system: &'t [Block], turns: &'t [WireMessage]) -> impl Iterator<Item = &'t str> {
+fn breakpoints<'t>(system: &'t [ContentBlock], turns: &'t [WireMessage]) -> impl Iterator<Item = &'t str> {
     let blocks = system.iter().chain(turns.iter().flat_map(|turn| &turn.blocks));
     blocks.filter_map(|block| block.cached.as_deref())
 }
 
-fn note_surplus(system: &[Block], turns: &[WireMessage], losses: &mut Losses) {
+fn note_surplus(system: &[ContentBlock], turns: &[WireMessage], losses: &mut Losses) {
     for at in breakpoints(system, turns).skip(MOST_BREAKPOINTS) {
         losses.note(at, "the API takes four cache breakpoints, and will refuse this one");
     }
 }
 
 /// The client spends a remaining breakpoint on the end of the system prompt, which changes least.
-fn mark_system(system: &mut [Block], turns: &[WireMessage]) {
+fn mark_system(system: &mut [ContentBlock], turns: &[WireMessage]) {
     if breakpoints(system, turns).count() < MOST_BREAKPOINTS
         && let Some(last) = system.last_mut()
         && last.cached.is_none()
@@ -283,9 +284,9 @@ fn ask_for_more(turns: &mut Vec<WireMessage>, messages: &[Message], losses: &mut
     if turns.last().is_none_or(|turn| turn.role == "user") {
         return;
     }
-    if let Some(last) = messages.iter().rfind(|message| message.role == Role::Assistant) {
+    if let Some(last) = messages.iter().rfind(|message| message.role == RawRole::Assistant) {
         losses.note(&last.at, "a message of the user is added behind it: the API takes no trailing answer");
     }
-    let text = Block::new(Kind::Text, vec![("type", "text".into()), ("text", CONTINUE.into())]);
+    let text = ContentBlock::new(BlockKind::Text, vec![("type", "text".into()), ("text", CONTINUE.into())]);
     turns.push(WireMessage { role: "user", blocks: vec![text] });
 }

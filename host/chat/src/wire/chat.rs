@@ -6,7 +6,7 @@ use super::{DOCUMENT, NAME, NOT_USABLE, is_js_space, note_joined};
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::openai::OPENAI_SCOPE;
-use crate::raw::{Meaning, Message, Part, PartKind, Role, call_json, optional, texts};
+use crate::raw::{Meaning, Message, Part, PartKind, RawRole, call_json, optional, texts};
 
 pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
     let messages = messages.iter().map(|message| self::message(message, losses)).collect();
@@ -15,13 +15,13 @@ pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
 
 fn message(message: &Message, losses: &mut Losses) -> Json {
     let (role, content) = match message.role {
-        Role::System => ("system", joined(message, losses)),
-        Role::Assistant => ("assistant", joined(message, losses)),
-        Role::User => ("user", mixed(message, losses)),
-        Role::Tool => ("tool", mixed(message, losses)),
+        RawRole::System => ("system", joined(message, losses)),
+        RawRole::Assistant => ("assistant", joined(message, losses)),
+        RawRole::User => ("user", mixed(message, losses)),
+        RawRole::Tool => ("tool", mixed(message, losses)),
     };
     let mut members = vec![("role", Json::from(role)), ("content", content)];
-    if message.role == Role::Tool {
+    if message.role == RawRole::Tool {
         if message.name.is_some() {
             losses.note(format!("{}/name", message.at), NAME);
         }
@@ -43,7 +43,7 @@ fn message(message: &Message, losses: &mut Losses) -> Json {
 }
 
 fn calls(message: &Message, members: &mut Vec<(&'static str, Json)>, losses: &mut Losses) {
-    if message.role == Role::Assistant && !message.calls.is_empty() {
+    if message.role == RawRole::Assistant && !message.calls.is_empty() {
         members.push(("tool_calls", Json::Array(message.calls.iter().map(call_json).collect())));
     } else {
         for call in &message.calls {

@@ -4,15 +4,17 @@
 //! Content blocks nest: a tool result holds blocks of its own. Results of one turn all stand in the next user message, so that message
 //! and the one with the calls are one exchange. Thinking blocks are signed as a whole, and frozen.
 
+use leafgate_api::Api;
+
 use super::{
-    Likeness, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, Spelling, at_pointers, id_member, model_member,
-    shape, stream_member,
+    Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, at_pointers, id_member,
+    model_member, shape, stream_member,
 };
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
-use crate::node::{Kind, NodeId};
+use crate::node::{JsonKind, NodeId};
 use crate::project::{
-    Access, BODY, MESSAGE, Projector, Table, content_kind, message_kind, option_section, table,
+    Access, BODY, MESSAGE, MemberTable, Projector, content_kind, message_kind, option_section, table,
 };
 use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
@@ -40,7 +42,8 @@ const BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_think
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "anthropic-messages",
+    api: Some(Api::Messages),
+    name: Api::Messages.name(),
     aliases: &["messages"],
     likeness: |body| match shape::array(body, body.root(), "messages") {
         Some(messages) if shape::speaks_in_numbers(body, messages) => Likeness::None,
@@ -48,7 +51,7 @@ pub(super) static FORMAT: Spec = Spec {
         Some(_) => Likeness::Plausible,
         None => Likeness::None,
     },
-    reads: |root| root == Kind::Object,
+    reads: |root| root == JsonKind::Object,
     project,
     model: model_member,
     streams: stream_member,
@@ -69,8 +72,8 @@ pub(super) static FORMAT: Spec = Spec {
     tool_options: &["tools", "tool_choice", "mcp_servers"],
     wrapper: |_| None,
     message: |role| match role {
-        Role::User => Ok(Spelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-        Role::Assistant => Ok(Spelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
+        Role::User => Ok(MessageSpelling::new(r#"{"role":"user","content":""#, r#""}"#)),
+        Role::Assistant => Ok(MessageSpelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
         Role::System => Err(SYSTEM_BESIDE),
         Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
     },
@@ -108,7 +111,7 @@ fn has_block(body: &Index, message: NodeId) -> bool {
 }
 
 /// An element of an Anthropic message's content, and what a server tool's result holds.
-static BLOCK: Table = table! {
+static BLOCK: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "id" Metadata Protected "pairs a call with its result";
     "tool_use_id" Metadata Protected "pairs a result with its call";
@@ -125,7 +128,7 @@ static BLOCK: Table = table! {
 };
 
 /// `source` of an image or a document block.
-static SOURCE: Table = table! {
+static SOURCE: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "media_type" Metadata Protected "says how to decode the data";
     "file_id" Metadata Protected "id";
@@ -133,7 +136,7 @@ static SOURCE: Table = table! {
 };
 
 /// A thinking block: the API checks it as a whole.
-static THINKING: Table = table! {
+static THINKING: MemberTable = table! {
     "type" Reasoning Frozen "part of a signed block";
     "thinking" Reasoning Frozen "covered by the signature";
     "signature" Reasoning Frozen "signature";
@@ -147,7 +150,7 @@ fn project(projector: &mut Projector<'_>) {
             let id = message_section(this, member, Role::System, None);
             content(this, member, id, LeafKind::Text);
         }
-        "messages" if this.body.kind(member) == Kind::Array => messages(this, member),
+        "messages" if this.body.kind(member) == JsonKind::Array => messages(this, member),
         "thinking" | "cache_control" => {
             this.option(member, key);
             this.members(member, &BLOCK, |_, _, _, _| {});
@@ -206,11 +209,11 @@ fn message_section(
 /// Content of a message or of a tool result: a string, or an array of blocks.
 fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
-    if projector.body.kind(node) == Kind::Array {
+    if projector.body.kind(node) == JsonKind::Array {
         for (index, part) in projector.body.children(node).enumerate() {
             block(projector, part, around, index, text);
         }
-    } else if projector.body.kind(node) == Kind::Object {
+    } else if projector.body.kind(node) == JsonKind::Object {
         // Server tools answer with an object, or an array of them.
         projector.members(node, &BLOCK, |_, _, _, _| {});
     }
@@ -259,11 +262,7 @@ fn part(
 ) -> SectionId {
     let contains = content_kind(projector.text_member(node, "type").as_deref());
     projector.sub_section(node, around, |section| {
-        section.kind = kind;
-        section.node_type = NodeType::ContentPart;
-        section.content_index = Some(index);
-        section.content_kind = Some(contains);
-        section.editable = editable;
+        section.set_part(kind, index, contains, editable);
     })
 }
 
@@ -294,7 +293,7 @@ fn result(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index:
 
 fn each(projector: &mut Projector<'_>, array: NodeId, mut visit: impl FnMut(&mut Projector<'_>, NodeId)) {
     let body = projector.body;
-    if body.kind(array) == Kind::Array {
+    if body.kind(array) == JsonKind::Array {
         body.children(array).for_each(|element| visit(projector, element));
     }
 }
