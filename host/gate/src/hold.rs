@@ -7,6 +7,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode, request};
 use leafgate_desk::{Destination, Digest, Dismissal};
+use leafgate_record::Approval;
 use std::sync::Arc;
 
 use tokio::time::timeout;
@@ -20,7 +21,7 @@ use crate::gate::{INLINE_BODY, Shared};
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::outgoing::{Passed, Received};
 use crate::pending::{Decision, Dismissed, Release, Waiter};
-use crate::record::{self, Approval};
+use crate::recording::recorded_edits;
 use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
@@ -119,7 +120,7 @@ impl Shared {
             progress.made(release.edits, release.redactions);
             let to = held.waiter.destination().clone();
             let approval = Approval { to, digest: release.digest, by: release.by };
-            progress.approved(approval, || record::edits(&release.draft, &held.waiter.guard().recall));
+            progress.approved(approval, || recorded_edits(&release.draft, &held.waiter.guard().recall));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
             let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
             reservation.cover_as_possible(held.received.body.len() + release.body.len());

@@ -67,7 +67,7 @@ mod pending;
 mod plain;
 mod plugins;
 mod quiet;
-pub mod record;
+mod recording;
 mod refusal;
 mod restore;
 mod route;
@@ -88,7 +88,7 @@ mod upstream;
 mod upstreams;
 
 pub use admin::{AdminToken, AdminTokenError};
-pub use asked::{AskedPath, AskedPathError, RecordedApi};
+pub use asked::{AskedPath, AskedPathError, recorded_format};
 pub use config::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, OnUnread, OwnPolicy, TrialConfig, UpstreamConfig,
     UpstreamKind,
@@ -103,4 +103,4 @@ pub use saved::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key
 pub use session::{LOCAL_CLIENT, session_key};
 pub use team::{ServingTeam, TeamSource};
 pub use upstream::{BaseUrl, Identity, Proxy, Reach, ReachError, UpstreamTarget, UpstreamTargetError};
-pub use upstreams::{UpstreamName, UpstreamNameError, chosen_upstream};
+pub use upstreams::{UpstreamName, UpstreamNameError};

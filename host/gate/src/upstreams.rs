@@ -11,15 +11,13 @@ use std::sync::Arc;
 use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, request};
 use leafgate_admin::UpstreamStatus;
+use leafgate_record::{NAMED_UPSTREAMS, chosen_upstream};
 
 use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig, UpstreamKind};
 use crate::path::PathPattern;
 use crate::refusal::{Code, Refusal};
 use crate::serving::ServingPolicy;
 use crate::upstream::{ReachError, Upstream};
-
-/// Where the paths of named upstreams begin.
-const ROOT: &str = "/u/";
 
 /// Longest name. It stands in every path of its clients.
 const LONGEST: usize = 40;
@@ -136,7 +134,7 @@ impl Lane {
 
     /// Returns what clients put before a path.
     fn prefix(&self) -> String {
-        self.name.as_ref().map(|name| format!("{ROOT}{name}")).unwrap_or_default()
+        self.name.as_ref().map(|name| format!("{NAMED_UPSTREAMS}{name}")).unwrap_or_default()
     }
 }
 
@@ -181,7 +179,7 @@ impl Upstreams {
     /// Chooses the upstream of a request, and takes its name off the path. `/u/a/v1/x` asks `a`
     /// for `/v1/x`, and so does `/u/a` for `/`. Also returns what was taken off.
     pub(crate) fn choose(&self, parts: &mut request::Parts) -> Result<(Arc<Lane>, String), Refusal> {
-        let Some((name, path)) = named(parts.uri.path()) else {
+        let (Some(name), path) = chosen_upstream(parts.uri.path()) else {
             return Ok((Arc::clone(&self.first), String::new()));
         };
         let lane = self.by_name(name).cloned().ok_or_else(|| self.unknown())?;
@@ -204,21 +202,6 @@ impl Upstreams {
             names => format!("this gate has {}", names.join(", ")),
         }
     }
-}
-
-/// Returns the name of the upstream that a path asks, and what it asks that one for.
-pub(crate) fn named(path: &str) -> Option<(&str, &str)> {
-    let rest = path.strip_prefix(ROOT)?;
-    let name = rest.split_once('/').map_or(rest, |(name, _)| name);
-    let path = &rest[name.len()..];
-    Some((name, if path.is_empty() { "/" } else { path }))
-}
-
-/// Returns the name of the upstream in a path as it was recorded, where it has one, and the path that the
-/// upstream was asked for. What a base URL chooses besides stands in no record.
-#[must_use]
-pub fn chosen_upstream(path: &str) -> (Option<&str>, &str) {
-    named(path).map_or((None, path), |(name, path)| (Some(name), path))
 }
 
 /// Returns a URI with another path, and everything else as it was.
@@ -278,19 +261,6 @@ mod tests {
         for uri in ["/u/", "/u//v1/x", "/u/secret/v1/x", "/u/%61/v1/x", "/u/A/v1/x", "/u/a%2fv1"] {
             let message = chosen(uri).unwrap_err();
             assert!(message.ends_with("this gate has a, b-2") && !message.contains("secret"), "{message}");
-        }
-    }
-
-    #[test]
-    fn a_recorded_path_names_its_upstream() {
-        for (path, there) in [
-            ("/v1/messages", (None, "/v1/messages")),
-            ("/u/far/v1/messages", (Some("far"), "/v1/messages")),
-            ("/u/far", (Some("far"), "/")),
-            ("/u/copilot/agents/v1/jobs", (Some("copilot"), "/agents/v1/jobs")),
-            ("/users/v1/messages", (None, "/users/v1/messages")),
-        ] {
-            assert_eq!(chosen_upstream(path), there);
         }
     }
 

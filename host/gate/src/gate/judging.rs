@@ -9,6 +9,7 @@ use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_admin::shown_url;
 use leafgate_policy::{Assembly, Policy};
+use leafgate_record::{RecordId, RequestRecord};
 use leafgate_vault::Vault;
 
 use super::Shared;
@@ -23,7 +24,7 @@ use crate::log::{self, RequestLog, RequestLogProgress, Tally};
 use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint};
-use crate::record::{RecordId, Recording, RequestRecord};
+use crate::recording::Recording;
 use crate::refusal::Refusal;
 use crate::routed::Before;
 use crate::session::Hints;
@@ -230,7 +231,9 @@ impl Shared {
                 path: path.to_owned(),
                 upstream: upstream.into(),
                 upstream_name,
-                api: seen.api,
+                api: seen.api.name(),
+                answers: seen.api.answers(),
+                provider: seen.api.dialect.provider,
                 agent,
                 class: seen.class.name(),
                 session: seen.session,

@@ -6,15 +6,16 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{Response, request};
+use leafgate_record::{RecordId, Recorded};
 
 use super::Shared;
 use crate::answer;
 use crate::apis::copilot;
-use crate::arriving::{Arriving, Told};
+use crate::arriving::Arriving;
 use crate::content::Content;
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::record::{RecordId, Recorded};
+use crate::recording::Told;
 use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::upstreams::Lane;

@@ -16,7 +16,6 @@
 #[cfg(test)]
 mod every_path;
 mod judge;
-mod outcome;
 mod scan;
 mod stream;
 mod texts;
@@ -29,6 +28,7 @@ use http::header::CONTENT_LENGTH;
 use http::{Response, StatusCode};
 use leafgate_answer::Api as AnswerApi;
 use leafgate_policy::{Approval, Assembly, Context, OfAnswers, Offered, On, Policy};
+use leafgate_record::AnswerOutcome;
 use leafgate_tree::{Document, NodeId};
 
 use crate::apis::{Wants, asks_for_several, configs};
@@ -41,7 +41,6 @@ use crate::refusal::{Code, Refusal};
 use crate::session::Behind;
 use crate::subject::Subject;
 
-pub use outcome::AnswerOutcome;
 pub(crate) use whole::{Ruled, SoFar};
 
 /// What an answer is judged by: what its request was judged by.

@@ -10,17 +10,19 @@ use futures_util::stream;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use leafgate_answer::{Account, Gathered, Gathering, Heard, Hearing, Holding, ReadError, Respelling, Step};
+use leafgate_record::AnswerOutcome;
 use tokio::time::sleep;
 
+use super::Ruling;
 use super::texts::{Ends, Texts};
 use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
-use super::{AnswerOutcome, Ruling};
-use crate::arriving::{Arriving, Told};
+use crate::arriving::Arriving;
 use crate::budget::{AnswerWeight, Reservation};
 use crate::content::{self, Content, ContentError};
 use crate::dialect;
 use crate::gate::Shared;
 use crate::log::RequestLogProgress;
+use crate::recording::Told;
 use crate::refusal::Refusal;
 
 type Deciding = Pin<Box<dyn Future<Output = Result<Bytes, Refusal>> + Send>>;

@@ -6,9 +6,10 @@ use bytes::BytesMut;
 use leafgate_answer::{Answer, Call, ReadError, TextRun};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
+use leafgate_record::AnswerOutcome;
 
+use super::Ruling;
 use super::judge::{Calls, Judged};
-use super::{AnswerOutcome, Ruling};
 use crate::answer::gather;
 use crate::arriving::Arriving;
 use crate::content::{self, Content};
