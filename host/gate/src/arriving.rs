@@ -14,10 +14,10 @@ use leafgate_answer::Reader;
 use leafgate_record::AnswerPart;
 use tokio::runtime::Handle;
 
-use crate::content::{self, Content, ContentError};
-use crate::gate::INLINE_BODY;
-use crate::in_place;
 use crate::recording::Told;
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::in_place;
+use leafgate_http::in_place::INLINE_BODY;
 
 /// Bytes that wait to be read.
 const UNREAD: usize = 64 * 1024;

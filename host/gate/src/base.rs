@@ -11,7 +11,7 @@ use http::{StatusCode, Uri};
 use leafgate_policy::{Assembly, Policy};
 
 use crate::config::UpstreamKind;
-use crate::refusal::{Code, Refusal};
+use leafgate_http::refusal::{Code, Refusal};
 
 /// What a base URL chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

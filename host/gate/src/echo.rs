@@ -22,9 +22,10 @@ use serde_json::{Value, json};
 
 use crate::apis::Api;
 use crate::config::UpstreamKind;
-use crate::content::{self, Content};
+use crate::dialect;
 use crate::outgoing::Outgoing;
-use crate::refusal::Refusal;
+use leafgate_http::content::{self, Content};
+use leafgate_http::refusal::{Manner, Refusal};
 
 /// Characters per fragment, in turn; short against a token, so that each token is broken, and each
 /// time elsewhere.
@@ -65,33 +66,19 @@ pub(crate) struct Echo<'r> {
     pub(crate) usage: bool,
 }
 
-/// How the answer to a request is shaped, whatever it says.
-#[derive(Clone, Debug)]
-pub(crate) struct Manner {
-    /// Where it was sent, without the query.
-    pub(crate) path: String,
-    pub(crate) model: String,
-    /// Whether it asks for a stream of events.
-    pub(crate) streams: bool,
-    /// Whether the client wants the price of a streamed answer.
-    pub(crate) usage: bool,
-}
-
-impl Manner {
-    /// How a request is answered that was sent to a path, and whose path may name its model. What is no turn of a conversation has no
-    /// words of a model.
-    pub(crate) fn of(api: Api, path: &str, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
-        let usage = ["stream_options", "include_usage"];
-        let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
-        let usage = usage.and_then(|node| document.leaf(node));
-        let manner = || Manner {
-            path: path.to_owned(),
-            model: document.model().as_deref().or(model).unwrap_or_default().to_owned(),
-            streams: api.streams(document),
-            usage: usage.is_some_and(|leaf| leaf.text().expose() == "true"),
-        };
-        api.converses().then(|| Box::new(manner()))
-    }
+/// Returns how a request is answered that was sent to a path, and whose path may name its model. What is no turn of a conversation
+/// has no words of a model.
+pub(crate) fn manner(api: Api, path: &str, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
+    let usage = ["stream_options", "include_usage"];
+    let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
+    let usage = usage.and_then(|node| document.leaf(node));
+    let manner = || Manner {
+        path: path.to_owned(),
+        model: document.model().as_deref().or(model).unwrap_or_default().to_owned(),
+        streams: api.streams(document),
+        usage: usage.is_some_and(|leaf| leaf.text().expose() == "true"),
+    };
+    api.converses().then(|| Box::new(manner()))
 }
 
 /// An answer in the shape of an API.
@@ -149,7 +136,7 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
     // What Copilot alone has is answered by itself, as what nobody knows.
     let api = Api::of(UpstreamKind::default(), &request.method, &uri, &request.headers);
     let Ok(text) = std::str::from_utf8(body) else {
-        return Refusal::malformed("echo: the body is no text").into_response(api);
+        return dialect::refused(Refusal::malformed("echo: the body is no text"), api);
     };
     // A body that is no request of this API is echoed all the same: what is wrong with it, the
     // reader sees.

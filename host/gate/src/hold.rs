@@ -14,18 +14,18 @@ use tokio::time::timeout;
 
 use crate::apis::Api;
 use crate::begun;
-use crate::content::Content;
-use crate::echo::Manner;
 use crate::flow::{Delivered, Flow};
-use crate::gate::{INLINE_BODY, Shared};
+use crate::gate::Shared;
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::outgoing::{Passed, Received};
 use crate::pending::{Decision, Dismissed, Release, Waiter};
 use crate::recording::recorded_edits;
-use crate::refusal::{Code, Refusal};
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
 use crate::upstreams::Lane;
+use leafgate_http::content::Content;
+use leafgate_http::in_place::INLINE_BODY;
+use leafgate_http::refusal::{Code, Manner, Refusal};
 
 /// A request that waits, and what leaves for it depends on.
 pub(crate) struct Held {

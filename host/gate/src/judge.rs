@@ -23,8 +23,6 @@ use self::outcome::Reviewed;
 pub(crate) use self::tally::tally;
 use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
-use crate::budget::Reservation;
-use crate::coding::{self, Caps, Coding, Decoded};
 use crate::files::{FileIn, Files};
 use crate::gate::Came;
 use crate::hold;
@@ -33,12 +31,14 @@ use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Turns};
 use crate::recording::recorded_edits;
-use crate::refusal::Refusal;
 use crate::routed::{Before, Rerouted};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::TrialTurn;
 use crate::subject::Subject;
+use leafgate_http::budget::Reservation;
+use leafgate_http::coding::{self, Caps, Coding, Decoded};
+use leafgate_http::refusal::Refusal;
 
 /// One request to judge.
 pub(crate) struct Case {

@@ -17,10 +17,10 @@ use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use leafgate_record::{AnswerOutcome, AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder};
 
-use crate::content::{self, Content, ContentError};
 use crate::recording::{Recording, Told};
-use crate::refusal::Code;
 use crate::status::InFlight;
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::refusal::Code;
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");

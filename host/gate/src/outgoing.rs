@@ -8,12 +8,12 @@ use http::{HeaderMap, Method, request};
 use hyper::body::Incoming;
 
 use crate::apis::Api;
-use crate::budget::Reservation;
 use crate::config::UpstreamKind;
 use crate::flow::Flow;
-use crate::headers::{self, RequestChanges};
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
+use leafgate_http::budget::Reservation;
+use leafgate_http::headers::{self, RequestChanges};
 
 /// A body as it came over the wire.
 pub(crate) struct Received {

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use leafgate_detect::percent_decoded;
 use leafgate_policy::endpoint;
 
-use crate::refusal::Refusal;
+use leafgate_http::refusal::Refusal;
 
 /// How often a path is decoded. Nobody encodes more than twice in earnest.
 const MAX_DECODINGS: usize = 3;

@@ -11,7 +11,7 @@ use leafgate_policy::Recall;
 use leafgate_record::{AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord};
 use leafgate_tree::{Author, Draft};
 
-use crate::media;
+use leafgate_http::media;
 
 /// Returns the changes that stand in a draft.
 pub(crate) fn recorded_edits(draft: &Draft, recall: &Recall) -> Vec<RecordedEdit> {

@@ -17,8 +17,8 @@ use leafgate_policy::{Assembly, Policy, Route};
 use crate::gate::{Came, Shared, Walked};
 use crate::judge::{Outcome, blocked};
 use crate::log::{RequestLog, Tally};
-use crate::refusal::Refusal;
 use crate::upstreams::{Lane, Upstreams};
+use leafgate_http::refusal::Refusal;
 
 /// The fields that a request keeps on its way to a place that its client does not know.
 const FIELDS: [HeaderName; 7] = [

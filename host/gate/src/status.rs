@@ -13,7 +13,7 @@ use leafgate_record::AnswerOutcome;
 use crate::log::Tally;
 use crate::metrics::Metrics;
 use crate::quiet::Matches;
-use crate::refusal::Code;
+use leafgate_http::refusal::Code;
 
 /// What is counted of requests. What happens to one is told here once, and metrics hear of it too.
 #[derive(Debug, Default)]

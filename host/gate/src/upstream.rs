@@ -23,10 +23,10 @@ use self::connect::{Connector, Unreachable, chain};
 use self::idle::WithoutSilence;
 pub use self::reach::{Identity, Proxy, Reach, ReachError};
 use crate::config::{GateLimits, UpstreamKind};
-use crate::content::{self, Content};
 use crate::echo;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::refusal::{Code, Refusal};
+use leafgate_http::content::{self, Content};
+use leafgate_http::refusal::{Code, Refusal};
 
 /// Where requests go: a URL, or `echo:`, the built-in endpoint that answers with the request it got.
 #[derive(Clone, Debug, PartialEq, Eq)]

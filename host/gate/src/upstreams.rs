@@ -15,9 +15,9 @@ use leafgate_record::{NAMED_UPSTREAMS, chosen_upstream};
 
 use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig, UpstreamKind};
 use crate::path::PathPattern;
-use crate::refusal::{Code, Refusal};
 use crate::serving::ServingPolicy;
 use crate::upstream::{ReachError, Upstream};
+use leafgate_http::refusal::{Code, Refusal};
 
 /// Longest name. It stands in every path of its clients.
 const LONGEST: usize = 40;

@@ -16,8 +16,8 @@ use leafgate_admin::MetadataField;
 use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
 use leafgate_gate::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamName,
-    listen_address,
 };
+use leafgate_http::listener::listen_address;
 use leafgate_policy::PolicySource;
 use leafgate_policy::diagnostics::Diagnostics;
 use leafgate_tokenize::Models;

@@ -21,18 +21,18 @@ use leafgate_policy::{Assembly, Otherwise, assembly_api};
 use leafgate_tree::Format;
 
 use crate::arriving::Arriving;
-use crate::body::{self, Bounds};
-use crate::content::{self, Content};
 use crate::gate::Shared;
 use crate::hold::Held;
 use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
 use crate::outgoing::{self, Outgoing, Passed};
-use crate::refusal::Refusal;
 use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::subject::Subject;
 use crate::upstreams::Lane;
+use leafgate_http::body::{self, Bounds};
+use leafgate_http::content::{self, Content};
+use leafgate_http::refusal::Refusal;
 
 /// Says what a request does without.
 const DOWNGRADE: HeaderName = HeaderName::from_static("leafgate-downgrade");

@@ -12,13 +12,13 @@ use super::Shared;
 use crate::answer;
 use crate::apis::copilot;
 use crate::arriving::Arriving;
-use crate::content::Content;
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::recording::Told;
-use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::upstreams::Lane;
+use leafgate_http::content::Content;
+use leafgate_http::refusal::Refusal;
 
 impl Shared {
     /// Sends a request on, and prepares the answer for its client.

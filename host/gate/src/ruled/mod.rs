@@ -33,13 +33,13 @@ use leafgate_tree::{Document, NodeId};
 
 use crate::apis::{Wants, asks_for_several, configs};
 use crate::arriving::Arriving;
-use crate::content::Content;
 use crate::gate::Shared;
 use crate::log::{self, RequestLogProgress, Tally};
-use crate::media;
-use crate::refusal::{Code, Refusal};
 use crate::session::Behind;
 use crate::subject::Subject;
+use leafgate_http::content::Content;
+use leafgate_http::media;
+use leafgate_http::refusal::{Code, Refusal};
 
 pub(crate) use whole::{Ruled, SoFar};
 

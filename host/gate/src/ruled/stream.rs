@@ -17,13 +17,13 @@ use super::Ruling;
 use super::texts::{Ends, Texts};
 use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
 use crate::arriving::Arriving;
-use crate::budget::{AnswerWeight, Reservation};
-use crate::content::{self, Content, ContentError};
 use crate::dialect;
 use crate::gate::Shared;
 use crate::log::RequestLogProgress;
 use crate::recording::Told;
-use crate::refusal::Refusal;
+use leafgate_http::budget::{AnswerWeight, Reservation};
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::refusal::Refusal;
 
 type Deciding = Pin<Box<dyn Future<Output = Result<Bytes, Refusal>> + Send>>;
 type Given = Option<Result<Frame<Bytes>, ContentError>>;
@@ -159,7 +159,7 @@ impl Judging {
         self.tell(AnswerOutcome::Blocked);
         self.shared.not_judged(&self.progress);
         self.shared.refused(&refusal, &self.progress);
-        Some(Ok(Frame::data(refusal.events(self.ruling.api))))
+        Some(Ok(Frame::data(dialect::ending(&refusal, self.ruling.api))))
     }
 
     /// Takes more of the stream, and returns what goes on.
