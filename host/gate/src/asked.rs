@@ -7,8 +7,8 @@ use http::{HeaderMap, Method, Uri};
 use leafgate_tree::{Document, Format};
 
 use crate::apis::{Api, is_served};
-use crate::config::UpstreamKind;
 use crate::path::refuse_ambiguous;
+use crate::target::UpstreamKind;
 
 /// The path that a request is sent to, and the API that it asks.
 #[derive(Clone, Debug)]

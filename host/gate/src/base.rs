@@ -10,7 +10,7 @@ use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
 use leafgate_policy::{Assembly, Policy};
 
-use crate::config::UpstreamKind;
+use crate::target::UpstreamKind;
 use leafgate_http::refusal::{Code, Refusal};
 
 /// What a base URL chooses.

@@ -16,7 +16,7 @@ use http_body_util::{BodyExt, StreamBody};
 use tokio::time::sleep;
 
 use crate::apis::Api;
-use crate::dialect::{self, ErrorBody};
+use crate::apis::dialect::{self, ErrorBody};
 use leafgate_http::body::{self, Bounds};
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::media;

@@ -37,8 +37,6 @@ mod assembly;
 mod base;
 mod begun;
 mod config;
-mod dialect;
-mod echo;
 mod events;
 mod except;
 mod files;
@@ -57,6 +55,7 @@ mod pending;
 mod plain;
 mod plugins;
 mod quiet;
+mod reach;
 mod recording;
 mod restore;
 mod route;
@@ -69,6 +68,7 @@ mod shadow;
 pub mod sse;
 mod status;
 mod subject;
+mod target;
 mod team;
 mod upstream;
 mod upstreams;
@@ -77,15 +77,15 @@ pub use admin::{AdminToken, AdminTokenError};
 pub use asked::{AskedPath, AskedPathError, recorded_format};
 pub use config::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, OnUnread, OwnPolicy, TrialConfig, UpstreamConfig,
-    UpstreamKind,
 };
 pub use except::{NotExcepted, PolicyFiles};
 pub use gate::Gate;
 pub use leafgate_desk::DeskLimits;
 pub use path::{PathPattern, PathPatternError};
-pub use routed::UnknownRoute;
+pub use reach::{Identity, Proxy, Reach, ReachError};
 pub use saved::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key, saved_holds, saved_views};
 pub use session::{LOCAL_CLIENT, session_key};
+pub use target::{
+    BaseUrl, UnknownRoute, UpstreamKind, UpstreamName, UpstreamNameError, UpstreamTarget, UpstreamTargetError,
+};
 pub use team::{ServingTeam, TeamSource};
-pub use upstream::{BaseUrl, Identity, Proxy, Reach, ReachError, UpstreamTarget, UpstreamTargetError};
-pub use upstreams::{UpstreamName, UpstreamNameError};

@@ -15,9 +15,9 @@ use http::header::{ALLOW, CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, StatusCode, request};
 
 use crate::apis::{self, Api, copilot};
-use crate::config::UpstreamKind;
 use crate::multipart;
 use crate::path;
+use crate::target::UpstreamKind;
 use leafgate_http::media::MediaType;
 use leafgate_http::refusal::{Code, Refusal};
 

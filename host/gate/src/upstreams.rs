@@ -4,62 +4,21 @@
 //! All are fixed when the gate starts. What stands behind the name is what is routed, searched,
 //! shown and sent: the name itself never leaves.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, request};
 use leafgate_admin::UpstreamStatus;
+use leafgate_policy::Policy;
 use leafgate_record::{NAMED_UPSTREAMS, chosen_upstream};
 
-use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig, UpstreamKind};
+use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig};
 use crate::path::PathPattern;
+use crate::reach::ReachError;
 use crate::serving::ServingPolicy;
-use crate::upstream::{ReachError, Upstream};
+use crate::target::{UnknownRoute, UpstreamKind, UpstreamName};
+use crate::upstream::Upstream;
 use leafgate_http::refusal::{Code, Refusal};
-
-/// Longest name. It stands in every path of its clients.
-const LONGEST: usize = 40;
-
-/// The name of an upstream: lower-case letters, digits and hyphens, so that it means the same in a
-/// path, in TOML and in a rule.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UpstreamName(Box<str>);
-
-/// A text that cannot name an upstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the name of an upstream has 1 to {LONGEST} lower-case letters, digits and hyphens, and begins with a letter"
-)]
-pub struct UpstreamNameError;
-
-impl FromStr for UpstreamName {
-    type Err = UpstreamNameError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
-        if !begins || text.len() > LONGEST || !text.bytes().all(fits) {
-            return Err(UpstreamNameError);
-        }
-        Ok(UpstreamName(text.into()))
-    }
-}
-
-impl UpstreamName {
-    /// Returns the name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for UpstreamName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// An upstream and how clients reach it.
 pub(crate) struct Lane {
@@ -194,6 +153,14 @@ impl Upstreams {
         Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message)
     }
 
+    /// Returns an error where a rule routes to an upstream that is not there.
+    pub(crate) fn check_routes(&self, policy: &Policy) -> Result<(), UnknownRoute> {
+        let unknown = policy.routes().find(|(to, ..)| self.by_name(to).is_none());
+        let Some((to, rule, origin)) = unknown else { return Ok(()) };
+        let (rule, origin, to) = (rule.to_string(), origin.to_owned(), to.to_string());
+        Err(UnknownRoute { rule, origin, to, there: self.there() })
+    }
+
     /// Says which upstreams have names.
     pub(crate) fn there(&self) -> String {
         let names: Vec<_> = self.named.iter().filter_map(|lane| lane.name()).collect();
@@ -221,7 +188,7 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::upstream::UpstreamTarget;
+    use crate::target::UpstreamTarget;
 
     fn echo() -> UpstreamConfig {
         UpstreamConfig::new(UpstreamTarget::Echo)
@@ -261,16 +228,6 @@ mod tests {
         for uri in ["/u/", "/u//v1/x", "/u/secret/v1/x", "/u/%61/v1/x", "/u/A/v1/x", "/u/a%2fv1"] {
             let message = chosen(uri).unwrap_err();
             assert!(message.ends_with("this gate has a, b-2") && !message.contains("secret"), "{message}");
-        }
-    }
-
-    #[test]
-    fn what_names_an_upstream() {
-        for name in ["a", "openai", "b-2"] {
-            assert_eq!(name.parse::<UpstreamName>().unwrap().as_str(), name);
-        }
-        for text in ["", "A", "-a", "2", "a/b", "a.b", "é", &"a".repeat(LONGEST + 1)] {
-            assert_eq!(text.parse::<UpstreamName>(), Err(UpstreamNameError), "{text}");
         }
     }
 }

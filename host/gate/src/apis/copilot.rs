@@ -14,7 +14,7 @@ use leafgate_tree::{Document, Format, NodeId};
 
 use super::beside::is_below;
 use super::{Endpoint, Wants, openai};
-use crate::config::UpstreamKind;
+use crate::target::UpstreamKind;
 use leafgate_http::refusal::{Code, Refusal};
 
 /// The paths of requests in which no conversation stands.

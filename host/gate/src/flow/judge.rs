@@ -7,7 +7,7 @@ use leafgate_policy::{Cause, Hold, On, Verdict};
 use leafgate_tree::Document;
 
 use super::Flow;
-use crate::echo::manner;
+use crate::apis::echo::manner;
 use crate::gate::Shared;
 use crate::hold::Held;
 use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};

@@ -8,7 +8,7 @@ use leafgate_policy::{Hold, Note, On, Recall};
 use leafgate_tree::{Document, Draft};
 
 use super::Case;
-use crate::echo::manner;
+use crate::apis::echo::manner;
 use crate::flow::{Flow, Lessened};
 use crate::hold::Held;
 use crate::outgoing::{Passed, Received};

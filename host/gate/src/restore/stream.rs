@@ -16,7 +16,7 @@ use leafgate_tree::Draft;
 use super::speech::{HeldText, Speech};
 use super::{Named, Restoring};
 use crate::apis::Api;
-use crate::dialect;
+use crate::apis::dialect;
 use crate::sse;
 use leafgate_http::refusal::Refusal;
 

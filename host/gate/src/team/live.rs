@@ -24,7 +24,7 @@ use tokio::time::sleep;
 use super::give::{AGENTS, BETWEEN};
 use crate::answer;
 use crate::apis::Api;
-use crate::dialect;
+use crate::apis::dialect;
 use crate::gate::Shared;
 use crate::log::RequestLogProgress;
 use crate::restore::Restoring;

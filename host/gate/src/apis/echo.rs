@@ -10,8 +10,8 @@
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::Response;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Method, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
 use leafgate_answer::{Api as AnswerApi, Finish, Head, LiveAnswer, Reply, Usage};
@@ -21,9 +21,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apis::Api;
-use crate::config::UpstreamKind;
-use crate::dialect;
-use crate::outgoing::Outgoing;
+use crate::apis::dialect;
+use crate::target::UpstreamKind;
 use leafgate_http::content::{self, Content};
 use leafgate_http::refusal::{Manner, Refusal};
 
@@ -128,13 +127,18 @@ fn reply(text: &str, is_all: bool) -> Reply {
 }
 
 /// Answers a request.
-pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
-    let Some(body) = request.body.whole() else {
-        return json_answer(&json!({ "method": request.method.as_str(), "path": request.path }));
+pub(crate) fn answer(
+    method: &Method,
+    target: &str,
+    headers: &HeaderMap,
+    body: Option<&Bytes>,
+) -> Response<Content> {
+    let Some(body) = body else {
+        return json_answer(&json!({ "method": method.as_str(), "path": target }));
     };
-    let uri: http::Uri = request.path.parse().unwrap_or_default();
+    let uri: http::Uri = target.parse().unwrap_or_default();
     // What Copilot alone has is answered by itself, as what nobody knows.
-    let api = Api::of(UpstreamKind::default(), &request.method, &uri, &request.headers);
+    let api = Api::of(UpstreamKind::default(), method, &uri, headers);
     let Ok(text) = std::str::from_utf8(body) else {
         return dialect::refused(Refusal::malformed("echo: the body is no text"), api);
     };
@@ -159,7 +163,7 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
             }
             event_stream(events)
         }
-        None => whole(body.clone(), request.headers.get(CONTENT_TYPE).cloned()),
+        None => whole(body.clone(), headers.get(CONTENT_TYPE).cloned()),
     }
 }
 
@@ -235,25 +239,15 @@ fn whole(body: Bytes, content_type: Option<HeaderValue>) -> Response<Content> {
 
 #[cfg(test)]
 mod tests {
-    use http::{Method, StatusCode};
+    use http::StatusCode;
     use http_body_util::BodyExt;
 
     use super::*;
-    use crate::outgoing::OutgoingBody;
 
     async fn echoed(method: Method, path: &str, body: Option<&str>) -> String {
         let headers = http::HeaderMap::new();
         let body = body.map(|body| Bytes::copy_from_slice(body.as_bytes()));
-        let body = body.map_or(OutgoingBody::None, OutgoingBody::Whole);
-        let answer = answer(&Outgoing {
-            method,
-            path: path.to_owned(),
-            headers,
-            body,
-            restoring: None,
-            ruling: None,
-            reservation: None,
-        });
+        let answer = answer(&method, path, &headers, body.as_ref());
         assert_eq!(answer.status(), StatusCode::OK);
         String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
     }

@@ -9,8 +9,8 @@ use http::Response;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
 
+use crate::apis::echo::{self, Echoed};
 use crate::apis::{Api, Endpoint};
-use crate::echo::{self, Echoed};
 use leafgate_http::content::{self, Content};
 use leafgate_http::refusal::Refusal;
 
