@@ -10,11 +10,11 @@ use http::{HeaderMap, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, StreamBody};
 
-use crate::budget::{AnswerWeight, Reservation};
-use crate::content::{self, Content, ContentError};
-use crate::refusal::{Code, Refusal};
 use crate::restore::{EventStream, Restoring};
-use crate::{headers, media};
+use leafgate_http::budget::{AnswerWeight, Reservation};
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{headers, media};
 
 /// An answer that is edited is there as it came and as it leaves.
 const COPIES: usize = 2;

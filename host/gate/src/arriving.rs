@@ -4,21 +4,20 @@
 //! alone, while the upstream is silent: it leaves byte for byte and does not wait for that.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response};
+use http::Response;
 use http_body::{Body, Frame, SizeHint};
-use leafgate_answer::{Answer, AnswerLimits, Api as AnswerApi, Delta, Reader};
+use leafgate_answer::Reader;
+use leafgate_record::AnswerPart;
 use tokio::runtime::Handle;
 
-use crate::content::{self, Content, ContentError};
-use crate::gate::INLINE_BODY;
-use crate::in_place;
-use crate::media;
-use crate::record::{AnswerPart, RecordId, Recorder};
+use crate::recording::Told;
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::in_place;
+use leafgate_http::in_place::INLINE_BODY;
 
 /// Bytes that wait to be read.
 const UNREAD: usize = 64 * 1024;
@@ -62,69 +61,6 @@ impl Arriving {
     }
 }
 
-/// A request that was told: its answer follows. Dropping it tells that there is none, or none that
-/// goes on: its client may leave at any moment.
-pub(crate) struct Told {
-    recorder: Arc<dyn Recorder>,
-    id: RecordId,
-    /// The API of the answer; `None` where it is no conversation.
-    api: Option<AnswerApi>,
-    over: bool,
-}
-
-impl Told {
-    pub(crate) fn new(
-        recorder: &Arc<dyn Recorder>,
-        id: RecordId,
-        api: Option<AnswerApi>,
-        over: bool,
-    ) -> Self {
-        Told { recorder: Arc::clone(recorder), id, api, over }
-    }
-
-    /// Returns who was told, and under which number.
-    pub(crate) fn whom(&self) -> (Arc<dyn Recorder>, RecordId) {
-        (Arc::clone(&self.recorder), self.id)
-    }
-
-    /// Tells what was heard.
-    pub(crate) fn said(&self, deltas: &[Delta]) {
-        if !deltas.is_empty() {
-            self.tell(AnswerPart::Said(deltas.into()));
-        }
-    }
-
-    /// Tells the end.
-    pub(crate) fn end(&mut self, complete: bool, answer: Option<&Answer>) {
-        if !std::mem::replace(&mut self.over, true) {
-            let answer = answer.map(|answer| Arc::new(answer.summary()));
-            self.recorder.answer(self.id, AnswerPart::End { complete, answer });
-        }
-    }
-
-    fn tell(&self, part: AnswerPart) {
-        if !self.over {
-            self.recorder.answer(self.id, part);
-        }
-    }
-
-    /// What reads an answer for the recorder alone.
-    fn reader(&self, headers: &HeaderMap) -> Option<Reader> {
-        let (api, limits) = (self.api?, AnswerLimits::default());
-        match () {
-            () if media::is_event_stream(headers) => Some(Reader::stream(api, limits)),
-            () if media::is_json(headers) => Some(Reader::whole(api, limits)),
-            () => None,
-        }
-    }
-}
-
-impl Drop for Told {
-    fn drop(&mut self) {
-        self.end(false, None);
-    }
-}
-
 /// The body of an answer that is read for the recorder alone.
 struct Followed {
     body: Content,
@@ -156,11 +92,7 @@ impl Followed {
 
     /// Tells the end, behind what leaves: the last bytes of the answer do not wait until it is read.
     fn end(&mut self, complete: bool) {
-        if self.told.over {
-            return;
-        }
-        let Told { recorder, id, api, over } = &mut self.told;
-        let told = Told::new(recorder, *id, *api, std::mem::replace(over, true));
+        let Some(told) = self.told.take() else { return };
         let (reader, unread) = (self.reader.take(), std::mem::take(&mut self.unread));
         let ending = Ending { told, reader, unread, complete };
         match Handle::try_current() {

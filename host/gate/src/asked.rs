@@ -7,8 +7,8 @@ use http::{HeaderMap, Method, Uri};
 use leafgate_tree::{Document, Format};
 
 use crate::apis::{Api, is_served};
-use crate::config::UpstreamKind;
 use crate::path::refuse_ambiguous;
+use crate::target::UpstreamKind;
 
 /// The path that a request is sent to, and the API that it asks.
 #[derive(Clone, Debug)]
@@ -77,34 +77,11 @@ impl AskedPath {
     }
 }
 
-/// An API as records name it.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordedApi(Api);
-
-impl RecordedApi {
-    /// Returns the API of a name; `None` for one that this version does not know.
-    #[must_use]
-    pub fn named(name: &str) -> Option<RecordedApi> {
-        Api::named(name).map(RecordedApi)
-    }
-
-    /// Returns what a body was read as; `None` where its shape told.
-    #[must_use]
-    pub fn format(self) -> Option<Format> {
-        self.0.format()
-    }
-
-    /// Returns the API of the answers; `None` for one whose answers are no turns of a conversation.
-    #[must_use]
-    pub fn answers(self) -> Option<leafgate_answer::Api> {
-        self.0.answers()
-    }
-
-    /// Returns whose API it is, whoever serves it, as OpenTelemetry names providers.
-    #[must_use]
-    pub fn provider(self) -> &'static str {
-        self.0.dialect.provider
-    }
+/// Returns what a body was read as, by the name that a record has for its API; `None` where its shape told, and for a
+/// name that this version does not know.
+#[must_use]
+pub fn recorded_format(api: &str) -> Option<Format> {
+    Api::named(api)?.format()
 }
 
 #[cfg(test)]

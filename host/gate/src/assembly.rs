@@ -18,7 +18,7 @@ use leafgate_policy::{ASKED, Assembly, Context, Policy, ReadOnce};
 use leafgate_tree::{Document, Limits, NodeId};
 use lru::LruCache;
 
-use crate::refusal::Refusal;
+use leafgate_http::refusal::Refusal;
 
 /// Turns whose files are kept. A turn ends within minutes, and a gate has few of them at a time.
 const TURNS: NonZeroUsize = NonZeroUsize::new(256).expect("256 is not 0");

@@ -10,8 +10,8 @@ use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
 use leafgate_policy::{Assembly, Policy};
 
-use crate::config::UpstreamKind;
-use crate::refusal::{Code, Refusal};
+use crate::target::UpstreamKind;
+use leafgate_http::refusal::{Code, Refusal};
 
 /// What a base URL chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -16,11 +16,11 @@ use http_body_util::{BodyExt, StreamBody};
 use tokio::time::sleep;
 
 use crate::apis::Api;
-use crate::body::{self, Bounds};
-use crate::content::{self, Content, ContentError};
-use crate::dialect::{self, ErrorBody};
-use crate::media;
-use crate::refusal::Refusal;
+use crate::apis::dialect::{self, ErrorBody};
+use leafgate_http::body::{self, Bounds};
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::media;
+use leafgate_http::refusal::Refusal;
 
 /// Bytes of an upstream's error that are read to pass it on. Real ones have a few hundred.
 const MOST_ERROR: usize = 64 * 1024;
@@ -81,7 +81,7 @@ async fn go_on(
 
 /// The body that the begun stream goes on with, or the events that end it.
 async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Result<Content, Bytes> {
-    let refused = |refusal: Refusal| refusal.events(api);
+    let refused = |refusal: Refusal| dialect::ending(&refusal, api);
     let (parts, body) = answered.map_err(refused)?.into_parts();
     if !parts.status.is_success() {
         let said = error_body(body).await.and_then(|error| ErrorBody::read(&error));

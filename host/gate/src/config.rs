@@ -12,8 +12,8 @@ use leafgate_tree::Limits;
 use leafgate_words::words;
 
 use crate::path::PathPattern;
-use crate::upstream::{Reach, UpstreamTarget};
-use crate::upstreams::UpstreamName;
+use crate::reach::Reach;
+use crate::target::{UpstreamKind, UpstreamName, UpstreamTarget};
 
 /// What a gate is told when it starts.
 #[derive(Clone, Debug)]
@@ -131,20 +131,6 @@ words! {
         Pass = "pass",
     }
     /// Returns the word for it in settings.
-    pub fn name = 0;
-}
-
-words! {
-    /// Whose endpoints an upstream has, which decides what some paths are.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum UpstreamKind {
-        /// Those of the models' APIs alone.
-        #[default]
-        Models = "models",
-        /// GitHub Copilot's as well.
-        Copilot = "copilot",
-    }
-    /// Returns the word for it in settings and in the status.
     pub fn name = 0;
 }
 

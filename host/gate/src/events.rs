@@ -14,7 +14,7 @@ use leafgate_admin::Event;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::sleep;
 
-use crate::content::{self, Content, ContentError};
+use leafgate_http::content::{self, Content, ContentError};
 
 /// Sent in every silence: a listener whose connection is dead finds out, and so do we.
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";

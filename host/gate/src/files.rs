@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::config::OnUnread;
-use crate::refusal::Refusal;
+use leafgate_http::refusal::Refusal;
 
 /// Files that are read at a time; others wait.
 const AT_A_TIME: usize = 2;

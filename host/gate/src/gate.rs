@@ -15,44 +15,47 @@ use http_body::Body;
 use hyper::body::Incoming;
 use leafgate_admin::{MetadataField, Released, Status, TurnMode};
 use leafgate_policy::Policy;
+use leafgate_record::Recorder;
 use leafgate_tokenize::Counter;
 use leafgate_vault::TokenKeys;
 use tokio::sync::Semaphore;
 
-pub(crate) use self::judging::{Came, INLINE_BODY, Walked};
+pub(crate) use self::judging::{Came, Walked};
 use self::pool::LastSlow;
 use crate::admin::{self, AdminToken};
 use crate::apis::Api;
+use crate::apis::dialect;
 use crate::assembly::Assembler;
 use crate::base::Base;
-use crate::body::{self, Bounds};
-use crate::budget::BodyBudget;
-use crate::config::{GateConfig, GateLimits, UpstreamKind};
-use crate::content::Content;
+use crate::config::{GateConfig, GateLimits};
 use crate::events::Hub;
 use crate::except::PolicyFiles;
 use crate::files::FileReader;
 use crate::flow::Delivered;
 use crate::judge::{Outcome, blocked};
-use crate::listener::Listener;
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::path::PathPattern;
 use crate::pending::Turns;
 use crate::plugins;
-use crate::record::Recorder;
-use crate::refusal::Refusal;
+use crate::reach::ReachError;
 use crate::route::Route;
 use crate::routed::Way;
 use crate::saved::{Saved, SavedStore};
-use crate::server::{self, Timeouts};
 use crate::serving::ServingPolicy;
 use crate::session::Sessions;
 use crate::shadow::Shadow;
 use crate::status::Counters;
+use crate::target::UpstreamKind;
+use crate::target::UpstreamName;
 use crate::team::{ForTeam, TeamSource, Teams, refuse_elsewhere};
-use crate::upstream::ReachError;
-use crate::upstreams::{Lane, UpstreamName, Upstreams};
-use crate::{guard, headers};
+use crate::upstreams::{Lane, Upstreams};
+use leafgate_http::body::{self, Bounds};
+use leafgate_http::budget::BodyBudget;
+use leafgate_http::content::Content;
+use leafgate_http::listener::Listener;
+use leafgate_http::refusal::Refusal;
+use leafgate_http::server::{self, Timeouts};
+use leafgate_http::{guard, headers};
 
 /// A gate before its upstreams.
 #[derive(Clone)]
@@ -366,7 +369,7 @@ impl Shared {
                     body::drain(left, self.bounds()).await;
                 }
                 self.refused(&refusal, &request_log.progress());
-                refusal.into_response(api)
+                dialect::refused(refusal, api)
             }
         };
         request_log.mark(response.headers_mut());

@@ -7,24 +7,25 @@
 use bytes::Bytes;
 use http::{Response, StatusCode, request};
 use leafgate_desk::{Destination, Digest, Dismissal};
+use leafgate_record::Approval;
 use std::sync::Arc;
 
 use tokio::time::timeout;
 
 use crate::apis::Api;
 use crate::begun;
-use crate::content::Content;
-use crate::echo::Manner;
 use crate::flow::{Delivered, Flow};
-use crate::gate::{INLINE_BODY, Shared};
+use crate::gate::Shared;
 use crate::log::{RequestLog, RequestLogProgress};
 use crate::outgoing::{Passed, Received};
 use crate::pending::{Decision, Dismissed, Release, Waiter};
-use crate::record::{self, Approval};
-use crate::refusal::{Code, Refusal};
+use crate::recording::recorded_edits;
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
 use crate::upstreams::Lane;
+use leafgate_http::content::Content;
+use leafgate_http::in_place::INLINE_BODY;
+use leafgate_http::refusal::{Code, Manner, Refusal};
 
 /// A request that waits, and what leaves for it depends on.
 pub(crate) struct Held {
@@ -119,7 +120,7 @@ impl Shared {
             progress.made(release.edits, release.redactions);
             let to = held.waiter.destination().clone();
             let approval = Approval { to, digest: release.digest, by: release.by };
-            progress.approved(approval, || record::edits(&release.draft, &held.waiter.guard().recall));
+            progress.approved(approval, || recorded_edits(&release.draft, &held.waiter.guard().recall));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
             let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
             reservation.cover_as_possible(held.received.body.len() + release.body.len());

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
+use leafgate_record::RecordedEdit;
 use leafgate_tree::{Document, Limits, NodeId};
 
 pub(crate) use self::blocked::{NOT_ELSEWHERE, because, blocked, unreadable};
@@ -22,8 +23,6 @@ use self::outcome::Reviewed;
 pub(crate) use self::tally::tally;
 use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
-use crate::budget::Reservation;
-use crate::coding::{self, Caps, Coding, Decoded};
 use crate::files::{FileIn, Files};
 use crate::gate::Came;
 use crate::hold;
@@ -31,13 +30,15 @@ use crate::log::Tally;
 use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{Answered, ClassHint, Dismissed, Turns};
-use crate::record::{self, RecordedEdit};
-use crate::refusal::Refusal;
+use crate::recording::recorded_edits;
 use crate::routed::{Before, Rerouted};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::TrialTurn;
 use crate::subject::Subject;
+use leafgate_http::budget::Reservation;
+use leafgate_http::coding::{self, Caps, Coding, Decoded};
+use leafgate_http::refusal::Refusal;
 
 /// One request to judge.
 pub(crate) struct Case {
@@ -121,8 +122,7 @@ pub(crate) struct Judged {
 
 /// What a request was seen to be.
 pub(crate) struct Seen {
-    /// The name of its API.
-    pub(crate) api: &'static str,
+    pub(crate) api: Api,
     pub(crate) session: Arc<str>,
     pub(crate) class: TurnClass,
     pub(crate) model: Option<String>,
@@ -195,7 +195,7 @@ impl Case {
     fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> Judged {
         let (subject, document) = self.known(document);
         let mut seen = self.recorded.then(|| Seen {
-            api: self.api.name(),
+            api: self.api,
             session: Arc::clone(&subject.session),
             class: subject.class,
             model: subject.model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
@@ -240,7 +240,7 @@ impl Case {
             return Judged { outcome: Ok(Outcome::Route(Box::new(rerouted))), tally, seen: None };
         }
         if let Some(seen) = &mut seen {
-            seen.edits = record::edits(&evaluation.draft, &evaluation.recall);
+            seen.edits = recorded_edits(&evaluation.draft, &evaluation.recall);
         }
         let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
         Judged { outcome, tally, seen }

@@ -15,13 +15,12 @@ use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
+use leafgate_record::{AnswerOutcome, AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder};
 
-use crate::arriving::Told;
-use crate::content::{self, Content, ContentError};
-use crate::record::{AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, Recording};
-use crate::refusal::Code;
-use crate::ruled::AnswerOutcome;
+use crate::recording::{Recording, Told};
 use crate::status::InFlight;
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::refusal::Code;
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");

@@ -11,8 +11,8 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use leafgate_tree::FileKind;
 
-use crate::media::MediaType;
-use crate::refusal::Refusal;
+use leafgate_http::media::MediaType;
+use leafgate_http::refusal::Refusal;
 
 /// Parts of one body. A form of an API has about ten.
 const MAX_PARTS: usize = 1000;

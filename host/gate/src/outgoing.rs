@@ -8,12 +8,13 @@ use http::{HeaderMap, Method, request};
 use hyper::body::Incoming;
 
 use crate::apis::Api;
-use crate::budget::Reservation;
-use crate::config::UpstreamKind;
 use crate::flow::Flow;
-use crate::headers::{self, RequestChanges};
+use crate::path;
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
+use crate::target::UpstreamKind;
+use leafgate_http::budget::Reservation;
+use leafgate_http::headers::{self, RequestChanges};
 
 /// A body as it came over the wire.
 pub(crate) struct Received {
@@ -100,7 +101,7 @@ impl Outgoing {
     pub(crate) fn without_body(parts: &request::Parts) -> Self {
         Outgoing {
             method: parts.method.clone(),
-            path: path(parts).to_owned(),
+            path: path::target(parts).to_owned(),
             headers: headers::of_request(&parts.headers, RequestChanges::default()),
             body: OutgoingBody::None,
             restoring: None,
@@ -130,11 +131,11 @@ impl Outgoing {
         let Passed { body, decoded, restoring, ruling, reservation, flow: _, other_model } = passed;
         // Copilot's own paths name no model.
         let api = Api::of(UpstreamKind::default(), &parts.method, &parts.uri, &parts.headers);
-        let renamed = other_model.and_then(|model| with_model(api, path(parts), &model));
+        let renamed = other_model.and_then(|model| api.target_of_model(path::target(parts), &model));
         let changes = RequestChanges { decoded, plain_answer };
         Outgoing {
             method: parts.method.clone(),
-            path: renamed.unwrap_or_else(|| path(parts).to_owned()),
+            path: renamed.unwrap_or_else(|| path::target(parts).to_owned()),
             headers: headers::of_request(&parts.headers, changes),
             body: OutgoingBody::Whole(body),
             restoring,
@@ -142,15 +143,4 @@ impl Outgoing {
             reservation,
         }
     }
-}
-
-/// Path and query that ask another model; `None` where no path names it.
-pub(crate) fn with_model(api: Api, target: &str, model: &str) -> Option<String> {
-    let Some((path, query)) = target.split_once('?') else { return api.with_model(target, model) };
-    api.with_model(path, model).map(|path| format!("{path}?{query}"))
-}
-
-/// Path and query as received.
-pub(crate) fn path(parts: &request::Parts) -> &str {
-    parts.uri.path_and_query().map_or("/", |path| path.as_str())
 }

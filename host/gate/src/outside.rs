@@ -11,7 +11,7 @@ use leafgate_detect::percent_decoded;
 use leafgate_policy::{Outside, Part, endpoint};
 
 use crate::apis::gemini::is_googles;
-use crate::headers;
+use leafgate_http::headers;
 
 /// What clients show the upstream who they are with. Rules look for these values elsewhere; here is their place.
 const CREDENTIALS: [HeaderName; 6] = [

@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
+use http::request;
 use leafgate_detect::percent_decoded;
 use leafgate_policy::endpoint;
 
-use crate::refusal::Refusal;
+use leafgate_http::refusal::Refusal;
 
 /// How often a path is decoded. Nobody encodes more than twice in earnest.
 const MAX_DECODINGS: usize = 3;
@@ -46,6 +47,11 @@ impl PathPattern {
         let path = &*endpoint(path);
         if self.with_rest { path.starts_with(&*self.path) } else { path == &*self.path }
     }
+}
+
+/// Path and query as received.
+pub(crate) fn target(parts: &request::Parts) -> &str {
+    parts.uri.path_and_query().map_or("/", |path| path.as_str())
 }
 
 /// Refuses a path that a server could resolve to another one.

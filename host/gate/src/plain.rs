@@ -12,14 +12,14 @@ use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
-use crate::body;
-use crate::content::Content;
 use crate::gate::Shared;
-use crate::headers;
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::refusal::Refusal;
 use crate::upstreams::Lane;
+use leafgate_http::body;
+use leafgate_http::content::Content;
+use leafgate_http::headers;
+use leafgate_http::refusal::Refusal;
 
 impl Shared {
     /// Passes a request on as it comes, and its answer back.

@@ -15,11 +15,11 @@ use http::header::{ALLOW, CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, StatusCode, request};
 
 use crate::apis::{self, Api, copilot};
-use crate::config::UpstreamKind;
-use crate::media::MediaType;
 use crate::multipart;
 use crate::path;
-use crate::refusal::{Code, Refusal};
+use crate::target::UpstreamKind;
+use leafgate_http::media::MediaType;
+use leafgate_http::refusal::{Code, Refusal};
 
 /// How a request is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

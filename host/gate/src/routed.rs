@@ -17,8 +17,8 @@ use leafgate_policy::{Assembly, Policy, Route};
 use crate::gate::{Came, Shared, Walked};
 use crate::judge::{Outcome, blocked};
 use crate::log::{RequestLog, Tally};
-use crate::refusal::Refusal;
-use crate::upstreams::{Lane, Upstreams};
+use crate::upstreams::Lane;
+use leafgate_http::refusal::Refusal;
 
 /// The fields that a request keeps on its way to a place that its client does not know.
 const FIELDS: [HeaderName; 7] = [
@@ -55,28 +55,6 @@ pub(crate) struct Way {
     /// Its head as it leaves for there; `None` for the one that came.
     pub(crate) parts: Option<request::Parts>,
     pub(crate) outcome: Outcome,
-}
-
-/// A rule that routes to an upstream which is not there.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "rule `{rule}` ({origin}) routes to the upstream `{to}`, and {there}; `upstreams.{to}` in the configuration makes one"
-)]
-pub struct UnknownRoute {
-    rule: String,
-    origin: String,
-    to: String,
-    there: String,
-}
-
-impl Upstreams {
-    /// Returns an error where a rule routes to an upstream that is not there.
-    pub(crate) fn check_routes(&self, policy: &Policy) -> Result<(), UnknownRoute> {
-        let unknown = policy.routes().find(|(to, ..)| self.by_name(to).is_none());
-        let Some((to, rule, origin)) = unknown else { return Ok(()) };
-        let (rule, origin, to) = (rule.to_string(), origin.to_owned(), to.to_string());
-        Err(UnknownRoute { rule, origin, to, there: self.there() })
-    }
 }
 
 impl Shared {

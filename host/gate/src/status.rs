@@ -8,12 +8,12 @@ use std::time::Duration;
 use http::StatusCode;
 use leafgate_admin::{Counts, RuleCount, StatusCount};
 use leafgate_policy::Policy;
+use leafgate_record::AnswerOutcome;
 
 use crate::log::Tally;
 use crate::metrics::Metrics;
 use crate::quiet::Matches;
-use crate::refusal::Code;
-use crate::ruled::AnswerOutcome;
+use leafgate_http::refusal::Code;
 
 /// What is counted of requests. What happens to one is told here once, and metrics hear of it too.
 #[derive(Debug, Default)]

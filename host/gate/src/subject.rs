@@ -7,7 +7,6 @@ use leafgate_policy::{Context, FileText, On, Outside, Policy};
 use leafgate_vault::Vault;
 
 use crate::apis::Api;
-use crate::outgoing;
 use crate::outside::OutsideTexts;
 
 /// A request, or the answer to it, as rules are asked about it. Whoever judges it, keeps it for a person or judges it again
@@ -67,7 +66,7 @@ impl Subject {
     /// Has another model be asked, where the path names it, and returns whether it does. Rules are asked about the one that a
     /// profile names, as they are where a body names it.
     pub(crate) fn ask_model(&mut self, model: &str, by_profile: bool) -> bool {
-        let Some(target) = outgoing::with_model(self.api, &self.to.path, model) else { return false };
+        let Some(target) = self.api.target_of_model(&self.to.path, model) else { return false };
         self.to.path = target.into();
         if by_profile {
             self.endpoint = self.to.endpoint().into();

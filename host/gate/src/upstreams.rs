@@ -4,64 +4,21 @@
 //! All are fixed when the gate starts. What stands behind the name is what is routed, searched,
 //! shown and sent: the name itself never leaves.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, request};
 use leafgate_admin::UpstreamStatus;
+use leafgate_policy::Policy;
+use leafgate_record::{NAMED_UPSTREAMS, chosen_upstream};
 
-use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig, UpstreamKind};
+use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig};
 use crate::path::PathPattern;
-use crate::refusal::{Code, Refusal};
+use crate::reach::ReachError;
 use crate::serving::ServingPolicy;
-use crate::upstream::{ReachError, Upstream};
-
-/// Where the paths of named upstreams begin.
-const ROOT: &str = "/u/";
-
-/// Longest name. It stands in every path of its clients.
-const LONGEST: usize = 40;
-
-/// The name of an upstream: lower-case letters, digits and hyphens, so that it means the same in a
-/// path, in TOML and in a rule.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UpstreamName(Box<str>);
-
-/// A text that cannot name an upstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the name of an upstream has 1 to {LONGEST} lower-case letters, digits and hyphens, and begins with a letter"
-)]
-pub struct UpstreamNameError;
-
-impl FromStr for UpstreamName {
-    type Err = UpstreamNameError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
-        if !begins || text.len() > LONGEST || !text.bytes().all(fits) {
-            return Err(UpstreamNameError);
-        }
-        Ok(UpstreamName(text.into()))
-    }
-}
-
-impl UpstreamName {
-    /// Returns the name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for UpstreamName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::target::{UnknownRoute, UpstreamKind, UpstreamName};
+use crate::upstream::Upstream;
+use leafgate_http::refusal::{Code, Refusal};
 
 /// An upstream and how clients reach it.
 pub(crate) struct Lane {
@@ -136,7 +93,7 @@ impl Lane {
 
     /// Returns what clients put before a path.
     fn prefix(&self) -> String {
-        self.name.as_ref().map(|name| format!("{ROOT}{name}")).unwrap_or_default()
+        self.name.as_ref().map(|name| format!("{NAMED_UPSTREAMS}{name}")).unwrap_or_default()
     }
 }
 
@@ -181,7 +138,7 @@ impl Upstreams {
     /// Chooses the upstream of a request, and takes its name off the path. `/u/a/v1/x` asks `a`
     /// for `/v1/x`, and so does `/u/a` for `/`. Also returns what was taken off.
     pub(crate) fn choose(&self, parts: &mut request::Parts) -> Result<(Arc<Lane>, String), Refusal> {
-        let Some((name, path)) = named(parts.uri.path()) else {
+        let (Some(name), path) = chosen_upstream(parts.uri.path()) else {
             return Ok((Arc::clone(&self.first), String::new()));
         };
         let lane = self.by_name(name).cloned().ok_or_else(|| self.unknown())?;
@@ -196,6 +153,14 @@ impl Upstreams {
         Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message)
     }
 
+    /// Returns an error where a rule routes to an upstream that is not there.
+    pub(crate) fn check_routes(&self, policy: &Policy) -> Result<(), UnknownRoute> {
+        let unknown = policy.routes().find(|(to, ..)| self.by_name(to).is_none());
+        let Some((to, rule, origin)) = unknown else { return Ok(()) };
+        let (rule, origin, to) = (rule.to_string(), origin.to_owned(), to.to_string());
+        Err(UnknownRoute { rule, origin, to, there: self.there() })
+    }
+
     /// Says which upstreams have names.
     pub(crate) fn there(&self) -> String {
         let names: Vec<_> = self.named.iter().filter_map(|lane| lane.name()).collect();
@@ -204,21 +169,6 @@ impl Upstreams {
             names => format!("this gate has {}", names.join(", ")),
         }
     }
-}
-
-/// Returns the name of the upstream that a path asks, and what it asks that one for.
-pub(crate) fn named(path: &str) -> Option<(&str, &str)> {
-    let rest = path.strip_prefix(ROOT)?;
-    let name = rest.split_once('/').map_or(rest, |(name, _)| name);
-    let path = &rest[name.len()..];
-    Some((name, if path.is_empty() { "/" } else { path }))
-}
-
-/// Returns the name of the upstream in a path as it was recorded, where it has one, and the path that the
-/// upstream was asked for. What a base URL chooses besides stands in no record.
-#[must_use]
-pub fn chosen_upstream(path: &str) -> (Option<&str>, &str) {
-    named(path).map_or((None, path), |(name, path)| (Some(name), path))
 }
 
 /// Returns a URI with another path, and everything else as it was.
@@ -238,7 +188,7 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::upstream::UpstreamTarget;
+    use crate::target::UpstreamTarget;
 
     fn echo() -> UpstreamConfig {
         UpstreamConfig::new(UpstreamTarget::Echo)
@@ -278,29 +228,6 @@ mod tests {
         for uri in ["/u/", "/u//v1/x", "/u/secret/v1/x", "/u/%61/v1/x", "/u/A/v1/x", "/u/a%2fv1"] {
             let message = chosen(uri).unwrap_err();
             assert!(message.ends_with("this gate has a, b-2") && !message.contains("secret"), "{message}");
-        }
-    }
-
-    #[test]
-    fn a_recorded_path_names_its_upstream() {
-        for (path, there) in [
-            ("/v1/messages", (None, "/v1/messages")),
-            ("/u/far/v1/messages", (Some("far"), "/v1/messages")),
-            ("/u/far", (Some("far"), "/")),
-            ("/u/copilot/agents/v1/jobs", (Some("copilot"), "/agents/v1/jobs")),
-            ("/users/v1/messages", (None, "/users/v1/messages")),
-        ] {
-            assert_eq!(chosen_upstream(path), there);
-        }
-    }
-
-    #[test]
-    fn what_names_an_upstream() {
-        for name in ["a", "openai", "b-2"] {
-            assert_eq!(name.parse::<UpstreamName>().unwrap().as_str(), name);
-        }
-        for text in ["", "A", "-a", "2", "a/b", "a.b", "é", &"a".repeat(LONGEST + 1)] {
-            assert_eq!(text.parse::<UpstreamName>(), Err(UpstreamNameError), "{text}");
         }
     }
 }

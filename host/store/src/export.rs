@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use leafgate_gate::chosen_upstream;
+use leafgate_record::chosen_upstream;
 use leafgate_tree::Role;
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -1,7 +1,7 @@
 //! The log of what passed a gate: a SQLite database with each request, what was changed in it, and
 //! its answer.
 //!
-//! [`Store`] is a [`Recorder`](leafgate_gate::record::Recorder): it takes what the gate tells it and
+//! [`Store`] is a [`Recorder`](leafgate_record::Recorder): it takes what the gate tells it and
 //! hands it to one thread, which masks, compresses and writes. [`Log`] reads.
 //!
 //! What it promises:

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use leafgate_answer::{Finish, Reply, Summary};
-use leafgate_gate::record::AnswerPart;
+use leafgate_record::AnswerPart;
 use serde::{Deserialize, Serialize};
 
 /// An answer is saved at most so often while it comes.

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use leafgate_answer::Delta;
-use leafgate_gate::record::{AnswerPart, RecordId, RequestRecord, RevealRecord};
+use leafgate_record::{AnswerPart, RecordId, RequestRecord, RevealRecord};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, Semaphore, TryAcquireError, oneshot};

@@ -15,7 +15,7 @@
 use std::io::{BufRead, Write};
 
 use bytes::Bytes;
-use leafgate_gate::record::RequestRecord;
+use leafgate_record::RequestRecord;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

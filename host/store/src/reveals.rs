@@ -1,6 +1,6 @@
 //! Who asked for the value of which token. Values are never here.
 
-use leafgate_gate::record::RevealRecord;
+use leafgate_record::RevealRecord;
 use rusqlite::{Connection, Transaction, params};
 use serde::Serialize;
 

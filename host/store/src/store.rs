@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use leafgate_admin::{StoreStatus, TokenCounts};
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
+use leafgate_record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 

@@ -2,8 +2,8 @@
 
 use leafgate_answer::Finish;
 use leafgate_desk::Digest;
-use leafgate_gate::record::{AnswerOutcome, RecordId, RequestRecord};
 use leafgate_policy::Background;
+use leafgate_record::{AnswerOutcome, RecordId, RequestRecord};
 use lru::LruCache;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};

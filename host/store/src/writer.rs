@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use leafgate_gate::record::{AnswerPart, RecordId};
 use leafgate_policy::Background;
+use leafgate_record::{AnswerPart, RecordId};
 use lru::LruCache;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use zstd::bulk::Compressor;

@@ -7,7 +7,7 @@
 //!   that took and how many tokens the provider counted: no text of a request or an answer, no path,
 //!   no header. A model's name, which a client chooses, is left out where a detector finds something
 //!   in it.
-//! - **It never delays a request.** [`Tracer`] is a [`Recorder`](leafgate_gate::record::Recorder) that
+//! - **It never delays a request.** [`Tracer`] is a [`Recorder`](leafgate_record::Recorder) that
 //!   hands over what it is told and forgets what comes faster than it is sent. A collector that does
 //!   not answer costs spans and nothing else.
 //!

@@ -3,8 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use leafgate_answer::{Finish, Usage};
-use leafgate_gate::RecordedApi;
-use leafgate_gate::record::RequestRecord;
+use leafgate_record::RequestRecord;
 use serde_json::{Value, json};
 
 /// `SPAN_KIND_CLIENT`: the gate asks an upstream.
@@ -45,10 +44,9 @@ impl Span {
             Some(model) => format!("{operation} {model}"),
             None => operation.to_owned(),
         };
-        let provider = RecordedApi::named(record.api).map_or("openai", RecordedApi::provider);
         let mut attributes = vec![
             text("gen_ai.operation.name", operation),
-            text("gen_ai.provider.name", provider),
+            text("gen_ai.provider.name", record.provider),
             text("gen_ai.conversation.id", &record.session),
             text("server.address", &record.upstream),
             text("leafgate.agent", &record.agent),

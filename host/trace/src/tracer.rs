@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use leafgate_admin::StoreStatus;
 use leafgate_answer::Summary;
 use leafgate_detect::{Engine, Input};
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
+use leafgate_record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 
 use crate::collector::Collector;
 use crate::span::{Span, message};

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use leafgate_answer::{Answer, Api, Delta};
 use leafgate_contract::NoPlugins;
-use leafgate_gate::record::{AnswerPart, RecordId, Recorded, RecordedEdit, Recorder as _, RequestRecord};
 use leafgate_policy::{Policy, PolicySource};
+use leafgate_record::{AnswerPart, RecordId, Recorded, RecordedEdit, Recorder as _, RequestRecord};
 use leafgate_trace::{Collector, Tracer};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_gate::RecordedApi;
+use leafgate_gate::recorded_format;
 use leafgate_policy::Policy;
 use leafgate_store::{Filter, RequestLine, RequestView};
 use leafgate_tree::Document;
@@ -47,7 +47,7 @@ impl<'k> Logged<'k> {
         let text = std::str::from_utf8(&view.body.0).map_err(|_| format!("request {id}: it is no text"))?;
         let body = Bytes::from(self.stand_ins.fill(text, &view.edits));
         let document = document(&body, api).map_err(|error| format!("request {id}: {error}"))?;
-        let (chosen, endpoint) = leafgate_gate::chosen_upstream(path);
+        let (chosen, endpoint) = leafgate_record::chosen_upstream(path);
         // Both policies are asked whether a rule sends it elsewhere: what the log names is where it went.
         let is_sent = upstream_name.is_some() && upstream_name.as_deref() != chosen;
         let from = From {
@@ -93,6 +93,7 @@ impl<'k> Logged<'k> {
 
 /// Reads a body in the format that its API has, as the gate does.
 fn document(body: &Bytes, api: &str) -> Result<Document, leafgate_tree::ParseError> {
-    let format = RecordedApi::named(api).and_then(RecordedApi::format);
-    request::document(body, format).or_else(|_| request::document(body, None)).map(|(document, _)| document)
+    request::document(body, recorded_format(api))
+        .or_else(|_| request::document(body, None))
+        .map(|(document, _)| document)
 }

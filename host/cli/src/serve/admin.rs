@@ -1,7 +1,8 @@
 //! The listener of the admin API, and the runtime file that publishes its address.
 
 use leafgate_admin::RuntimeFile;
-use leafgate_gate::{AdminToken, Gate, Listener};
+use leafgate_gate::{AdminToken, Gate};
+use leafgate_http::listener::Listener;
 
 use super::GateSetup;
 use crate::managed;

@@ -17,8 +17,8 @@ use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
 use leafgate_diagnostic::Diagnostics;
 use leafgate_gate::{
     FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamName,
-    listen_address,
 };
+use leafgate_http::listener::listen_address;
 use leafgate_policy::PolicySource;
 use leafgate_tokenize::Models;
 use leafgate_trace::Collector;

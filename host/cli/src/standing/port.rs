@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use leafgate_config::{Settings, Source};
-use leafgate_gate::listen_address;
+use leafgate_http::listener::listen_address;
 
 use crate::print::Printer;
 

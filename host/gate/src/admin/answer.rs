@@ -11,8 +11,8 @@ use leafgate_desk::DeskError;
 use leafgate_tree::EditError;
 use serde::Serialize;
 
-use crate::content::{self, Content};
-use crate::refusal::{Code, Refusal};
+use leafgate_http::content::{self, Content};
+use leafgate_http::refusal::{Code, Refusal};
 
 /// A call that failed.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::answer::Failure;
-use crate::guard;
-use crate::media::MediaType;
+use leafgate_http::guard;
+use leafgate_http::media::MediaType;
 
 /// Characters of the shortest token: 128 bits in hexadecimal.
 const SHORTEST: usize = 32;

@@ -19,11 +19,11 @@ use super::answer::{self, Failure};
 use super::outline::{self, OutlineQuery};
 use super::tokens::Counted;
 use super::{auth, except, reveal, saved, view, whole};
-use crate::body::{self, Bounds};
-use crate::content::Content;
 use crate::gate::Shared;
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
+use leafgate_http::body::{self, Bounds};
+use leafgate_http::content::Content;
 
 /// Finds the call that a request makes, and the id in its path.
 fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), Failure> {

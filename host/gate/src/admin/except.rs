@@ -14,10 +14,10 @@ use leafgate_tree::{Author, RedactionRecord};
 
 use super::answer::{self, Failure};
 use super::reveal::check_name;
-use crate::content::Content;
 use crate::except::{NotExcepted, PolicyFiles};
 use crate::gate::Shared;
 use crate::pending::Snapshot;
+use leafgate_http::content::Content;
 
 /// How long an exception is in force where nobody says so: long enough to mend a rule.
 const UNTIL: &str = "30d";

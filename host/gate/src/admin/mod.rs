@@ -24,9 +24,9 @@ use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 
-use crate::body;
-use crate::content::Content;
 use crate::gate::Shared;
+use leafgate_http::body;
+use leafgate_http::content::Content;
 
 pub use auth::{AdminToken, AdminTokenError};
 

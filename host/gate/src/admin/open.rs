@@ -9,10 +9,10 @@ use http::{Method, Response, StatusCode, request};
 use leafgate_admin::{ErrorCode, Status};
 
 use super::answer::{self, Failure};
-use crate::content::{self, Content};
 use crate::gate::Shared;
-use crate::guard;
 use crate::metrics::{self, Counted};
+use leafgate_http::content::{self, Content};
+use leafgate_http::guard;
 
 /// Where programs that keep others running ask whether the process lives, and whether it takes requests.
 const HEALTH: &str = "/healthz";

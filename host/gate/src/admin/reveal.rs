@@ -10,10 +10,10 @@ use http::Response;
 use leafgate_admin::{ErrorCode, Reveal, Revealed, RevealedValue};
 
 use super::answer::{self, Failure};
-use crate::content::Content;
 use crate::gate::Shared;
-use crate::record::{Recorded, RevealRecord};
 use crate::session::Recalled;
+use leafgate_http::content::Content;
+use leafgate_record::{Recorded, RevealRecord};
 
 /// Characters of a name in the log.
 const MOST_BY: usize = 64;

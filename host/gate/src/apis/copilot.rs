@@ -14,8 +14,8 @@ use leafgate_tree::{Document, Format, NodeId};
 
 use super::beside::is_below;
 use super::{Endpoint, Wants, openai};
-use crate::config::UpstreamKind;
-use crate::refusal::{Code, Refusal};
+use crate::target::UpstreamKind;
+use leafgate_http::refusal::{Code, Refusal};
 
 /// The paths of requests in which no conversation stands.
 const PATHS: [&str; 5] = ["/auto", "/models/session", "/models/session/intent", "/search", "/skills"];

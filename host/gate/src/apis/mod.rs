@@ -2,7 +2,7 @@
 //!
 //! One folder an API: its paths, what a body is read as, the words of its errors, where an answer
 //! holds text for people, what names a conversation, and how the built-in upstream answers. The
-//! drivers ([`crate::restore`], [`crate::echo`], [`crate::dialect`], [`crate::session`],
+//! drivers ([`crate::restore`], [`echo`], [`dialect`], [`crate::session`],
 //! [`crate::route`]) ask the rows of this file and know no API by name. To add one, write its
 //! folder and name it in [`ENDPOINTS`], and in [`DIALECTS`] where its errors have a form of their
 //! own.
@@ -16,6 +16,8 @@ mod beside;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod copilot;
+pub(crate) mod dialect;
+pub(crate) mod echo;
 pub(crate) mod embeddings;
 pub(crate) mod gemini;
 pub(crate) mod messages;
@@ -31,10 +33,10 @@ use leafgate_assemble::Counted;
 use leafgate_policy::endpoint;
 use leafgate_tree::{Document, Format, NodeId, ValueType};
 
-use crate::config::UpstreamKind;
-use crate::dialect::Dialect;
-use crate::echo::{Echo, Echoed};
+use crate::apis::dialect::Dialect;
+use crate::apis::echo::{Echo, Echoed};
 use crate::session::BodyHints;
+use crate::target::UpstreamKind;
 
 /// Every endpoint whose bodies have a shape that the gate knows.
 static ENDPOINTS: [&Endpoint; 16] = [
@@ -246,6 +248,12 @@ impl Api {
     /// A path that asks another model; `None` where no path names it.
     pub(crate) fn with_model(self, path: &str, model: &str) -> Option<String> {
         (self.endpoint.with_model)(&endpoint(path), model)
+    }
+
+    /// Path and query that ask another model; `None` where no path names it.
+    pub(crate) fn target_of_model(self, target: &str, model: &str) -> Option<String> {
+        let Some((path, query)) = target.split_once('?') else { return self.with_model(target, model) };
+        self.with_model(path, model).map(|path| format!("{path}?{query}"))
     }
 
     /// The API whose answers it gets, where those are the model's turns.

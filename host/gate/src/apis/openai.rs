@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::beside::is_below;
 use super::{Endpoint, segment};
-use crate::dialect::Dialect;
+use crate::apis::dialect::Dialect;
 use crate::sse;
 
 /// Where APIs begin: OpenAI's, and those that took its paths over; Azure's versioned API; Azure's

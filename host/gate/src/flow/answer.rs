@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::Flow;
 use crate::answer::gather;
 use crate::begun;
-use crate::budget::Reservation;
-use crate::content::{self, Content};
 use crate::gate::Shared;
-use crate::media;
-use crate::refusal::Refusal;
+use leafgate_http::budget::Reservation;
+use leafgate_http::content::{self, Content};
+use leafgate_http::media;
+use leafgate_http::refusal::Refusal;
 
 /// How an answer goes on to its client.
 #[derive(Clone, Copy, PartialEq, Eq)]

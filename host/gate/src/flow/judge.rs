@@ -7,15 +7,15 @@ use leafgate_policy::{Cause, Hold, On, Verdict};
 use leafgate_tree::Document;
 
 use super::Flow;
-use crate::echo::Manner;
+use crate::apis::echo::manner;
 use crate::gate::Shared;
 use crate::hold::Held;
 use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};
 use crate::outgoing::{Passed, Received};
 use crate::pending::{Paused, TurnGuard};
-use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::subject::Subject;
+use leafgate_http::refusal::Refusal;
 
 /// The name that stands for a rule where a lesser form needs a person. No rule can be called that.
 const PROFILE: &str = "(profile)";
@@ -75,7 +75,7 @@ impl Flow {
             reservation: Some(reservation),
         };
         let path = Some(subject.to.endpoint()).filter(|_| shared.answer_cancelled);
-        let manner = path.and_then(|path| Manner::of(subject.api, path, subject.model.as_deref(), &document));
+        let manner = path.and_then(|path| manner(subject.api, path, subject.model.as_deref(), &document));
         Ok(Outcome::Wait(Held {
             manner,
             waiter,

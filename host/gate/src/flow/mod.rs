@@ -21,18 +21,18 @@ use leafgate_policy::{Assembly, Otherwise};
 use leafgate_tree::Format;
 
 use crate::arriving::Arriving;
-use crate::body::{self, Bounds};
-use crate::content::{self, Content};
 use crate::gate::Shared;
 use crate::hold::Held;
 use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
-use crate::outgoing::{self, Outgoing, Passed};
-use crate::refusal::Refusal;
+use crate::outgoing::{Outgoing, Passed};
 use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::subject::Subject;
 use crate::upstreams::Lane;
+use leafgate_http::body::{self, Bounds};
+use leafgate_http::content::{self, Content};
+use leafgate_http::refusal::Refusal;
 
 /// Says what a request does without.
 const DOWNGRADE: HeaderName = HeaderName::from_static("leafgate-downgrade");
@@ -193,7 +193,7 @@ impl Flow {
             }
         }
         // Who looks at a body cannot choose what stands in a path.
-        let in_path = outgoing::with_model(self.subject.api, &self.subject.to.path, "").is_some();
+        let in_path = self.subject.api.target_of_model(&self.subject.to.path, "").is_some();
         if !in_path && assembly.downgrade().otherwise == Otherwise::Pause && !self.lessened.asked {
             self.lessened.asked = true;
             return Next::Ask;

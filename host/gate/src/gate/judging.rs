@@ -9,30 +9,27 @@ use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_admin::shown_url;
 use leafgate_policy::{Assembly, Policy};
+use leafgate_record::{RecordId, RequestRecord};
 use leafgate_vault::Vault;
 
 use super::Shared;
 use crate::agent;
 use crate::apis::{Api, Wants};
-use crate::body;
-use crate::budget::Reservation;
-use crate::coding::{self, Caps, Coding};
 use crate::files::Files;
 use crate::judge::{Bodyless, Case, Judged, Outcome};
 use crate::log::{self, RequestLog, RequestLogProgress, Tally};
 use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint};
-use crate::record::{RecordId, Recording, RequestRecord};
-use crate::refusal::Refusal;
+use crate::recording::Recording;
 use crate::routed::Before;
 use crate::session::Hints;
 use crate::upstreams::Lane;
-
-/// Bodies up to this are judged by the thread that read them: other requests of that thread wait for
-/// some ten milliseconds at most, and mostly for less than one, since an agent's request holds little
-/// that is new. On the way to another core, whose caches hold nothing of the body, more is lost.
-pub(crate) const INLINE_BODY: usize = 1024 * 1024;
+use leafgate_http::body;
+use leafgate_http::budget::Reservation;
+use leafgate_http::coding::{self, Caps, Coding};
+use leafgate_http::in_place::INLINE_BODY;
+use leafgate_http::refusal::Refusal;
 
 /// A body as it came.
 pub(crate) struct Came {
@@ -230,7 +227,9 @@ impl Shared {
                 path: path.to_owned(),
                 upstream: upstream.into(),
                 upstream_name,
-                api: seen.api,
+                api: seen.api.name(),
+                answers: seen.api.answers(),
+                provider: seen.api.dialect.provider,
                 agent,
                 class: seen.class.name(),
                 session: seen.session,

@@ -11,7 +11,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
 use super::Shared;
-use crate::refusal::Refusal;
+use leafgate_http::refusal::Refusal;
 
 /// So long after work was slow, work goes to the blocking pool without being tried.
 const SLOW: Duration = Duration::from_secs(1);

@@ -6,18 +6,19 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{Response, request};
+use leafgate_record::{RecordId, Recorded};
 
 use super::Shared;
 use crate::answer;
 use crate::apis::copilot;
-use crate::arriving::{Arriving, Told};
-use crate::content::Content;
+use crate::arriving::Arriving;
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::record::{RecordId, Recorded};
-use crate::refusal::Refusal;
+use crate::recording::Told;
 use crate::restore::Restoring;
 use crate::upstreams::Lane;
+use leafgate_http::content::Content;
+use leafgate_http::refusal::Refusal;
 
 impl Shared {
     /// Sends a request on, and prepares the answer for its client.

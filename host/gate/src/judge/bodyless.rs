@@ -11,8 +11,8 @@ use super::tally::tally;
 use crate::apis::Wants;
 use crate::log::Tally;
 use crate::outside::OutsideTexts;
-use crate::refusal::Refusal;
 use crate::ruled::refuse_unread;
+use leafgate_http::refusal::Refusal;
 
 /// A request without a body to judge.
 pub(crate) struct Bodyless {

@@ -8,18 +8,18 @@ use leafgate_policy::{Hold, Note, On, Recall};
 use leafgate_tree::{Document, Draft};
 
 use super::Case;
-use crate::budget::Reservation;
-use crate::echo::Manner;
+use crate::apis::echo::manner;
 use crate::flow::{Flow, Lessened};
 use crate::hold::Held;
 use crate::outgoing::{Passed, Received};
 use crate::pending::{Paused, TurnGuard, Waiter};
-use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::routed::Rerouted;
 use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::subject::Subject;
+use leafgate_http::budget::Reservation;
+use leafgate_http::refusal::{Manner, Refusal};
 
 /// What becomes of a request that is not refused.
 pub(crate) enum Outcome {
@@ -147,7 +147,7 @@ impl Case {
 
     /// How a cancel is answered, where it is no error to the client.
     pub(super) fn manner(&self, subject: &Subject, document: &Document) -> Option<Box<Manner>> {
-        Manner::of(self.api, self.answers_cancel.as_deref()?, subject.model.as_deref(), document)
+        manner(self.api, self.answers_cancel.as_deref()?, subject.model.as_deref(), document)
     }
 
     /// Has it wait. Who joins a turn is judged further as that turn is.

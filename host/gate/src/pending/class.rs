@@ -147,7 +147,7 @@ mod tests {
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         let headers: HeaderMap = fields.collect();
         let api =
-            Api::of(crate::config::UpstreamKind::default(), &Method::POST, &path.parse().unwrap(), &headers);
+            Api::of(crate::target::UpstreamKind::default(), &Method::POST, &path.parse().unwrap(), &headers);
         let document = Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap();
         ClassHint::of(&headers).class(api, &document)
     }

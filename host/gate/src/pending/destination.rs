@@ -11,7 +11,7 @@ use http::request;
 use leafgate_desk::{Destination, PartsDigest};
 
 use crate::upstreams::Lane;
-use crate::{outgoing, outside};
+use crate::{outside, path};
 
 /// Fields of one connection or one attempt, by their whole names: credentials, framing, time.
 const OWN: [&str; 19] = [
@@ -55,7 +55,7 @@ pub(crate) fn destination(lane: &Lane, parts: &request::Parts) -> Destination {
     Destination {
         upstream: Arc::clone(lane.address()),
         method: parts.method.as_str().into(),
-        path: outside::without_credentials(outgoing::path(parts)).into(),
+        path: outside::without_credentials(path::target(parts)).into(),
         options: options(lane, parts).into(),
     }
 }
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use crate::config::{GateLimits, UpstreamConfig};
-    use crate::upstream::UpstreamTarget;
+    use crate::target::UpstreamTarget;
 
     fn lane(name: Option<&str>) -> Lane {
         let name = name.map(|name| name.parse().unwrap());

@@ -16,8 +16,9 @@ use leafgate_tree::Draft;
 use super::speech::{HeldText, Speech};
 use super::{Named, Restoring};
 use crate::apis::Api;
-use crate::refusal::Refusal;
+use crate::apis::dialect;
 use crate::sse;
+use leafgate_http::refusal::Refusal;
 
 /// A longer line, or a longer event of several lines, is not read.
 const MAX_EVENT: usize = 1024 * 1024;
@@ -181,7 +182,7 @@ impl EventStream {
         (self.stopped, self.is_over) = (true, true);
         // What stands before it may lack the empty line that ends an event.
         out.extend_from_slice(if self.at_boundary { b"" } else { b"\n" });
-        out.extend_from_slice(&Refusal::upstream(LATE).events(self.api));
+        out.extend_from_slice(&dialect::ending(&Refusal::upstream(LATE), self.api));
     }
 
     /// Restores nothing any more. What was held leaves, then what was kept, then this.

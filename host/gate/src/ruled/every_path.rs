@@ -12,11 +12,11 @@ use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
 use super::Ruling;
 use crate::apis::{self, Api, Wants};
-use crate::config::UpstreamKind;
-use crate::refusal::Refusal;
 use crate::restore::Restoring;
 use crate::session::{Hints, Sessions};
 use crate::subject::Subject;
+use crate::target::UpstreamKind;
+use leafgate_http::refusal::Refusal;
 
 const CALLS: &str = "[[rule]]\nid = 'r'\non = 'tool-call'\nmatch = {}\naction = 'block'\n";
 const TEXTS: &str =

@@ -14,7 +14,7 @@ use crate::gate::Shared;
 use crate::judge::{because, blocked, tally};
 use crate::log::Tally;
 use crate::pending::{Paused, TurnGuard, Waiter};
-use crate::refusal::Refusal;
+use leafgate_http::refusal::Refusal;
 
 /// The name that stands for a rule where a profile decides. No rule can be called that.
 const PROFILE: &str = "(profile)";

@@ -16,7 +16,6 @@
 #[cfg(test)]
 mod every_path;
 mod judge;
-mod outcome;
 mod scan;
 mod stream;
 mod texts;
@@ -29,19 +28,19 @@ use http::header::CONTENT_LENGTH;
 use http::{Response, StatusCode};
 use leafgate_answer::Api as AnswerApi;
 use leafgate_policy::{Approval, Assembly, Context, OfAnswers, Offered, On, Policy};
+use leafgate_record::AnswerOutcome;
 use leafgate_tree::{Document, NodeId};
 
 use crate::apis::{Wants, asks_for_several, configs};
 use crate::arriving::Arriving;
-use crate::content::Content;
 use crate::gate::Shared;
 use crate::log::{self, RequestLogProgress, Tally};
-use crate::media;
-use crate::refusal::{Code, Refusal};
 use crate::session::Behind;
 use crate::subject::Subject;
+use leafgate_http::content::Content;
+use leafgate_http::media;
+use leafgate_http::refusal::{Code, Refusal};
 
-pub use outcome::AnswerOutcome;
 pub(crate) use whole::{Ruled, SoFar};
 
 /// What an answer is judged by: what its request was judged by.

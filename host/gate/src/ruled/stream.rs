@@ -10,18 +10,20 @@ use futures_util::stream;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use leafgate_answer::{Account, Gathered, Gathering, Heard, Hearing, Holding, ReadError, Respelling, Step};
+use leafgate_record::AnswerOutcome;
 use tokio::time::sleep;
 
+use super::Ruling;
 use super::texts::{Ends, Texts};
 use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
-use super::{AnswerOutcome, Ruling};
-use crate::arriving::{Arriving, Told};
-use crate::budget::{AnswerWeight, Reservation};
-use crate::content::{self, Content, ContentError};
-use crate::dialect;
+use crate::apis::dialect;
+use crate::arriving::Arriving;
 use crate::gate::Shared;
 use crate::log::RequestLogProgress;
-use crate::refusal::Refusal;
+use crate::recording::Told;
+use leafgate_http::budget::{AnswerWeight, Reservation};
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::refusal::Refusal;
 
 type Deciding = Pin<Box<dyn Future<Output = Result<Bytes, Refusal>> + Send>>;
 type Given = Option<Result<Frame<Bytes>, ContentError>>;
@@ -157,7 +159,7 @@ impl Judging {
         self.tell(AnswerOutcome::Blocked);
         self.shared.not_judged(&self.progress);
         self.shared.refused(&refusal, &self.progress);
-        Some(Ok(Frame::data(refusal.events(self.ruling.api))))
+        Some(Ok(Frame::data(dialect::ending(&refusal, self.ruling.api))))
     }
 
     /// Takes more of the stream, and returns what goes on.

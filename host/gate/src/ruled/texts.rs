@@ -16,7 +16,7 @@ use super::Ruling;
 use super::scan::{Scan, Segment, floor};
 use crate::gate::Shared;
 use crate::log::Tally;
-use crate::refusal::Refusal;
+use leafgate_http::refusal::Refusal;
 
 /// So many texts an answer may have.
 const MAX_TEXTS: usize = 512;

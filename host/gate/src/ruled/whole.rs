@@ -6,17 +6,19 @@ use bytes::BytesMut;
 use leafgate_answer::{Answer, Call, ReadError, TextRun};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
+use leafgate_record::AnswerOutcome;
 
+use super::Ruling;
 use super::judge::{Calls, Judged};
-use super::{AnswerOutcome, Ruling};
 use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::content::{self, Content};
-use crate::gate::{INLINE_BODY, Shared};
+use crate::gate::Shared;
 use crate::hold;
 use crate::log::{RequestLogProgress, Tally};
 use crate::pending::{Decision, Waiter};
-use crate::refusal::Refusal;
+use leafgate_http::content::{self, Content};
+use leafgate_http::in_place::INLINE_BODY;
+use leafgate_http::refusal::Refusal;
 
 /// An answer is there as it came, as it was read and as it leaves.
 pub(super) const COPIES: usize = 3;

@@ -16,10 +16,10 @@ use crate::arriving::Arriving;
 use crate::begun;
 use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
 use crate::log::RequestLogProgress;
-use crate::media;
 use crate::outgoing::{Outgoing, Passed};
-use crate::refusal::Refusal;
 use crate::ruled::{Ruled, Ruling, SoFar};
+use leafgate_http::media;
+use leafgate_http::refusal::Refusal;
 
 /// What became of a request of a frame.
 pub(super) enum Asked {

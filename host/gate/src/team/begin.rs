@@ -12,13 +12,14 @@ use super::live::PROGRESS;
 use super::wire::{self, Body};
 use crate::apis::{Api, Wants};
 use crate::base::Base;
-use crate::budget::Reservation;
-use crate::coding::{self, Caps, Decoded};
-use crate::gate::{Came, INLINE_BODY, Shared};
+use crate::gate::{Came, Shared};
 use crate::judge::unreadable;
 use crate::log::{RequestLog, RequestLogProgress};
-use crate::refusal::Refusal;
 use crate::upstreams::Lane;
+use leafgate_http::budget::Reservation;
+use leafgate_http::coding::{self, Caps, Decoded};
+use leafgate_http::in_place::INLINE_BODY;
+use leafgate_http::refusal::Refusal;
 
 /// A model of this name is the team at its entry, and with a name behind it at that agent.
 const MODEL: &str = "agents";

@@ -31,11 +31,11 @@ use super::progress;
 use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
-use crate::content::Content;
 use crate::gate::Shared;
 use crate::judge::Asker;
-use crate::refusal::Refusal;
 use crate::session::{Hints, Session};
+use leafgate_http::content::Content;
+use leafgate_http::refusal::Refusal;
 
 /// How the names of a team's answers begin.
 pub(super) const ANSWER: &str = "lga_";

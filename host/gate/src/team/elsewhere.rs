@@ -8,8 +8,8 @@ use http::{Method, StatusCode, request};
 
 use crate::apis::Api;
 use crate::base::Base;
-use crate::refusal::{Code, Refusal};
 use crate::upstreams::Lane;
+use leafgate_http::refusal::{Code, Refusal};
 
 /// How the paths end of requests that no endpoint serves: for vectors of texts, which no agent is asked
 /// for, and for many turns at once, which the team refuses in words of its own.

@@ -8,8 +8,8 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::drive::RunCase;
 use super::live::{Begin, Given, Live, Piece};
-use crate::content::{self, Content};
 use crate::restore::Restoring;
+use leafgate_http::content::{self, Content};
 
 /// Says with what a run makes do.
 pub(super) const AGENTS: HeaderName = HeaderName::from_static("leafgate-agents");

@@ -24,12 +24,12 @@ use tokio::time::sleep;
 use super::give::{AGENTS, BETWEEN};
 use crate::answer;
 use crate::apis::Api;
-use crate::content::{self, Content, ContentError};
-use crate::dialect;
+use crate::apis::dialect;
 use crate::gate::Shared;
 use crate::log::RequestLogProgress;
-use crate::refusal::Refusal;
 use crate::restore::Restoring;
+use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::refusal::Refusal;
 
 /// How each line about the work of others begins. Clients that send reasoning again send it so, and
 /// by this it is known to be nobody's.
@@ -234,6 +234,6 @@ impl Rest {
         }
         let refusal = self.run.take()?.await.err()?;
         self.client.shared.refused(&refusal, &self.client.progress);
-        Some(refusal.events(self.client.api))
+        Some(dialect::ending(&refusal, self.client.api))
     }
 }

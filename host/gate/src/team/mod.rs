@@ -37,7 +37,7 @@ use tokio::time::Instant;
 
 use self::pace::Pace;
 use self::record::Records;
-use crate::refusal::Refusal;
+use leafgate_http::refusal::Refusal;
 
 pub(crate) use self::begin::ForTeam;
 pub(crate) use self::elsewhere::refuse_elsewhere;

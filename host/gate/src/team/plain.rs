@@ -10,12 +10,12 @@ use leafgate_desk::TurnClass;
 use super::drive::{RunCase, agent_name};
 use super::wire;
 use crate::agent;
-use crate::content::Content;
 use crate::flow::Delivered;
 use crate::gate::Came;
 use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
-use crate::refusal::Refusal;
 use crate::session::Session;
+use leafgate_http::content::Content;
+use leafgate_http::refusal::Refusal;
 
 impl RunCase {
     /// A body to be judged in the run's session.

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use super::BaseUrl;
-use super::reach::{Reach, ReachError};
+use crate::reach::{Reach, ReachError};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 type Pending<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;

@@ -4,9 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use leafgate_admin::StoreStatus;
 use leafgate_gate::Gate;
-use leafgate_gate::record::{
-    AnswerOutcome, AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord,
-};
+use leafgate_record::{AnswerOutcome, AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
 use tokio::sync::{Notify, oneshot};
 
 /// What it says.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use leafgate_gate::record::{AnswerPart, Both};
 use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
+use leafgate_record::{AnswerPart, Both};
 
 use crate::kit::{
     EMAIL, REDACT_EMAIL, Upstream, behind, chat, email_token, gate, gate_of, json_answer, once, post, says,
@@ -51,7 +51,7 @@ async fn a_conversation_is_recorded_as_what_it_is_wherever_it_went() {
     once(&gate, post("/v1/nobody/knows", says("hello"))).await;
     once(&gate, post("/v1/nobody/knows", "{}")).await;
     let requests = kept.requests.lock().unwrap();
-    let recorded: Vec<_> = requests.iter().map(|record| (record.api, record.answer_api())).collect();
+    let recorded: Vec<_> = requests.iter().map(|record| (record.api, record.answers)).collect();
     assert_eq!(recorded, [("chat", Some(leafgate_answer::Api::Chat)), ("openai", None)]);
 }
 

@@ -11,7 +11,8 @@ use leafgate_admin::{
     ApiError, EditCommand, Event, ModeView, ShownText, State, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_desk::{Destination, Digest};
-use leafgate_gate::{AdminToken, Gate, GateConfig, Listener};
+use leafgate_gate::{AdminToken, Gate, GateConfig};
+use leafgate_http::listener::Listener;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use leafgate_admin::{Ruled, Status};
 use leafgate_answer::Api;
 use leafgate_gate::GateConfig;
-use leafgate_gate::record::{AnswerOutcome, AnswerPart, RecordId};
+use leafgate_record::{AnswerOutcome, AnswerPart, RecordId};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use leafgate_gate::record::{AnswerOutcome, AnswerPart, RecordId, Recorded, Recorder, RevealRecord};
+use leafgate_record::{AnswerOutcome, AnswerPart, RecordId, Recorded, Recorder, RevealRecord};
 use leafgate_store::{Filter, Log, receipt};
 use rusqlite::Connection;
 

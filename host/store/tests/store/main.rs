@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use leafgate_desk::{Destination, Digest};
-use leafgate_gate::record::{Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord};
+use leafgate_record::{Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord};
 use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys, mark, receipt};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use leafgate_gate::record::{RecordId, RecordedEdit, RequestRecord};
 use leafgate_policy::Policy;
+use leafgate_record::{RecordId, RecordedEdit, RequestRecord};
 
 /// A chat that a rule redacted and that left.
 pub(crate) fn record(id: u64, body: &Bytes, policy: Arc<Policy>) -> RequestRecord {
@@ -17,6 +17,8 @@ pub(crate) fn record(id: u64, body: &Bytes, policy: Arc<Policy>) -> RequestRecor
         upstream: "https://api.example".into(),
         upstream_name: None,
         api: "chat",
+        answers: Some(leafgate_answer::Api::Chat),
+        provider: "openai",
         agent: "curl".into(),
         class: "main",
         session: "SESSION_habcdef".into(),

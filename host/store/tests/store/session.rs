@@ -9,8 +9,8 @@ use leafgate_contract::{
     Action, CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginEdit,
     PluginLoader, PluginSource, Spent, Target, TransformRequest, World,
 };
-use leafgate_gate::record::{RecordedEdit, Recorder as _, RequestRecord};
 use leafgate_policy::{Context, Policy, PolicySource, Verdict};
+use leafgate_record::{RecordedEdit, Recorder as _, RequestRecord};
 use leafgate_store::{CacheLine, Filter, Log};
 use leafgate_tree::{Author, Document, Draft, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::echo::{Echo, fragments};
+use crate::apis::echo::{Echo, fragments};
 use crate::sse::event;
 
 pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {

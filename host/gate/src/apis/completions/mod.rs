@@ -6,7 +6,7 @@ mod echo;
 use leafgate_tree::Format;
 
 use super::{Endpoint, Wants, openai};
-use crate::echo::Echoed;
+use crate::apis::echo::Echoed;
 
 pub(super) static COMPLETIONS: Endpoint = Endpoint {
     serves: |_, path, _| openai::endpoint(path) == Some("completions"),

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::echo::Echo;
+use crate::apis::echo::Echo;
 
 /// The vector as the official clients ask for it: base64 of its numbers as 32-bit floats, lowest
 /// byte first.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{is_googles, is_internal, resource};
 use crate::apis::Endpoint;
-use crate::dialect::Dialect;
+use crate::apis::dialect::Dialect;
 use crate::sse;
 
 /// What Google's clients send with every request.

@@ -20,8 +20,8 @@ use leafgate_tree::{Document, Format};
 use serde_json::json;
 
 use super::{Conversation, Endpoint, Wants, openai, segment};
-use crate::dialect::Dialect;
-use crate::echo::{Echo, Echoed};
+use crate::apis::dialect::Dialect;
+use crate::apis::echo::{Echo, Echoed};
 use crate::session::{BodyHints, Name};
 
 pub(super) use error::{CODE_ASSIST, GEMINI};

@@ -4,8 +4,8 @@
 use http::StatusCode;
 use serde_json::json;
 
+use crate::apis::dialect::Dialect;
 use crate::apis::{Endpoint, openai};
-use crate::dialect::Dialect;
 use crate::sse;
 
 /// What Anthropic's clients send with every request.

@@ -8,7 +8,7 @@ use leafgate_tree::{Document, Format, ValueType};
 use serde_json::json;
 
 use super::{Conversation, Endpoint, Wants, gemini, openai};
-use crate::echo::Echoed;
+use crate::apis::echo::Echoed;
 use crate::session::{BodyHints, CLAUDE_CODE, Name};
 
 pub(super) use error::ANTHROPIC;

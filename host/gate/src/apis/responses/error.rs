@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::openai;
-use crate::dialect::Dialect;
+use crate::apis::dialect::Dialect;
 use crate::sse;
 
 /// They claim nobody's requests: OpenAI's do.

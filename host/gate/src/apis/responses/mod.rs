@@ -9,7 +9,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{Conversation, Endpoint, Wants, openai, text};
-use crate::echo::Echoed;
+use crate::apis::echo::Echoed;
 use crate::session::{BodyHints, Name};
 
 /// Bytes of the request's digest in the id of an echo: clients go on from a response by its id, so each

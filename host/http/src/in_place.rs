@@ -15,6 +15,11 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
+/// Bodies up to this are judged by the thread that read them: other requests of that thread wait for
+/// some ten milliseconds at most, and mostly for less than one, since an agent's request holds little
+/// that is new. On the way to another core, whose caches hold nothing of the body, more is lost.
+pub const INLINE_BODY: usize = 1024 * 1024;
+
 /// Polls in a row, at most. A future that is never done with itself makes way after them.
 const POLLS: usize = 8;
 
@@ -41,7 +46,7 @@ thread_local! {
 
 /// Does some work when the [`InPlace`] that this thread polls has no more to do: what it wrote has left by then. At once where
 /// it polls none.
-pub(crate) fn behind(work: impl FnOnce() + 'static) {
+pub fn behind(work: impl FnOnce() + 'static) {
     let mut work = Some(work);
     BEHIND.with_borrow_mut(|behind| {
         if let Some(behind) = behind {

@@ -10,9 +10,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-use super::BaseUrl;
-use crate::routed::UnknownRoute;
-use crate::upstreams::UpstreamName;
+use crate::target::BaseUrl;
+use crate::target::UnknownRoute;
+use crate::target::UpstreamName;
 
 /// How an upstream is reached. What it holds may be secret: `Debug` says how much there is.
 #[derive(Clone, Default)]
@@ -88,14 +88,14 @@ pub enum ReachError {
 }
 
 /// A proxy as it is asked.
-pub(super) struct AskedProxy {
-    pub(super) address: Uri,
-    pub(super) authorization: Option<HeaderValue>,
+pub(crate) struct AskedProxy {
+    pub(crate) address: Uri,
+    pub(crate) authorization: Option<HeaderValue>,
 }
 
 impl Reach {
     /// Returns what TLS needs. An http upstream needs nothing, so that a machine without a certificate store can use one.
-    pub(super) fn tls(&self, is_https: bool) -> Result<ClientConfig, ReachError> {
+    pub(crate) fn tls(&self, is_https: bool) -> Result<ClientConfig, ReachError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -136,7 +136,7 @@ impl Reach {
     }
 
     /// Returns the proxy on the way to an upstream, where there is one.
-    pub(super) fn proxy_to(&self, base: &BaseUrl) -> Result<Option<AskedProxy>, ReachError> {
+    pub(crate) fn proxy_to(&self, base: &BaseUrl) -> Result<Option<AskedProxy>, ReachError> {
         let matcher = match &self.proxy {
             Proxy::Direct => return Ok(None),
             Proxy::Environment if base.is_loopback() => return Ok(None),
@@ -161,8 +161,8 @@ impl Reach {
 
 #[cfg(test)]
 mod tests {
-    use super::super::UpstreamTarget;
     use super::*;
+    use crate::target::UpstreamTarget;
 
     fn base(url: &str) -> BaseUrl {
         let Ok(UpstreamTarget::Http(base)) = url.parse() else { panic!("{url} is a URL") };

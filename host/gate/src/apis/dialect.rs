@@ -5,11 +5,14 @@
 //! that was begun. What makes clients raise differs, and stands in the folder of each API.
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::Response;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
 
+use crate::apis::echo::{self, Echoed};
 use crate::apis::{Api, Endpoint};
-use crate::refusal::Refusal;
+use leafgate_http::content::{self, Content};
+use leafgate_http::refusal::Refusal;
 
 /// Whose errors an API's errors look like.
 pub(crate) struct Dialect {
@@ -62,6 +65,31 @@ impl ErrorBody {
     }
 }
 
+/// Returns what the model would answer if it said the message of a refusal, where that is wanted.
+fn spoken(refusal: &Refusal, api: Api) -> Option<Echoed> {
+    echo::say(api, refusal.manner()?, refusal.message())
+}
+
+/// Returns what ends a stream of this API that was begun: the message of a refusal as the model's words, or an error.
+pub(crate) fn ending(refusal: &Refusal, api: Api) -> Bytes {
+    match spoken(refusal, api) {
+        Some(Echoed::Events(events)) => events.concat().into(),
+        Some(Echoed::Json(_)) | None => ErrorBody::of(refusal, api).events(api, refusal.may_pass_later()),
+    }
+}
+
+/// Returns the answer to a request that is refused, in the dialect of the API that was asked, or as the model would say it.
+pub(crate) fn refused(refusal: Refusal, api: Api) -> Response<Content> {
+    if let Some(spoken) = spoken(&refusal, api) {
+        return spoken.into_response();
+    }
+    let mut response = Response::new(content::full(ErrorBody::of(&refusal, api).json()));
+    *response.status_mut() = refusal.status();
+    *response.headers_mut() = refusal.headers();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
 /// A sign of life in a stream of this API.
 pub(crate) fn keepalive(api: Api) -> Bytes {
     Bytes::from_static(api.dialect.keepalive)
@@ -74,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::apis::named;
-    use crate::refusal::Code;
+    use leafgate_http::refusal::Code;
 
     fn blocked(api: Api) -> ErrorBody {
         ErrorBody::of(&Refusal::new(StatusCode::BAD_REQUEST, Code::Blocked, "say \"why\""), api)

@@ -11,20 +11,19 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::StatusCode;
 use leafgate_admin::StoreStatus;
-use leafgate_answer::{Delta, Summary};
+use leafgate_answer::{Api as AnswerApi, Delta, Summary};
 use leafgate_desk::{Destination, Digest};
-use leafgate_policy::{Policy, Recall};
-use leafgate_tree::{Author, Draft};
+use leafgate_policy::Policy;
+use leafgate_words::words;
 use tokio::sync::oneshot;
 
-use crate::arriving::Told;
-use crate::asked::RecordedApi;
-pub use crate::ruled::AnswerOutcome;
+/// Where the paths of named upstreams begin.
+pub const NAMED_UPSTREAMS: &str = "/u/";
 
 /// Who keeps what passes a gate.
 pub trait Recorder: Send + Sync {
@@ -110,6 +109,10 @@ pub struct RequestRecord {
     pub upstream_name: Option<Arc<str>>,
     /// The API that it asks, by our own name.
     pub api: &'static str,
+    /// The API of its answers; `None` for one whose answers are no turns of a conversation.
+    pub answers: Option<AnswerApi>,
+    /// Whose API it is, whoever serves it, as OpenTelemetry names providers.
+    pub provider: &'static str,
     /// The client program, or the agent of a team: `agents/reviewer`.
     pub agent: Arc<str>,
     /// Whose request it is: `main`, `subagent`, `side`.
@@ -215,14 +218,6 @@ pub struct RevealRecord {
     pub by: String,
 }
 
-impl RequestRecord {
-    /// Returns the API whose answers it gets; `None` for one that is no conversation.
-    #[must_use]
-    pub fn answer_api(&self) -> Option<leafgate_answer::Api> {
-        RecordedApi::named(self.api)?.answers()
-    }
-}
-
 impl fmt::Debug for RequestRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RequestRecord")
@@ -232,106 +227,56 @@ impl fmt::Debug for RequestRecord {
     }
 }
 
-/// Returns the changes that stand in a draft.
-pub(crate) fn edits(draft: &Draft, recall: &Recall) -> Vec<RecordedEdit> {
-    let document = draft.document();
-    let redactions = draft.redactions().map(|made| RecordedEdit {
-        kind: "redact",
-        path: document.display_path(made.node),
-        rule: author(&made.author),
-        label: Some(Arc::clone(&made.label)),
-        detector: recall.detector(made.node, &made.label).map(|id| id.as_str().to_owned()),
-        length: Some(made.removed),
-    });
-    let edits = draft.edits().flat_map(|edit| {
-        // A member that is put in has no place in what came.
-        let option = draft.option_by(edit).map(|option| option.key().to_owned());
-        let made = RecordedEdit {
-            kind: edit.kind.name(),
-            path: option.unwrap_or_else(|| document.display_path(edit.target)),
-            rule: author(&edit.author),
-            label: None,
-            detector: None,
-            length: None,
-        };
-        // A release is told once for each redaction that it took back, with the place of that.
-        let released = draft.released_by(edit).map(|taken| RecordedEdit {
-            path: document.display_path(taken.node),
-            rule: format!("person:{}", author(&taken.author)),
-            label: Some(Arc::clone(&taken.label)),
-            detector: recall.detector(taken.node, &taken.label).map(|id| id.as_str().to_owned()),
-            length: Some(taken.removed),
-            ..made.clone()
-        });
-        let released: Vec<_> = released.collect();
-        if released.is_empty() { vec![made] } else { released }
-    });
-    redactions.chain(edits).collect()
+words! {
+    /// What rules, profiles and people made of an answer. Of two, the greater one tells more.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum AnswerOutcome {
+        /// Rules matched in it, and it left as it came.
+        Passed = "passed",
+        /// Response rules changed it.
+        Changed = "changed",
+        /// Its tool calls wait for a person.
+        Held = "held",
+        /// A person let its tool calls go.
+        Approved = "approved",
+        /// A person changed its tool calls.
+        Edited = "edited",
+        /// A person let some of its tool calls go and refused the others: the model's words name those.
+        PartlyRefused = "partly-refused",
+        /// Its tool calls were refused: the model's words say so in their place.
+        Refused = "refused",
+        /// Its client left, or the gate ended, while its tool calls waited for a person.
+        Abandoned = "abandoned",
+        /// Its client got an error in its place.
+        Blocked = "blocked",
+    }
+    /// Returns its word in logs and metrics.
+    pub fn as_str = 0;
 }
 
-fn author(author: &Author) -> String {
-    match author {
-        Author::Rule { id } | Author::Plugin { rule: id, .. } => id.to_string(),
-        Author::SavedEdit { id } => format!("saved:{id}"),
-        Author::Person => "person".to_owned(),
-    }
+/// Returns the name of the upstream in a path as it was recorded, where it has one, and the path that the
+/// upstream was asked for. What a base URL chooses besides stands in no record.
+#[must_use]
+pub fn chosen_upstream(path: &str) -> (Option<&str>, &str) {
+    let Some(rest) = path.strip_prefix(NAMED_UPSTREAMS) else { return (None, path) };
+    let (name, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    (Some(name), if path.is_empty() { "/" } else { path })
 }
 
-/// A request that was judged and not yet told. Dropping it tells that its client is gone.
-pub(crate) struct Recording {
-    recorder: Arc<dyn Recorder>,
-    record: Box<RequestRecord>,
-    told: bool,
-    /// Since when it waits for a person.
-    waits: Option<Instant>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Recording {
-    pub(crate) fn new(recorder: Arc<dyn Recorder>, record: Box<RequestRecord>, waits: bool) -> Self {
-        Recording { recorder, record, told: false, waits: waits.then(Instant::now) }
-    }
-
-    /// A person has decided about it, and let go what `edits` made of it.
-    pub(crate) fn approved(&mut self, approval: Approval, edits: Vec<RecordedEdit>) {
-        self.record.approved = Some(approval);
-        self.record.edits = edits.into();
-    }
-
-    /// Tells that it leaves, as these bytes.
-    pub(crate) fn sent(&mut self, id: RecordId, body: Bytes) -> (Told, Recorded) {
-        self.told = true;
-        let waiting = self.waits.map(|since| since.elapsed());
-        let record = RequestRecord { id, sent: Some(body), waiting, ..(*self.record).clone() };
-        let api = record.answer_api();
-        let recorded = self.recorder.request(Box::new(record));
-        let over = matches!(recorded, Recorded::Missed);
-        (Told::new(&self.recorder, id, api, over), recorded)
-    }
-
-    /// Tells that it never leaves, and why.
-    pub(crate) fn refused(mut self, verdict: &'static str) {
-        self.tell_refused(verdict);
-    }
-
-    fn tell_refused(&mut self, verdict: &'static str) {
-        if std::mem::replace(&mut self.told, true) {
-            return;
+    #[test]
+    fn a_recorded_path_names_its_upstream() {
+        for (path, there) in [
+            ("/v1/messages", (None, "/v1/messages")),
+            ("/u/far/v1/messages", (Some("far"), "/v1/messages")),
+            ("/u/far", (Some("far"), "/")),
+            ("/u/copilot/agents/v1/jobs", (Some("copilot"), "/agents/v1/jobs")),
+            ("/users/v1/messages", (None, "/users/v1/messages")),
+        ] {
+            assert_eq!(chosen_upstream(path), there);
         }
-        let waiting = self.waits.map(|since| since.elapsed());
-        let record = RequestRecord { verdict, waiting, ..(*self.record).clone() };
-        // What never leaves is not waited for.
-        let _ = self.recorder.request(Box::new(record));
-    }
-}
-
-impl Drop for Recording {
-    fn drop(&mut self) {
-        self.tell_refused("abandoned");
-    }
-}
-
-impl fmt::Debug for Recording {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recording").field("record", &self.record).finish_non_exhaustive()
     }
 }

@@ -12,7 +12,7 @@ use http::{StatusCode, request};
 use crate::refusal::{Code, Refusal};
 
 /// Refuses a request that was not addressed to this listener, or that a foreign page sent.
-pub(crate) fn check(parts: &request::Parts, local: SocketAddr) -> Result<(), Refusal> {
+pub fn check(parts: &request::Parts, local: SocketAddr) -> Result<(), Refusal> {
     let host =
         single(&parts.headers, &HOST)?.ok_or_else(|| Refusal::malformed("the Host header is missing"))?;
     // A request line may name an authority of its own, as clients of a forward proxy write it. This is no forward proxy.

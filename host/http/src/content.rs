@@ -9,18 +9,18 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 
 /// Why an answer ends before its end: the upstream broke off. hyper then breaks off too, so the client does not take a part for the whole.
-pub(crate) type ContentError = Box<dyn std::error::Error + Send + Sync>;
+pub type ContentError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A body on its way to the client.
-pub(crate) type Content = UnsyncBoxBody<Bytes, ContentError>;
+pub type Content = UnsyncBoxBody<Bytes, ContentError>;
 
 /// A body that is there as a whole.
-pub(crate) fn full(bytes: Bytes) -> Content {
+pub fn full(bytes: Bytes) -> Content {
     Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// A body that holds on to something until it has ended or is given up.
-pub(crate) fn with<G>(body: Content, held: G) -> Content
+pub fn with<G>(body: Content, held: G) -> Content
 where
     G: Send + Unpin + 'static,
 {
@@ -53,7 +53,7 @@ impl<G: Unpin> Body for With<G> {
 }
 
 /// A body that arrives bit by bit.
-pub(crate) fn stream<B>(body: B) -> Content
+pub fn stream<B>(body: B) -> Content
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<ContentError>,

@@ -5,11 +5,14 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 /// The media type of a body (RFC 9110, 8.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum MediaType {
+pub enum MediaType {
+    /// No header says one.
     Missing,
     /// A type without its parameters, and the charset; in lower case.
     One {
+        /// As `application/json`.
         essence: String,
+        /// Without quotes.
         charset: Option<String>,
     },
     /// More than one header says one.
@@ -18,7 +21,7 @@ pub(crate) enum MediaType {
 
 impl MediaType {
     /// Reads the type that a header says.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    pub fn of(headers: &HeaderMap) -> Self {
         let mut types = headers.get_all(CONTENT_TYPE).iter();
         let Some(first) = types.next() else { return MediaType::Missing };
         if types.next().is_some() {
@@ -32,24 +35,24 @@ impl MediaType {
     }
 
     /// Returns whether it is this type, whatever its parameters.
-    pub(crate) fn is(&self, this: &str) -> bool {
+    pub fn is(&self, this: &str) -> bool {
         matches!(self, MediaType::One { essence, .. } if essence == this)
     }
 }
 
 /// Whether a body comes without a coding.
-pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
+pub fn is_plain(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(CONTENT_ENCODING);
     codings.iter().all(|coding| coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
 /// Whether a body is an event stream that can be read.
-pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
+pub fn is_event_stream(headers: &HeaderMap) -> bool {
     is_plain(headers) && MediaType::of(headers).is("text/event-stream")
 }
 
 /// Whether a body is a JSON text that can be read.
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+pub fn is_json(headers: &HeaderMap) -> bool {
     is_plain(headers) && MediaType::of(headers).is("application/json")
 }
 

@@ -37,17 +37,17 @@ const LOG_PERIOD: Duration = Duration::from_secs(60);
 
 /// How long a server waits, and for what.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timeouts {
+pub struct Timeouts {
     /// For the header of a request, and for the next request of a connection.
-    pub(crate) idle: Duration,
+    pub idle: Duration,
     /// For a client to read on in its answer.
-    pub(crate) unread: Duration,
+    pub unread: Duration,
     /// For requests in flight, after it was told to stop.
-    pub(crate) grace: Duration,
+    pub grace: Duration,
 }
 
 /// Serves until `shutdown` is ready, then lets the requests in flight end, for a while. Holds at most `limit` connections.
-pub(crate) async fn serve<A, F>(
+pub async fn serve<A, F>(
     listener: Listener,
     limit: usize,
     timeouts: Timeouts,

@@ -16,13 +16,13 @@ use crate::refusal::{Code, Refusal};
 
 /// Bounds on one request body.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     /// Bytes, as they come over the wire.
-    pub(crate) size: usize,
+    pub size: usize,
     /// How long the client may take for each [`PROGRESS`] bytes of its body.
-    pub(crate) idle: Duration,
+    pub idle: Duration,
     /// How long it may take for the whole body.
-    pub(crate) time: Duration,
+    pub time: Duration,
 }
 
 /// So many bytes must come, or the body must end, in each period of [`Bounds::idle`]. A tenth of what a bad line carries.
@@ -39,7 +39,7 @@ const DRAIN_FACTOR: usize = 4;
 
 /// Reads a body to its end, covered by a reservation of its own size. Trailers are dropped: an intermediary may (RFC 9110, 6.5.1), and
 /// no rule looks at them.
-pub(crate) async fn read_within<B>(
+pub async fn read_within<B>(
     body: &mut B,
     bounds: Bounds,
     reservation: &mut Reservation,
@@ -98,7 +98,7 @@ fn broken_off() -> Refusal {
 }
 
 /// Reads a small body that counts towards no budget.
-pub(crate) async fn read<B>(body: &mut B, bounds: Bounds) -> Result<Bytes, Refusal>
+pub async fn read<B>(body: &mut B, bounds: Bounds) -> Result<Bytes, Refusal>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -152,7 +152,7 @@ impl Pace {
 /// Reads and forgets what is left of a refused body, so that a client that is still sending gets to read the refusal.
 ///
 /// Gives up, and so closes the connection, where the rest is long or does not come.
-pub(crate) async fn drain<B>(mut body: B, bounds: Bounds)
+pub async fn drain<B>(mut body: B, bounds: Bounds)
 where
     B: Body<Data = Bytes> + Unpin,
 {

@@ -16,38 +16,39 @@ const PIECE: usize = 4096;
 
 /// What all bodies of a gate share.
 #[derive(Clone)]
-pub(crate) struct BodyBudget {
+pub struct BodyBudget {
     free: Arc<Semaphore>,
     bytes: usize,
 }
 
 /// What one body takes of it; given back when it is dropped.
-pub(crate) struct Reservation {
+pub struct Reservation {
     budget: Option<BodyBudget>,
     pieces: Option<OwnedSemaphorePermit>,
     bytes: usize,
 }
 
 impl BodyBudget {
-    pub(crate) fn new(bytes: usize) -> Self {
+    /// A budget of so many bytes.
+    pub fn new(bytes: usize) -> Self {
         let pieces = (bytes / PIECE).clamp(1, u32::MAX as usize);
         BodyBudget { free: Arc::new(Semaphore::new(pieces)), bytes }
     }
 
     /// A reservation for a body of which nothing is there yet.
-    pub(crate) fn reserve(&self) -> Reservation {
+    pub fn reserve(&self) -> Reservation {
         Reservation { budget: Some(self.clone()), pieces: None, bytes: 0 }
     }
 }
 
 impl Reservation {
     /// A reservation for a body that is bounded otherwise.
-    pub(crate) fn unbounded() -> Self {
+    pub fn unbounded() -> Self {
         Reservation { budget: None, pieces: None, bytes: 0 }
     }
 
     /// Takes what is lacking for a body of so many bytes.
-    pub(crate) fn cover(&mut self, bytes: usize) -> Result<(), Refusal> {
+    pub fn cover(&mut self, bytes: usize) -> Result<(), Refusal> {
         let Some(BodyBudget { free, bytes: budget }) = &self.budget else { return Ok(()) };
         let lacking = bytes.saturating_sub(self.bytes).div_ceil(PIECE);
         if lacking == 0 {
@@ -66,7 +67,7 @@ impl Reservation {
     }
 
     /// Takes what is lacking for a body of so many bytes, or all that is left: what cannot be refused leaves less room for others.
-    pub(crate) fn cover_as_possible(&mut self, bytes: usize) {
+    pub fn cover_as_possible(&mut self, bytes: usize) {
         let Some(BodyBudget { free, .. }) = &self.budget else { return };
         let room = free.available_permits().saturating_mul(PIECE);
         // Others may have been faster meanwhile; they are refused then.
@@ -76,7 +77,7 @@ impl Reservation {
 
 /// What an answer takes that is kept. Small values cost much more than the bytes that spell them.
 #[derive(Default)]
-pub(crate) struct AnswerWeight {
+pub struct AnswerWeight {
     bytes: usize,
     values: usize,
     /// Of these, how many are read, and written anew where something changes.
@@ -93,7 +94,7 @@ impl AnswerWeight {
     const VALUE: usize = 128;
 
     /// More of a whole answer has come.
-    pub(crate) fn add(&mut self, json: &[u8]) {
+    pub fn add(&mut self, json: &[u8]) {
         self.bytes += json.len();
         for &byte in json {
             let is_escaped = std::mem::take(&mut self.is_escaped);
@@ -107,17 +108,17 @@ impl AnswerWeight {
     }
 
     /// Events of so many bytes have come, of which so many values are kept.
-    pub(crate) fn of_events(bytes: usize, values: usize) -> Self {
+    pub fn of_events(bytes: usize, values: usize) -> Self {
         AnswerWeight { bytes, values, read: values, ..AnswerWeight::default() }
     }
 
     /// So many of its values are read.
-    pub(crate) fn reads(&mut self, values: usize) {
+    pub fn reads(&mut self, values: usize) {
         self.read = values;
     }
 
     /// What it takes, where its bytes are there so many times.
-    pub(crate) fn total(&self, copies: usize) -> usize {
+    pub fn total(&self, copies: usize) -> usize {
         copies * self.bytes + Self::PLACE * self.values + (Self::VALUE - Self::PLACE) * self.read
     }
 }

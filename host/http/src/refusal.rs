@@ -1,7 +1,7 @@
 //! What the gate answers where it does not pass a request on.
 //!
-//! Every refusal is one value; [`crate::dialect`] renders it in the words of the API that was asked, so that an SDK raises its own
-//! exception with our words in it. It has two messages. The client's names the rule, the reason, the pointer or the limit, and what to
+//! Every refusal is one value. Who serves an API renders it in the words of that, so that an SDK raises its own exception with our
+//! words in it. It has two messages. The client's names the rule, the reason, the pointer or the limit, and what to
 //! do. The operator's says what only the log should hold, as the chain of causes of a failed connection. Neither holds text of a leaf
 //! or a header value.
 //!
@@ -11,20 +11,14 @@
 //!
 //! So what rules refuse is a 400.
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{Response, StatusCode};
-
-use crate::apis::Api;
-use crate::content::{self, Content};
-use crate::dialect::ErrorBody;
-use crate::echo::{self, Echoed, Manner};
+use http::StatusCode;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// A request that is not passed on, and why.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub struct Refusal {
     status: StatusCode,
     code: Code,
     client_message: String,
@@ -37,7 +31,7 @@ pub(crate) struct Refusal {
 leafgate_words::words! {
     /// The machine-readable cause: `error.code` in OpenAI's dialect; Anthropic's has no place for it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) enum Code {
+    pub enum Code {
         /// The policy said no, or asked for a person where no more can wait for one.
         Blocked = "leafgate_blocked",
         /// A turn was given up before it was sent.
@@ -65,11 +59,13 @@ leafgate_words::words! {
         /// The upstream sends clients elsewhere.
         Redirect = "leafgate_upstream_redirect",
     }
-    pub(crate) fn as_str = 0;
+    /// Returns its word.
+    pub fn as_str = 0;
 }
 
 impl Refusal {
-    pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
+    /// A refusal that a client reads as this message.
+    pub fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
         Refusal {
             status,
             code,
@@ -81,98 +77,102 @@ impl Refusal {
     }
 
     /// 400: not what it claims to be.
-    pub(crate) fn malformed(message: impl Into<String>) -> Self {
+    pub fn malformed(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::BAD_REQUEST, Code::Malformed, message)
     }
 
     /// 413: over a limit, which the message names.
-    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+    pub fn too_large(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, Code::TooLarge, message)
     }
 
     /// 415: a kind of body that rules cannot look into.
-    pub(crate) fn unsupported_body(message: impl Into<String>) -> Self {
+    pub fn unsupported_body(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::Unsupported, message)
     }
 
     /// 500: the gate failed before the request left.
-    pub(crate) fn internal(message: impl Into<String>) -> Self {
+    pub fn internal(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, message)
     }
 
     /// Says more to the operator, in the log of the gate: what a client need not know, as what the network said.
-    pub(crate) fn for_operator(mut self, message: impl Into<String>) -> Self {
+    pub fn for_operator(mut self, message: impl Into<String>) -> Self {
         self.operator_message = Some(message.into());
         self
     }
 
     /// 502: the upstream gave no usable answer.
-    pub(crate) fn upstream(message: impl Into<String>) -> Self {
+    pub fn upstream(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::BAD_GATEWAY, Code::Upstream, message)
     }
 
     /// Has the client read the message as the model's words.
-    pub(crate) fn in_manner(mut self, manner: Option<Box<Manner>>) -> Self {
+    pub fn in_manner(mut self, manner: Option<Box<Manner>>) -> Self {
         self.manner = manner;
         self
     }
 
-    /// What the model would answer if it said the message, where that is wanted.
-    fn spoken(&self, api: Api) -> Option<Echoed> {
-        echo::say(api, self.manner.as_deref()?, &self.client_message)
-    }
-
-    /// What ends a stream of this API that was begun: the message as the model's words, or an error.
-    pub(crate) fn events(&self, api: Api) -> Bytes {
-        match self.spoken(api) {
-            Some(Echoed::Events(events)) => events.concat().into(),
-            Some(Echoed::Json(_)) | None => ErrorBody::of(self, api).events(api, self.may_pass_later()),
-        }
-    }
-
     /// Adds a header to the answer.
-    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
+    /// The status of the answer.
+    pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    pub(crate) fn code(&self) -> Code {
+    /// Its cause.
+    pub fn code(&self) -> Code {
         self.code
     }
 
     /// What the client reads.
-    pub(crate) fn message(&self) -> &str {
+    pub fn message(&self) -> &str {
         &self.client_message
     }
 
     /// What the operator reads beside it, in the log.
-    pub(crate) fn operator_message(&self) -> Option<&str> {
+    pub fn operator_message(&self) -> Option<&str> {
         self.operator_message.as_deref()
     }
 
     /// Whether the same request may go better the next time.
-    pub(crate) fn may_pass_later(&self) -> bool {
+    pub fn may_pass_later(&self) -> bool {
         matches!(self.code, Code::Upstream | Code::Busy)
     }
 
-    /// The answer, in the dialect of the API that was asked, or as the model would say it.
-    pub(crate) fn into_response(self, api: Api) -> Response<Content> {
-        if let Some(spoken) = self.spoken(api) {
-            return spoken.into_response();
-        }
-        let mut response = Response::new(content::full(ErrorBody::of(&self, api).json()));
-        *response.status_mut() = self.status;
-        if !self.may_pass_later() {
-            response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
-        }
-        response.headers_mut().extend(self.headers);
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        response
+    /// Returns the shape of an answer in which the client reads the message, where it is no error to it.
+    #[must_use]
+    pub fn manner(&self) -> Option<&Manner> {
+        self.manner.as_deref()
     }
+
+    /// Returns the headers of the answer, besides what says of its body.
+    #[must_use]
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if !self.may_pass_later() {
+            headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
+        headers.extend(self.headers.iter().cloned());
+        headers
+    }
+}
+
+/// How the answer to a request is shaped, whatever it says.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// Where it was sent, without the query.
+    pub path: String,
+    /// The model that it asks.
+    pub model: String,
+    /// Whether it asks for a stream of events.
+    pub streams: bool,
+    /// Whether the client wants the price of a streamed answer.
+    pub usage: bool,
 }
 
 #[cfg(test)]
@@ -181,9 +181,7 @@ mod tests {
 
     #[test]
     fn only_trouble_with_the_upstream_may_be_retried() {
-        let retry = |refusal: Refusal| {
-            refusal.into_response(crate::apis::named("chat")).headers().get(SHOULD_RETRY).cloned()
-        };
+        let retry = |refusal: Refusal| refusal.headers().get(SHOULD_RETRY).cloned();
         assert_eq!(retry(Refusal::upstream("gone")), None);
         for refusal in [
             Refusal::malformed("no"),

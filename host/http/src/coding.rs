@@ -16,20 +16,24 @@ use crate::refusal::Refusal;
 
 /// One content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coding {
+pub enum Coding {
+    /// RFC 1952.
     Gzip,
+    /// RFC 1950, or as some servers have it RFC 1951.
     Deflate,
+    /// RFC 7932.
     Brotli,
+    /// RFC 8878.
     Zstd,
 }
 
 /// What decoding may cost.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Caps {
+pub struct Caps {
     /// Decoded bytes, after each layer.
-    pub(crate) size: usize,
+    pub size: usize,
     /// Decoded bytes per received byte, where more than [`RATIO_FREE`] come out.
-    pub(crate) ratio: usize,
+    pub ratio: usize,
 }
 
 /// So much may come out of however little: short repetitive requests compress well and harm nobody.
@@ -47,13 +51,23 @@ const BROTLI_BUFFER: usize = 16 * 1024;
 /// A body that cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum DecodeError {
+pub enum DecodeError {
+    /// It unpacks to too much.
     #[error(
         "the request body decodes to more than {limit} bytes (limit `body`) or {ratio} times its size (limit `ratio`), the most that this gate unpacks; send it uncompressed, or less at a time"
     )]
-    Bomb { limit: usize, ratio: usize },
+    Bomb {
+        /// Most bytes.
+        limit: usize,
+        /// Most bytes for each that came.
+        ratio: usize,
+    },
+    /// It is broken, or hides something behind its end.
     #[error("the request body is not valid {coding:?} data, or more follows after its end")]
-    Invalid { coding: Coding },
+    Invalid {
+        /// What it says it is.
+        coding: Coding,
+    },
 }
 
 impl From<DecodeError> for Refusal {
@@ -66,7 +80,7 @@ impl From<DecodeError> for Refusal {
 }
 
 /// Reads which codings were applied, in that order.
-pub(crate) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Refusal> {
+pub fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Refusal> {
     let mut codings = Vec::new();
     for value in headers.get_all(CONTENT_ENCODING) {
         let value = value.to_str().unwrap_or("?");
@@ -95,14 +109,15 @@ pub(crate) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Refusal> {
 
 /// A body without its codings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Decoded {
-    pub(crate) body: Bytes,
+pub struct Decoded {
+    /// What came out.
+    pub body: Bytes,
     /// Whether the coded body may hold bytes that are not in the decoded one. It must not leave as it came then.
-    pub(crate) wraps_more: bool,
+    pub wraps_more: bool,
 }
 
 /// Undoes all codings, the last applied first.
-pub(crate) fn decode(body: Bytes, codings: &[Coding], caps: Caps) -> Result<Decoded, DecodeError> {
+pub fn decode(body: Bytes, codings: &[Coding], caps: Caps) -> Result<Decoded, DecodeError> {
     let received = body.len();
     let most = caps.size.min(received.saturating_mul(caps.ratio).max(RATIO_FREE));
     let whole = Decoded { body, wraps_more: false };

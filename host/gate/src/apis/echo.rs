@@ -10,8 +10,8 @@
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::Response;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Method, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
 use leafgate_answer::{AnswerWriter as _, Api as AnswerApi, Finish, Head, LiveAnswer, Reply, Usage};
@@ -21,10 +21,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apis::Api;
-use crate::config::UpstreamKind;
-use crate::content::{self, Content};
-use crate::outgoing::Outgoing;
-use crate::refusal::Refusal;
+use crate::apis::dialect;
+use crate::target::UpstreamKind;
+use leafgate_http::content::{self, Content};
+use leafgate_http::refusal::{Manner, Refusal};
 
 /// Characters per fragment, in turn; short against a token, so that each token is broken, and each
 /// time elsewhere.
@@ -65,33 +65,19 @@ pub(crate) struct Echo<'r> {
     pub(crate) usage: bool,
 }
 
-/// How the answer to a request is shaped, whatever it says.
-#[derive(Clone, Debug)]
-pub(crate) struct Manner {
-    /// Where it was sent, without the query.
-    pub(crate) path: String,
-    pub(crate) model: String,
-    /// Whether it asks for a stream of events.
-    pub(crate) streams: bool,
-    /// Whether the client wants the price of a streamed answer.
-    pub(crate) usage: bool,
-}
-
-impl Manner {
-    /// How a request is answered that was sent to a path, and whose path may name its model. What is no turn of a conversation has no
-    /// words of a model.
-    pub(crate) fn of(api: Api, path: &str, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
-        let usage = ["stream_options", "include_usage"];
-        let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
-        let usage = usage.and_then(|node| document.leaf(node));
-        let manner = || Manner {
-            path: path.to_owned(),
-            model: document.model().as_deref().or(model).unwrap_or_default().to_owned(),
-            streams: api.streams(document),
-            usage: usage.is_some_and(|leaf| leaf.text().expose() == "true"),
-        };
-        api.converses().then(|| Box::new(manner()))
-    }
+/// Returns how a request is answered that was sent to a path, and whose path may name its model. What is no turn of a conversation
+/// has no words of a model.
+pub(crate) fn manner(api: Api, path: &str, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
+    let usage = ["stream_options", "include_usage"];
+    let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
+    let usage = usage.and_then(|node| document.leaf(node));
+    let manner = || Manner {
+        path: path.to_owned(),
+        model: document.model().as_deref().or(model).unwrap_or_default().to_owned(),
+        streams: api.streams(document),
+        usage: usage.is_some_and(|leaf| leaf.text().expose() == "true"),
+    };
+    api.converses().then(|| Box::new(manner()))
 }
 
 /// An answer in the shape of an API.
@@ -141,15 +127,20 @@ fn reply(text: &str, is_all: bool) -> Reply {
 }
 
 /// Answers a request.
-pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
-    let Some(body) = request.body.whole() else {
-        return json_answer(&json!({ "method": request.method.as_str(), "path": request.path }));
+pub(crate) fn answer(
+    method: &Method,
+    target: &str,
+    headers: &HeaderMap,
+    body: Option<&Bytes>,
+) -> Response<Content> {
+    let Some(body) = body else {
+        return json_answer(&json!({ "method": method.as_str(), "path": target }));
     };
-    let uri: http::Uri = request.path.parse().unwrap_or_default();
+    let uri: http::Uri = target.parse().unwrap_or_default();
     // What Copilot alone has is answered by itself, as what nobody knows.
-    let api = Api::of(UpstreamKind::default(), &request.method, &uri, &request.headers);
+    let api = Api::of(UpstreamKind::default(), method, &uri, headers);
     let Ok(text) = std::str::from_utf8(body) else {
-        return Refusal::malformed("echo: the body is no text").into_response(api);
+        return dialect::refused(Refusal::malformed("echo: the body is no text"), api);
     };
     // A body that is no request of this API is echoed all the same: what is wrong with it, the
     // reader sees.
@@ -172,7 +163,7 @@ pub(crate) fn answer(request: &Outgoing) -> Response<Content> {
             }
             event_stream(events)
         }
-        None => whole(body.clone(), request.headers.get(CONTENT_TYPE).cloned()),
+        None => whole(body.clone(), headers.get(CONTENT_TYPE).cloned()),
     }
 }
 
@@ -248,25 +239,15 @@ fn whole(body: Bytes, content_type: Option<HeaderValue>) -> Response<Content> {
 
 #[cfg(test)]
 mod tests {
-    use http::{Method, StatusCode};
+    use http::StatusCode;
     use http_body_util::BodyExt;
 
     use super::*;
-    use crate::outgoing::OutgoingBody;
 
     async fn echoed(method: Method, path: &str, body: Option<&str>) -> String {
         let headers = http::HeaderMap::new();
         let body = body.map(|body| Bytes::copy_from_slice(body.as_bytes()));
-        let body = body.map_or(OutgoingBody::None, OutgoingBody::Whole);
-        let answer = answer(&Outgoing {
-            method,
-            path: path.to_owned(),
-            headers,
-            body,
-            restoring: None,
-            ruling: None,
-            reservation: None,
-        });
+        let answer = answer(&method, path, &headers, body.as_ref());
         assert_eq!(answer.status(), StatusCode::OK);
         String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
     }

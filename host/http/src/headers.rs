@@ -29,20 +29,20 @@ const HOP_BY_HOP: [HeaderName; 10] = [
 
 /// What of a request's header changes on the way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RequestChanges {
+pub struct RequestChanges {
     /// The body leaves decoded.
-    pub(crate) decoded: bool,
+    pub decoded: bool,
     /// The answer must come uncompressed: tokens in it are to be restored.
-    pub(crate) plain_answer: bool,
+    pub plain_answer: bool,
 }
 
 /// Returns true for a field of a request that never leaves as it came, whatever else the request says.
-pub(crate) fn ends_here(name: &HeaderName) -> bool {
+pub fn ends_here(name: &HeaderName) -> bool {
     HOP_BY_HOP.contains(name) || [HOST, EXPECT, CONTENT_LENGTH].contains(name)
 }
 
 /// The header of the request to the upstream. Host and framing are the client library's to write.
-pub(crate) fn of_request(received: &HeaderMap, changes: RequestChanges) -> HeaderMap {
+pub fn of_request(received: &HeaderMap, changes: RequestChanges) -> HeaderMap {
     let mut sent = pass(received, |name| {
         ends_here(name)
             || (changes.decoded && *name == CONTENT_ENCODING)
@@ -55,7 +55,7 @@ pub(crate) fn of_request(received: &HeaderMap, changes: RequestChanges) -> Heade
 }
 
 /// The header of the answer to the client; `resized` when its body may have another length than the upstream said.
-pub(crate) fn of_response(received: &HeaderMap, resized: bool) -> HeaderMap {
+pub fn of_response(received: &HeaderMap, resized: bool) -> HeaderMap {
     pass(received, |name| resized && *name == CONTENT_LENGTH)
 }
 
@@ -79,7 +79,7 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 }
 
 /// Refuses a request whose `Connection` names a field that is for everybody, or nothing that can be read.
-pub(crate) fn check_connection(headers: &HeaderMap) -> Result<(), Refusal> {
+pub fn check_connection(headers: &HeaderMap) -> Result<(), Refusal> {
     for value in headers.get_all(CONNECTION) {
         let value =
             value.to_str().map_err(|_| Refusal::malformed("the Connection header is not plain ASCII"))?;
