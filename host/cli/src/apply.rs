@@ -17,9 +17,9 @@ use leafgate_tree::{Author, BadOperation, Draft, Misfit, Operation, Replay, disp
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::args::ApplyArgs;
 use crate::exit::Exit;
 use crate::masking;
+use crate::options::ApplyArgs;
 use crate::print::{Printer, Style};
 use crate::request::{self, EarlierEdits, Judged};
 use crate::saved::SavedFolder;

@@ -9,8 +9,8 @@ use leafgate_gate::session_key;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::args::ComposeArgs;
 use crate::exit::Exit;
+use crate::options::ComposeArgs;
 use crate::print::Printer;
 use crate::request::Asked;
 use crate::{home, policy, request};

@@ -10,8 +10,8 @@ use leafgate_tree::{Document, Format, NodeId};
 use leafgate_vault::Vault;
 use serde::Serialize;
 
-use crate::args::{PolicyArg, formats};
 use crate::exit::Exit;
+use crate::options::{PolicyArg, formats};
 use crate::print::Printer;
 use crate::request::Asked;
 use crate::{home, masking, policy, request};

@@ -14,9 +14,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::admin::AdminClient;
-use crate::args::{PolicyArg, own_policy};
-use crate::client::confine::this_program;
+use crate::confine::this_program;
 use crate::exit::Exit;
+use crate::options::{PolicyArg, own_policy};
 use crate::print::{Printer, counted};
 use crate::{home, known, managed, masking, private, runtime};
 

@@ -11,11 +11,11 @@ use leafgate_policy::promotion;
 use leafgate_store::{Log, RuleHits};
 use serde_json::json;
 
-use crate::args::PolicyArg;
 use crate::except::Target;
 use crate::exit::Exit;
+use crate::options::PolicyArg;
 use crate::print::Printer;
-use crate::{log, policy};
+use crate::{log, moments, policy};
 
 #[derive(Args)]
 pub(crate) struct PromoteArgs {
@@ -29,7 +29,7 @@ pub(crate) struct PromoteArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..))]
     hits: i64,
     /// Only what came in this last while, as since the rule was changed: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = log::span)]
+    #[arg(long, value_name = "TIME", value_parser = moments::span)]
     since: Option<Duration>,
 }
 

@@ -25,8 +25,8 @@ use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{LoadError, ManagedPolicy, Policy, PolicySource};
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
-use crate::args::{has_rules, policy_place};
 use crate::known::{KnownNow, KnownWatch};
+use crate::options::{has_rules, policy_place};
 use crate::policy::{self, LazyLoader};
 
 /// The source of a gate's policy, now and later.

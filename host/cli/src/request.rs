@@ -15,7 +15,7 @@ use leafgate_saved::Outcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::Vault;
 
-use crate::args::{PolicyArg, RequestArgs};
+use crate::options::{PolicyArg, RequestArgs};
 use crate::print::Printer;
 use crate::{home, policy};
 

@@ -18,8 +18,8 @@ use leafgate_review::screen::{
 use leafgate_review::{AdminApi as _, plain};
 
 use crate::admin::{self, AdminClient};
-use crate::args::ReviewArgs;
 use crate::exit::Exit;
+use crate::options::ReviewArgs;
 use crate::print::{self, Printer};
 use crate::{home, runtime};
 

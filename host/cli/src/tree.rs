@@ -10,9 +10,9 @@ use leafgate_tree::{
 };
 use serde::Serialize;
 
-use crate::args::TreeArgs;
 use crate::exit::Exit;
 use crate::masking;
+use crate::options::TreeArgs;
 use crate::print::{Printer, Style};
 use crate::request;
 

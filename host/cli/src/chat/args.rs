@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use leafgate_chat::Wire;
 
-use crate::args::{PolicyArg, RedactArgs, one_of};
+use crate::options::{PolicyArg, RedactArgs, one_of};
 
 #[derive(Subcommand)]
 pub(crate) enum ChatCommand {

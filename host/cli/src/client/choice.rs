@@ -20,9 +20,6 @@ use crate::runtime::{self, GateName};
 use crate::saved::SavedFolder;
 use crate::standing::{self, Behind, Need, Standing};
 
-/// The policy that lets everything pass.
-pub(crate) const NO_POLICY: &str = "none";
-
 /// The gates that run, and the place of the one of the user, which may stand there again.
 pub(super) struct Running {
     gates: Vec<RuntimeFile>,

@@ -10,12 +10,12 @@ use anyhow::{Context, bail};
 use leafgate_admin::Status;
 use leafgate_config::Layer;
 
-use super::child::{NotStarted, Program};
 use super::choice::Running;
 use super::exec::past_proxies;
 use super::{Known, PROVIDERS};
-use crate::args::ExecArgs;
+use crate::child::{NotStarted, Program};
 use crate::exit::Exit;
+use crate::options::ExecArgs;
 use crate::print::Printer;
 use crate::settings;
 use crate::standing::{Need, Standing};

@@ -9,16 +9,16 @@ use leafgate_config::Layer;
 use leafgate_gate::UpstreamTarget;
 
 use super::bypass::{Noticed, Watch};
-use super::child::{NotStarted, Program};
-use super::choice::{self, Found, NO_POLICY, Running, Wanted};
+use super::choice::{self, Found, Running, Wanted};
 use super::codex::PrivateHome;
-use super::confine::{self, Confined, Confinement};
 use super::detour::Search;
 use super::{Client, FURTHER, Known, Origin, PROVIDERS, Way, editor, own};
-use crate::args::{ExecArgs, policy_name, policy_place};
+use crate::child::{NotStarted, Program};
+use crate::confine::{self, Confined, Confinement};
 use crate::exit::Exit;
+use crate::mode::why_off;
+use crate::options::{ExecArgs, NO_POLICY, policy_name, policy_place};
 use crate::print::Printer;
-use crate::status::why_off;
 use crate::{mode, settings};
 
 /// The variables that name what a proxy is not asked for.

@@ -9,11 +9,12 @@ use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamKind, UpstreamName};
 use super::choice::Found;
 use super::exec::Start;
 use super::{COPILOT, Origin};
-use crate::args::ExecArgs;
 use crate::exit::Exit;
+use crate::options::ExecArgs;
 use crate::print::Printer;
-use crate::serve::{GateSetup, LogTo, OpenGate, Stop};
-use crate::settings;
+use crate::serve::OpenGate;
+use crate::settings::{self, GateSetup, LogTo};
+use crate::stop::Stop;
 
 /// Starts a gate, and the client behind it. The gate ends with the client.
 pub(super) async fn serve(

@@ -8,6 +8,7 @@ mod answer;
 mod probe;
 mod trial;
 
+use clap::Args;
 use leafgate_admin::Status;
 use leafgate_admin::shown_url;
 use leafgate_config::Layer;
@@ -16,9 +17,9 @@ use tokio::runtime::Runtime;
 
 use self::trial::Trial;
 use crate::admin::AdminClient;
-use crate::args::{ConfigArgs, DoctorArgs};
-use crate::client::{CLIENTS, KnownClient, NO_POLICY};
+use crate::client::{CLIENTS, KnownClient};
 use crate::exit::Exit;
+use crate::options::{ConfigArgs, NO_POLICY, one_of};
 use crate::print::{Printer, Style};
 use crate::{runtime, settings, vscode};
 
@@ -52,6 +53,13 @@ impl Finding {
     fn hint(self, hint: impl Into<String>) -> Finding {
         Finding { hint: Some(hint.into()), ..self }
     }
+}
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// The client to try; without it, those that are installed
+    #[arg(value_parser = one_of(CLIENTS, KnownClient::words))]
+    pub(crate) client: Option<KnownClient>,
 }
 
 pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -21,11 +21,11 @@ use serde_json::json;
 
 pub(crate) use self::file::Target;
 pub(crate) use self::gate::PolicyFolders;
-use crate::args::{PolicyArg, formats};
 use crate::exit::Exit;
 use crate::masking::masked;
+use crate::options::{PolicyArg, formats};
 use crate::print::{Printer, counted};
-use crate::{home, log, policy, request};
+use crate::{home, log, moments, policy, request};
 
 /// The file that exceptions are written into one by one.
 const FILE: &str = "exceptions.toml";
@@ -97,7 +97,7 @@ pub(crate) struct BaselineArgs {
     #[arg(long)]
     log: bool,
     /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = log::span, requires = "log")]
+    #[arg(long, value_name = "TIME", value_parser = moments::span, requires = "log")]
     since: Option<Duration>,
     /// The requests whose findings are allowed from now on
     #[arg(value_name = "REQUEST", required_unless_present = "log", conflicts_with = "log")]

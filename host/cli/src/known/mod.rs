@@ -18,9 +18,9 @@ use serde::Serialize;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::args::ConfigArgs;
 use crate::exit::Exit;
 use crate::home;
+use crate::options::ConfigArgs;
 use crate::print::Printer;
 use crate::settings;
 use crate::table::Cell;

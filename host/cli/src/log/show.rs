@@ -4,9 +4,9 @@ use leafgate_store::{AnswerView, Log, RequestLine, RequestView, WholeRequest, Wr
 use serde::Serialize;
 
 use super::list::{outcome, short};
-use super::time::moment;
 use super::{DiffArgs, ShowArgs};
 use crate::exit::Exit;
+use crate::moments::moment;
 use crate::print::{Printer, Style};
 
 pub(super) fn show(log: &Log, args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

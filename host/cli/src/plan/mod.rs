@@ -19,11 +19,11 @@ use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 
-use crate::args::{ConfigArgs, OWN_POLICY, formats, policy_source};
 use crate::exit::Exit;
+use crate::options::{ConfigArgs, OWN_POLICY, formats, policy_source};
 use crate::print::{Printer, Style};
 use crate::request::Asked;
-use crate::{home, log, policy, request, settings};
+use crate::{home, log, moments, policy, request, settings};
 use compare::{Case, Change, Plan, compared};
 
 /// The word for the log in the place of a file.
@@ -54,7 +54,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "PATH")]
     path: Option<AskedPath>,
     /// Of the log, only what came in this last while: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = log::span)]
+    #[arg(long, value_name = "TIME", value_parser = moments::span)]
     since: Option<Duration>,
     /// Of the log, how many requests, the newest
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]

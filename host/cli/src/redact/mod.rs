@@ -19,8 +19,8 @@ use serde::Serialize;
 
 pub(crate) use self::export::{JudgedExport, judge};
 use crate::apply;
-use crate::args::RedactArgs;
 use crate::exit::Exit;
+use crate::options::RedactArgs;
 use crate::print::{Printer, counted};
 use crate::{policy, request};
 

@@ -4,7 +4,7 @@
 mod junit;
 
 use std::io::{self, BufRead, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -12,10 +12,10 @@ use leafgate_policy::Policy;
 use leafgate_policy::rule_tests::{Difference, Grade, Outcome, RuleTest, RuleTests, Snapshot, Written};
 use serde::Serialize;
 
-use crate::args::PolicyArg;
 use crate::exit::Exit;
+use crate::options::PolicyArg;
 use crate::print::{Printer, Style, counted};
-use crate::{policy, words};
+use crate::{policy, private, words};
 
 #[derive(Args)]
 pub(crate) struct TestArgs {
@@ -186,20 +186,11 @@ fn update(
             .error_line("leafgate: nothing is written: nobody can be asked here, and `--yes` was not given");
     }
     for Written { path, content } in tests.with_snapshots(&accepted, policy)? {
-        write(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
+        // A test that is cut off would guard nothing.
+        private::replace(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
         printer.line(&format!("written: {}", path.display()))?;
     }
     Ok(accepted.len())
-}
-
-/// Writes a file whole or not at all: a test that is cut off would guard nothing.
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let written = std::fs::write(&draft, content).and_then(|()| std::fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&draft);
-    }
-    written
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

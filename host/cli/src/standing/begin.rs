@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::kept::Kept;
 use super::{Need, Standing, StandingGate, ask, clients, port, setup, started};
-use crate::args::ConfigArgs;
+use crate::options::ConfigArgs;
 use crate::print::Printer;
 use crate::{home, private, settings};
 

@@ -31,16 +31,16 @@ use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 
 pub(crate) use self::clients::Behind;
 use self::kept::Kept;
-pub(crate) use self::started::keyed;
 use crate::admin::AdminClient;
-use crate::args::{ConfigArgs, StopArgs};
 use crate::exit::Exit;
 use crate::managed::{self, Managed};
+use crate::options::{ConfigArgs, StopArgs};
 use crate::print::Printer;
 use crate::runtime::{self, GateName};
-use crate::serve::{GateSetup, LogTo, Stop};
+use crate::settings::{GateSetup, LogTo};
+use crate::stop::Stop;
 use crate::vscode::{self, Names};
-use crate::{client, home, private, settings};
+use crate::{home, private, providers, settings};
 
 const LOCK: &str = "standing.lock";
 
@@ -103,7 +103,7 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
     let kept = Kept::read(&home::data_folder()?)?;
     let upstream = |url: &str| settings::upstream_at(settings, url);
     let managed = managed::find()?;
-    let mut usual = client::usual_upstreams();
+    let mut usual = providers::usual_upstreams();
     // Where the operator names the hosts, the other ones are none.
     usual.retain(|(name, url)| {
         let allowed = |managed: &Managed| url.parse().is_ok_and(|target| managed.allows(&target));
@@ -149,7 +149,7 @@ pub(crate) fn upstreams(settings: &Settings) -> anyhow::Result<Vec<String>> {
 
 /// Returns whether a name is one of the usual upstreams.
 pub(crate) fn is_usual(name: &str) -> bool {
-    client::usual_upstreams().iter().any(|(usual, _)| *usual == name)
+    providers::usual_upstreams().iter().any(|(usual, _)| *usual == name)
 }
 
 /// Leaves the session of the starter, whose terminal may close.

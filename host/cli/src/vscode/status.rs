@@ -12,9 +12,10 @@ use super::jsonc::Jsonc;
 use super::{led, models};
 use crate::admin::AdminClient;
 use crate::exit::Exit;
+use crate::mode::why_off;
+use crate::options::NO_POLICY;
 use crate::print::{Printer, Style};
-use crate::status::why_off;
-use crate::{client, standing};
+use crate::standing;
 
 /// What no setting leads through a gate.
 pub(crate) const NOT_SEEN: &str = "what VS Code sends to github.com itself (login, code search with its uploads of code, \
@@ -73,9 +74,7 @@ impl Report {
             Ok(match status {
                 Err(error) => Some(error.message),
                 Ok(status) if !status.enabled => Some(format!("it is {}", why_off(&status))),
-                Ok(status) if status.policy.source == client::NO_POLICY => {
-                    Some("it has no policy".to_owned())
-                }
+                Ok(status) if status.policy.source == NO_POLICY => Some("it has no policy".to_owned()),
                 Ok(_) => None,
             })
         });
