@@ -11,7 +11,7 @@ use leafgate_policy::promotion;
 use leafgate_store::{Log, RuleHits};
 use serde_json::json;
 
-use crate::except::Target;
+use crate::except::TargetFile;
 use crate::exit::Exit;
 use crate::options::PolicyArg;
 use crate::print::Printer;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<E
     let hits = Log::open(&log::folder()?)?.hits(rule, &generation, &log::since(args.since))?;
     is_proven(&hits, rule, args.hits)?;
     let name = promotion.path.file_name().unwrap_or_default();
-    let target = Target::new(&args.policy.source, name.as_ref())?;
+    let target = TargetFile::new(&args.policy.source, name.as_ref())?;
     target.replace(Some(&promotion.before), &promotion.after, &|_| true)?;
     let RuleHits { requests, right, .. } = hits;
     let file = promotion.path.display().to_string();

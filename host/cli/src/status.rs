@@ -114,7 +114,7 @@ fn of_gate(gate: &RuntimeFile, status: &Status) -> Facts {
         facts.push(("upstream", format!("{} before {}{kind}{own}", upstream.prefix, upstream.url)));
     }
     if gate.standing {
-        let report = vscode::Report::of(&vscode::installed(None));
+        let report = vscode::EditorReport::of(&vscode::installed(None));
         let report = report.map_or_else(|error| format!("{error:#}"), |report| report.summary());
         facts.extend([
             ("stands", "the one that all programs of this user share: `leafgate stop` ends it".to_owned()),

@@ -14,7 +14,7 @@ use serde_json::Value;
 use toml::Table;
 
 use super::choice::Running;
-use super::{Origin, Place, text_variable};
+use super::{GatePlace, Origin, text_variable};
 use crate::providers::CHATGPT_UPSTREAM;
 use crate::{home, private};
 
@@ -44,7 +44,7 @@ struct BaseUrl {
     /// A URL that leads to no gate.
     elsewhere: Option<String>,
     /// The place on a gate.
-    place: Option<Place>,
+    place: Option<GatePlace>,
 }
 
 impl BaseUrl {

@@ -25,7 +25,7 @@ use leafgate_gate::UpstreamTarget;
 
 use self::choice::Running;
 use self::codex::CodexLogin;
-use self::way::{Place, Way};
+use self::way::{GatePlace, Way};
 use crate::providers::{
     ANTHROPIC, CODE_ASSIST, COPILOT, COPILOT_OWN, FURTHER, GEMINI, OPENAI, PROVIDERS, Provider,
 };
@@ -39,7 +39,7 @@ struct Origin {
     /// What the client's base URL has behind that, `/v1`.
     path: String,
     /// The base URL, where it names a place on a gate already.
-    place: Option<Place>,
+    place: Option<GatePlace>,
 }
 
 impl Origin {

@@ -14,7 +14,7 @@ use crate::{home, policy};
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct Checked<'a> {
+struct CheckedPlugin<'a> {
     ok: bool,
     #[serde(flatten)]
     plugin: ShownPlugin<'a>,
@@ -39,7 +39,7 @@ pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let cases = source.cases.as_ref().filter(|_| loaded.is_ok());
     let outcomes = cases.map(|file| test::ask(&source, file, &loader)).transpose()?.unwrap_or_default();
     let failed = test::failed(&outcomes);
-    let checked = Checked { ok: plugin.loads && failed == 0, plugin, cases: outcomes.len(), failed };
+    let checked = CheckedPlugin { ok: plugin.loads && failed == 0, plugin, cases: outcomes.len(), failed };
     printer.show(&checked, |checked, printer| {
         print_plugin(&checked.plugin, printer)?;
         cases.map_or(Ok(()), |file| test::print(&outcomes, file, printer))

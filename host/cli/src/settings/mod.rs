@@ -174,12 +174,12 @@ fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<NamedUpstream> {
 }
 
 /// Reads settings into types, and keeps what is wrong with them.
-struct Reader<'s> {
+struct SettingsReader<'s> {
     settings: &'s Settings,
     wrong: Vec<anyhow::Error>,
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     fn take<T>(&mut self, read: anyhow::Result<T>) -> Option<T> {
         read.map_err(|error| self.wrong.push(error)).ok()
     }
@@ -201,7 +201,7 @@ fn setup_of(
     settings: &Settings,
     first: anyhow::Result<FirstUpstream>,
 ) -> Result<GateSetup, Vec<anyhow::Error>> {
-    let mut reader = Reader { settings, wrong: Vec::new() };
+    let mut reader = SettingsReader { settings, wrong: Vec::new() };
     let (text, is_on) =
         (|key| settings.text(key).unwrap_or_default(), |key| settings.switch(key) == Some(true));
     let first = reader.take(first);
