@@ -12,9 +12,9 @@ use http_body_util::Full;
 use leafgate_agents::{Agent, Permission, Team};
 use serde_json::{Value, json};
 
-use crate::args::GateArgs;
 use crate::exchange;
 use crate::exit::Exit;
+use crate::options::GateArgs;
 use crate::print::{Printer, Style, counted};
 use crate::team;
 

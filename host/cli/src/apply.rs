@@ -17,11 +17,11 @@ use leafgate_tree::{Author, BadOperation, Draft, Misfit, Operation, Replay, disp
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::args::ApplyArgs;
 use crate::exit::Exit;
 use crate::masking;
+use crate::options::ApplyArgs;
 use crate::print::{Printer, Style};
-use crate::request::{self, EarlierEdits, Judged};
+use crate::request::{self, EarlierEdits, JudgedRequest};
 use crate::saved::SavedFolder;
 use crate::words;
 
@@ -120,7 +120,7 @@ pub(crate) fn stale_range(stale: &Stale) -> String {
 }
 
 /// Prints as JSON what became of a request in which no earlier edits were made.
-pub(crate) fn print_json(judged: &Judged, printer: &mut Printer) -> anyhow::Result<()> {
+pub(crate) fn print_json(judged: &JudgedRequest, printer: &mut Printer) -> anyhow::Result<()> {
     printer.json(&Applied::new(judged, &[], &[]))?;
     Ok(())
 }
@@ -204,7 +204,7 @@ impl Body {
 }
 
 impl<'a> Applied<'a> {
-    fn new(judged: &'a Judged, misfits: &'a [Misfit], outcomes: &'a [SavedEditOutcome]) -> Self {
+    fn new(judged: &'a JudgedRequest, misfits: &'a [Misfit], outcomes: &'a [SavedEditOutcome]) -> Self {
         let draft = &judged.evaluation.draft;
         Applied {
             request_id: judged.document.request_id(),

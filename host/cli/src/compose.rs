@@ -9,10 +9,10 @@ use leafgate_gate::session_key;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::args::ComposeArgs;
 use crate::exit::Exit;
+use crate::options::ComposeArgs;
 use crate::print::Printer;
-use crate::request::Asked;
+use crate::request::RequestPath;
 use crate::{home, policy, request};
 
 /// The output of `--json`.
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<E
     let policy = policy::load(&args.policy.source)?;
     let (document, _) = request::read(&args.request)?;
     let session = session_key(&home::token_keys()?, &document);
-    let asked = Asked::new(args.request.path.clone(), &document);
+    let asked = RequestPath::new(args.request.path.clone(), &document);
     let named = args.profile.as_deref();
     let assembly = request::profile_for(&policy, named, &document, &asked.context(&session))?;
     let assembly = assembly.with_context(|| match policy.assemblies().is_empty() {

@@ -2,11 +2,6 @@
 
 use std::process::ExitCode;
 
-use leafgate_admin::ApiError;
-use serde_json::json;
-
-use crate::print::Printer;
-
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -44,31 +39,4 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(exit.code())
     }
-}
-
-/// Ends a command: writes what it has printed, or why it failed. A closed output, as of `head`, is no
-/// failure to report.
-pub(crate) fn of(ended: anyhow::Result<Exit>, printer: &mut Printer) -> Exit {
-    let error = match ended.and_then(|exit| Ok(printer.flush().map(|()| exit)?)) {
-        Ok(exit) => return exit,
-        Err(error) => error,
-    };
-    let is_closed = |cause: &(dyn std::error::Error + 'static)| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-    };
-    if error.chain().any(is_closed) {
-        return Exit::Done;
-    }
-    let refused = error.downcast_ref::<ApiError>();
-    if let (Some(refused), true) = (refused, printer.is_json()) {
-        // Programs read why a gate refused a call, or does not answer. Where it cannot be written, the code says enough.
-        let _ = printer.json(&json!({ "error": refused }));
-        return Exit::Bad;
-    }
-    let hint = refused.and_then(|refused| refused.hint.as_ref());
-    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-    printer.error_line(&format!("leafgate: {error:#}{hint}"));
-    Exit::Bad
 }

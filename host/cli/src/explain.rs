@@ -10,10 +10,10 @@ use leafgate_tree::{Document, Format, NodeId};
 use leafgate_vault::Vault;
 use serde::Serialize;
 
-use crate::args::{PolicyArg, formats};
 use crate::exit::Exit;
+use crate::options::{PolicyArg, formats};
 use crate::print::Printer;
-use crate::request::Asked;
+use crate::request::RequestPath;
 use crate::{home, masking, policy, request};
 
 #[derive(Args)]
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<E
         let document = Arc::new(document);
         let keys = home::token_keys()?;
         let session = session_key(&keys, &document);
-        let asked = Asked::new(args.path.clone(), &document);
+        let asked = RequestPath::new(args.path.clone(), &document);
         let context = asked.context(&session);
         let leaves = args.leaf.iter().map(|path| leaf(&document, path)).collect::<Result<Vec<_>, _>>()?;
         let (_, explanation) =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use leafgate_extract::{ChildExtractor, Extract, serve};
 
-use crate::client::confine::this_program;
+use crate::confine::this_program;
 use crate::exit::Exit;
 
 /// The one argument with which this program reads a file. No command has this name.

@@ -13,8 +13,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use leafgate_gate::LOCAL_CLIENT;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
+use sha2::{Digest as _, Sha256};
 
 use crate::private;
+
+/// The file in the user's configuration folder.
+const CONFIGURATION: &str = "leafgate/config.toml";
 
 const KEY_FILE: &str = "key";
 const KEY_BYTES: usize = 32;
@@ -58,6 +62,20 @@ pub(crate) fn data_folder() -> anyhow::Result<PathBuf> {
     let home = variable("HOME")
         .context("neither LEAFGATE_DATA_DIR nor XDG_DATA_HOME nor HOME is set: set one of them")?;
     Ok(home.join(".local/share/leafgate"))
+}
+
+/// Returns where the user's file is, whether it is there or not.
+pub(crate) fn own_file() -> Option<PathBuf> {
+    let folder = variable("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
+    let folder = folder.or_else(|| Some(variable("HOME")?.join(".config")));
+    folder.map(|folder| folder.join(CONFIGURATION))
+}
+
+/// Returns a digest that says nothing without this installation's key.
+pub(crate) fn keyed(what: &str, of: &[u8]) -> anyhow::Result<String> {
+    let digest = base16ct::lower::encode_string(&Sha256::digest(of));
+    let secret = installation()?.secret_for(&format!("started with {what} {digest}"));
+    Ok(base16ct::lower::encode_string(&secret))
 }
 
 /// Returns a path that the environment names.

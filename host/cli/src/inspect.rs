@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use clap_complete::Shell;
 
-use crate::args::{self, SchemaCommand};
+use crate::args;
 use crate::exit::Exit;
+use crate::options::SchemaCommand;
 use crate::print::Printer;
 
 pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result<Exit> {

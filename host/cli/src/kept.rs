@@ -14,7 +14,7 @@ use crate::private;
 const MODE_FILE: &str = "mode.json";
 
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
+struct ModeRecord {
     mode: TurnMode,
 }
 
@@ -40,13 +40,13 @@ impl KeptMode {
                 path.display()
             )
         };
-        private::read_json(&path, unusable).map(|Kept { mode }| mode)
+        private::read_json(&path, unusable).map(|ModeRecord { mode }| mode)
     }
 
     /// Keeps a mode. Once this returns, it is found again whatever happens to process and machine;
     /// until then the one before it is.
     pub(crate) fn write(&self, mode: TurnMode) -> io::Result<()> {
-        private::write_json(&self.0, MODE_FILE, &Kept { mode })
+        private::write_json(&self.0, MODE_FILE, &ModeRecord { mode })
     }
 }
 

@@ -9,8 +9,10 @@ mod agents;
 mod apply;
 mod args;
 mod chat;
+mod child;
 mod client;
 mod compose;
+mod confine;
 mod detectors;
 mod doctor;
 mod except;
@@ -26,7 +28,9 @@ mod log;
 mod managed;
 mod masking;
 mod mode;
+mod moments;
 mod notify;
+mod options;
 mod overview;
 mod parcel;
 mod pending;
@@ -36,6 +40,7 @@ mod policy;
 mod print;
 mod private;
 mod promote;
+mod providers;
 mod receipt;
 mod redact;
 mod reload;
@@ -51,6 +56,7 @@ mod service;
 mod settings;
 mod standing;
 mod status;
+mod stop;
 mod subagents;
 mod table;
 mod team;
@@ -61,13 +67,16 @@ mod words;
 
 use std::time::Duration;
 
-use crate::args::{Call, Cli, Command, ConfigCommand, PolicyCommand};
-use crate::exit::Exit;
-use crate::print::Printer;
+use leafgate_admin::ApiError;
+use serde_json::json;
+
+use args::{Call, Cli, Command};
+use exit::Exit;
+use options::{ConfigCommand, PolicyCommand};
+use print::Printer;
 
 fn main() -> std::process::ExitCode {
-    let asked =
-        policy::compile_if_asked().or_else(extract::serve_if_asked).or_else(client::confine::run_if_asked);
+    let asked = policy::compile_if_asked().or_else(extract::serve_if_asked).or_else(confine::run_if_asked);
     if let Some(exit) = asked {
         return exit.into();
     }
@@ -77,7 +86,7 @@ fn main() -> std::process::ExitCode {
         None => args::parse().unwrap_or_else(|error| refuse_call(&error)),
     };
     let mut printer = Printer::for_terminal().with_json(call.is_json);
-    exit::of(run(call.cli, &mut printer), &mut printer).into()
+    ended(run(call.cli, &mut printer), &mut printer).into()
 }
 
 /// Ends a call that is none, or prints the help that was asked for. A word of the call may be a secret
@@ -90,6 +99,33 @@ fn refuse_call(error: &clap::Error) -> ! {
     }
     Printer::for_terminal().error_line(shown.trim_end());
     std::process::exit(error.exit_code());
+}
+
+/// Ends a command: writes what it has printed, or why it failed. A closed output, as of `head`, is no
+/// failure to report.
+fn ended(ended: anyhow::Result<Exit>, printer: &mut Printer) -> Exit {
+    let error = match ended.and_then(|exit| Ok(printer.flush().map(|()| exit)?)) {
+        Ok(exit) => return exit,
+        Err(error) => error,
+    };
+    let is_closed = |cause: &(dyn std::error::Error + 'static)| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(is_closed) {
+        return Exit::Done;
+    }
+    let refused = error.downcast_ref::<ApiError>();
+    if let (Some(refused), true) = (refused, printer.is_json()) {
+        // Programs read why a gate refused a call, or does not answer. Where it cannot be written, the code says enough.
+        let _ = printer.json(&json!({ "error": refused }));
+        return Exit::Bad;
+    }
+    let hint = refused.and_then(|refused| refused.hint.as_ref());
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    printer.error_line(&format!("leafgate: {error:#}{hint}"));
+    Exit::Bad
 }
 
 fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {

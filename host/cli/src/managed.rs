@@ -18,7 +18,7 @@ use leafgate_policy::ManagedPolicy;
 use leafgate_wasm::{Limits, Signatures};
 use sha2::{Digest as _, Sha256};
 
-use crate::{private, standing};
+use crate::{home, private};
 
 /// The folder.
 #[cfg(target_os = "macos")]
@@ -56,9 +56,7 @@ pub(crate) fn policy() -> anyhow::Result<Option<ManagedPolicy>> {
 /// Returns a keyed digest of the settings that the operator enforces, if any.
 pub(crate) fn enforced() -> anyhow::Result<Option<String>> {
     let managed = find()?.filter(|managed| managed.policy.is_enforced);
-    managed
-        .map(|managed| standing::keyed("enforced", &Settings::of([managed.settings]).identity()))
-        .transpose()
+    managed.map(|managed| home::keyed("enforced", &Settings::of([managed.settings]).identity())).transpose()
 }
 
 /// Refuses a gate that began before the operator decided what is enforced now.

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, ErrorCode, Follow, ModeView, Select, SessionList, SessionView, SetMode, SwitchOff, TurnMode,
+    ApiError, ErrorCode, Follow, ModeView, SavedStatus, Select, SessionList, SessionView, SetMode, Status,
+    SwitchOff, TurnMode,
 };
 use leafgate_review::rows;
 
 use crate::admin::AdminClient;
-use crate::args::{GateArgs, ModeArgs, SessionArgs, SessionsCommand};
 use crate::exit::Exit;
+use crate::options::{GateArgs, ModeArgs, SessionArgs, SessionsCommand};
 use crate::print::{Printer, Style};
-use crate::status::saved_edits;
 
 /// Shows the mode, or chooses one.
 pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -118,6 +118,25 @@ pub(crate) fn at_start(mode: TurnMode, has_admin: bool) -> Option<String> {
         false => "nobody can decide without an admin API, so what pauses ends at its deadline",
     };
     Some(format!("leafgate: the mode is: {label}; {what}"))
+}
+
+/// Returns why a gate that is switched off is, and what ends it.
+pub(crate) fn why_off(status: &Status) -> String {
+    match status.mode.as_ref().and_then(|mode| mode.off_seconds) {
+        Some(left) => format!("switched off for {left} s more, `leafgate on` ends it"),
+        None => "switched off (setting `enabled`)".to_owned(),
+    }
+}
+
+/// Returns the banner of saved edits, and how many did not fit.
+pub(crate) fn saved_edits(saved: &SavedStatus) -> String {
+    let drifted = match saved.drifted {
+        0 => String::new(),
+        drifted => {
+            format!("; {drifted} of {} did not fit the last turn: see `leafgate saved list`", saved.edits)
+        }
+    };
+    format!("{}: {}{drifted}", saved.title, saved.subtitle)
 }
 
 #[cfg(test)]

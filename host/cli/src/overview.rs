@@ -4,9 +4,9 @@ use leafgate_admin::{RuntimeFile, Status, shown_url};
 
 use crate::admin::AdminClient;
 use crate::exit::Exit;
+use crate::mode::why_off;
 use crate::print::{Printer, Style};
 use crate::runtime;
-use crate::status::why_off;
 
 /// What a person does who has not begun.
 const BEGIN: &[(&str, &str)] = &[

@@ -14,8 +14,8 @@ use leafgate_review::rows::{self, Row, RowStyle};
 use leafgate_review::{Outline, ended, leaf_authors};
 
 use crate::admin::AdminClient;
-use crate::args::{EditChange, GateArgs, PendingCommand, ResumeArgs};
 use crate::exit::Exit;
+use crate::options::{EditChange, GateArgs, PendingCommand, ResumeArgs};
 use crate::print::Printer;
 use crate::saved;
 

@@ -14,9 +14,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::admin::AdminClient;
-use crate::args::{PolicyArg, own_policy};
-use crate::client::confine::this_program;
+use crate::confine::this_program;
 use crate::exit::Exit;
+use crate::options::{PolicyArg, own_policy};
 use crate::print::{Printer, counted};
 use crate::{home, known, managed, masking, private, runtime};
 
@@ -176,7 +176,7 @@ pub(crate) fn summary(policy: &Policy) -> String {
 /// The output of `check --json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Checked<'a> {
+struct CheckedPolicy<'a> {
     ok: bool,
     generation: Option<String>,
     rules: usize,
@@ -227,9 +227,9 @@ fn told_by_gates(policy: &Policy) -> Vec<String> {
     told.flat_map(|status| status.policy.warnings).filter(|warning| !known.contains(warning)).collect()
 }
 
-fn checked(loaded: &Result<Policy, leafgate_policy::LoadError>) -> Checked<'_> {
+fn checked(loaded: &Result<Policy, leafgate_policy::LoadError>) -> CheckedPolicy<'_> {
     match loaded {
-        Ok(policy) => Checked {
+        Ok(policy) => CheckedPolicy {
             ok: true,
             generation: Some(policy.generation_name()),
             rules: policy.rules().len(),
@@ -239,7 +239,14 @@ fn checked(loaded: &Result<Policy, leafgate_policy::LoadError>) -> Checked<'_> {
         },
         Err(error) => {
             let diagnostics = error.diagnostics();
-            Checked { ok: false, generation: None, rules: 0, plugins: 0, unprotected: None, diagnostics }
+            CheckedPolicy {
+                ok: false,
+                generation: None,
+                rules: 0,
+                plugins: 0,
+                unprotected: None,
+                diagnostics,
+            }
         }
     }
 }

@@ -11,11 +11,11 @@ use leafgate_policy::promotion;
 use leafgate_store::{Log, RuleHits};
 use serde_json::json;
 
-use crate::args::PolicyArg;
-use crate::except::Target;
+use crate::except::TargetFile;
 use crate::exit::Exit;
+use crate::options::PolicyArg;
 use crate::print::Printer;
-use crate::{log, policy};
+use crate::{log, moments, policy};
 
 #[derive(Args)]
 pub(crate) struct PromoteArgs {
@@ -29,7 +29,7 @@ pub(crate) struct PromoteArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..))]
     hits: i64,
     /// Only what came in this last while, as since the rule was changed: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = log::span)]
+    #[arg(long, value_name = "TIME", value_parser = moments::span)]
     since: Option<Duration>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<E
     let hits = Log::open(&log::folder()?)?.hits(rule, &generation, &log::since(args.since))?;
     is_proven(&hits, rule, args.hits)?;
     let name = promotion.path.file_name().unwrap_or_default();
-    let target = Target::new(&args.policy.source, name.as_ref())?;
+    let target = TargetFile::new(&args.policy.source, name.as_ref())?;
     target.replace(Some(&promotion.before), &promotion.after, &|_| true)?;
     let RuleHits { requests, right, .. } = hits;
     let file = promotion.path.display().to_string();

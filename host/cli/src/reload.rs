@@ -25,8 +25,8 @@ use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{LoadError, ManagedPolicy, Policy, PolicySource};
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
-use crate::args::{has_rules, policy_place};
 use crate::known::{KnownNow, KnownWatch};
+use crate::options::{has_rules, policy_place};
 use crate::policy::{self, LazyLoader};
 
 /// The source of a gate's policy, now and later.
@@ -58,7 +58,7 @@ pub(crate) struct PolicyWatch {
     /// `None` where nothing can be known, and while this is being dropped.
     known: Option<KnownWatch>,
     loading: Busy,
-    wanted: Arc<Wanted>,
+    wanted: Arc<WantedLoad>,
     /// Disconnected once the loading thread has ended.
     ended: Receiver<()>,
 }
@@ -69,9 +69,9 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// The number of the load that is wanted. Every change of the folder asks for another one.
 #[derive(Default)]
-struct Wanted(AtomicU64);
+struct WantedLoad(AtomicU64);
 
-impl Wanted {
+impl WantedLoad {
     fn number(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
@@ -188,7 +188,7 @@ impl Reload {
         if folders.is_empty() && known.is_none() {
             return Ok(None);
         }
-        let (wanted, loading) = (Arc::new(Wanted::default()), Busy::default());
+        let (wanted, loading) = (Arc::new(WantedLoad::default()), Busy::default());
         let (changed, changes): (Sender<()>, _) = mpsc::channel();
         let (ends, ended) = mpsc::channel();
         let loads = LoadThread {
@@ -221,7 +221,7 @@ impl Reload {
 /// The state of the loading thread.
 struct LoadThread {
     reload: Reload,
-    wanted: Arc<Wanted>,
+    wanted: Arc<WantedLoad>,
     loading: Busy,
     changes: Receiver<()>,
     /// Dropped with the thread.

@@ -15,12 +15,12 @@ use leafgate_saved::SavedEditOutcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::Vault;
 
-use crate::args::{PolicyArg, RequestArgs};
+use crate::options::{PolicyArg, RequestArgs};
 use crate::print::Printer;
 use crate::{home, policy};
 
 /// A request and its evaluation.
-pub(crate) struct Judged {
+pub(crate) struct JudgedRequest {
     pub(crate) document: Arc<Document>,
     pub(crate) evaluation: Evaluation,
     /// Name of the policy's generation.
@@ -35,7 +35,7 @@ pub(crate) struct Judged {
     is_format_assumed: bool,
 }
 
-impl Judged {
+impl JudgedRequest {
     /// Prints notes about the request on standard error.
     pub(crate) fn print_notes(&self, printer: &mut Printer) {
         let assumed = self.is_format_assumed.then(|| assumed(&self.document)).flatten();
@@ -82,7 +82,7 @@ fn has_text_input(document: &Document) -> bool {
 }
 
 /// Reads and judges a request.
-pub(crate) fn judge(policy: &PolicyArg, request: &RequestArgs) -> anyhow::Result<Judged> {
+pub(crate) fn judge(policy: &PolicyArg, request: &RequestArgs) -> anyhow::Result<JudgedRequest> {
     judge_with(policy, request, EarlierEdits::None)
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn judge_with(
     policy: &PolicyArg,
     request: &RequestArgs,
     earlier: EarlierEdits<'_>,
-) -> anyhow::Result<Judged> {
+) -> anyhow::Result<JudgedRequest> {
     judge_by(&policy::load(&policy.source)?, request, earlier)
 }
 
@@ -109,12 +109,12 @@ pub(crate) fn judge_by(
     policy: &Policy,
     request: &RequestArgs,
     earlier: EarlierEdits<'_>,
-) -> anyhow::Result<Judged> {
+) -> anyhow::Result<JudgedRequest> {
     let (document, why_raw) = read(request)?;
     let mut document = Arc::new(document);
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
-    let mut asked = Asked::new(request.path.clone(), &document);
+    let mut asked = RequestPath::new(request.path.clone(), &document);
     let mut assembled = None;
     if let Some(assembly) = profile_for(policy, None, &document, &asked.context(&session))? {
         let made = assemble(&assembly, &document)?;
@@ -144,21 +144,21 @@ pub(crate) fn judge_by(
         _ => Ranges::default(),
     };
     let (generation, is_format_assumed) = (policy.generation_name(), request.named_format().is_none());
-    Ok(Judged { document, evaluation, generation, assembled, ranges, why_raw, is_format_assumed })
+    Ok(JudgedRequest { document, evaluation, generation, assembled, ranges, why_raw, is_format_assumed })
 }
 
 /// What the path of a request says beside its body.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct RequestPath {
     path: Option<AskedPath>,
     model: Option<String>,
 }
 
-impl Asked {
+impl RequestPath {
     /// Reads the path that a body is sent to; `None` where nobody says it.
     pub(crate) fn new(path: Option<AskedPath>, document: &Document) -> Self {
         let model = path.as_ref().and_then(|path| path.model(document));
-        Asked { path, model }
+        RequestPath { path, model }
     }
 
     /// Returns what a policy is told.
@@ -187,7 +187,7 @@ impl Asked {
 }
 
 /// A request that a profile made.
-pub(crate) struct Made {
+pub(crate) struct AssembledRequest {
     pub(crate) document: Document,
     pub(crate) steps: Vec<Step>,
 }
@@ -222,11 +222,11 @@ pub(crate) fn profile_for(
 }
 
 /// Has a profile make a request, from its files as they are now.
-pub(crate) fn assemble(assembly: &Assembly, document: &Document) -> anyhow::Result<Made> {
+pub(crate) fn assemble(assembly: &Assembly, document: &Document) -> anyhow::Result<AssembledRequest> {
     let cannot = || format!("profile `{}` cannot make this request", assembly.id());
     let assembled = assembly.assemble(document, &assembly.files()).with_context(cannot)?;
     let document = Document::parse(assembled.body.into(), document.format(), &Limits::default());
-    Ok(Made { document: document.with_context(cannot)?, steps: assembled.steps })
+    Ok(AssembledRequest { document: document.with_context(cannot)?, steps: assembled.steps })
 }
 
 pub(crate) fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {

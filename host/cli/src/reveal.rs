@@ -5,12 +5,10 @@ use std::io::IsTerminal as _;
 use clap::Args;
 use leafgate_admin::Reveal;
 
-use crate::args::GateArgs;
+use crate::admin::caller;
 use crate::exit::Exit;
+use crate::options::GateArgs;
 use crate::print::Printer;
-
-/// Characters of a user's name in the log.
-const MOST_NAME: usize = 40;
 
 #[derive(Args)]
 pub(crate) struct RevealArgs {
@@ -33,16 +31,4 @@ pub(crate) fn run(args: &RevealArgs, printer: &mut Printer) -> anyhow::Result<Ex
         printer.error_line(&format!("leafgate: that {} was revealed is logged", revealed.token));
         anyhow::Ok(())
     })
-}
-
-/// Returns who calls, for the log: the number of the user, which the system knows, and the name that
-/// the environment has for it.
-pub(crate) fn caller() -> String {
-    let uid = rustix::process::getuid().as_raw();
-    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
-    let name: String = name.chars().filter(char::is_ascii_graphic).take(MOST_NAME).collect();
-    match name.is_empty() {
-        true => format!("uid {uid}"),
-        false => format!("{name} (uid {uid})"),
-    }
 }

@@ -18,8 +18,8 @@ use leafgate_review::screen::{
 };
 
 use crate::admin::{self, AdminClient};
-use crate::args::ReviewArgs;
 use crate::exit::Exit;
+use crate::options::ReviewArgs;
 use crate::print::{self, Printer};
 use crate::{home, runtime};
 

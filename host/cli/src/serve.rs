@@ -9,36 +9,35 @@ mod log;
 mod memory;
 mod notified;
 mod prompt;
-mod stop;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use leafgate_admin::shown_url;
-use leafgate_admin::{StartedWith, Status, TurnMode};
+use leafgate_admin::{Status, TurnMode};
 use leafgate_config::Settings;
-use leafgate_gate::{Gate, GateConfig, OwnPolicy, TeamSource as _, UpstreamName};
+use leafgate_gate::{Gate, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_http::listener::Listener;
-use leafgate_policy::{LoadError, Policy, PolicySource};
+use leafgate_policy::{LoadError, Policy};
 use leafgate_record::Both;
-use leafgate_store::{Store, StoreConfig};
-use leafgate_trace::{Collector, Tracer};
+use leafgate_store::Store;
+use leafgate_trace::Tracer;
 use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
-pub(crate) use self::log::LogTo;
 use self::prompt::Prompt;
-pub(crate) use self::stop::Stop;
-use crate::args::{RunArgs, policy_place};
 use crate::except::PolicyFolders;
 use crate::exit::Exit;
 use crate::kept::KeptMode;
-use crate::known::{KnownNow, KnownSource};
+use crate::known::KnownNow;
+use crate::options::{RunArgs, policy_place};
 use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
+use crate::settings::{GateSetup, LogTo};
+use crate::stop::Stop;
 use crate::team::TeamFile;
 use crate::{home, managed, mode, notify, policy, review, settings, standing};
 
@@ -95,39 +94,6 @@ pub(crate) fn until_stopped(
         }
         Ok(Exit::Done)
     })
-}
-
-/// What a gate is started with.
-pub(crate) struct GateSetup {
-    /// Upstreams and limits.
-    pub(crate) config: GateConfig,
-    pub(crate) listen: SocketAddr,
-    /// `None` serves no admin API.
-    pub(crate) admin_listen: Option<SocketAddr>,
-    /// Where metrics are served beside it.
-    pub(crate) metrics_listen: Option<SocketAddr>,
-    pub(crate) policy: PolicySource,
-    /// Whether a policy that fails its own tests is refused.
-    pub(crate) requires_tests: bool,
-    /// The policies of named upstreams.
-    pub(crate) upstream_policies: Vec<(UpstreamName, PolicySource)>,
-    /// Where values come from that are looked for besides.
-    pub(crate) known: KnownSource,
-    /// The folder whose saved edits are used.
-    pub(crate) workspace: PathBuf,
-    /// The file of the team; without it, that of the policy folder.
-    pub(crate) agents: Option<PathBuf>,
-    pub(crate) log: LogTo,
-    pub(crate) log_level: String,
-    pub(crate) log_in_json: bool,
-    /// The log of requests that it writes, if any.
-    pub(crate) keep: Option<StoreConfig>,
-    /// Where traces are sent; `None` for none.
-    pub(crate) traces: Option<Collector>,
-    /// The program that the gate is started for.
-    pub(crate) client: Option<String>,
-    /// What the one that stands is started with; `None` for others.
-    pub(crate) standing: Option<StartedWith>,
 }
 
 /// A gate that listens, with all that runs beside it. A request that comes before it serves waits in

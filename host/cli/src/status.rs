@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use leafgate_admin::shown_url;
 use leafgate_admin::{
-    Answers, ApiError, PluginStatus, QuarantineStatus, Ruled, RuntimeFile, SavedStatus, Status, StoreStatus,
+    Answers, ApiError, PluginStatus, QuarantineStatus, Ruled, RuntimeFile, Status, StoreStatus,
 };
 use serde::Serialize;
 
 use crate::admin::AdminClient;
-use crate::args::GateArgs;
 use crate::exit::Exit;
+use crate::mode::{saved_edits, why_off};
+use crate::options::GateArgs;
 use crate::print::{Printer, Style};
 use crate::vscode;
 
@@ -113,7 +114,7 @@ fn of_gate(gate: &RuntimeFile, status: &Status) -> Facts {
         facts.push(("upstream", format!("{} before {}{kind}{own}", upstream.prefix, upstream.url)));
     }
     if gate.standing {
-        let report = vscode::Report::of(&vscode::installed(None));
+        let report = vscode::EditorReport::of(&vscode::installed(None));
         let report = report.map_or_else(|error| format!("{error:#}"), |report| report.summary());
         facts.extend([
             ("stands", "the one that all programs of this user share: `leafgate stop` ends it".to_owned()),
@@ -208,25 +209,6 @@ fn of_people(status: &Status) -> Facts {
     let held = policy.plugins.iter().filter_map(|plugin| Some((plugin, plugin.quarantine.as_ref()?)));
     facts.extend(held.map(|(plugin, held)| ("plugin", quarantined(plugin, held))));
     facts
-}
-
-/// Returns why a gate that is switched off is, and what ends it.
-pub(crate) fn why_off(status: &Status) -> String {
-    match status.mode.as_ref().and_then(|mode| mode.off_seconds) {
-        Some(left) => format!("switched off for {left} s more, `leafgate on` ends it"),
-        None => "switched off (setting `enabled`)".to_owned(),
-    }
-}
-
-/// Returns the banner of saved edits, and how many did not fit.
-pub(crate) fn saved_edits(saved: &SavedStatus) -> String {
-    let drifted = match saved.drifted {
-        0 => String::new(),
-        drifted => {
-            format!("; {drifted} of {} did not fit the last turn: see `leafgate saved list`", saved.edits)
-        }
-    };
-    format!("{}: {}{drifted}", saved.title, saved.subtitle)
 }
 
 /// Returns how the log is.

@@ -2,8 +2,8 @@
 
 use leafgate_review::rows::subagent_rows;
 
-use crate::args::GateArgs;
 use crate::exit::Exit;
+use crate::options::GateArgs;
 use crate::print::Printer;
 
 /// Lists the latest requests of agents, newest first.

@@ -10,9 +10,9 @@ use leafgate_tree::{
 };
 use serde::Serialize;
 
-use crate::args::TreeArgs;
 use crate::exit::Exit;
 use crate::masking;
+use crate::options::TreeArgs;
 use crate::print::{Printer, Style};
 use crate::request;
 
@@ -22,14 +22,14 @@ const PREVIEW: usize = 60;
 pub(crate) fn run(args: &TreeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let judged = request::judge(&args.policy, &args.request)?;
     let masks = args.policy.source != PolicySource::None;
-    let view = View { draft: &judged.evaluation.draft, masks }.shown();
+    let view = TreeView { draft: &judged.evaluation.draft, masks }.shown();
     printer.show(&view, print)?;
     judged.print_notes(printer);
     Ok(Exit::Done)
 }
 
 /// A request to show.
-struct View<'a> {
+struct TreeView<'a> {
     draft: &'a Draft,
     masks: bool,
 }
@@ -47,7 +47,7 @@ struct ShownTree {
     unknown: usize,
     sections: Vec<ShownSection>,
     /// Leaves outside every section.
-    leaves: Vec<ShownLeaf>,
+    leaves: Vec<TreeLeaf>,
 }
 
 #[derive(Serialize)]
@@ -73,14 +73,14 @@ struct ShownSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
     raw_path: String,
-    leaves: Vec<ShownLeaf>,
+    leaves: Vec<TreeLeaf>,
     #[serde(skip)]
     depth: usize,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ShownLeaf {
+struct TreeLeaf {
     path: String,
     /// RFC 6901, into the received body.
     pointer: String,
@@ -92,7 +92,7 @@ struct ShownLeaf {
     preview: String,
 }
 
-impl View<'_> {
+impl TreeView<'_> {
     fn shown(&self) -> ShownTree {
         let document = self.document();
         let ids = (0..document.sections().len()).map(SectionId::from_index);
@@ -143,8 +143,8 @@ impl View<'_> {
         }
     }
 
-    fn leaf(&self, leaf: &Leaf<'_>) -> ShownLeaf {
-        ShownLeaf {
+    fn leaf(&self, leaf: &Leaf<'_>) -> TreeLeaf {
+        TreeLeaf {
             path: self.masked("", &self.draft.display_path(leaf.id())),
             pointer: self.masked("", &self.draft.pointer(leaf.id())),
             kind: leaf.kind().name(),
@@ -202,7 +202,7 @@ fn print(view: &ShownTree, printer: &mut Printer) -> anyhow::Result<()> {
 }
 
 fn print_leaves(
-    leaves: &[ShownLeaf],
+    leaves: &[TreeLeaf],
     indent: &str,
     width: usize,
     printer: &mut Printer,

@@ -25,8 +25,8 @@ use leafgate_verify::search::Search;
 use leafgate_verify::walk::PositionKind;
 use serde::Serialize;
 
-use crate::args::{self, PolicyArg};
 use crate::exit::Exit;
+use crate::options::{self, PolicyArg};
 use crate::print::{Printer, Style, counted};
 use crate::table::Cell;
 use crate::{home, policy, request};
@@ -42,10 +42,10 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     policy: PolicyArg,
     /// The format of the requests; without it, of each the one whose shape it has
-    #[arg(long, value_name = "FORMAT", value_parser = args::formats())]
+    #[arg(long, value_name = "FORMAT", value_parser = options::formats())]
     format: Option<Format>,
     /// The kind of secret to plant, which the policy must look for
-    #[arg(long, value_name = "KIND", default_value = "github", value_parser = args::one_of(Family::ALL, |kind| (kind.name(), "")))]
+    #[arg(long, value_name = "KIND", default_value = "github", value_parser = options::one_of(Family::ALL, |kind| (kind.name(), "")))]
     canary: Family,
     /// Print which encodings of secrets the policy contains, instead of checking requests
     #[arg(long, conflicts_with_all = ["files", "format", "canary"])]

@@ -25,7 +25,7 @@ const CODE: [&str; 8] = [
     include_str!("../../../host/tree/src/scan.rs"),
     include_str!("../../../host/tree/src/validate.rs"),
     include_str!("../../../host/policy/src/memo.rs"),
-    include_str!("../../../host/gate/src/headers.rs"),
+    include_str!("../../../host/http/src/headers.rs"),
     include_str!("../../../host/vault/src/restore.rs"),
 ];
 

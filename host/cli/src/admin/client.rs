@@ -15,12 +15,13 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use crate::reveal::caller;
-
 use super::http::{Endpoint, unexpected, waiting_runtime};
 
 /// Longest time of a call. An edit redacts a body of megabytes, its plugins included.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Characters of a user's name in the log.
+const MOST_NAME: usize = 40;
 
 /// A client of one gate.
 pub(crate) struct AdminClient {
@@ -145,6 +146,18 @@ fn no_id(call: AdminCall) -> ApiError {
     };
     let message = format!("that is not the id of {of}");
     ApiError { code: ErrorCode::NotFound, message, hint: Some(lists.to_owned()) }
+}
+
+/// Returns who calls, for the log: the number of the user, which the system knows, and the name that
+/// the environment has for it.
+pub(crate) fn caller() -> String {
+    let uid = rustix::process::getuid().as_raw();
+    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
+    let name: String = name.chars().filter(char::is_ascii_graphic).take(MOST_NAME).collect();
+    match name.is_empty() {
+        true => format!("uid {uid}"),
+        false => format!("{name} (uid {uid})"),
+    }
 }
 
 #[cfg(test)]

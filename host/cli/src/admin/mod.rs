@@ -9,5 +9,5 @@ mod client;
 mod events;
 mod http;
 
-pub(crate) use client::AdminClient;
+pub(crate) use client::{AdminClient, caller};
 pub(crate) use events::{EventResult, listen};

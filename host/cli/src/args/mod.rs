@@ -1,15 +1,7 @@
 //! The command line, exactly as it was typed. The commands stand here, in the order of the help;
-//! their arguments in a file for each group of them, or beside the code of a command that has
-//! a module of its own.
+//! their arguments in `options`, or beside the code of a command that has a module of its own.
 
-mod about;
 mod meant;
-mod pending;
-mod request;
-mod run;
-mod saved;
-mod sessions;
-mod shared;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,24 +9,15 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use about::{ConfigCommand, DetectorsCommand, PolicyCommand, SchemaCommand};
-pub(crate) use pending::{EditChange, PendingCommand, ResumeArgs, ReviewArgs};
-pub(crate) use request::{ApplyArgs, ComposeArgs, RedactArgs, TreeArgs};
-pub(crate) use run::{DoctorArgs, ExecArgs, RunArgs, StopArgs};
-pub(crate) use saved::{SavedCommand, SavedGateArgs, SetSavedArgs, TrustArgs};
-pub(crate) use sessions::{ModeArgs, OffArgs, SessionArgs, SessionsCommand};
-pub(crate) use shared::{
-    ConfigArgs, GateArgs, OWN_POLICY, PolicyArg, RequestArgs, formats, has_rules, one_of, own_policy,
-    policy_name, policy_place, policy_source,
-};
-
 use crate::agents::AgentsCommand;
 use crate::chat::ChatCommand;
+use crate::doctor::DoctorArgs;
 use crate::except::{BaselineArgs, ExceptCommand};
 use crate::explain::ExplainArgs;
 use crate::known::KnownCommand;
 use crate::log::LogArgs;
 use crate::log::cache::CacheArgs;
+use crate::options::*;
 use crate::parcel::SelfCommand;
 use crate::plan::PlanArgs;
 use crate::plugin::PluginCommand;

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use leafgate_assemble::Api;
 use leafgate_chat::CONVERTED;
 
-use crate::args::{PolicyArg, RedactArgs, one_of};
+use crate::options::{PolicyArg, RedactArgs, one_of};
 
 #[derive(Subcommand)]
 pub(crate) enum ChatCommand {

@@ -13,7 +13,7 @@ use crate::{masking, request};
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct Checked<'a> {
+struct CheckedExport<'a> {
     importable: bool,
     #[serde(flatten)]
     check: &'a ImportCheck,
@@ -25,7 +25,7 @@ pub(super) fn run(file: Option<&Path>, printer: &mut Printer) -> anyhow::Result<
     for useless in &mut check.useless {
         useless.pointer = masking::masked(&useless.pointer);
     }
-    let checked = Checked { importable: check.is_importable(), check: &check };
+    let checked = CheckedExport { importable: check.is_importable(), check: &check };
     printer.show(&checked, |checked, printer| print(checked.check, printer))?;
     Ok(if check.is_importable() { Exit::Done } else { Exit::Unmet })
 }

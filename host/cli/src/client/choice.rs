@@ -11,7 +11,7 @@ use leafgate_admin::shown_url;
 use leafgate_admin::{RuntimeFile, Status};
 use leafgate_config::{Settings, Source};
 
-use super::{Origin, PROVIDERS, Place, Way, text_variable};
+use super::{GatePlace, Origin, PROVIDERS, Way, text_variable};
 use crate::admin::AdminClient;
 use crate::known::KnownSource;
 use crate::managed;
@@ -19,9 +19,6 @@ use crate::print::Printer;
 use crate::runtime::{self, GateName};
 use crate::saved::SavedFolder;
 use crate::standing::{self, Behind, Need, Standing};
-
-/// The policy that lets everything pass.
-pub(crate) const NO_POLICY: &str = "none";
 
 /// The gates that run, and the place of the one of the user, which may stand there again.
 pub(super) struct Running {
@@ -42,9 +39,9 @@ impl Running {
     }
 
     /// Returns the place on a gate that a variable names.
-    pub(super) fn place(&self, variable: &str) -> Option<Place> {
+    pub(super) fn place(&self, variable: &str) -> Option<GatePlace> {
         let url = text_variable(variable)?;
-        Place::of(self.at(&url)?, &url)
+        GatePlace::of(self.at(&url)?, &url)
     }
 
     /// Returns the gate that the environment leads to already, as in a shell that `leafgate env` has
@@ -68,7 +65,7 @@ fn leads(url: &str, listen: &str) -> bool {
 }
 
 /// What the gate must be.
-pub(super) struct Wanted<'w> {
+pub(super) struct WantedGate<'w> {
     /// The gate that was named.
     pub(super) gate: Option<&'w GateName>,
     /// Whether one of its own was asked for, in a word or by an option that says how a gate is to be.
@@ -83,25 +80,26 @@ pub(super) struct Wanted<'w> {
 }
 
 /// A gate that serves, and whether a person has chosen it.
-pub(super) struct Found {
+pub(super) struct ChosenGate {
     pub(super) status: Status,
     pub(super) by_name: bool,
 }
 
-impl Found {
+impl ChosenGate {
     /// Returns the way through it to where a client asks, if it leads there.
     pub(super) fn way(&self, origin: &Origin) -> Option<Way<'_>> {
         if self.by_name { origin.at(&self.status) } else { origin.through(&self.status) }
     }
 
     /// Returns why it is not the one.
-    fn misfit(&self, wanted: &Wanted<'_>) -> Option<String> {
+    fn misfit(&self, wanted: &WantedGate<'_>) -> Option<String> {
         let ways: Vec<Way<'_>> = wanted.origins.iter().filter_map(|origin| self.way(origin)).collect();
         // Who names a gate knows what the program asks for.
         let fits = if self.by_name { !ways.is_empty() } else { ways.len() == wanted.origins.len() };
         if !fits {
             let place = wanted.origins.iter().find_map(|origin| origin.place.as_ref());
-            if let Some(name) = place.filter(|place| place.listen == self.status.listen).and_then(Place::name)
+            if let Some(name) =
+                place.filter(|place| place.listen == self.status.listen).and_then(GatePlace::name)
             {
                 let there: Vec<&str> = self.status.upstreams.iter().map(|one| one.name.as_str()).collect();
                 let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
@@ -129,9 +127,9 @@ impl Found {
 /// When the gate that was named leads elsewhere, and when the one of the user cannot be had.
 pub(super) fn choose(
     running: &Running,
-    wanted: &Wanted<'_>,
+    wanted: &WantedGate<'_>,
     printer: &mut Printer,
-) -> anyhow::Result<Option<(Found, Option<Behind>)>> {
+) -> anyhow::Result<Option<(ChosenGate, Option<Behind>)>> {
     let named = match wanted.gate {
         Some(_) => Some(runtime::find(&runtime::folder()?, wanted.gate)?),
         None => running.in_environment().filter(|_| !wanted.own).cloned(),
@@ -140,7 +138,7 @@ pub(super) fn choose(
         managed::check_gate(&gate)?;
         // Before it is asked: from then on it goes on.
         let behind = gate.standing.then(|| Standing::lock()?.join()).transpose()?;
-        let found = Found { status: ask(&gate)?, by_name: true };
+        let found = ChosenGate { status: ask(&gate)?, by_name: true };
         if let Some(why) = found.misfit(wanted) {
             bail!(
                 "the gate at {} {why}: name another one with --gate, or unset what leads to it",
@@ -164,7 +162,7 @@ pub(super) fn choose(
         return Ok(None);
     }
     let standing = Standing::lock()?;
-    let found = Found { status: standing.gate(Need::Program, printer)?.status, by_name: false };
+    let found = ChosenGate { status: standing.gate(Need::Program, printer)?.status, by_name: false };
     if let Some(why) = found.misfit(wanted) {
         bail!("the gate at {} {why}: unset what leads there", found.status.listen);
     }
@@ -173,7 +171,7 @@ pub(super) fn choose(
 
 /// Returns why the gate that all share would judge a client of this folder and environment otherwise
 /// than one of its own, or not lead where it asks.
-fn differs(wanted: &Wanted<'_>) -> anyhow::Result<Option<String>> {
+fn differs(wanted: &WantedGate<'_>) -> anyhow::Result<Option<String>> {
     if let Some(why) = differs_by(wanted.settings)? {
         return Ok(Some(why));
     }
@@ -229,8 +227,8 @@ mod tests {
         };
         let why = |status: &Status, by_name, policy| {
             let (gate, own, program) = (None, false, "x");
-            let wanted = Wanted { gate, own, policy, origins: &origins, settings: &settings, program };
-            Found { status: status.clone(), by_name }.misfit(&wanted)
+            let wanted = WantedGate { gate, own, policy, origins: &origins, settings: &settings, program };
+            ChosenGate { status: status.clone(), by_name }.misfit(&wanted)
         };
         let here = |source| status("https://api.anthropic.com", source);
         let with_named = |policy: &str| Status {

@@ -14,7 +14,8 @@ use serde_json::Value;
 use toml::Table;
 
 use super::choice::Running;
-use super::{Origin, Place, text_variable};
+use super::{GatePlace, Origin, text_variable};
+use crate::providers::CHATGPT_UPSTREAM;
 use crate::{home, private};
 
 /// The name of our provider.
@@ -29,12 +30,10 @@ const LOCK: &str = ".leafgate-lock";
 const FOLDERS: &str = "codex";
 
 /// Where the subscriptions of ChatGPT are served, and behind which path.
-const CHATGPT: (&str, &str) = ("https://chatgpt.com", "/backend-api/codex");
+const CHATGPT: (&str, &str) = (CHATGPT_UPSTREAM.1, "/backend-api/codex");
 
 /// What its upstream is called.
-const NAME: &str = "codex";
-
-pub(super) const CHATGPT_UPSTREAM: (&str, &str) = (NAME, CHATGPT.0);
+const NAME: &str = CHATGPT_UPSTREAM.0;
 
 /// The variable with OpenAI's key.
 const KEY: &str = "OPENAI_API_KEY";
@@ -45,7 +44,7 @@ struct BaseUrl {
     /// A URL that leads to no gate.
     elsewhere: Option<String>,
     /// The place on a gate.
-    place: Option<Place>,
+    place: Option<GatePlace>,
 }
 
 impl BaseUrl {

@@ -10,16 +10,16 @@ use anyhow::{Context, bail};
 use leafgate_admin::Status;
 use leafgate_config::Layer;
 
-use super::child::{NotStarted, Program};
 use super::choice::Running;
 use super::exec::past_proxies;
 use super::{Known, PROVIDERS};
-use crate::args::ExecArgs;
+use crate::child::{NotStarted, Program};
 use crate::exit::Exit;
+use crate::options::ExecArgs;
 use crate::print::Printer;
 use crate::settings;
 use crate::standing::{Need, Standing};
-use crate::vscode::{self, Edition, Report, SettingsFolder, not_seen};
+use crate::vscode::{self, Edition, EditorReport, SettingsFolder, not_seen};
 
 /// Returns the edition that a program is.
 pub(super) fn named(program: &OsStr) -> Option<Edition> {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &ExecArgs, edition: Edition, printer: &mut Printer) -> a
         None => vscode::installed(Some(edition)),
     };
     let gate = Standing::lock()?.gate(Need::Standing, printer)?;
-    let report = Report::of(&folders)?;
+    let report = EditorReport::of(&folders)?;
     if let Some(problem) = report.problem() {
         bail!("{} is not started: {problem}", edition.name);
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Origin, PROVIDERS};
 use crate::admin::AdminClient;
-use crate::args::GateArgs;
 use crate::exit::Exit;
 use crate::managed;
+use crate::options::GateArgs;
 use crate::print::Printer;
 
 /// Writes `export` lines.

@@ -9,16 +9,16 @@ use leafgate_config::Layer;
 use leafgate_gate::UpstreamTarget;
 
 use super::bypass::{Noticed, Watch};
-use super::child::{NotStarted, Program};
-use super::choice::{self, Found, NO_POLICY, Running, Wanted};
+use super::choice::{self, ChosenGate, Running, WantedGate};
 use super::codex::PrivateHome;
-use super::confine::{self, Confined, Confinement};
 use super::detour::Search;
 use super::{Client, FURTHER, Known, Origin, PROVIDERS, Way, editor, own};
-use crate::args::{ExecArgs, policy_name, policy_place};
+use crate::child::{NotStarted, Program};
+use crate::confine::{self, Confined, Confinement};
 use crate::exit::Exit;
+use crate::mode::why_off;
+use crate::options::{ExecArgs, NO_POLICY, policy_name, policy_place};
 use crate::print::Printer;
-use crate::status::why_off;
 use crate::{mode, settings};
 
 /// The variables that name what a proxy is not asked for.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
         None => origins,
     };
     let policy = args.policy.as_ref().map(policy_place);
-    let wanted = Wanted {
+    let wanted = WantedGate {
         gate: args.gate.as_ref(),
         own: args.wants_own_gate(),
         policy: policy.as_deref(),
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
         program: &program.to_string_lossy(),
     };
     let confinement = args.only.then(confine::find).transpose()?;
-    let start = Start { args, client: &client, origins: &origins, confinement };
+    let start = ClientStart { args, client: &client, origins: &origins, confinement };
     let shared = choice::choose(&running, &wanted, printer)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     let exit = match shared {
@@ -71,17 +71,17 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
 }
 
 /// What is to be started.
-pub(super) struct Start<'s> {
+pub(super) struct ClientStart<'s> {
     pub(super) args: &'s ExecArgs,
     client: &'s Client,
     pub(super) origins: &'s [Origin],
     confinement: Option<Confinement>,
 }
 
-impl Start<'_> {
+impl ClientStart<'_> {
     /// Starts the client behind a gate that serves, and waits for its end.
-    pub(super) async fn behind(&self, gate: &Found, printer: &mut Printer) -> anyhow::Result<Exit> {
-        let Start { args, client, origins, .. } = self;
+    pub(super) async fn behind(&self, gate: &ChosenGate, printer: &mut Printer) -> anyhow::Result<Exit> {
+        let ClientStart { args, client, origins, .. } = self;
         let (variables, _home) = variables(client, origins, gate)?;
         let search = Search {
             command: &args.command,
@@ -121,7 +121,7 @@ impl Start<'_> {
     }
 
     /// Returns the command that nothing but the gate is in reach of, where that was asked for.
-    fn confined(&self, gate: &Found, printer: &mut Printer) -> anyhow::Result<Option<Confined>> {
+    fn confined(&self, gate: &ChosenGate, printer: &mut Printer) -> anyhow::Result<Option<Confined>> {
         let Some(way) = self.confinement else { return Ok(None) };
         let address = address(gate)?;
         if address.ip() != Ipv4Addr::LOCALHOST {
@@ -134,7 +134,7 @@ impl Start<'_> {
     }
 
     /// Returns what watches the program, which is not started yet.
-    fn watch(&self, gate: &Found) -> anyhow::Result<Watch> {
+    fn watch(&self, gate: &ChosenGate) -> anyhow::Result<Watch> {
         Ok(Watch {
             program: self.args.command[0].to_string_lossy().into_owned(),
             is_client: self.client.kind.asks_models,
@@ -175,7 +175,7 @@ async fn watched(program: Program, watch: &Watch, printer: &mut Printer) -> anyh
 }
 
 /// Returns where a gate listens.
-fn address(gate: &Found) -> anyhow::Result<SocketAddr> {
+fn address(gate: &ChosenGate) -> anyhow::Result<SocketAddr> {
     let listen = &gate.status.listen;
     listen
         .strip_prefix("http://")
@@ -184,7 +184,7 @@ fn address(gate: &Found) -> anyhow::Result<SocketAddr> {
 }
 
 /// Returns what is said of the gate that a program is behind.
-fn told(program: &str, gate: &Found, origins: &[Origin]) -> String {
+fn told(program: &str, gate: &ChosenGate, origins: &[Origin]) -> String {
     let status = &gate.status;
     let first = origins.iter().find_map(|origin| gate.way(origin));
     let way = first.unwrap_or_else(|| Way::first(status, status.listen.clone()));
@@ -211,7 +211,7 @@ fn told(program: &str, gate: &Found, origins: &[Origin]) -> String {
 /// What a client is started with, and the folder that it needs as long as it runs.
 type Variables = (Vec<(&'static str, OsString)>, Option<PrivateHome>);
 
-fn variables(client: &Client, origins: &[Origin], gate: &Found) -> anyhow::Result<Variables> {
+fn variables(client: &Client, origins: &[Origin], gate: &ChosenGate) -> anyhow::Result<Variables> {
     let mut variables: Vec<(&'static str, OsString)> = Vec::new();
     let url = |name: &str| {
         let origin = origins.iter().find(|origin| origin.name == name)?;
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_gate_that_does_not_look_is_not_said_to_guard() {
-        let gate = |enabled, policy: &str| Found {
+        let gate = |enabled, policy: &str| ChosenGate {
             status: Status {
                 listen: "http://127.0.0.1:4141".to_owned(),
                 upstream: "https://api.openai.com".to_owned(),

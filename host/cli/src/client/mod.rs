@@ -5,10 +5,8 @@
 //! send past the gate, is an error before it starts.
 
 mod bypass;
-mod child;
 mod choice;
 mod codex;
-pub(crate) mod confine;
 mod detour;
 mod editor;
 pub(crate) mod env;
@@ -25,10 +23,12 @@ use leafgate_admin::shown_url;
 use leafgate_config::Settings;
 use leafgate_gate::UpstreamTarget;
 
-pub(crate) use self::choice::NO_POLICY;
 use self::choice::Running;
 use self::codex::CodexLogin;
-use self::way::{Place, Way};
+use self::way::{GatePlace, Way};
+use crate::providers::{
+    ANTHROPIC, CODE_ASSIST, COPILOT, COPILOT_OWN, FURTHER, GEMINI, OPENAI, PROVIDERS, Provider,
+};
 
 /// Where a client's requests would go without a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ struct Origin {
     /// What the client's base URL has behind that, `/v1`.
     path: String,
     /// The base URL, where it names a place on a gate already.
-    place: Option<Place>,
+    place: Option<GatePlace>,
 }
 
 impl Origin {
@@ -86,64 +86,7 @@ impl Origin {
     }
 }
 
-/// An API with a variable of the environment that names its base URL.
-#[derive(Clone, Copy)]
-struct Provider {
-    name: &'static str,
-    variable: &'static str,
-    /// Empty where it is asked only if the variable is set.
-    url: &'static str,
-}
-
-const fn provider(name: &'static str, variable: &'static str, url: &'static str) -> Provider {
-    Provider { name, variable, url }
-}
-
-const ANTHROPIC: Provider = provider("anthropic", "ANTHROPIC_BASE_URL", "https://api.anthropic.com");
-
-const OPENAI: Provider = provider("openai", "OPENAI_BASE_URL", "https://api.openai.com/v1");
-
-const GEMINI: Provider =
-    provider("gemini", "GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com");
-
-/// Gemini where a person is logged in with Google, in a wrapper of its own.
-const CODE_ASSIST: Provider =
-    provider("code-assist", "CODE_ASSIST_ENDPOINT", "https://cloudcode-pa.googleapis.com");
-
-/// Copilot's models for Copilot CLI and the agents of editors. A plan may have another host, which the
-/// settings name as the upstream `copilot`.
-const COPILOT: Provider = provider("copilot", "COPILOT_API_URL", "https://api.githubcopilot.com");
-
-const PROVIDERS: [Provider; 5] = [ANTHROPIC, OPENAI, GEMINI, CODE_ASSIST, COPILOT];
-
-/// Where Copilot CLI asks with a key of the user's own, in the API that `COPILOT_PROVIDER_TYPE` names.
-const COPILOT_OWN: Provider = provider("copilot-own", "COPILOT_PROVIDER_BASE_URL", "");
-
-/// Further endpoints, which programs ask only where their variables are set.
-const FURTHER: [Provider; 5] = [
-    provider("azure-openai", "AZURE_OPENAI_ENDPOINT", ""),
-    provider("azure-inference", "AZURE_INFERENCE_ENDPOINT", ""),
-    provider("foundry", "ANTHROPIC_FOUNDRY_BASE_URL", ""),
-    provider("openai-api-base", "OPENAI_API_BASE", ""),
-    COPILOT_OWN,
-];
-
-/// Where a host of GitHub's completes code beside Copilot's models: the same paths as there.
-const COPILOT_PROXY: (&str, &str) = ("copilot-proxy", "https://copilot-proxy.githubusercontent.com");
-
-/// Returns the upstreams that clients ask by themselves, by their names. The first is good for all
-/// that name none.
-pub(crate) fn usual_upstreams() -> Vec<(&'static str, &'static str)> {
-    let providers = PROVIDERS.iter().map(|provider| (provider.name, provider.target()));
-    providers.chain([codex::CHATGPT_UPSTREAM, COPILOT_PROXY]).collect()
-}
-
 impl Provider {
-    /// Returns the URL of its upstream.
-    fn target(&self) -> &'static str {
-        self.url.strip_suffix("/v1").unwrap_or(self.url)
-    }
-
     /// Returns the origin that the environment names, or an upstream of the settings with the
     /// provider's name, or else the provider's own; `None` where there is none.
     fn origin(&self, known: &Known<'_>) -> anyhow::Result<Option<Origin>> {

@@ -6,24 +6,25 @@ use anyhow::Context;
 use leafgate_config::Settings;
 use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamKind, UpstreamName};
 
-use super::choice::Found;
-use super::exec::Start;
+use super::choice::ChosenGate;
+use super::exec::ClientStart;
 use super::{COPILOT, Origin};
-use crate::args::ExecArgs;
 use crate::exit::Exit;
+use crate::options::ExecArgs;
 use crate::print::Printer;
-use crate::serve::{GateSetup, LogTo, OpenGate, Stop};
-use crate::settings;
+use crate::serve::OpenGate;
+use crate::settings::{self, GateSetup, LogTo};
+use crate::stop::Stop;
 
 /// Starts a gate, and the client behind it. The gate ends with the client.
 pub(super) async fn serve(
-    start: &Start<'_>,
+    start: &ClientStart<'_>,
     settings: &Settings,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
     let stop = Stop::by_hand();
     let gate = OpenGate::open(setup(start.args, start.origins, settings)?).await?;
-    let found = Found { status: gate.status(), by_name: false };
+    let found = ChosenGate { status: gate.status(), by_name: false };
     let serving = gate.serve(&stop);
     let running = async {
         let exit = start.behind(&found, printer).await;

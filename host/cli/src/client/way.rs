@@ -32,19 +32,19 @@ impl<'g> Way<'g> {
 /// A place on a gate that a base URL names: an upstream (`/u/NAME`), a profile (`/p/NAME`), the team.
 /// Who chose it would send elsewhere, with the keys for that, if only the gate were kept of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct GatePlace {
     /// The gate's own URL.
     pub(super) listen: String,
     /// The path behind it.
     path: String,
 }
 
-impl Place {
+impl GatePlace {
     /// Returns the place that a URL names on the gate; `None` for the gate itself.
-    pub(super) fn of(listen: &str, url: &str) -> Option<Place> {
+    pub(super) fn of(listen: &str, url: &str) -> Option<GatePlace> {
         let path = url.strip_prefix(listen)?.trim_end_matches('/');
         let names_nothing = matches!(path, "" | "/v1");
-        (!names_nothing).then(|| Place { listen: listen.to_owned(), path: path.to_owned() })
+        (!names_nothing).then(|| GatePlace { listen: listen.to_owned(), path: path.to_owned() })
     }
 
     /// Returns the whole URL.
@@ -101,13 +101,13 @@ mod tests {
             ("/agents/v1", Some(first)),
             ("/u/gone", None),
         ] {
-            let place = Place::of(GATE, &format!("{GATE}{path}/")).unwrap_or_else(|| panic!("{path}"));
+            let place = GatePlace::of(GATE, &format!("{GATE}{path}/")).unwrap_or_else(|| panic!("{path}"));
             let way = place.way(&gate);
             assert_eq!(way.as_ref().map(|way| (way.upstream, way.policy)), to, "{path}");
             assert!(way.is_none_or(|way| way.url == format!("{GATE}{path}")), "{path}");
         }
         for url in ["", "/", "/v1", "/v1/"] {
-            assert_eq!(Place::of(GATE, &format!("{GATE}{url}")), None, "{url}");
+            assert_eq!(GatePlace::of(GATE, &format!("{GATE}{url}")), None, "{url}");
         }
     }
 }

@@ -6,8 +6,8 @@ mod import;
 use anyhow::bail;
 use leafgate_detect::{DetectorInfo, Engine, Explanation, all_detectors};
 
-use crate::args::DetectorsCommand;
 use crate::exit::Exit;
+use crate::options::DetectorsCommand;
 use crate::print::{Printer, Style};
 
 pub(crate) fn run(command: &DetectorsCommand, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -8,6 +8,7 @@ mod answer;
 mod probe;
 mod trial;
 
+use clap::Args;
 use leafgate_admin::Status;
 use leafgate_admin::shown_url;
 use leafgate_config::Layer;
@@ -16,16 +17,16 @@ use tokio::runtime::Runtime;
 
 use self::trial::Trial;
 use crate::admin::AdminClient;
-use crate::args::{ConfigArgs, DoctorArgs};
-use crate::client::{CLIENTS, KnownClient, NO_POLICY};
+use crate::client::{CLIENTS, KnownClient};
 use crate::exit::Exit;
+use crate::options::{ConfigArgs, NO_POLICY, one_of};
 use crate::print::{Printer, Style};
 use crate::{runtime, settings, vscode};
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum FindingState {
     Good,
     /// Neither good nor bad.
     Note,
@@ -35,23 +36,30 @@ enum State {
 
 /// What was found about one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Finding {
+struct ClientFinding {
     /// A client, or a gate by its URL.
     about: String,
-    state: State,
+    state: FindingState,
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
 
-impl Finding {
-    fn new(about: &str, state: State, text: impl Into<String>) -> Finding {
-        Finding { about: about.to_owned(), state, text: text.into(), hint: None }
+impl ClientFinding {
+    fn new(about: &str, state: FindingState, text: impl Into<String>) -> ClientFinding {
+        ClientFinding { about: about.to_owned(), state, text: text.into(), hint: None }
     }
 
-    fn hint(self, hint: impl Into<String>) -> Finding {
-        Finding { hint: Some(hint.into()), ..self }
+    fn hint(self, hint: impl Into<String>) -> ClientFinding {
+        ClientFinding { hint: Some(hint.into()), ..self }
     }
+}
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// The client to try; without it, those that are installed
+    #[arg(value_parser = one_of(CLIENTS, KnownClient::words))]
+    pub(crate) client: Option<KnownClient>,
 }
 
 pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -68,16 +76,16 @@ pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Ex
     printer.show(&findings, |findings, printer| {
         findings.iter().try_for_each(|finding| print(finding, printer))
     })?;
-    let is_well = findings.iter().all(|finding| finding.state != State::Problem);
+    let is_well = findings.iter().all(|finding| finding.state != FindingState::Problem);
     Ok(if is_well { Exit::Done } else { Exit::Unmet })
 }
 
-fn print(finding: &Finding, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(finding: &ClientFinding, printer: &mut Printer) -> anyhow::Result<()> {
     let (style, word) = match finding.state {
-        State::Good => (Style::Added, "good   "),
-        State::Note => (Style::Plain, "note   "),
-        State::Warning => (Style::Edited, "warning"),
-        State::Problem => (Style::Error, "problem"),
+        FindingState::Good => (Style::Added, "good   "),
+        FindingState::Note => (Style::Plain, "note   "),
+        FindingState::Warning => (Style::Edited, "warning"),
+        FindingState::Problem => (Style::Error, "problem"),
     };
     printer.text(style, word)?;
     printer.line(&format!(" {}: {}", finding.about, finding.text))?;
@@ -88,18 +96,20 @@ fn print(finding: &Finding, printer: &mut Printer) -> anyhow::Result<()> {
 }
 
 /// Looks at every gate that runs, and has it ask each of its upstreams.
-fn gates(runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
+fn gates(runtime: &Runtime) -> anyhow::Result<Vec<ClientFinding>> {
     let running = runtime::find_running(&runtime::folder()?)?;
     let mut findings = Vec::new();
     if running.is_empty() {
         findings.push(
-            Finding::new("gates", State::Note, "none runs")
+            ClientFinding::new("gates", FindingState::Note, "none runs")
                 .hint("`leafgate exec` starts it for a client, `leafgate start` one that stays"),
         );
     }
     for gate in running {
         match AdminClient::new(&gate)?.status() {
-            Err(error) => findings.push(Finding::new(&gate.listen, State::Problem, error.message)),
+            Err(error) => {
+                findings.push(ClientFinding::new(&gate.listen, FindingState::Problem, error.message))
+            }
             Ok(status) => {
                 findings.extend(off(&status));
                 findings.extend(runtime.block_on(upstreams(&status)));
@@ -110,9 +120,9 @@ fn gates(runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
 }
 
 /// Says of a gate that it looks at nothing.
-fn off(status: &Status) -> Option<Finding> {
+fn off(status: &Status) -> Option<ClientFinding> {
     let text = "it is switched off: everything passes as it comes, and no rule looks at it";
-    let finding = Finding::new(&status.listen, State::Warning, text);
+    let finding = ClientFinding::new(&status.listen, FindingState::Warning, text);
     let hint = match status.mode.as_ref().and_then(|mode| mode.off_seconds) {
         Some(_) => "`leafgate on` has the policy look again",
         None => "set `enabled = true`, and start the gate anew",
@@ -120,7 +130,7 @@ fn off(status: &Status) -> Option<Finding> {
     (!status.enabled).then(|| finding.hint(hint))
 }
 
-async fn upstreams(status: &Status) -> Vec<Finding> {
+async fn upstreams(status: &Status) -> Vec<ClientFinding> {
     let named = status.upstreams.iter().map(|upstream| {
         let policy = upstream.policy.as_ref().unwrap_or(&status.policy);
         (upstream.prefix.as_str(), upstream.url.as_str(), policy.source.as_str())
@@ -135,64 +145,74 @@ async fn upstreams(status: &Status) -> Vec<Finding> {
                 let message = answer.message();
                 let gate = format!("this gate cannot reach its upstream {upstream}: ");
                 let why = message.strip_prefix(&gate).unwrap_or(&message);
-                Finding::new(&at, State::Problem, format!("it cannot reach {upstream}: {why}"))
+                ClientFinding::new(&at, FindingState::Problem, format!("it cannot reach {upstream}: {why}"))
                     .hint("start what should answer there, or set its URL: `leafgate config show` says where that stands")
             }
             Ok(_) => reached(&at, upstream, policy, status.enabled),
-            Err(error) => Finding::new(&at, State::Problem, format!("it does not answer: {error}")),
+            Err(error) => ClientFinding::new(&at, FindingState::Problem, format!("it does not answer: {error}")),
         });
     }
     findings
 }
 
 /// Only what a policy looks at is good.
-fn reached(at: &str, upstream: &str, policy: &str, is_on: bool) -> Finding {
+fn reached(at: &str, upstream: &str, policy: &str, is_on: bool) -> ClientFinding {
     match policy {
-        _ if !is_on => Finding::new(at, State::Note, format!("it reaches {upstream}; no policy looks")),
-        NO_POLICY => {
-            Finding::new(at, State::Note, format!("it reaches {upstream}, policy none: everything passes"))
+        _ if !is_on => {
+            ClientFinding::new(at, FindingState::Note, format!("it reaches {upstream}; no policy looks"))
         }
-        policy => Finding::new(at, State::Good, format!("it reaches {upstream}, policy {policy}")),
+        NO_POLICY => ClientFinding::new(
+            at,
+            FindingState::Note,
+            format!("it reaches {upstream}, policy none: everything passes"),
+        ),
+        policy => {
+            ClientFinding::new(at, FindingState::Good, format!("it reaches {upstream}, policy {policy}"))
+        }
     }
 }
 
 /// Says that gates which start now would look at nothing, as that of each trial does.
-fn settings() -> Option<Finding> {
+fn settings() -> Option<ClientFinding> {
     let settings = match settings::load(&ConfigArgs::default(), Layer::default()) {
         Ok(settings) => settings,
-        Err(error) => return Some(Finding::new("settings", State::Problem, format!("{error:#}"))),
+        Err(error) => {
+            return Some(ClientFinding::new("settings", FindingState::Problem, format!("{error:#}")));
+        }
     };
     let is_off = settings.switch("enabled") == Some(false);
     let text = format!("gates that start now are switched off ({})", settings.source("enabled"));
-    is_off.then(|| Finding::new("settings", State::Warning, text).hint("set `enabled = true`"))
+    is_off.then(|| ClientFinding::new("settings", FindingState::Warning, text).hint("set `enabled = true`"))
 }
 
 /// Says where the settings of editors lead. A window is not opened for it.
-fn editors() -> anyhow::Result<Option<Finding>> {
+fn editors() -> anyhow::Result<Option<ClientFinding>> {
     let folders = vscode::installed(None);
     if folders.is_empty() {
         return Ok(None);
     }
-    let report = match vscode::Report::of(&folders) {
+    let report = match vscode::EditorReport::of(&folders) {
         Ok(report) => report,
-        Err(error) => return Ok(Some(Finding::new("vscode", State::Problem, format!("{error:#}")))),
+        Err(error) => {
+            return Ok(Some(ClientFinding::new("vscode", FindingState::Problem, format!("{error:#}"))));
+        }
     };
     let beyond: Vec<&str> = report.beyond().collect();
     let state = match (report.problem(), beyond.is_empty()) {
-        (Some(_), _) => State::Note,
-        (None, true) => State::Good,
-        (None, false) => State::Warning,
+        (Some(_), _) => FindingState::Note,
+        (None, true) => FindingState::Good,
+        (None, false) => FindingState::Warning,
     };
-    let finding = Finding::new("vscode", state, report.summary());
+    let finding = ClientFinding::new("vscode", state, report.summary());
     Ok(Some(if beyond.is_empty() { finding } else { finding.hint(beyond.join("; ")) }))
 }
 
 /// Tries a client.
-fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Result<Vec<Finding>> {
+fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Result<Vec<ClientFinding>> {
     let name = known.name;
     let Some(version) = trial::version(known) else {
-        let state = if was_named { State::Problem } else { State::Note };
-        let finding = Finding::new(name, state, "it is not installed");
+        let state = if was_named { FindingState::Problem } else { FindingState::Note };
+        let finding = ClientFinding::new(name, state, "it is not installed");
         return Ok(vec![match was_named {
             true => finding.hint(format!("install `{name}`, or put it on the PATH")),
             false => finding,
@@ -207,14 +227,16 @@ fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Res
     Ok(findings)
 }
 
-fn arrived(name: &str, version: &str, trial: &Trial) -> Finding {
+fn arrived(name: &str, version: &str, trial: &Trial) -> ClientFinding {
     let paths = trial.paths().join(", ");
     match (trial.prompt(), trial.refusal()) {
-        (Some(_), _) => Finding::new(name, State::Good, format!("{version} asks through the gate: {paths}")),
-        (None, Some(refusal)) => Finding::new(name, State::Problem, refusal),
-        (None, None) => Finding::new(
+        (Some(_), _) => {
+            ClientFinding::new(name, FindingState::Good, format!("{version} asks through the gate: {paths}"))
+        }
+        (None, Some(refusal)) => ClientFinding::new(name, FindingState::Problem, refusal),
+        (None, None) => ClientFinding::new(
             name,
-            State::Problem,
+            FindingState::Problem,
             format!(
                 "{version} was started behind a gate, and asked no model through it ({})",
                 trial.ending()
@@ -225,13 +247,17 @@ fn arrived(name: &str, version: &str, trial: &Trial) -> Finding {
 }
 
 /// What a client sends in each request anew breaks the caches of those who compare all bytes.
-fn steadiness(name: &str, one: &[u8], other: &[u8]) -> Finding {
+fn steadiness(name: &str, one: &[u8], other: &[u8]) -> ClientFinding {
     let changing = trial::changing(one, other);
     if changing.is_empty() {
-        return Finding::new(name, State::Good, "two runs begin with the same prompt: caches hold");
+        return ClientFinding::new(
+            name,
+            FindingState::Good,
+            "two runs begin with the same prompt: caches hold",
+        );
     }
     let text = format!("differs from run to run within the prompt: {}", changing.join(", "));
-    let finding = Finding::new(name, State::Warning, text);
+    let finding = ClientFinding::new(name, FindingState::Warning, text);
     if trial::has_billing_line(one) {
         return finding.hint(
             "Claude Code's billing header stands in the system prompt. Anthropic's API leaves it out of its cache; behind another endpoint a rule may pin that text",
@@ -250,11 +276,11 @@ mod tests {
     fn only_a_policy_that_looks_is_good() {
         let at = "http://127.0.0.1:1/u/a";
         let found = |policy, is_on| reached(at, "https://a.example", policy, is_on);
-        assert_eq!(found("own", true).state, State::Good);
+        assert_eq!(found("own", true).state, FindingState::Good);
         assert!(found("own", true).text.ends_with("policy own"));
-        assert_eq!(found("none", true).state, State::Note);
+        assert_eq!(found("none", true).state, FindingState::Note);
         let off = found("own", false);
-        assert_eq!(off.state, State::Note);
+        assert_eq!(off.state, FindingState::Note);
         assert!(!off.text.contains("own"), "{}", off.text);
         let status = Status { enabled: false, ..Status::default() };
         assert!(super::off(&status).unwrap().text.contains("switched off"));
@@ -280,10 +306,13 @@ mod tests {
         let [one, other] =
             ["1", "2"].map(|run| body(&format!("x-anthropic-billing-header: cch={run}quoted"), run));
         let found = steadiness("claude", one.as_bytes(), other.as_bytes());
-        assert_eq!(found.state, State::Warning);
+        assert_eq!(found.state, FindingState::Warning);
         assert!(found.text.ends_with("/system/0/text") && !found.text.contains("quoted"), "{}", found.text);
         assert!(found.hint.unwrap().contains("billing header"));
         let same = body("steady", "1");
-        assert_eq!(steadiness("claude", same.as_bytes(), body("steady", "2").as_bytes()).state, State::Good);
+        assert_eq!(
+            steadiness("claude", same.as_bytes(), body("steady", "2").as_bytes()).state,
+            FindingState::Good
+        );
     }
 }

@@ -11,15 +11,15 @@ use leafgate_policy::{NewException, Policy, PolicySource};
 use crate::{policy, private};
 
 /// The file of a policy folder that is written.
-pub(crate) struct Target {
+pub(crate) struct TargetFile {
     source: PolicySource,
     path: PathBuf,
     /// What the folder says before it is written into.
     policy: Policy,
 }
 
-impl Target {
-    pub(crate) fn new(source: &PolicySource, file: &Path) -> anyhow::Result<Target> {
+impl TargetFile {
+    pub(crate) fn new(source: &PolicySource, file: &Path) -> anyhow::Result<TargetFile> {
         let Some(folder) = source.folder() else {
             bail!("a built-in policy cannot be changed: leave `--policy` out for your own, or name a folder")
         };
@@ -32,7 +32,7 @@ impl Target {
         }
         let policy =
             policy::load(source).context("the policy must be sound before something is written into it")?;
-        Ok(Target { source: source.clone(), path: folder.join(file), policy })
+        Ok(TargetFile { source: source.clone(), path: folder.join(file), policy })
     }
 
     /// The policy of the folder, as it was before anything was written.
@@ -109,7 +109,7 @@ mod tests {
         let rule = "[[rule]]\nid = \"mail\"\nmatch = {}\ndetect = \"pii/email\"\naction = \"redact\"\n";
         fs::write(folder.path().join("rules.toml"), rule).unwrap();
         let source = PolicySource::Folder(folder.path().to_owned());
-        let target = Target::new(&source, Path::new("exceptions.toml")).unwrap();
+        let target = TargetFile::new(&source, Path::new("exceptions.toml")).unwrap();
         let exception = |rule: &str| NewException {
             rules: vec![rule.to_owned()],
             allowed: Allows::Values(vec!["ann@example.org".to_owned()]),

@@ -7,7 +7,7 @@ use leafgate_gate::{NotExcepted, PolicyFiles, UpstreamName};
 use leafgate_policy::{NewException, Policy, PolicySource};
 
 use super::FILE;
-use super::file::{Idle, Target};
+use super::file::{Idle, TargetFile};
 
 /// The policies that a gate was started with. It writes into their folders and nowhere else.
 pub(crate) struct PolicyFolders {
@@ -44,7 +44,7 @@ impl PolicyFiles for PolicyFolders {
             true => NotExcepted::Idle,
             false => NotExcepted::Failed(format!("{error:#}")),
         };
-        let target = Target::new(source, Path::new(FILE)).map_err(failed)?;
+        let target = TargetFile::new(source, Path::new(FILE)).map_err(failed)?;
         // Such as by this very person a moment ago.
         if works(target.policy()) {
             return Err(NotExcepted::Already);

@@ -19,13 +19,13 @@ use leafgate_tree::{Author, Format};
 use leafgate_vault::Vault;
 use serde_json::json;
 
-pub(crate) use self::file::Target;
+pub(crate) use self::file::TargetFile;
 pub(crate) use self::gate::PolicyFolders;
-use crate::args::{PolicyArg, formats};
 use crate::exit::Exit;
 use crate::masking::masked;
+use crate::options::{PolicyArg, formats};
 use crate::print::{Printer, counted};
-use crate::{home, log, policy, request};
+use crate::{home, log, moments, policy, request};
 
 /// The file that exceptions are written into one by one.
 const FILE: &str = "exceptions.toml";
@@ -97,7 +97,7 @@ pub(crate) struct BaselineArgs {
     #[arg(long)]
     log: bool,
     /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = log::span, requires = "log")]
+    #[arg(long, value_name = "TIME", value_parser = moments::span, requires = "log")]
     since: Option<Duration>,
     /// The requests whose findings are allowed from now on
     #[arg(value_name = "REQUEST", required_unless_present = "log", conflicts_with = "log")]
@@ -153,7 +153,7 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
         (None, None, None) => bail!("give `--value`, `--pattern` or `--finding`"),
     };
     let exception = args.said.about(&args.rule, allowed)?;
-    let target = Target::new(&args.policy.source, &args.file)?;
+    let target = TargetFile::new(&args.policy.source, &args.file)?;
     target.add(&exception, &|_| true)?;
     let (file, table) = (target.path().display().to_string(), exception.table());
     let line = format!("{file}:\n\n{}", table.trim_end());
@@ -164,12 +164,12 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 /// new.
 pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     args.said.end()?;
-    let target = Target::new(&args.policy.source, &args.file)?;
+    let target = TargetFile::new(&args.policy.source, &args.file)?;
     if target.read()?.is_some() {
         bail!("{} is there already: name another file, or remove it", target.path().display());
     }
     let loaded = policy::load(&args.policy.source)?;
-    let mut found = Found::default();
+    let mut found = BaselineFindings::default();
     if args.log {
         found.look_at_log(&loaded, &log::since(args.since))?;
     }
@@ -194,7 +194,7 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
         target.replace(None, &tables.join("\n"), &|_| true)?;
         format!("{file}: allows {}", counted(count, "value"))
     };
-    let Found { without_token, holds, .. } = &found;
+    let BaselineFindings { without_token, holds, .. } = &found;
     let done = json!({ "file": file, "values": count, "withoutToken": without_token, "holds": holds });
     printer.tell(&done, &line)?;
     if found.without_token > 0 {
@@ -217,7 +217,7 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
 
 /// What is found in requests.
 #[derive(Default)]
-struct Found {
+struct BaselineFindings {
     /// By rule, each once.
     tokens: BTreeMap<String, Vec<String>>,
     without_token: usize,
@@ -225,7 +225,7 @@ struct Found {
     holds: BTreeSet<String>,
 }
 
-impl Found {
+impl BaselineFindings {
     fn look_at(&mut self, policy: &Policy, file: &Path, format: Option<Format>) -> anyhow::Result<()> {
         let body = request::body(Some(file))?;
         let (document, _) = request::document(&body, format)

@@ -18,14 +18,14 @@ use serde::Serialize;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::args::ConfigArgs;
 use crate::exit::Exit;
 use crate::home;
+use crate::options::ConfigArgs;
 use crate::print::Printer;
 use crate::settings;
 use crate::table::Cell;
 
-use self::kept::{Kept, KeptValue};
+use self::kept::{KeptValue, KeptValues};
 pub(crate) use self::now::{KnownNow, KnownWatch};
 pub(crate) use self::source::KnownSource;
 use self::source::ReadFile;
@@ -99,15 +99,15 @@ fn key() -> anyhow::Result<KnownKey> {
 /// One added value in the output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Added<'a> {
+struct AddedValue<'a> {
     id: String,
     name: &'a str,
     added: &'a str,
 }
 
-impl<'a> Added<'a> {
+impl<'a> AddedValue<'a> {
     fn of(kept: &'a KeptValue) -> Self {
-        Added { id: kept.known.id(), name: &kept.name, added: &kept.added }
+        AddedValue { id: kept.known.id(), name: &kept.name, added: &kept.added }
     }
 }
 
@@ -123,8 +123,8 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let today = today();
     let kept = |known| KeptValue { name: args.name.clone(), added: today.clone(), known };
     let values: Vec<KeptValue> = values.into_iter().map(kept).collect();
-    let new = Kept::change(&home::data_folder()?, |kept| kept.add(&values))?;
-    printer.show(&values.iter().map(Added::of).collect::<Vec<_>>(), |values, printer| {
+    let new = KeptValues::change(&home::data_folder()?, |kept| kept.add(&values))?;
+    printer.show(&values.iter().map(AddedValue::of).collect::<Vec<_>>(), |values, printer| {
         values.iter().try_for_each(|value| printer.line(&value.id))?;
         let before = match values.len() - new {
             0 => String::new(),
@@ -157,11 +157,11 @@ fn today() -> String {
 /// The output of `list --json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed<'a> {
+struct KnownList<'a> {
     files: &'a [ReadFile],
     /// `null` where no command is set.
     command: Option<usize>,
-    added: Vec<Added<'a>>,
+    added: Vec<AddedValue<'a>>,
 }
 
 fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -169,16 +169,17 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let key = key()?;
     let files = source.read_files(&key)?;
     let command = source.read_command(&key)?.map(|values| values.len());
-    let kept = Kept::read(&home::data_folder()?)?;
-    let listed = Listed { files: &files, command, added: kept.values().iter().map(Added::of).collect() };
-    printer.show(&listed, |Listed { files, command, added }, printer| {
+    let kept = KeptValues::read(&home::data_folder()?)?;
+    let listed =
+        KnownList { files: &files, command, added: kept.values().iter().map(AddedValue::of).collect() };
+    printer.show(&listed, |KnownList { files, command, added }, printer| {
         let of_file = |file: &ReadFile| {
             let (values, rest) = file.fate.told();
             [values, format!("{}{rest}", file.path).into()]
         };
         let of_command = command.map(|values| [values.into(), "known.command".into()]);
         printer.table(["values", "source"], files.iter().map(of_file).chain(of_command))?;
-        let of_value = |value: &Added<'_>| [value.id.as_str(), value.added, value.name].map(Cell::from);
+        let of_value = |value: &AddedValue<'_>| [value.id.as_str(), value.added, value.name].map(Cell::from);
         printer.table(["value", "added", "name"], added.iter().map(of_value))?;
         printer.none(
             files.len() + added.len(),
@@ -190,6 +191,6 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 }
 
 fn remove(args: &RemoveArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let removed = Kept::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;
+    let removed = KeptValues::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;
     printer.tell(&json!({ "removed": removed }), &format!("{removed} removed"))
 }

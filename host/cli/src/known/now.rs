@@ -14,11 +14,11 @@ use super::source::{KnownSource, Stamps};
 /// What is known now. Policies that load share it.
 pub(crate) struct KnownNow {
     source: KnownSource,
-    state: Mutex<State>,
+    state: Mutex<KnownState>,
 }
 
 #[derive(Default)]
-struct State {
+struct KnownState {
     stamp: Stamps,
     /// All that files and the command have ever given: a value that was replaced on disk still
     /// stands in the history of a conversation.
@@ -65,7 +65,7 @@ impl KnownNow {
         state.version
     }
 
-    fn read(&self, state: &mut State, stamp: Stamps) -> anyhow::Result<()> {
+    fn read(&self, state: &mut KnownState, stamp: Stamps) -> anyhow::Result<()> {
         let mut values = None;
         if !state.seen.is_empty() || !self.source.is_empty()? {
             let key = key()?;
@@ -105,7 +105,7 @@ impl KnownNow {
         Ok(KnownWatch { _stop: stop })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, KnownState> {
         // Each change is whole before the lock is given back.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

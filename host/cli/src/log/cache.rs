@@ -4,8 +4,8 @@ use clap::Args;
 use leafgate_store::{CacheLine, Filter, Log};
 
 use super::list::short;
-use super::time::local;
 use crate::exit::Exit;
+use crate::moments::local;
 use crate::print::{Printer, Style};
 use crate::table::Cell;
 

@@ -2,8 +2,8 @@
 
 use leafgate_store::RequestLine;
 
-use super::time::local;
 use crate::exit::Exit;
+use crate::moments::local;
 use crate::print::{Printer, Style};
 use crate::table::{Cell, Table};
 

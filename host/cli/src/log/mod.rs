@@ -6,7 +6,6 @@ mod mark;
 mod reveals;
 mod show;
 mod tail;
-mod time;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,12 +18,11 @@ use leafgate_store::{
     ExportFormat, Filter, FoundRequest, Log, RedactionLine, RequestLine, Store, StoreConfig, StoreKeys,
 };
 
-use self::time::local;
-pub(crate) use self::time::span;
-use crate::args::one_of;
 use crate::exit::Exit;
 use crate::home;
 use crate::masking::masked;
+use crate::moments::local;
+use crate::options::one_of;
 use crate::print::{JsonOut, Printer, Style, counted};
 use crate::table::Cell;
 
@@ -90,7 +88,7 @@ pub(crate) struct LogArgs {
 #[derive(Args)]
 pub(crate) struct WhichArgs {
     /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = time::span)]
+    #[arg(long, value_name = "TIME", value_parser = crate::moments::span)]
     since: Option<Duration>,
     /// Only this conversation, by its id or the beginning of it
     #[arg(long, value_name = "ID")]
@@ -188,7 +186,7 @@ pub(crate) struct ExportArgs {
         value_parser = one_of(ExportFormat::ALL, |format| (format.name(), format.label())))]
     format: ExportFormat,
     /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = time::span)]
+    #[arg(long, value_name = "TIME", value_parser = crate::moments::span)]
     since: Option<Duration>,
     /// Only this conversation, by its id or the beginning of it. A chat is one: without it, the
     /// newest

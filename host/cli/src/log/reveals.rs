@@ -4,8 +4,8 @@ use leafgate_store::{Log, RevealLine};
 
 use super::WhichArgs;
 use super::list::short;
-use super::time::local;
 use crate::exit::Exit;
+use crate::moments::local;
 use crate::print::{Printer, Style};
 use crate::table::Cell;
 

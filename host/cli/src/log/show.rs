@@ -4,9 +4,9 @@ use leafgate_store::{AnswerView, Log, RequestLine, RequestView, WholeRequest, Wr
 use serde::Serialize;
 
 use super::list::{outcome, short};
-use super::time::moment;
 use super::{DiffArgs, ShowArgs};
 use crate::exit::Exit;
+use crate::moments::moment;
 use crate::print::{Printer, Style};
 
 pub(super) fn show(log: &Log, args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -93,7 +93,7 @@ fn told(edit: &WrittenEdit) -> String {
 
 /// The output of `diff --json`.
 #[derive(Serialize)]
-struct Compared {
+struct RequestDiff {
     old: i64,
     new: i64,
     /// In the unified format, line by line of their JSON; empty where the bodies are the same.
@@ -114,7 +114,7 @@ pub(super) fn diff(log: &Log, args: &DiffArgs, printer: &mut Printer) -> anyhow:
     let mut unified = diff.unified_diff();
     let names = [other, request].map(|id| format!("request {id}"));
     let diff = unified.context_radius(3).missing_newline_hint(false).header(&names[0], &names[1]).to_string();
-    printer.show(&Compared { old: other, new: request, diff }, |Compared { diff, .. }, printer| {
+    printer.show(&RequestDiff { old: other, new: request, diff }, |RequestDiff { diff, .. }, printer| {
         printer.none(diff.len(), &format!("the bodies of {} and {} are the same", names[0], names[1]));
         diff.lines().try_for_each(|line| {
             let style = match line.chars().next() {

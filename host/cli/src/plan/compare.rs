@@ -12,16 +12,16 @@ use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
 
 use super::tokens::{self, TokenChange};
-use crate::request::{self, Asked};
+use crate::request::{self, RequestPath};
 
 /// A request to judge.
-pub(super) struct Case {
+pub(super) struct PlanCase {
     /// Its place: 0 for files, which go by their order of arrival.
     pub(super) number: i64,
     pub(super) name: String,
     pub(super) document: Arc<Document>,
     /// What its path says, where it is a file's.
-    pub(super) asked: Asked,
+    pub(super) asked: RequestPath,
     /// What the log knows of it.
     pub(super) from: Option<From>,
 }
@@ -74,7 +74,7 @@ pub(super) struct By {
 }
 
 /// One request by both policies.
-pub(super) struct Compared {
+pub(super) struct Comparison {
     today: Side,
     new: Side,
     same_bytes: bool,
@@ -92,12 +92,12 @@ struct Side {
 
 /// Judges a request by both policies.
 pub(super) fn compared(
-    case: &Case,
+    case: &PlanCase,
     today: &Policy,
     new: &Policy,
     keys: &TokenKeys,
     counter: &Counter,
-) -> anyhow::Result<Compared> {
+) -> anyhow::Result<Comparison> {
     let (today, before) = side(case, today, keys)?;
     let (new, after) = side(case, new, keys)?;
     let same_bytes = before == after;
@@ -106,10 +106,10 @@ pub(super) fn compared(
         true => TokenChange::default(),
         false => tokens::change(counter, case.document.format(), model, before.as_ref(), after.as_ref()),
     };
-    Ok(Compared { today, new, same_bytes, tokens })
+    Ok(Comparison { today, new, same_bytes, tokens })
 }
 
-fn side(case: &Case, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(Side, Option<bytes::Bytes>)> {
+fn side(case: &PlanCase, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(Side, Option<bytes::Bytes>)> {
     let session = session_key(keys, &case.document);
     let mut asked = case.asked.clone();
     let profile =
@@ -185,7 +185,7 @@ pub(super) struct Plan {
     /// Requests with another verdict.
     pub(super) verdict_changes: usize,
     /// What the new policy does more and less, by rule and detector.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<RuleChange>,
     /// The requests that would leave otherwise, or not, or only then.
     pub(super) differing: Vec<Differs>,
     /// Rules of the new policy that match nothing in these requests.
@@ -207,7 +207,7 @@ pub(super) struct Plan {
 /// What a rule does more and less.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Change {
+pub(super) struct RuleChange {
     pub(super) rule: String,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,7 +222,7 @@ pub(super) struct Change {
     pub(super) requests: usize,
 }
 
-impl Change {
+impl RuleChange {
     /// Returns what it does, for people: `redact EMAIL (pii/email)`.
     pub(super) fn what(&self) -> String {
         let label = self.label.as_ref().map_or_else(String::new, |label| format!(" {label}"));
@@ -267,8 +267,8 @@ impl Plan {
     }
 
     /// Adds a request.
-    pub(super) fn add(&mut self, number: i64, request: String, compared: Compared) {
-        let Compared { today, new, same_bytes, tokens } = compared;
+    pub(super) fn add(&mut self, number: i64, request: String, compared: Comparison) {
+        let Comparison { today, new, same_bytes, tokens } = compared;
         self.tokens.add(tokens);
         self.requests += 1;
         self.bytes_today += today.bytes.unwrap_or(0);
@@ -310,7 +310,7 @@ impl Plan {
             .into_iter()
             .map(|(by, [gained, lost, requests])| {
                 let By { rule, kind, label, detector } = by;
-                Change { rule, kind, label, detector, gained, lost, requests }
+                RuleChange { rule, kind, label, detector, gained, lost, requests }
             })
             .collect();
         self.never_match =

@@ -9,9 +9,9 @@ use leafgate_store::{Filter, RequestLine, RequestView};
 use leafgate_tree::Document;
 use leafgate_vault::TokenKeys;
 
-use super::compare::{Case, From};
+use super::compare::{From, PlanCase};
 use super::stand_ins::StandIns;
-use crate::request::Asked;
+use crate::request::RequestPath;
 use crate::{log, request};
 
 /// The log, and what was lost on the way out of it.
@@ -33,7 +33,7 @@ impl<'k> Logged<'k> {
         &mut self,
         filter: &Filter,
         most: usize,
-        mut take: impl FnMut(Result<Case, String>) -> bool,
+        mut take: impl FnMut(Result<PlanCase, String>) -> bool,
     ) -> anyhow::Result<()> {
         log::each(filter, most, |log, line| {
             self.judged_otherwise += usize::from(line.generation != self.generation);
@@ -41,7 +41,7 @@ impl<'k> Logged<'k> {
         })
     }
 
-    fn case(&mut self, view: &RequestView) -> Result<Case, String> {
+    fn case(&mut self, view: &RequestView) -> Result<PlanCase, String> {
         let RequestLine { id, session, agent, class, api, path, upstream, upstream_name, model, .. } =
             &view.line;
         let text = std::str::from_utf8(&view.body.0).map_err(|_| format!("request {id}: it is no text"))?;
@@ -59,11 +59,11 @@ impl<'k> Logged<'k> {
             upstream_name: chosen.map(str::to_owned),
             endpoint: endpoint.to_owned(),
         };
-        Ok(Case {
+        Ok(PlanCase {
             number: *id,
             name: format!("request {id}"),
             document: Arc::new(document),
-            asked: Asked::default(),
+            asked: RequestPath::default(),
             from: Some(from),
         })
     }

@@ -19,12 +19,12 @@ use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 
-use crate::args::{ConfigArgs, OWN_POLICY, formats, policy_source};
 use crate::exit::Exit;
+use crate::options::{ConfigArgs, OWN_POLICY, formats, policy_source};
 use crate::print::{Printer, Style};
-use crate::request::Asked;
-use crate::{home, log, policy, request, settings};
-use compare::{Case, Change, Plan, compared};
+use crate::request::RequestPath;
+use crate::{home, log, moments, policy, request, settings};
+use compare::{Plan, PlanCase, RuleChange, compared};
 
 /// The word for the log in the place of a file.
 const LOG: &str = "log";
@@ -54,7 +54,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "PATH")]
     path: Option<AskedPath>,
     /// Of the log, only what came in this last while: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = log::span)]
+    #[arg(long, value_name = "TIME", value_parser = moments::span)]
     since: Option<Duration>,
     /// Of the log, how many requests, the newest
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -114,7 +114,7 @@ fn judge_all(args: &PlanArgs, policies: &Policies, plan: &mut Plan) -> anyhow::R
     })
 }
 
-fn judge(waiting: &Mutex<Receiver<Case>>, policies: &Policies, plan: &Mutex<&mut Plan>) {
+fn judge(waiting: &Mutex<Receiver<PlanCase>>, policies: &Policies, plan: &Mutex<&mut Plan>) {
     loop {
         // The lock is that of the queue alone: it is free again before the case is judged.
         let next = waiting.lock().map(|waiting| waiting.recv());
@@ -132,7 +132,7 @@ fn judge(waiting: &Mutex<Receiver<Case>>, policies: &Policies, plan: &Mutex<&mut
 fn read_all(
     args: &PlanArgs,
     policies: &Policies,
-    cases: SyncSender<Case>,
+    cases: SyncSender<PlanCase>,
     plan: &Mutex<&mut Plan>,
 ) -> anyhow::Result<()> {
     let unread = |why: String| {
@@ -170,7 +170,7 @@ fn read_all(
 }
 
 /// Reads a file as a request, and says which format was assumed where that is a guess.
-fn from_file(file: &Path, args: &PlanArgs) -> anyhow::Result<(Case, Option<String>)> {
+fn from_file(file: &Path, args: &PlanArgs) -> anyhow::Result<(PlanCase, Option<String>)> {
     let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
     let body = request::body(Some(file))?;
     let read = request::document(&body, format);
@@ -179,9 +179,9 @@ fn from_file(file: &Path, args: &PlanArgs) -> anyhow::Result<(Case, Option<Strin
         return Err(request::no_json(Some(file), error));
     }
     let assumed = format.is_none().then(|| request::assumed(&document)).flatten();
-    let asked = Asked::new(args.path.clone(), &document);
+    let asked = RequestPath::new(args.path.clone(), &document);
     let name = file.display().to_string();
-    Ok((Case { number: 0, name, document: document.into(), asked, from: None }, assumed))
+    Ok((PlanCase { number: 0, name, document: document.into(), asked, from: None }, assumed))
 }
 
 /// Prints what people want to know first, and the rest by name.
@@ -194,8 +194,8 @@ fn print(plan: &Plan, printer: &mut Printer) -> std::io::Result<()> {
         plan.differing.len(),
         plan.verdict_changes
     ))?;
-    let row = |change: &Change| {
-        let Change { gained, lost, requests, rule, .. } = change;
+    let row = |change: &RuleChange| {
+        let RuleChange { gained, lost, requests, rule, .. } = change;
         [(*gained).into(), (*lost).into(), (*requests).into(), rule.as_str().into(), change.what().into()]
     };
     printer.table(["gained", "lost", "requests", "rule", "what"], plan.changes.iter().map(row))?;
@@ -239,7 +239,7 @@ fn bytes(bytes: Option<usize>) -> String {
 }
 
 /// What a policy knows of a request beside its body.
-fn context<'c>(case: &'c Case, asked: &'c Asked, session: &'c str) -> Context<'c> {
+fn context<'c>(case: &'c PlanCase, asked: &'c RequestPath, session: &'c str) -> Context<'c> {
     match &case.from {
         None => asked.context(session),
         Some(from) => Context {

@@ -38,7 +38,7 @@ pub(super) fn change(
     today: Option<&bytes::Bytes>,
     new: Option<&bytes::Bytes>,
 ) -> TokenChange {
-    let (today, new) = (Read::of(today, format), Read::of(new, format));
+    let (today, new) = (ReadBody::of(today, format), ReadBody::of(new, format));
     let (today_by, new_by) = (today.tokenizer(counter, model), new.tokenizer(counter, model));
     // The same text is another number of tokens to another model.
     let (today, new) = match today_by == new_by {
@@ -54,14 +54,14 @@ pub(super) fn change(
 }
 
 /// A body that was read again, and how often it has each text.
-struct Read {
+struct ReadBody {
     document: Option<Document>,
     texts: HashMap<String, usize>,
 }
 
-impl Read {
+impl ReadBody {
     /// What cannot be read has no text: it was rendered from what could.
-    fn of(body: Option<&bytes::Bytes>, format: Format) -> Read {
+    fn of(body: Option<&bytes::Bytes>, format: Format) -> ReadBody {
         let read = body.and_then(|body| request::document(body, Some(format)).ok());
         let document = read.map(|(document, _)| document);
         let mut texts = HashMap::new();
@@ -70,7 +70,7 @@ impl Read {
         for leaf in leaves.filter(|leaf| leaf.access() != Access::Opaque) {
             *texts.entry(leaf.text().into_cow().into_owned()).or_default() += 1;
         }
-        Read { document, texts }
+        ReadBody { document, texts }
     }
 
     fn tokenizer(&self, counter: &Counter, model: Option<&str>) -> Tokenizer {
@@ -79,7 +79,7 @@ impl Read {
     }
 
     /// Returns the texts that another body has not, or less often.
-    fn without(&self, other: &Read) -> Vec<(String, usize)> {
+    fn without(&self, other: &ReadBody) -> Vec<(String, usize)> {
         let more = self.texts.iter().map(|(text, times)| {
             (text.clone(), times.saturating_sub(other.texts.get(text).copied().unwrap_or_default()))
         });

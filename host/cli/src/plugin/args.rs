@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use leafgate_author::project::Language;
 use leafgate_contract::{Signer, World};
 
-use crate::args::{GateArgs, RequestArgs, one_of};
+use crate::options::{GateArgs, RequestArgs, one_of};
 
 #[derive(Subcommand)]
 pub(crate) enum PluginCommand {

@@ -19,7 +19,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 /// One line of what cargo says about a build.
 #[derive(Deserialize)]
-struct Message {
+struct CargoMessage {
     reason: String,
     #[serde(default)]
     manifest_path: PathBuf,
@@ -106,7 +106,7 @@ fn own_profile(manifest: &Path) -> anyhow::Result<String> {
 /// The WebAssembly that cargo built of the package itself.
 fn built(messages: &[u8], manifest: &Path) -> Option<PathBuf> {
     let lines = messages.split(|&byte| byte == b'\n');
-    let messages = lines.filter_map(|line| serde_json::from_slice::<Message>(line).ok());
+    let messages = lines.filter_map(|line| serde_json::from_slice::<CargoMessage>(line).ok());
     let of_package =
         messages.filter(|message| message.reason == "compiler-artifact" && message.manifest_path == manifest);
     let mut files = of_package.flat_map(|message| message.filenames);

@@ -1,6 +1,6 @@
 //! `plugin inspect`: what a file is, imports and describes.
 
-use leafgate_contract::World;
+use leafgate_contract::{LoadError, World};
 use leafgate_wasm::{Inspection, Layer};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::print::{Printer, Style};
 /// The output of `plugin inspect --json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ShownPlugin<'a> {
+pub(super) struct ShownPlugin<'a> {
     layer: &'static str,
     bytes: usize,
     sha256: String,
@@ -23,7 +23,7 @@ struct ShownPlugin<'a> {
     signed: Vec<String>,
     imports: &'a [String],
     exports: &'a [String],
-    loads: bool,
+    pub(super) loads: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     configured_each_call: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,12 +53,9 @@ pub(super) fn run(args: &InspectArgs, printer: &mut Printer) -> anyhow::Result<E
 }
 
 impl<'a> ShownPlugin<'a> {
-    fn new(inspection: &'a Inspection) -> Self {
-        let (described, refused) = match &inspection.description {
-            Ok(described) => (Some(described), None),
-            Err(error) => (None, Some(error)),
-        };
-        ShownPlugin {
+    pub(super) fn new(inspection: &'a Inspection) -> Self {
+        let described = inspection.description.as_ref().ok();
+        let mut shown = ShownPlugin {
             layer: match inspection.layer {
                 Some(Layer::CoreModule) => "core module",
                 Some(Layer::Component) => "component",
@@ -83,13 +80,22 @@ impl<'a> ShownPlugin<'a> {
                 summary: &described.summary,
                 labels: described.labels.iter().map(|label| &**label).collect(),
             }),
-            refused: refused.map(ToString::to_string),
-            hint: refused.and_then(|error| error.hint.as_deref()),
+            refused: None,
+            hint: None,
+        };
+        if let Err(error) = &inspection.description {
+            shown.refuse(error);
         }
+        shown
+    }
+
+    /// Says why it does not load.
+    pub(super) fn refuse(&mut self, error: &'a LoadError) {
+        (self.loads, self.refused, self.hint) = (false, Some(error.to_string()), source::hint(error));
     }
 }
 
-fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Result<()> {
+pub(super) fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let mut facts = Vec::new();
     if let Some(described) = &shown.description {

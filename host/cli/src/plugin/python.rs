@@ -34,13 +34,13 @@ struct Package {
 
 #[derive(Default, Deserialize)]
 struct Tools {
-    leafgate: Option<Settings>,
+    leafgate: Option<PythonSettings>,
 }
 
 /// `[tool.leafgate]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Settings {
+struct PythonSettings {
     world: World,
     /// The folder of the contract.
     #[serde(default = "beside")]
@@ -59,7 +59,7 @@ struct Project {
     /// Absolute.
     folder: PathBuf,
     name: String,
-    settings: Settings,
+    settings: PythonSettings,
 }
 
 /// Builds a project. What the tools say goes to standard error.

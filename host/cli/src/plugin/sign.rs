@@ -57,7 +57,7 @@ pub(super) fn sign(args: &SignArgs, printer: &mut Printer) -> anyhow::Result<Exi
 
 /// The output of `verify --json`.
 #[derive(Serialize)]
-struct Shown {
+struct ShownSignatures {
     ok: bool,
     sha256: String,
     signed: Vec<String>,
@@ -70,7 +70,7 @@ pub(super) fn verify(args: &VerifySignatureArgs, printer: &mut Printer) -> anyho
     let counts = |signer: &Signer| args.keys.is_empty() || args.keys.contains(signer);
     let ok = verified.signed.iter().any(counts);
     let names = |signers: &[Signer]| signers.iter().map(ToString::to_string).collect();
-    let shown = Shown {
+    let shown = ShownSignatures {
         ok,
         sha256: base16ct::lower::encode_string(&digest),
         signed: names(&verified.signed),

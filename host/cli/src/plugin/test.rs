@@ -17,7 +17,7 @@ use crate::print::{Printer, Style, counted};
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct Tested<'a> {
+struct TestedPlugin<'a> {
     cases: Vec<TestedCase<'a>>,
     failed: usize,
 }
@@ -45,7 +45,7 @@ pub(super) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let loader = policy::loader_with_log(super::trial::log_to_standard_error())?;
     let outcomes = ask(&source, file, &loader)?;
     let failed = failed(&outcomes);
-    let tested = Tested { cases: outcomes.iter().map(TestedCase::of).collect(), failed };
+    let tested = TestedPlugin { cases: outcomes.iter().map(TestedCase::of).collect(), failed };
     printer.show(&tested, |_, printer| print(&outcomes, file, printer))?;
     Ok(if failed == 0 { Exit::Done } else { Exit::Unmet })
 }

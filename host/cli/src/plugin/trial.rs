@@ -18,7 +18,7 @@ use super::args::RunPluginArgs;
 use super::source::{self, Source};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
-use crate::request::{self, EarlierEdits, Judged};
+use crate::request::{self, EarlierEdits, JudgedRequest};
 use crate::{apply, policy};
 
 /// The names under which the plugin and its rule appear in reports.
@@ -30,12 +30,12 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
     // Loaded before there is a rule file: what is wrong with it is no matter of that.
     let declared = PluginSource { name: NAME.to_owned(), ..source.declared(&args.config.json()?) };
     let plugin = loader.load(&declared).map_err(source::with_hint)?;
-    let heard = Arc::new(Heard { plugin, said: Mutex::default() });
+    let heard = Arc::new(HeardPlugin { plugin, said: Mutex::default() });
     let rules = rules(args, &source, heard.world())?;
     let folder = tempfile::tempdir().context("cannot make a folder for the rule")?;
     fs::write(folder.path().join("rules.toml"), rules).context("cannot write the rule")?;
     let policy = PolicySource::Folder(folder.path().to_owned());
-    let policy = Policy::load_at(&policy, &Loaded(Arc::clone(&heard)), SystemTime::now())?;
+    let policy = Policy::load_at(&policy, &LoadedPlugin(Arc::clone(&heard)), SystemTime::now())?;
     let judged = request::judge_by(&policy, &args.request, EarlierEdits::None)?;
     match printer.is_json() {
         true => apply::print_json(&judged, printer)?,
@@ -51,12 +51,12 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
 
 /// The plugin, and the faults of its calls with its own words: its author reads them here.
 #[derive(Debug)]
-struct Heard {
+struct HeardPlugin {
     plugin: Arc<dyn Plugin>,
     said: Mutex<Vec<String>>,
 }
 
-impl Heard {
+impl HeardPlugin {
     fn hear<T>(&self, answer: Result<T, Fault>) -> Result<T, Fault> {
         answer.inspect_err(|fault| {
             self.said.lock().unwrap_or_else(PoisonError::into_inner).push(told(fault));
@@ -64,7 +64,7 @@ impl Heard {
     }
 }
 
-impl Plugin for Heard {
+impl Plugin for HeardPlugin {
     fn description(&self) -> &Description {
         self.plugin.description()
     }
@@ -87,16 +87,16 @@ impl Plugin for Heard {
 }
 
 /// Gives the policy the plugin that is loaded already.
-struct Loaded(Arc<Heard>);
+struct LoadedPlugin(Arc<HeardPlugin>);
 
-impl PluginLoader for Loaded {
+impl PluginLoader for LoadedPlugin {
     fn load(&self, _: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
         Ok(Arc::clone(&self.0) as Arc<dyn Plugin>)
     }
 }
 
 /// Prints what would change, and what the plugin says to a reviewer.
-fn print(judged: &Judged, name: &str, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(judged: &JudgedRequest, name: &str, printer: &mut Printer) -> anyhow::Result<()> {
     let draft = &judged.evaluation.draft;
     if draft.is_dirty() {
         apply::print_diff(draft, printer)?;

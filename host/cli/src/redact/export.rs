@@ -17,7 +17,7 @@ use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, RedactionRe
 use leafgate_vault::Vault;
 
 use super::session::redact_seams;
-use super::{EDITS, Finding, Judge, Place, Redacted};
+use super::{EDITS, FileFinding, FindingPlace, Judge, Redacted};
 use crate::{apply, home, masking};
 
 /// An export and its evaluation.
@@ -74,10 +74,10 @@ pub(super) fn redact(policy: &Policy, document: Document) -> anyhow::Result<Reda
     let ranges = ranges::follow(&mut export.evaluation.draft)?;
     let JudgedExport { opened, seams, unclear, evaluation, copies, untraced, keys, joined } = export;
     let (draft, verdict) = (evaluation.draft, evaluation.verdict);
-    let pointer = |pointer: String| Place::Pointer { pointer: masking::masked(&pointer) };
+    let pointer = |pointer: String| FindingPlace::Pointer { pointer: masking::masked(&pointer) };
     let found = |draft: &Draft, whole: bool| {
         let records = draft.redactions().filter(|record| whole || !record.replacement.is_empty());
-        let finding = |record: &RedactionRecord| Finding {
+        let finding = |record: &RedactionRecord| FileFinding {
             place: pointer(draft.pointer(record.node)),
             label: record.label.to_string(),
         };

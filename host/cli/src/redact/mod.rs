@@ -19,8 +19,8 @@ use serde::Serialize;
 
 pub(crate) use self::export::{JudgedExport, judge};
 use crate::apply;
-use crate::args::RedactArgs;
 use crate::exit::Exit;
+use crate::options::RedactArgs;
 use crate::print::{Printer, counted};
 use crate::{policy, request};
 
@@ -32,7 +32,7 @@ struct Redacted {
     /// The file as it may be shared.
     bytes: Vec<u8>,
     /// The redactions, in order.
-    findings: Vec<Finding>,
+    findings: Vec<FileFinding>,
     /// Other changes by rules.
     edits: usize,
     /// What is counted behind the redactions.
@@ -42,7 +42,7 @@ struct Redacted {
     /// Whether it waits for a person although no rule says so.
     waits: bool,
     /// Where copies or pieces of a value cannot be replaced.
-    stuck: Vec<Place>,
+    stuck: Vec<FindingPlace>,
     /// What else is to be said of it.
     notes: Vec<String>,
 }
@@ -50,27 +50,27 @@ struct Redacted {
 /// Where something stands in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
-enum Place {
+enum FindingPlace {
     /// Of a session.
     Line { line: usize },
     /// Of an export.
     Pointer { pointer: String },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FindingPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line { line } => write!(f, "{line}"),
-            Place::Pointer { pointer } => f.write_str(pointer),
+            FindingPlace::Line { line } => write!(f, "{line}"),
+            FindingPlace::Pointer { pointer } => f.write_str(pointer),
         }
     }
 }
 
 /// A redaction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Finding {
+struct FileFinding {
     #[serde(flatten)]
-    place: Place,
+    place: FindingPlace,
     label: String,
 }
 
@@ -109,12 +109,12 @@ impl Redacted {
 /// The output of `--json` for a file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report<'r> {
+struct RedactReport<'r> {
     file: String,
-    findings: &'r [Finding],
+    findings: &'r [FileFinding],
     edits: usize,
     holds: &'r [Verdict],
-    stuck: &'r [Place],
+    stuck: &'r [FindingPlace],
     notes: &'r [String],
     written: bool,
 }
@@ -188,7 +188,7 @@ fn report(
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
     if printer.is_json() {
-        printer.json(&Report {
+        printer.json(&RedactReport {
             file: path.display().to_string(),
             findings: &redacted.findings,
             edits: redacted.edits,
@@ -201,7 +201,7 @@ fn report(
     }
     let shown = if path == Path::new("-") { String::new() } else { format!("{}:", path.display()) };
     if args.check {
-        for Finding { place, label } in &redacted.findings {
+        for FileFinding { place, label } in &redacted.findings {
             printer.line(&format!("{shown}{place}: {label}"))?;
         }
     }

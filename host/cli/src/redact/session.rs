@@ -13,12 +13,12 @@ use leafgate_policy::{Evaluation, Policy, Verdict};
 use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 
-use super::{EDITS, Finding, Judge, Place, Redacted};
+use super::{EDITS, FileFinding, FindingPlace, Judge, Redacted};
 use crate::home;
 
 /// How lines are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum LineForm {
     /// As the elements of an array.
     Array,
     /// As one text, in an array of its own: a line that was cut off.
@@ -28,12 +28,12 @@ enum Form {
 }
 
 /// A batch that was judged.
-struct Judged {
+struct JudgedBatch {
     /// The 1-based number of its first line.
     line: usize,
     /// Its lines in the file.
     range: Range<usize>,
-    form: Form,
+    form: LineForm,
     /// The redactions of values that stand in several pieces.
     seams: Draft,
     /// Everything else, on what those left.
@@ -67,32 +67,32 @@ pub(super) fn redact(policy: &Policy, file: &[u8]) -> anyhow::Result<Redacted> {
         redacted.bytes.extend(judged.lines(file)?);
     }
     redacted.findings.sort();
-    redacted.stuck = stuck.into_iter().map(|line| Place::Line { line }).collect();
+    redacted.stuck = stuck.into_iter().map(|line| FindingPlace::Line { line }).collect();
     redacted.parts = vec![(redacted.edits, EDITS)];
     Ok(redacted)
 }
 
-impl Judged {
+impl JudgedBatch {
     /// Returns the file's lines as they may be shared.
     fn lines(&self, file: &[u8]) -> anyhow::Result<Vec<u8>> {
         let before = &file[self.range.clone()];
         let rendered = self.draft.render();
         match self.form {
-            Form::Array => Ok(unwrapped(&rendered, before)?),
-            Form::Text => {
+            LineForm::Array => Ok(unwrapped(&rendered, before)?),
+            LineForm::Text => {
                 let [text]: [String; 1] = serde_json::from_slice(&rendered).map_err(|_| NoLines)?;
                 Ok(text.into_bytes())
             }
-            Form::Raw => Ok(rendered.to_vec()),
+            LineForm::Raw => Ok(rendered.to_vec()),
         }
     }
 
     /// Returns the redactions by line. A value in several pieces is one.
-    fn findings(&self, file: &[u8]) -> Vec<Finding> {
+    fn findings(&self, file: &[u8]) -> Vec<FileFinding> {
         let of = |draft: &Draft, whole: bool| {
             let records = draft.redactions().filter(move |record| whole || !record.replacement.is_empty());
-            let finding = |record: &leafgate_tree::RedactionRecord| Finding {
-                place: Place::Line { line: self.line_of(draft.document(), file, record.node) },
+            let finding = |record: &leafgate_tree::RedactionRecord| FileFinding {
+                place: FindingPlace::Line { line: self.line_of(draft.document(), file, record.node) },
                 label: record.label.to_string(),
             };
             records.map(finding).collect::<Vec<_>>()
@@ -102,7 +102,7 @@ impl Judged {
 
     /// Returns the line of the file on which a value stands.
     fn line_of(&self, document: &Document, file: &[u8], node: NodeId) -> usize {
-        if self.form != Form::Array {
+        if self.form != LineForm::Array {
             return self.line;
         }
         let pointer = document.pointer(node);
@@ -121,17 +121,17 @@ impl Judge<'_> {
         file: &[u8],
         known: &mut KnownCopies,
         holds: &mut Vec<Verdict>,
-    ) -> anyhow::Result<Judged> {
+    ) -> anyhow::Result<JudgedBatch> {
         let lines = &file[batch.range.clone()];
         let (form, document) = match std::str::from_utf8(lines) {
-            _ if batch.is_json => (Form::Array, parse(wrapped(lines))?),
-            Ok(text) => (Form::Text, parse(serde_json::to_vec(&[text])?.into())?),
-            Err(_) => (Form::Raw, Document::raw(Bytes::copy_from_slice(lines))),
+            _ if batch.is_json => (LineForm::Array, parse(wrapped(lines))?),
+            Ok(text) => (LineForm::Text, parse(serde_json::to_vec(&[text])?.into())?),
+            Err(_) => (LineForm::Raw, Document::raw(Bytes::copy_from_slice(lines))),
         };
         let document = Arc::new(document);
         let (seams, unclear) = match form {
-            Form::Array => self.seams(&document, known, holds)?,
-            Form::Text | Form::Raw => (Draft::new(Arc::clone(&document)), Vec::new()),
+            LineForm::Array => self.seams(&document, known, holds)?,
+            LineForm::Text | LineForm::Raw => (Draft::new(Arc::clone(&document)), Vec::new()),
         };
         let document = if seams.is_dirty() { Arc::new(parse(seams.render())?) } else { document };
         let Evaluation { draft, verdict, .. } = self.evaluate(document);
@@ -140,7 +140,7 @@ impl Judge<'_> {
         }
         known.learn(&draft);
         let (line, range) = (batch.line, batch.range.clone());
-        Ok(Judged { line, range, form, seams, draft, unclear })
+        Ok(JudgedBatch { line, range, form, seams, draft, unclear })
     }
 
     /// Redacts values that begin in one part of a message and end in another.

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use leafgate_policy::rule_tests::{Difference, Grade};
 
-use super::Ran;
+use super::RanTest;
 
 /// Returns the whole file.
-pub(super) fn document(ran: &[Ran<'_>]) -> String {
+pub(super) fn document(ran: &[RanTest<'_>]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for of_file in ran.chunk_by(|one, other| one.test.file() == other.test.file()) {
         suite(of_file, &mut out);
@@ -17,7 +17,7 @@ pub(super) fn document(ran: &[Ran<'_>]) -> String {
     out
 }
 
-fn suite(ran: &[Ran<'_>], out: &mut String) {
+fn suite(ran: &[RanTest<'_>], out: &mut String) {
     let failures = ran.iter().filter(|ran| ran.outcome.fails()).count();
     let skipped = ran.iter().filter(|ran| is_skipped(ran)).count();
     let file = escaped(ran.first().map_or("", |ran| ran.test.file()));
@@ -31,11 +31,11 @@ fn suite(ran: &[Ran<'_>], out: &mut String) {
     out.push_str("  </testsuite>\n");
 }
 
-fn is_skipped(ran: &Ran<'_>) -> bool {
+fn is_skipped(ran: &RanTest<'_>) -> bool {
     ran.outcome.todo && ran.outcome.grade != Grade::Right
 }
 
-fn case(ran: &Ran<'_>, file: &str, out: &mut String) {
+fn case(ran: &RanTest<'_>, file: &str, out: &mut String) {
     let (name, seconds) = (escaped(ran.test.name()), ran.outcome.took.as_secs_f64());
     let _ = write!(
         out,

@@ -4,7 +4,7 @@
 mod junit;
 
 use std::io::{self, BufRead, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -12,10 +12,10 @@ use leafgate_policy::Policy;
 use leafgate_policy::rule_tests::{Difference, Grade, Outcome, RuleTest, RuleTests, Snapshot, Written};
 use serde::Serialize;
 
-use crate::args::PolicyArg;
 use crate::exit::Exit;
+use crate::options::PolicyArg;
 use crate::print::{Printer, Style, counted};
-use crate::{policy, words};
+use crate::{policy, private, words};
 
 #[derive(Args)]
 pub(crate) struct TestArgs {
@@ -39,7 +39,7 @@ pub(crate) struct TestArgs {
 }
 
 /// A test that was run.
-struct Ran<'t> {
+struct RanTest<'t> {
     test: &'t RuleTest,
     outcome: Outcome,
 }
@@ -57,17 +57,17 @@ pub(crate) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let named = |test: &&RuleTest| {
         args.names.is_empty() || args.names.iter().any(|name| test.name().contains(name.as_str()))
     };
-    let ran: Vec<Ran<'_>> =
-        tests.iter().filter(named).map(|test| Ran { test, outcome: test.run(&loaded) }).collect();
+    let ran: Vec<RanTest<'_>> =
+        tests.iter().filter(named).map(|test| RanTest { test, outcome: test.run(&loaded) }).collect();
     if ran.is_empty() {
         bail!("no test has a name with {} in it", args.names.join(" or "));
     }
-    printer.show(&Tested::new(&ran), |_, printer| print(&ran, printer))?;
+    printer.show(&TestedPolicy::new(&ran), |_, printer| print(&ran, printer))?;
     if let Some(file) = &args.junit {
         let written = std::fs::write(file, junit::document(&ran));
         written.with_context(|| format!("cannot write {}", file.display()))?;
     }
-    let failed: Vec<&Ran<'_>> = ran.iter().filter(|ran| ran.outcome.fails()).collect();
+    let failed: Vec<&RanTest<'_>> = ran.iter().filter(|ran| ran.outcome.fails()).collect();
     let left = match args.update {
         true => failed.len() - update(args, &tests, &failed, &loaded, printer)?,
         false => failed.len(),
@@ -83,9 +83,9 @@ fn folder(args: &TestArgs) -> anyhow::Result<PathBuf> {
         .context("a built-in policy has no tests: name a policy folder, or tests with `--tests DIR`")
 }
 
-fn print(ran: &[Ran<'_>], printer: &mut Printer) -> io::Result<()> {
+fn print(ran: &[RanTest<'_>], printer: &mut Printer) -> io::Result<()> {
     let mut file = "";
-    for Ran { test, outcome } in ran {
+    for RanTest { test, outcome } in ran {
         if file != test.file() {
             file = test.file();
             printer.text(Style::Strong, file)?;
@@ -160,25 +160,25 @@ fn print_difference(difference: &Difference, printer: &mut Printer) -> io::Resul
 fn update(
     args: &TestArgs,
     tests: &RuleTests,
-    failed: &[&Ran<'_>],
+    failed: &[&RanTest<'_>],
     policy: &Policy,
     printer: &mut Printer,
 ) -> anyhow::Result<usize> {
     let asks = !args.yes && io::stdin().is_terminal();
-    let mut answer = if args.yes { Answer::All } else { Answer::No };
+    let mut answer = if args.yes { UpdateAnswer::All } else { UpdateAnswer::No };
     let mut accepted: Vec<(&RuleTest, &Snapshot)> = Vec::new();
-    for Ran { test, outcome } in failed {
+    for RanTest { test, outcome } in failed {
         printer.text(Style::Strong, &format!("\n{}:{} {}\n", test.file(), test.line(), test.name()))?;
         printer.text(Style::Plain, &outcome.snapshot.to_string())?;
-        if asks && answer != Answer::All {
+        if asks && answer != UpdateAnswer::All {
             printer.text(Style::Plain, "write this? yes, no, all, quit: ")?;
             printer.flush()?;
-            answer = Answer::read(&mut io::stdin().lock())?;
+            answer = UpdateAnswer::read(&mut io::stdin().lock())?;
         }
         match answer {
-            Answer::Yes | Answer::All => accepted.push((test, &outcome.snapshot)),
-            Answer::No => {}
-            Answer::Quit => break,
+            UpdateAnswer::Yes | UpdateAnswer::All => accepted.push((test, &outcome.snapshot)),
+            UpdateAnswer::No => {}
+            UpdateAnswer::Quit => break,
         }
     }
     if !asks && !args.yes && !failed.is_empty() {
@@ -186,41 +186,32 @@ fn update(
             .error_line("leafgate: nothing is written: nobody can be asked here, and `--yes` was not given");
     }
     for Written { path, content } in tests.with_snapshots(&accepted, policy)? {
-        write(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
+        // A test that is cut off would guard nothing.
+        private::replace(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
         printer.line(&format!("written: {}", path.display()))?;
     }
     Ok(accepted.len())
 }
 
-/// Writes a file whole or not at all: a test that is cut off would guard nothing.
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let written = std::fs::write(&draft, content).and_then(|()| std::fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&draft);
-    }
-    written
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum UpdateAnswer {
     Yes,
     No,
     All,
     Quit,
 }
 
-impl Answer {
+impl UpdateAnswer {
     /// Reads a line. What is no answer writes nothing.
-    fn read(input: &mut impl BufRead) -> io::Result<Answer> {
+    fn read(input: &mut impl BufRead) -> io::Result<UpdateAnswer> {
         let mut line = String::new();
         let read = input.read_line(&mut line)?;
         Ok(match line.trim().to_ascii_lowercase().as_str() {
-            "y" | "yes" => Answer::Yes,
-            "a" | "all" => Answer::All,
-            "q" | "quit" => Answer::Quit,
-            _ if read == 0 => Answer::Quit,
-            _ => Answer::No,
+            "y" | "yes" => UpdateAnswer::Yes,
+            "a" | "all" => UpdateAnswer::All,
+            "q" | "quit" => UpdateAnswer::Quit,
+            _ if read == 0 => UpdateAnswer::Quit,
+            _ => UpdateAnswer::No,
         })
     }
 }
@@ -228,7 +219,7 @@ impl Answer {
 /// The output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tested<'t> {
+struct TestedPolicy<'t> {
     ok: bool,
     tests: Vec<TestedOne<'t>>,
 }
@@ -245,9 +236,9 @@ struct TestedOne<'t> {
     differences: &'t [Difference],
 }
 
-impl<'t> Tested<'t> {
-    fn new(ran: &'t [Ran<'_>]) -> Self {
-        let one = |Ran { test, outcome }: &'t Ran<'_>| TestedOne {
+impl<'t> TestedPolicy<'t> {
+    fn new(ran: &'t [RanTest<'_>]) -> Self {
+        let one = |RanTest { test, outcome }: &'t RanTest<'_>| TestedOne {
             file: test.file(),
             line: test.line(),
             name: test.name(),
@@ -256,7 +247,7 @@ impl<'t> Tested<'t> {
             micros: outcome.took.as_micros(),
             differences: &outcome.differences,
         };
-        Tested { ok: ran.iter().all(|ran| !ran.outcome.fails()), tests: ran.iter().map(one).collect() }
+        TestedPolicy { ok: ran.iter().all(|ran| !ran.outcome.fails()), tests: ran.iter().map(one).collect() }
     }
 }
 
@@ -266,9 +257,9 @@ mod tests {
 
     #[test]
     fn only_a_plain_yes_writes() {
-        let read = |line: &str| Answer::read(&mut line.as_bytes()).unwrap();
-        assert!(read("y\n") == Answer::Yes && read("ALL\n") == Answer::All);
-        assert!(read("\n") == Answer::No && read("yep\n") == Answer::No);
-        assert!(read("") == Answer::Quit && read("q") == Answer::Quit);
+        let read = |line: &str| UpdateAnswer::read(&mut line.as_bytes()).unwrap();
+        assert!(read("y\n") == UpdateAnswer::Yes && read("ALL\n") == UpdateAnswer::All);
+        assert!(read("\n") == UpdateAnswer::No && read("yep\n") == UpdateAnswer::No);
+        assert!(read("") == UpdateAnswer::Quit && read("q") == UpdateAnswer::Quit);
     }
 }

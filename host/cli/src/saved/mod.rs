@@ -18,8 +18,8 @@ use leafgate_gate::{SavedFiles, SavedStore, saved_views};
 
 pub(crate) use self::files::SavedFolder;
 use crate::admin::AdminClient;
-use crate::args::{SavedCommand, SavedGateArgs, SetSavedArgs};
 use crate::exit::Exit;
+use crate::options::{SavedCommand, SavedGateArgs, SetSavedArgs};
 use crate::print::{Printer, Style};
 use crate::table::Cell;
 use crate::{runtime, words};

@@ -16,8 +16,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::files::read_text;
-use crate::args::TrustArgs;
 use crate::exit::Exit;
+use crate::options::TrustArgs;
 use crate::print::{Printer, Style, counted};
 use crate::table::Cell;
 use crate::{home, private};

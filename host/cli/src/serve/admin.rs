@@ -4,9 +4,9 @@ use leafgate_admin::RuntimeFile;
 use leafgate_gate::{AdminToken, Gate};
 use leafgate_http::listener::Listener;
 
-use super::GateSetup;
 use crate::managed;
 use crate::runtime::{self, Published};
+use crate::settings::GateSetup;
 
 /// A published admin API. Dropping it removes the runtime file.
 pub(super) struct AdminListener {

@@ -15,16 +15,8 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::settings::LogTo;
 use crate::{home, print, private};
-
-/// Where the log goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogTo {
-    /// Standard error.
-    Terminal,
-    /// `run.log` in the data folder, where the terminal is another's.
-    File,
-}
 
 /// Starts the log of this process.
 pub(super) fn start(to: LogTo, level: &str, in_json: bool) -> anyhow::Result<()> {

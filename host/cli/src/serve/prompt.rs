@@ -3,9 +3,9 @@
 use leafgate_admin::RuntimeFile;
 use tokio::task::JoinHandle;
 
-use super::stop::Stop;
 use crate::print::Printer;
 use crate::review;
+use crate::stop::Stop;
 
 /// A prompt on a thread of its own. It asks the gate over the admin API, like a prompt in another
 /// terminal.

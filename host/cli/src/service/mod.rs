@@ -15,10 +15,11 @@ use clap::Subcommand;
 use leafgate_config::Layer;
 
 use self::files::Manager;
-use crate::args::ConfigArgs;
 use crate::exit::Exit;
+use crate::options::ConfigArgs;
 use crate::print::Printer;
 use crate::standing::Standing;
+use crate::stop::Stop;
 use crate::{home, private, serve, settings, standing};
 
 #[derive(Subcommand)]
@@ -115,7 +116,7 @@ fn remove(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
     Standing::lock()?.leave_service()?;
     let removed = if is_own { "is removed" } else { "is a package's, and is removed with it" };
     printer.line(&format!("{shown} {removed}"))?;
-    let own = settings::own_file().and_then(|file| Some(file.parent()?.display().to_string()));
+    let own = home::own_file().and_then(|file| Some(file.parent()?.display().to_string()));
     printer.line(&format!(
         "Your data stay in {}, your settings and policy in {}",
         home::data_folder()?.display(),
@@ -133,7 +134,7 @@ fn stand(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut setup = standing::setup(&settings)?;
     setup.listen = standing.place(&settings, printer)?;
     let restart = manager.restart();
-    let ready = move |gate: &serve::OpenGate, _: &serve::Stop| {
+    let ready = move |gate: &serve::OpenGate, _: &Stop| {
         standing::serves(&gate.status().listen, Some(restart))?;
         standing.stay(true)
     };

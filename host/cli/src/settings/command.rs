@@ -3,9 +3,9 @@
 use leafgate_config::{Layer, Shown};
 use serde::Serialize;
 
-use crate::args::ConfigArgs;
 use crate::exit::Exit;
 use crate::masking;
+use crate::options::ConfigArgs;
 use crate::print::{Printer, Style};
 
 /// The output of `config show --json`.

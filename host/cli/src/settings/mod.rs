@@ -3,13 +3,14 @@
 
 mod command;
 mod limits;
+mod setup;
 mod shown;
 mod upstream;
 
 use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use leafgate_admin::MetadataField;
@@ -24,17 +25,14 @@ use leafgate_tokenize::Models;
 use leafgate_trace::Collector;
 
 pub(crate) use self::command::run;
+pub(crate) use self::setup::{GateSetup, LogTo};
 pub(crate) use self::upstream::upstream_at;
-use crate::args::{ConfigArgs, policy_source};
 use crate::home;
 use crate::known::KnownSource;
 use crate::managed;
 use crate::masking::masked;
+use crate::options::{ConfigArgs, policy_source};
 use crate::private;
-use crate::serve::{GateSetup, LogTo};
-
-/// The file in the user's configuration folder.
-const FILE: &str = "leafgate/config.toml";
 
 /// What `--config` says where no file is to be read.
 const NO_FILE: &str = "none";
@@ -85,7 +83,7 @@ fn files(config: Option<&Path>) -> anyhow::Result<Vec<Layer>> {
     }
     let mut diagnostics = Diagnostics::default();
     let mut layers = Vec::new();
-    if let Some(own) = own_file() {
+    if let Some(own) = home::own_file() {
         let text = private::if_there(fs::read_to_string(&own)).with_context(|| unreadable(&own))?;
         layers.extend(text.map(|text| Layer::of_file(&own, text, &mut diagnostics)));
     }
@@ -107,13 +105,6 @@ fn unreadable(file: &Path) -> String {
     format!("the configuration {} cannot be read (`--config none` goes without)", file.display())
 }
 
-/// Returns where the user's file is, whether it is there or not.
-pub(crate) fn own_file() -> Option<PathBuf> {
-    let folder = home::variable("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
-    let folder = folder.or_else(|| Some(home::variable("HOME")?.join(".config")));
-    folder.map(|folder| folder.join(FILE))
-}
-
 fn add_defaults(settings: &mut Settings) {
     settings.add_defaults();
     let fields: Vec<_> = MetadataField::DEFAULT.iter().map(|field| field.name().to_owned()).collect();
@@ -129,7 +120,7 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
 }
 
 fn no_upstream() -> String {
-    let file = own_file().map(|file| format!(" in {}", file.display())).unwrap_or_default();
+    let file = home::own_file().map(|file| format!(" in {}", file.display())).unwrap_or_default();
     format!("there is no upstream: name one with --upstream URL, or set `upstream`{file}")
 }
 
@@ -183,12 +174,12 @@ fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<NamedUpstream> {
 }
 
 /// Reads settings into types, and keeps what is wrong with them.
-struct Reader<'s> {
+struct SettingsReader<'s> {
     settings: &'s Settings,
     wrong: Vec<anyhow::Error>,
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     fn take<T>(&mut self, read: anyhow::Result<T>) -> Option<T> {
         read.map_err(|error| self.wrong.push(error)).ok()
     }
@@ -210,7 +201,7 @@ fn setup_of(
     settings: &Settings,
     first: anyhow::Result<FirstUpstream>,
 ) -> Result<GateSetup, Vec<anyhow::Error>> {
-    let mut reader = Reader { settings, wrong: Vec::new() };
+    let mut reader = SettingsReader { settings, wrong: Vec::new() };
     let (text, is_on) =
         (|key| settings.text(key).unwrap_or_default(), |key| settings.switch(key) == Some(true));
     let first = reader.take(first);

@@ -11,9 +11,9 @@ use leafgate_admin::{RuntimeFile, Status};
 use leafgate_config::Layer;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::kept::Kept;
+use super::kept::StandingRecord;
 use super::{Need, Standing, StandingGate, ask, clients, port, setup, started};
-use crate::args::ConfigArgs;
+use crate::options::ConfigArgs;
 use crate::print::Printer;
 use crate::{home, private, settings};
 
@@ -28,32 +28,32 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why a gate that runs is another one than would be started now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Misfit {
+enum GateMisfit {
     Upstreams,
     Settings,
     Program,
 }
 
-impl Misfit {
+impl GateMisfit {
     /// Compares a gate with what it should be.
-    fn of(gate: &RuntimeFile, status: &Status, kept: &Kept) -> anyhow::Result<Option<Misfit>> {
+    fn of(gate: &RuntimeFile, status: &Status, kept: &StandingRecord) -> anyhow::Result<Option<GateMisfit>> {
         let has = |name: &str| status.upstreams.iter().any(|upstream| upstream.name == name);
         if !kept.upstreams.iter().all(|(_, name)| has(name)) {
-            return Ok(Some(Misfit::Upstreams));
+            return Ok(Some(GateMisfit::Upstreams));
         }
         let now = started::with(&settings::load(&ConfigArgs::default(), Layer::default())?)?;
         Ok(match &gate.started_with {
-            Some(then) if then.settings != now.settings => Some(Misfit::Settings),
+            Some(then) if then.settings != now.settings => Some(GateMisfit::Settings),
             Some(then) if then.program == now.program => None,
-            _ => Some(Misfit::Program),
+            _ => Some(GateMisfit::Program),
         })
     }
 
     fn told(self) -> &'static str {
         match self {
-            Misfit::Upstreams => "for the models of your own",
-            Misfit::Settings => "for the settings as they are now",
-            Misfit::Program => "as it is another build of leafgate",
+            GateMisfit::Upstreams => "for the models of your own",
+            GateMisfit::Settings => "for the settings as they are now",
+            GateMisfit::Program => "as it is another build of leafgate",
         }
     }
 }
@@ -61,7 +61,7 @@ impl Misfit {
 impl Standing {
     /// Returns the gate that runs as it would be started now, or starts it.
     pub(crate) fn gate(&self, need: Need, printer: &mut Printer) -> anyhow::Result<StandingGate> {
-        let kept = Kept::read(&self.data)?;
+        let kept = StandingRecord::read(&self.data)?;
         let running = match self.find()? {
             Some(gate) => self.usable(&gate, &kept, need, printer)?,
             None => None,
@@ -80,7 +80,7 @@ impl Standing {
     fn usable(
         &self,
         gate: &RuntimeFile,
-        kept: &Kept,
+        kept: &StandingRecord,
         need: Need,
         printer: &mut Printer,
     ) -> anyhow::Result<Option<Status>> {
@@ -90,7 +90,7 @@ impl Standing {
             Err(_) if ends_within(self.runtime_file()?, MOMENT)? => return Ok(None),
             Err(error) => return Err(error),
         };
-        let Some(misfit) = Misfit::of(gate, &status, kept)? else { return Ok(Some(status)) };
+        let Some(misfit) = GateMisfit::of(gate, &status, kept)? else { return Ok(Some(status)) };
         let (listen, why) = (&gate.listen, misfit.told());
         match self.hindrance(&status, kept, need)? {
             None => {
@@ -99,7 +99,7 @@ impl Standing {
                 Ok(None)
             }
             // It guards as well as it did.
-            Some(hindrance) if misfit == Misfit::Program => {
+            Some(hindrance) if misfit == GateMisfit::Program => {
                 printer.error_line(&format!(
                     "leafgate: {listen} should be started anew {why} (it is {}), and {hindrance}",
                     status.version
@@ -111,7 +111,12 @@ impl Standing {
     }
 
     /// Returns why the gate that runs cannot be started anew.
-    fn hindrance(&self, status: &Status, kept: &Kept, need: Need) -> anyhow::Result<Option<String>> {
+    fn hindrance(
+        &self,
+        status: &Status,
+        kept: &StandingRecord,
+        need: Need,
+    ) -> anyhow::Result<Option<String>> {
         Ok(if let Some(command) = &kept.service {
             Some(format!("a service keeps it: `{command}`, and try again, or `leafgate exec --own`"))
         } else if status.pending > 0 {
@@ -131,7 +136,7 @@ impl Standing {
         })
     }
 
-    fn begin(&self, kept: &Kept, need: Need, printer: &mut Printer) -> anyhow::Result<Status> {
+    fn begin(&self, kept: &StandingRecord, need: Need, printer: &mut Printer) -> anyhow::Result<Status> {
         let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
         // Whatever keeps it from starting is said here, and not in a file.
         setup(&settings)?;
@@ -192,7 +197,7 @@ impl Standing {
 
     /// Opens the runtime file of the gate that runs.
     pub(super) fn runtime_file(&self) -> anyhow::Result<Option<File>> {
-        let file = Kept::read(&self.data)?.file.context("its runtime file is not known")?;
+        let file = StandingRecord::read(&self.data)?.file.context("its runtime file is not known")?;
         Ok(private::if_there(File::open(file))?)
     }
 }

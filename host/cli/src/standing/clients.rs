@@ -13,7 +13,7 @@ use leafgate_gate::Gate;
 
 use super::Standing;
 use crate::private;
-use crate::serve::Stop;
+use crate::stop::Stop;
 
 const FILE: &str = "standing.clients";
 

@@ -12,7 +12,7 @@ const FILE: &str = "standing.json";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Kept {
+pub(super) struct StandingRecord {
     /// Where it stood last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) url: Option<String>,
@@ -29,9 +29,9 @@ pub(super) struct Kept {
     pub(super) service: Option<String>,
 }
 
-impl Kept {
+impl StandingRecord {
     /// Reads it; nothing is kept before the first start.
-    pub(super) fn read(data: &Path) -> anyhow::Result<Kept> {
+    pub(super) fn read(data: &Path) -> anyhow::Result<StandingRecord> {
         let path = data.join(FILE);
         let wrong = || {
             format!("{} cannot be used: remove it, and `leafgate vscode on` writes it anew", path.display())

@@ -30,17 +30,17 @@ use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 
 pub(crate) use self::clients::Behind;
-use self::kept::Kept;
-pub(crate) use self::started::keyed;
+use self::kept::StandingRecord;
 use crate::admin::AdminClient;
-use crate::args::{ConfigArgs, StopArgs};
 use crate::exit::Exit;
 use crate::managed::{self, Managed};
+use crate::options::{ConfigArgs, StopArgs};
 use crate::print::Printer;
 use crate::runtime::{self, GateName};
-use crate::serve::{GateSetup, LogTo, Stop};
+use crate::settings::{GateSetup, LogTo};
+use crate::stop::Stop;
 use crate::vscode::{self, Names};
-use crate::{client, home, private, settings};
+use crate::{home, private, providers, settings};
 
 const LOCK: &str = "standing.lock";
 
@@ -84,26 +84,26 @@ pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exi
 
 /// The standing gate that runs, if any.
 pub(crate) fn running() -> anyhow::Result<Option<RuntimeFile>> {
-    find(&Kept::read(&home::data_folder()?)?)
+    find(&StandingRecord::read(&home::data_folder()?)?)
 }
 
 /// Whether the one that runs, or ran last, is kept running by a service.
 pub(crate) fn is_kept_by_service() -> anyhow::Result<bool> {
-    Ok(Kept::read(&home::data_folder()?)?.service.is_some())
+    Ok(StandingRecord::read(&home::data_folder()?)?.service.is_some())
 }
 
 /// The URL where it stands, or stood last.
 pub(crate) fn last_url() -> anyhow::Result<Option<String>> {
-    Ok(Kept::read(&home::data_folder()?)?.url)
+    Ok(StandingRecord::read(&home::data_folder()?)?.url)
 }
 
 /// What the standing gate is started with: all that the settings say, the usual upstreams, and those
 /// of models of the user's own.
 pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
-    let kept = Kept::read(&home::data_folder()?)?;
+    let kept = StandingRecord::read(&home::data_folder()?)?;
     let upstream = |url: &str| settings::upstream_at(settings, url);
     let managed = managed::find()?;
-    let mut usual = client::usual_upstreams();
+    let mut usual = providers::usual_upstreams();
     // Where the operator names the hosts, the other ones are none.
     usual.retain(|(name, url)| {
         let allowed = |managed: &Managed| url.parse().is_ok_and(|target| managed.allows(&target));
@@ -149,7 +149,7 @@ pub(crate) fn upstreams(settings: &Settings) -> anyhow::Result<Vec<String>> {
 
 /// Returns whether a name is one of the usual upstreams.
 pub(crate) fn is_usual(name: &str) -> bool {
-    client::usual_upstreams().iter().any(|(usual, _)| *usual == name)
+    providers::usual_upstreams().iter().any(|(usual, _)| *usual == name)
 }
 
 /// Leaves the session of the starter, whose terminal may close.
@@ -163,10 +163,10 @@ pub(crate) fn detach() {
 pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()> {
     let data = home::data_folder()?;
     let file = runtime::folder()?.join(runtime::file_of(kept::port_of(listen)?));
-    let kept = Kept::read(&data)?;
+    let kept = StandingRecord::read(&data)?;
     // One that came in the place of a service's makes way for it when nobody is behind it.
     let stays = kept.stays && kept.service.is_none();
-    Kept { url: Some(listen.to_owned()), file: Some(file), stays, service, ..kept }.write(&data)
+    StandingRecord { url: Some(listen.to_owned()), file: Some(file), stays, service, ..kept }.write(&data)
 }
 
 /// Has the gate of this process end when nobody needs it any more.
@@ -223,30 +223,30 @@ impl Standing {
 
     /// Has it stand until it is ended, or no longer than programs are behind it.
     pub(crate) fn stay(&self, stays: bool) -> anyhow::Result<()> {
-        let kept = Kept::read(&self.data)?;
-        if kept.stays == stays { Ok(()) } else { Kept { stays, ..kept }.write(&self.data) }
+        let kept = StandingRecord::read(&self.data)?;
+        if kept.stays == stays { Ok(()) } else { StandingRecord { stays, ..kept }.write(&self.data) }
     }
 
     /// Returns whether it is to stand although no program is behind it.
     fn stays(&self) -> anyhow::Result<bool> {
-        let kept = Kept::read(&self.data)?;
+        let kept = StandingRecord::read(&self.data)?;
         Ok(kept.stays || kept.is_led())
     }
 
     /// Returns its upstreams beside the usual ones.
     pub(crate) fn upstreams(&self) -> anyhow::Result<Names> {
-        Ok(Kept::read(&self.data)?.upstreams)
+        Ok(StandingRecord::read(&self.data)?.upstreams)
     }
 
     /// Keeps them for the next start.
     pub(crate) fn keep_upstreams(&self, upstreams: &Names) -> anyhow::Result<()> {
-        let kept = Kept::read(&self.data)?;
-        Kept { upstreams: upstreams.clone(), ..kept }.write(&self.data)
+        let kept = StandingRecord::read(&self.data)?;
+        StandingRecord { upstreams: upstreams.clone(), ..kept }.write(&self.data)
     }
 
     /// Returns the one that runs.
     pub(crate) fn find(&self) -> anyhow::Result<Option<RuntimeFile>> {
-        find(&Kept::read(&self.data)?)
+        find(&StandingRecord::read(&self.data)?)
     }
 
     /// Waits until no gate stands, for one that is to stand in its place.
@@ -265,7 +265,7 @@ impl Standing {
 
     /// Returns the address for a gate that begins in this process.
     pub(crate) fn place(&self, settings: &Settings, printer: &mut Printer) -> anyhow::Result<SocketAddr> {
-        let kept = Kept::read(&self.data)?;
+        let kept = StandingRecord::read(&self.data)?;
         let place = port::choose(settings, kept.port()?, !kept.is_led())?;
         place.tell(&place.address.to_string(), printer);
         Ok(place.address)
@@ -284,12 +284,12 @@ impl Standing {
 
     /// Forgets that a service kept it.
     pub(crate) fn leave_service(&self) -> anyhow::Result<()> {
-        let kept = Kept::read(&self.data)?;
-        Kept { service: None, stays: false, ..kept }.write(&self.data)
+        let kept = StandingRecord::read(&self.data)?;
+        StandingRecord { service: None, stays: false, ..kept }.write(&self.data)
     }
 }
 
-fn find(kept: &Kept) -> anyhow::Result<Option<RuntimeFile>> {
+fn find(kept: &StandingRecord) -> anyhow::Result<Option<RuntimeFile>> {
     let folder = runtime::folder()?;
     let running = runtime::find_running(&folder)?.into_iter().find(|gate| gate.standing);
     // Another session of the user may have another runtime folder.

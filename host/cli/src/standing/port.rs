@@ -16,13 +16,13 @@ use crate::print::Printer;
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// Where it will listen.
-pub(super) struct Place {
+pub(super) struct PortChoice {
     pub(super) address: SocketAddr,
     /// Why it is another place than expected.
     pub(super) moved: Option<String>,
 }
 
-impl Place {
+impl PortChoice {
     /// Says that the gate stands elsewhere than before, if it does.
     pub(super) fn tell(&self, listen: &str, printer: &mut Printer) {
         if let Some(why) = &self.moved {
@@ -35,7 +35,7 @@ impl Place {
 ///
 /// # Errors
 /// When another program has the port that editors lead to.
-pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: bool) -> anyhow::Result<Place> {
+pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: bool) -> anyhow::Result<PortChoice> {
     let configured = listen_address(settings.text("listen").unwrap_or_default())
         .with_context(|| format!("the setting `listen` is wrong ({})", settings.source("listen")))?;
     let is_fixed = settings.source("listen") != Source::Default && configured.port() != 0;
@@ -44,7 +44,7 @@ pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: bool) -> 
         address.set_port(last);
     }
     if address.port() == 0 || is_free(address)? {
-        return Ok(Place { address, moved: None });
+        return Ok(PortChoice { address, moved: None });
     }
     let taken = format!("another program listens on {address}");
     if is_fixed {
@@ -59,7 +59,7 @@ pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: bool) -> 
         );
     }
     address.set_port(0);
-    Ok(Place { address, moved: Some(taken) })
+    Ok(PortChoice { address, moved: Some(taken) })
 }
 
 /// Whether an address can be listened on, now or in a moment: of a gate that ends, the system lets go its lock before its sockets,

@@ -4,9 +4,8 @@ use std::time::UNIX_EPOCH;
 
 use leafgate_admin::StartedWith;
 use leafgate_config::Settings;
-use sha2::{Digest as _, Sha256};
 
-use crate::home;
+use crate::home::keyed;
 
 /// Returns it for this program, as it lies on disk, and these settings.
 pub(super) fn with(settings: &Settings) -> anyhow::Result<StartedWith> {
@@ -14,13 +13,6 @@ pub(super) fn with(settings: &Settings) -> anyhow::Result<StartedWith> {
         program: keyed("program", program().as_bytes())?,
         settings: keyed("settings", &settings.identity())?,
     })
-}
-
-/// Returns a digest that says nothing without this installation's key.
-pub(crate) fn keyed(what: &str, of: &[u8]) -> anyhow::Result<String> {
-    let digest = base16ct::lower::encode_string(&Sha256::digest(of));
-    let secret = home::installation()?.secret_for(&format!("started with {what} {digest}"));
-    Ok(base16ct::lower::encode_string(&secret))
 }
 
 /// Builds of one version are told from each other by their files.

@@ -27,31 +27,31 @@ struct Matrix {
     /// Every encoding that is promised is contained.
     clean: bool,
     contained: usize,
-    encodings: Vec<Row>,
+    encodings: Vec<EncodingRow>,
 }
 
 /// One encoding.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct EncodingRow {
     encoding: &'static str,
     /// The decoders are meant to read it.
     promised: bool,
     /// No secret in it leaves, whatever stands beside it.
     contained: bool,
     /// By the kind of secret.
-    secrets: BTreeMap<&'static str, Cell>,
+    secrets: BTreeMap<&'static str, SecretOutcomes>,
 }
 
 /// One kind of secret in one encoding.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Cell {
+struct SecretOutcomes {
     alone: Outcome,
     beside_plain_copy: Outcome,
 }
 
-impl Cell {
+impl SecretOutcomes {
     fn is_contained(self) -> bool {
         self.alone.is_contained() && self.beside_plain_copy.is_contained()
     }
@@ -67,7 +67,7 @@ impl Cell {
 pub(super) fn run(policy: &Policy, printer: &mut Printer) -> anyhow::Result<Exit> {
     let keys = home::token_keys()?;
     let rows = encodings().iter().map(|encoding| row(policy, &keys, encoding));
-    let rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
+    let rows: Vec<EncodingRow> = rows.collect::<anyhow::Result<_>>()?;
     let matrix = Matrix {
         generation: policy.generation_name(),
         clean: rows.iter().all(|row| row.contained || !row.promised),
@@ -78,15 +78,15 @@ pub(super) fn run(policy: &Policy, printer: &mut Printer) -> anyhow::Result<Exit
     Ok(if matrix.clean { Exit::Done } else { Exit::Unmet })
 }
 
-fn row(policy: &Policy, keys: &TokenKeys, encoding: &Encoding) -> anyhow::Result<Row> {
+fn row(policy: &Policy, keys: &TokenKeys, encoding: &Encoding) -> anyhow::Result<EncodingRow> {
     let mut secrets = BTreeMap::new();
     for &kind in encoding.kinds {
         let alone = outcome(policy, keys, encoding, kind, Beside::Nothing)?;
         let beside_plain_copy = outcome(policy, keys, encoding, kind, Beside::PlainCopy)?;
-        secrets.insert(kind.name(), Cell { alone, beside_plain_copy });
+        secrets.insert(kind.name(), SecretOutcomes { alone, beside_plain_copy });
     }
     let contained = secrets.values().all(|cell| cell.is_contained());
-    Ok(Row { encoding: encoding.name, promised: encoding.promised, contained, secrets })
+    Ok(EncodingRow { encoding: encoding.name, promised: encoding.promised, contained, secrets })
 }
 
 fn outcome(
@@ -106,11 +106,12 @@ fn outcome(
 }
 
 fn print(matrix: &Matrix, printer: &mut Printer) -> anyhow::Result<()> {
-    let (read, others): (Vec<&Row>, Vec<&Row>) = matrix.encodings.iter().partition(|row| row.promised);
+    let (read, others): (Vec<&EncodingRow>, Vec<&EncodingRow>) =
+        matrix.encodings.iter().partition(|row| row.promised);
     for (head, rows) in [("encodings that are undone", read), ("encodings that are not", others)] {
         let mut heads = [head; KINDS + 1];
         heads[1..].iter_mut().zip(Kind::ALL).for_each(|(head, kind)| *head = kind.name());
-        let row = |row: &&Row| {
+        let row = |row: &&EncodingRow| {
             let style = if row.contained { Style::Plain } else { Style::Error };
             std::array::from_fn(|place| match place.checked_sub(1).map(|kind| Kind::ALL[kind].name()) {
                 None => table::Cell::new(style, row.encoding),

@@ -27,7 +27,7 @@ use self::files::{UserFile, real_path};
 use self::led::{Lead, give_back};
 pub(crate) use self::models::Names;
 use self::record::Record;
-pub(crate) use self::status::{NOT_SEEN, Report, not_seen};
+pub(crate) use self::status::{EditorReport, NOT_SEEN, not_seen};
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::standing::{self, Need, Standing};

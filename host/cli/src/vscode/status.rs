@@ -12,9 +12,10 @@ use super::jsonc::Jsonc;
 use super::{led, models};
 use crate::admin::AdminClient;
 use crate::exit::Exit;
+use crate::mode::why_off;
+use crate::options::NO_POLICY;
 use crate::print::{Printer, Style};
-use crate::status::why_off;
-use crate::{client, standing};
+use crate::standing;
 
 /// What no setting leads through a gate.
 pub(crate) const NOT_SEEN: &str = "what VS Code sends to github.com itself (login, code search with its uploads of code, \
@@ -28,7 +29,7 @@ pub(crate) fn not_seen() -> String {
 /// What editors send where.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
+pub(crate) struct EditorReport {
     /// The gate that stands; `None` where none runs.
     gate: Option<String>,
     /// Why it guards nothing.
@@ -52,9 +53,9 @@ struct FileReport {
     window: Option<String>,
 }
 
-impl Report {
+impl EditorReport {
     /// Looks at the settings in these folders.
-    pub(crate) fn of(folders: &[SettingsFolder]) -> anyhow::Result<Report> {
+    pub(crate) fn of(folders: &[SettingsFolder]) -> anyhow::Result<EditorReport> {
         let running = standing::running()?;
         let listen = match &running {
             Some(gate) => Some(gate.listen.clone()),
@@ -73,14 +74,12 @@ impl Report {
             Ok(match status {
                 Err(error) => Some(error.message),
                 Ok(status) if !status.enabled => Some(format!("it is {}", why_off(&status))),
-                Ok(status) if status.policy.source == client::NO_POLICY => {
-                    Some("it has no policy".to_owned())
-                }
+                Ok(status) if status.policy.source == NO_POLICY => Some("it has no policy".to_owned()),
                 Ok(_) => None,
             })
         });
         let unguarded = unguarded.transpose().map_err(|error: anyhow::Error| error)?.flatten();
-        Ok(Report { gate: running.map(|gate| gate.listen), unguarded, files, not_seen: NOT_SEEN })
+        Ok(EditorReport { gate: running.map(|gate| gate.listen), unguarded, files, not_seen: NOT_SEEN })
     }
 
     /// Returns why not all goes through the gate that could.
@@ -163,13 +162,13 @@ pub(super) fn said_of<'f>(
 }
 
 pub(super) fn run(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit> {
-    let report = Report::of(folders)?;
+    let report = EditorReport::of(folders)?;
     printer.show(&report, print)?;
     let all_goes_through = report.problem().is_none() && report.beyond().next().is_none();
     Ok(if all_goes_through { Exit::Done } else { Exit::Unmet })
 }
 
-fn print(report: &Report, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(report: &EditorReport, printer: &mut Printer) -> anyhow::Result<()> {
     match &report.gate {
         Some(gate) => printer.line(&format!("The gate stands at {gate}."))?,
         None => printer.line("No gate stands.")?,

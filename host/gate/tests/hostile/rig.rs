@@ -16,7 +16,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use leafgate_contract::NoPlugins;
-use leafgate_contract::NoPlugins;
 use leafgate_gate::{AdminToken, Gate, GateConfig};
 use leafgate_harness::Input;
 use leafgate_harness::answers::table::{Guarded, Row, SHELLS, TOKEN};

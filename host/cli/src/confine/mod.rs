@@ -28,7 +28,7 @@ const CONFINE: &str = "--confine";
 
 /// A way to confine a program that this system offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Confinement {
+pub(crate) enum Confinement {
     Namespace,
     Landlock,
 }
@@ -44,7 +44,7 @@ impl Confinement {
     }
 
     /// Returns what is said of it when a program starts.
-    pub(super) fn told(self, gate: SocketAddr) -> String {
+    pub(crate) fn told(self, gate: SocketAddr) -> String {
         let port = gate.port();
         let (way, open) = match self {
             Confinement::Namespace => ("a network namespace in which there is nothing but", "UNIX sockets"),
@@ -65,12 +65,12 @@ pub(crate) fn this_program() -> PathBuf {
 #[cfg(target_os = "linux")]
 pub(crate) use linux::run_if_asked;
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Confined, find};
+pub(crate) use linux::{Confined, find};
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::run_if_asked;
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{Confined, find};
+pub(crate) use elsewhere::{Confined, find};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -83,11 +83,11 @@ mod linux {
 
     use super::bridge::{self, Bridge};
     use super::*;
-    use crate::client::child::not_started;
+    use crate::child::not_started;
     use crate::print::Printer;
 
     /// Returns the first way that this system offers.
-    pub(in super::super) fn find() -> anyhow::Result<Confinement> {
+    pub(crate) fn find() -> anyhow::Result<Confinement> {
         let mut missing = String::new();
         for way in Confinement::ALL {
             match try_out(way) {
@@ -112,14 +112,14 @@ mod linux {
     }
 
     /// A command that confines itself, and what serves it meanwhile.
-    pub(in super::super) struct Confined {
-        pub(in super::super) command: Vec<OsString>,
+    pub(crate) struct Confined {
+        pub(crate) command: Vec<OsString>,
         bridge: Option<Bridge>,
     }
 
     impl Confined {
         /// Returns the command that becomes this one, with nothing in reach but a gate.
-        pub(in super::super) fn new(
+        pub(crate) fn new(
             way: Confinement,
             gate: SocketAddr,
             command: &[OsString],
@@ -140,7 +140,7 @@ mod linux {
         }
 
         /// Serves the program as long as it runs.
-        pub(in super::super) async fn serve(self) -> Infallible {
+        pub(crate) async fn serve(self) -> Infallible {
             match self.bridge {
                 Some(bridge) => bridge.serve().await,
                 None => std::future::pending().await,
@@ -197,25 +197,21 @@ mod elsewhere {
     use super::*;
 
     /// Says that there is none.
-    pub(in super::super) fn find() -> anyhow::Result<Confinement> {
+    pub(crate) fn find() -> anyhow::Result<Confinement> {
         anyhow::bail!("--only confines a program on Linux alone: this system offers no way without root")
     }
 
     /// A command that would confine itself.
-    pub(in super::super) struct Confined {
-        pub(in super::super) command: Vec<OsString>,
+    pub(crate) struct Confined {
+        pub(crate) command: Vec<OsString>,
     }
 
     impl Confined {
-        pub(in super::super) fn new(
-            _: Confinement,
-            _: SocketAddr,
-            command: &[OsString],
-        ) -> anyhow::Result<Confined> {
+        pub(crate) fn new(_: Confinement, _: SocketAddr, command: &[OsString]) -> anyhow::Result<Confined> {
             Ok(Confined { command: command.to_vec() })
         }
 
-        pub(in super::super) async fn serve(self) -> Infallible {
+        pub(crate) async fn serve(self) -> Infallible {
             std::future::pending().await
         }
     }

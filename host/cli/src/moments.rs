@@ -23,13 +23,13 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
 }
 
 /// Returns a moment, in milliseconds of Unix time, for lists: to the second, as clocks show it here.
-pub(super) fn local(millis: i64) -> String {
+pub(crate) fn local(millis: i64) -> String {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     formatted(millis, here(millis), format)
 }
 
 /// Returns the same as one that others read too: with what it is ahead of UTC.
-pub(super) fn moment(millis: i64) -> String {
+pub(crate) fn moment(millis: i64) -> String {
     let format = format_description!(
         "[year]-[month]-[day] [hour]:[minute]:[second] [offset_hour sign:mandatory]:[offset_minute]"
     );

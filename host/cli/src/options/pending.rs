@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::shared::GateArgs;
+use super::GateArgs;
 
 #[derive(Args)]
 pub(crate) struct ReviewArgs {

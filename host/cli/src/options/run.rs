@@ -1,4 +1,4 @@
-//! A gate, the clients behind it, and whether they reach it: `run`, `exec`, `env`, `doctor`.
+//! A gate, and the clients behind it: `run`, `exec`, `stop`.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -9,8 +9,7 @@ use leafgate_config::Layer;
 use leafgate_http::listener::listen_address;
 use leafgate_policy::PolicySource;
 
-use super::shared::{ConfigArgs, one_of, policy_name, policy_source};
-use crate::client::{CLIENTS, KnownClient};
+use super::{ConfigArgs, policy_name, policy_source};
 use crate::runtime::GateName;
 
 #[derive(Args)]
@@ -151,11 +150,4 @@ pub(crate) struct StopArgs {
     /// End it even where requests wait for a person, which are refused, and programs are behind it
     #[arg(long)]
     pub(crate) force: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct DoctorArgs {
-    /// The client to try; without it, those that are installed
-    #[arg(value_parser = one_of(CLIENTS, KnownClient::words))]
-    pub(crate) client: Option<KnownClient>,
 }

@@ -6,7 +6,7 @@ use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
 use leafgate_admin::{OnDrift, SavedScope};
 
-use super::shared::{GateArgs, one_of};
+use super::{GateArgs, one_of};
 
 #[derive(Subcommand)]
 pub(crate) enum SavedCommand {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::shared::ConfigArgs;
+use super::ConfigArgs;
 
 #[derive(Subcommand)]
 pub(crate) enum DetectorsCommand {

@@ -29,20 +29,20 @@ const NOT_FOUND: u8 = 127;
 const NOT_RUN: u8 = 126;
 
 /// A started program.
-pub(super) struct Program {
+pub(crate) struct Program {
     child: Child,
     signals: tokio::sync::mpsc::UnboundedReceiver<Signal>,
 }
 
 /// Why a program did not start, and the exit code that says so.
-pub(super) struct NotStarted {
-    pub(super) why: String,
-    pub(super) exit: Exit,
+pub(crate) struct NotStarted {
+    pub(crate) why: String,
+    pub(crate) exit: Exit,
 }
 
 impl Program {
     /// Starts a program with these variables.
-    pub(super) fn start(
+    pub(crate) fn start(
         command: &[OsString],
         variables: &[(&'static str, OsString)],
     ) -> anyhow::Result<Result<Program, NotStarted>> {
@@ -57,12 +57,12 @@ impl Program {
     }
 
     /// Returns its process.
-    pub(super) fn id(&self) -> Option<u32> {
+    pub(crate) fn id(&self) -> Option<u32> {
         self.child.id()
     }
 
     /// Passes signals on until the program ends, and returns how it ended.
-    pub(super) async fn ended(mut self) -> anyhow::Result<Exit> {
+    pub(crate) async fn ended(mut self) -> anyhow::Result<Exit> {
         loop {
             tokio::select! {
                 status = self.child.wait() => return Ok(exit(status.context("the program is lost")?)),
@@ -97,7 +97,7 @@ fn signals() -> io::Result<tokio::sync::mpsc::UnboundedReceiver<Signal>> {
     Ok(receiver)
 }
 
-pub(super) fn not_started(program: &str, error: &io::Error) -> NotStarted {
+pub(crate) fn not_started(program: &str, error: &io::Error) -> NotStarted {
     match error.kind() {
         io::ErrorKind::NotFound => NotStarted {
             why: format!("there is no program {program}: install it, or give its path"),

@@ -1,5 +1,12 @@
 //! Options that several commands have: which gate, which policy, which request, which settings.
 
+mod about;
+mod pending;
+mod request;
+mod run;
+mod saved;
+mod sessions;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,9 +16,16 @@ use leafgate_gate::AskedPath;
 use leafgate_policy::PolicySource;
 use leafgate_tree::Format;
 
+pub(crate) use about::{ConfigCommand, DetectorsCommand, PolicyCommand, SchemaCommand};
+pub(crate) use pending::{EditChange, PendingCommand, ResumeArgs, ReviewArgs};
+pub(crate) use request::{ApplyArgs, ComposeArgs, RedactArgs, TreeArgs};
+pub(crate) use run::{ExecArgs, RunArgs, StopArgs};
+pub(crate) use saved::{SavedCommand, SavedGateArgs, SetSavedArgs, TrustArgs};
+pub(crate) use sessions::{ModeArgs, OffArgs, SessionArgs, SessionsCommand};
+
 use crate::admin::AdminClient;
 use crate::runtime::{self, GateName};
-use crate::{managed, settings};
+use crate::{home, managed};
 
 /// Where settings come from beside the environment and the flags that have names of their own.
 #[derive(Args, Default)]
@@ -95,12 +109,15 @@ pub(crate) fn has_rules(folder: &Path) -> bool {
     leafgate_folder::list(folder).is_ok_and(|listing| !listing.rules.is_empty())
 }
 
+/// The policy that lets everything pass.
+pub(crate) const NO_POLICY: &str = "none";
+
 /// The name of the policy that is the user's own, which serves where none is named.
 pub(crate) const OWN_POLICY: &str = "own";
 
 /// Returns its folder, whether it is there or not; `None` for a user without a home.
 pub(crate) fn own_policy() -> Option<PathBuf> {
-    Some(settings::own_file()?.with_file_name("policy"))
+    Some(home::own_file()?.with_file_name("policy"))
 }
 
 /// Where a request comes from and how it is read.

@@ -27,7 +27,7 @@ impl Stop {
     }
 
     /// Starts to listen for signals.
-    pub(super) fn on_signals() -> anyhow::Result<Stop> {
+    pub(crate) fn on_signals() -> anyhow::Result<Stop> {
         let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
         let stop = Stop::by_hand();
@@ -43,7 +43,7 @@ impl Stop {
     }
 
     /// Ready once the stop is requested.
-    pub(super) fn requested(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub(crate) fn requested(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut requested = self.sender.subscribe();
         async move {
             // A lost sender means that the runtime ends, which is a reason to stop too.
@@ -52,7 +52,7 @@ impl Stop {
     }
 
     /// Returns the same as a flag, for a thread that polls.
-    pub(super) fn flag(&self) -> Arc<AtomicBool> {
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
 }

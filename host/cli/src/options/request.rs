@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::shared::{PolicyArg, RequestArgs};
+use super::{PolicyArg, RequestArgs};
 
 #[derive(Args)]
 pub(crate) struct ApplyArgs {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use leafgate_admin::TurnMode;
 
-use super::shared::{GateArgs, one_of};
-use crate::log;
+use super::{GateArgs, one_of};
+use crate::moments;
 
 #[derive(Args)]
 pub(crate) struct ModeArgs {
@@ -20,7 +20,7 @@ pub(crate) struct ModeArgs {
 #[derive(Args)]
 pub(crate) struct OffArgs {
     /// For how long, an hour at most: 90s, 5m
-    #[arg(default_value = "5m", value_name = "TIME", value_parser = log::span)]
+    #[arg(default_value = "5m", value_name = "TIME", value_parser = moments::span)]
     pub(crate) time: Duration,
     #[command(flatten)]
     pub(crate) gate: GateArgs,
