@@ -30,7 +30,7 @@
 //! let key = CallKey::from_bytes([0; 32]).client(b"session");
 //! let now = Tick::from_millis(0);
 //! let (mut run, effects) = Run::start(Arc::new(team), None, opening, key, RunLimits::default(), now)?;
-//! let Effect::Ask { request, .. } = effects[0] else { unreachable!() };
+//! let RunEffect::Ask { request, .. } = effects[0] else { unreachable!() };
 //!
 //! let reply = Reply { content: "Done.".into(), ..Reply::default() };
 //! let effects = run.replied(request, ModelTurn { reply, turn: Arc::from([]) }, now)?;

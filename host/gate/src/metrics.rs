@@ -102,23 +102,47 @@ impl Metrics {
 
     /// Writes all of it, with what others count.
     pub(crate) fn text(&self, counted: &Counted<'_>) -> String {
-        let Counted { status, agents, tokens, memo, saved, preview_limit } = counted;
+        let Counted { status, agents, .. } = counted;
         let mut page = Page::default();
-        let (counts, ruled) = (&status.requests, &status.requests.ruled);
         let build = [("version", &*status.version), ("generation", &status.policy.generation)];
         page.head("build_info", "gauge", "Version of the program and generation of the policy.");
         page.sample("build_info", &build, 1);
+        page.requests(status);
+        let help = "Requests of agents that others started, and those that the monitor has let go.";
+        page.family("subagents_total", help, "event", each!(agents; seen, trimmed));
+        page.policy(status);
+        self.write(&mut page);
+        page.memories(counted);
+        page.store(status);
+        page.0
+    }
+
+    fn write(&self, page: &mut Page) {
+        page.head("plugin_seconds_total", "counter", "Time that calls of a plugin took.");
+        for (plugin, micros) in &*self.plugin_micros.lock() {
+            page.number("plugin_seconds_total", &[("plugin", plugin)], &seconds(*micros));
+        }
+        self.judging.write(page, "judging_seconds", "Time that the gate takes to judge a request.");
+        self.upstream.write(page, "upstream_seconds", "Time until the upstream begins to answer.");
+        let help = "Requests, and answers to them, in which a rule matched.";
+        self.rule_hits.write(page, "rule_hits_total", help, "rule");
+        self.rule_errors.write(page, "rule_errors_total", "Errors of rules.", "rule");
+        self.findings.write(page, "findings_total", "Findings, redacted or only counted.", "detector");
+        let help = "Calls of the admin API that were answered.";
+        self.calls.write(page, "admin_calls_total", help, "call");
+    }
+}
+
+impl Page {
+    fn requests(&mut self, status: &Status) {
+        let (counts, ruled) = (&status.requests, &status.requests.ruled);
         let verdicts = each!(counts; forwarded, blocked, paused, cancelled, refused);
-        page.family("requests_total", "Requests by what became of them.", "verdict", verdicts);
+        self.family("requests_total", "Requests by what became of them.", "verdict", verdicts);
         let outcomes = each!(
             ruled; passed, changed, held, approved, edited, partly_refused, refused, abandoned, blocked
         );
-        page.family(
-            "answers_ruled_total",
-            "Answers by what rules and people made of them.",
-            "outcome",
-            outcomes,
-        );
+        let help = "Answers by what rules and people made of them.";
+        self.family("answers_ruled_total", help, "outcome", outcomes);
         let answers = counts.answers;
         let classes = [
             ("2xx", answers.succeeded),
@@ -128,66 +152,62 @@ impl Metrics {
             ("none", answers.none),
         ];
         let help = "Answers of the upstream by the class of their status.";
-        page.family("answers_total", help, "class", &classes);
-        page.counter("rule_faults_total", "Rules that could not run to their end.", counts.faults);
+        self.family("answers_total", help, "class", &classes);
         let help = "Packed files in requests whose text was read.";
-        page.counter("read_files_total", help, counts.files_read);
+        self.counter("read_files_total", help, counts.files_read);
         let help = "Files in requests that could not be looked into, refused or let through.";
-        page.counter("unread_files_total", help, counts.unread);
-        page.gauge("in_flight", "Requests that are not answered to their end.", status.in_flight);
-        page.gauge("pending", "Requests that wait for a person.", status.pending);
-        page.gauge("pending_bytes", "Memory that these take.", status.pending_memory.used);
-        let help = "Requests of agents that others started, and those that the monitor has let go.";
-        page.family("subagents_total", help, "event", each!(agents; seen, trimmed));
-        let loads = [("done", status.policy.loads), ("refused", status.policy.failed_loads)];
-        page.family("policy_loads_total", "Loads of the policy.", "result", &loads);
-        page.head("plugin_quarantined", "gauge", "1 while a plugin is in quarantine.");
-        for plugin in &status.policy.plugins {
+        self.counter("unread_files_total", help, counts.unread);
+        self.gauge("in_flight", "Requests that are not answered to their end.", status.in_flight);
+        self.gauge("pending", "Requests that wait for a person.", status.pending);
+        self.gauge("pending_bytes", "Memory that these take.", status.pending_memory.used);
+    }
+
+    fn policy(&mut self, status: &Status) {
+        self.counter("rule_faults_total", "Rules that could not run to their end.", status.requests.faults);
+        let policy = &status.policy;
+        let loads = [("done", policy.loads), ("refused", policy.failed_loads)];
+        self.family("policy_loads_total", "Loads of the policy.", "result", &loads);
+        self.head("plugin_quarantined", "gauge", "1 while a plugin is in quarantine.");
+        for plugin in &policy.plugins {
             let held = u64::from(plugin.quarantine.is_some());
-            page.sample("plugin_quarantined", &[("plugin", &plugin.name)], held);
+            self.sample("plugin_quarantined", &[("plugin", &plugin.name)], held);
         }
         let help = "Different texts on which a plugin failed lately; many of them end in quarantine.";
-        page.head("plugin_faults", "gauge", help);
-        for plugin in &status.policy.plugins {
-            page.sample("plugin_faults", &[("plugin", &plugin.name)], plugin.faults as u64);
+        self.head("plugin_faults", "gauge", help);
+        for plugin in &policy.plugins {
+            self.sample("plugin_faults", &[("plugin", &plugin.name)], plugin.faults as u64);
         }
-        page.head("plugin_seconds_total", "counter", "Time that calls of a plugin took.");
-        for (plugin, micros) in &*self.plugin_micros.lock() {
-            page.number("plugin_seconds_total", &[("plugin", plugin)], &seconds(*micros));
-        }
+    }
+
+    /// What detectors, saved edits and sessions remember.
+    fn memories(&mut self, counted: &Counted<'_>) {
+        let Counted { tokens, memo, saved, preview_limit, .. } = counted;
         let help = "Texts about which the memory of this generation was asked, by whether it knew them.";
         let known = [("known", memo.known), ("new", memo.asked - memo.known)];
-        page.family("memo_total", help, "outcome", &known);
-        page.gauge("memo_entries", "Answers of detectors that are remembered.", memo.entries);
-        page.gauge("memo_bytes", "Bytes that these take.", memo.bytes);
+        self.family("memo_total", help, "outcome", &known);
+        self.gauge("memo_entries", "Answers of detectors that are remembered.", memo.entries);
+        self.gauge("memo_bytes", "Bytes that these take.", memo.bytes);
         let help = "Saved edits by their scope and what became of them: captured, cleared, or how they fitted requests.";
-        page.head("saved_edits_total", "counter", help);
+        self.head("saved_edits_total", "counter", help);
         for ((scope, event), count) in saved {
-            page.sample("saved_edits_total", &[("scope", scope.name()), ("event", event)], *count);
+            self.sample("saved_edits_total", &[("scope", scope.name()), ("event", event)], *count);
         }
-        page.gauge("saved_preview_limit", "Sections that a capture shows first.", *preview_limit);
+        self.gauge("saved_preview_limit", "Sections that a capture shows first.", *preview_limit);
         let help = "Tokens for redacted values in answers, by what became of them.";
-        page.family("redaction_tokens_total", help, "outcome", each!(tokens; restored, kept, altered));
-        self.judging.write(&mut page, "judging_seconds", "Time that the gate takes to judge a request.");
-        self.upstream.write(&mut page, "upstream_seconds", "Time until the upstream begins to answer.");
-        let help = "Requests, and answers to them, in which a rule matched.";
-        self.rule_hits.write(&mut page, "rule_hits_total", help, "rule");
-        self.rule_errors.write(&mut page, "rule_errors_total", "Errors of rules.", "rule");
-        self.findings.write(&mut page, "findings_total", "Findings, redacted or only counted.", "detector");
-        let help = "Calls of the admin API that were answered.";
-        self.calls.write(&mut page, "admin_calls_total", help, "call");
-        if let Some(store) = &status.store {
-            page.counter("store_written_total", "Requests that were logged.", store.written);
-            page.counter("store_missed_total", "Requests and parts of answers that were not.", store.missed);
-            let help = "Requests sent otherwise than shown.";
-            page.counter("store_mismatches_total", help, store.mismatches);
-            page.head("store_bytes", "gauge", "Bytes of the log on disk.");
-            page.sample("store_bytes", &[], store.bytes);
-            page.gauge("store_failing", "1 while the log cannot be written.", store.failing.is_some().into());
-            let help = "Tokens of models, as answers say them.";
-            page.family("tokens_total", help, "kind", each!(store.tokens; input, cached, output));
-        }
-        page.0
+        self.family("redaction_tokens_total", help, "outcome", each!(tokens; restored, kept, altered));
+    }
+
+    fn store(&mut self, status: &Status) {
+        let Some(store) = &status.store else { return };
+        self.counter("store_written_total", "Requests that were logged.", store.written);
+        self.counter("store_missed_total", "Requests and parts of answers that were not.", store.missed);
+        let help = "Requests sent otherwise than shown.";
+        self.counter("store_mismatches_total", help, store.mismatches);
+        self.head("store_bytes", "gauge", "Bytes of the log on disk.");
+        self.sample("store_bytes", &[], store.bytes);
+        self.gauge("store_failing", "1 while the log cannot be written.", store.failing.is_some().into());
+        let help = "Tokens of models, as answers say them.";
+        self.family("tokens_total", help, "kind", each!(store.tokens; input, cached, output));
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) enum OperationChange {
 
 /// UTF-8 bytes of the text after the redaction.
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Span"))]
 pub(crate) struct OperationSpan {
     start: usize,
     end: usize,

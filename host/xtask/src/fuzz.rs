@@ -239,16 +239,21 @@ mod tests {
 
     /// The targets are a workspace of their own, and no other build sees what they lack.
     #[test]
-    fn every_target_has_a_file_and_what_that_includes() {
-        let targets = folder().join("fuzz_targets");
+    fn every_target_has_a_file_with_what_it_includes_and_uses() {
+        let read = |path: &Path| {
+            std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        };
+        let manifest = read(&folder().join("Cargo.toml"));
         for (target, _) in TARGETS {
-            let file = targets.join(format!("{target}.rs"));
-            let text =
-                std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let targets = folder().join("fuzz_targets");
+            let mut text = read(&targets.join(format!("{target}.rs")));
             let included =
                 text.lines().filter_map(|line| line.strip_prefix("#[path = \"")?.strip_suffix("\"]"));
-            for path in included {
-                assert!(targets.join(path).is_file(), "{target} includes {path}");
+            let included: String = included.map(|path| read(&targets.join(path))).collect();
+            text.push_str(&included);
+            for used in text.lines().filter_map(|line| line.strip_prefix("use leafgate_")) {
+                let (name, _) = used.split_once(':').unwrap();
+                assert!(manifest.contains(&format!("\nleafgate-{name} = ")), "{target} uses {name}");
             }
         }
     }

@@ -89,9 +89,9 @@ mod tests {
     /// Reads the sources: whoever meets a limit in a message must find it in the configuration.
     #[test]
     fn every_limit_that_a_message_names_can_be_set() {
-        let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../gate/src");
+        let host = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut named = BTreeSet::new();
-        let mut folders = vec![std::path::PathBuf::from(sources)];
+        let mut folders = vec![host.join("gate/src"), host.join("http/src")];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
