@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use leafgate_agents::{CallKey, Effect, ModelTurn, Opening, Run, RunId, RunLimits, Team, Tick};
+//! use leafgate_agents::{CallKey, ModelTurn, Opening, Run, RunEffect, RunId, RunLimits, Team, Tick};
 //! use leafgate_answer::Reply;
 //!
 //! let file = r#"{ "entryAgent": "lead", "agents": [{
