@@ -19,7 +19,7 @@ use crate::refusal::{Code, Refusal};
 pub struct Bounds {
     /// Bytes, as they come over the wire.
     pub size: usize,
-    /// How long the client may take for each [`PROGRESS`] bytes of its body.
+    /// How long the client may take for each `PROGRESS` bytes of its body.
     pub idle: Duration,
     /// How long it may take for the whole body.
     pub time: Duration,

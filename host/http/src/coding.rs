@@ -32,7 +32,7 @@ pub enum Coding {
 pub struct Caps {
     /// Decoded bytes, after each layer.
     pub size: usize,
-    /// Decoded bytes per received byte, where more than [`RATIO_FREE`] come out.
+    /// Decoded bytes per received byte, where more than `RATIO_FREE` come out.
     pub ratio: usize,
 }
 

@@ -44,7 +44,7 @@ thread_local! {
     static BEHIND: RefCell<Option<Vec<Work>>> = const { RefCell::new(None) };
 }
 
-/// Does some work when the [`InPlace`] that this thread polls has no more to do: what it wrote has left by then. At once where
+/// Does some work when the `InPlace` that this thread polls has no more to do: what it wrote has left by then. At once where
 /// it polls none.
 pub fn behind(work: impl FnOnce() + 'static) {
     let mut work = Some(work);
