@@ -58,19 +58,19 @@ pub fn behind(work: impl FnOnce() + 'static) {
     }
 }
 
-/// A poll; what is behind it is done when it is dropped, even by a panic.
-struct Polling;
+/// A poll; what is behind it is done when it is dropped, even by a panic. It keeps what is behind a poll around it.
+struct Polling(Option<Vec<Work>>);
 
 impl Polling {
     fn begin() -> Self {
-        BEHIND.set(Some(Vec::new()));
-        Polling
+        Polling(BEHIND.replace(Some(Vec::new())))
     }
 }
 
 impl Drop for Polling {
     fn drop(&mut self) {
-        BEHIND.take().into_iter().flatten().for_each(|work| work());
+        let behind = BEHIND.replace(self.0.take());
+        behind.into_iter().flatten().for_each(|work| work());
     }
 }
 
@@ -195,6 +195,19 @@ mod tests {
         assert_eq!((polled, polls, done.0.load(SeqCst)), (Poll::Pending, 2, 2));
         work();
         assert_eq!(done.0.load(SeqCst), 3);
+    }
+
+    #[test]
+    fn what_is_behind_a_poll_outlasts_a_poll_within_it() {
+        let done = Arc::new(Counted::default());
+        let mut outer = InPlace::new(poll_fn(|_| {
+            let done = Arc::clone(&done);
+            behind(move || done.wake());
+            poll(&mut InPlace::new(std::future::ready(()))).0
+        }));
+        let (polled, _) = poll(&mut outer);
+        drop(outer);
+        assert_eq!((polled, done.0.load(SeqCst)), (Poll::Ready(()), 1));
     }
 
     #[test]
