@@ -1,7 +1,11 @@
 //! Running other programs from the root of the repository.
 
+use std::io::{IsTerminal as _, stderr};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -40,6 +44,24 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("`{shown}` cannot be run"))?;
     ensure!(status.success(), "`{shown}` failed ({status})");
     Ok(())
+}
+
+/// Runs a long build, and says every 15 seconds that it goes on; on a terminal cargo's own bar does so.
+pub(crate) fn build(command: &mut Command) -> Result<()> {
+    let start = Instant::now();
+    let (ended, end) = channel::<()>();
+    thread::scope(|scope| {
+        if !stderr().is_terminal() {
+            scope.spawn(move || {
+                while end.recv_timeout(Duration::from_secs(15)) == Err(RecvTimeoutError::Timeout) {
+                    step(&format!("still building, {} s", start.elapsed().as_secs()));
+                }
+            });
+        }
+        let built = run(command);
+        drop(ended);
+        built
+    })
 }
 
 /// A command as one would type it.
