@@ -123,12 +123,14 @@ fn build(package: &Package, target: Target) -> Result<PathBuf> {
     let home = cargo_home()?;
     let places = [(&**root, "leafgate"), (&*home, "cargo"), (&**folder, "target")];
     let rust = places.map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()));
-    // zig links static programs to fixed addresses; with Rust's own linker that for x86-64 has them anew at each start.
-    let linker = target.is_static().then(|| "-Clinker=rust-lld".to_owned());
-    let rust: Vec<_> = rust.into_iter().chain(linker).collect();
     let c = places.map(|(path, name)| format!("'-ffile-prefix-map={}={name}'", path.display()));
     build.env("CARGO_ENCODED_RUSTFLAGS", rust.join("\x1f"));
     build.env("CFLAGS", c.join(" ")).env("CC_SHELL_ESCAPED_FLAGS", "1");
+    if target.is_static() {
+        // zig links static programs to fixed addresses; with Rust's own linker that for x86-64 has them anew at each start.
+        let triple = target.triple.to_uppercase().replace('-', "_");
+        build.env(format!("CARGO_TARGET_{triple}_LINKER"), "rust-lld");
+    }
     run::build(&mut build)?;
     let profile = if options.profile == "dev" { "debug" } else { &options.profile };
     Ok(folder.join(target.triple).join(profile).join("leafgate"))
