@@ -6,6 +6,7 @@
 mod access;
 mod calls;
 pub(crate) mod classify;
+mod exchange;
 mod options;
 mod schema;
 mod tools;
@@ -19,7 +20,7 @@ pub(crate) use tools::{TOOL_CALL, TOOL_DEFINITION};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::exchange::ExchangeGroups;
+use self::exchange::ExchangeGroups;
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::media::FileKind;
