@@ -61,5 +61,6 @@ pub use cache::{CacheError, CodeCache};
 pub use compile::{CompileTime, Compiler, compile_worker};
 pub use inspect::Inspection;
 pub use limits::Limits;
-pub use loader::{Configuring, LoaderConfig, WasmLoader};
-pub use runtime::{EngineError, LogLevel, LogSink};
+pub use loader::WasmLoader;
+pub use runtime::{Configuring, EngineError, LoaderConfig};
+pub use store::{LogLevel, LogSink};

@@ -20,13 +20,12 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
 
 use crate::bindings::lifecycle;
-use crate::cache::CodeCache;
-use crate::compile::{self, Compiler};
+use crate::compile;
 use crate::instance::{Compiled, Running};
 use crate::limits::Limits;
 use crate::plugin::{Configured, WasmPlugin};
 use crate::refusal::Refusal;
-use crate::runtime::{EngineError, LogSink, Runtime};
+use crate::runtime::{Configuring, EngineError, LoaderConfig, Runtime};
 use crate::script;
 use crate::snapshot::snapshot;
 use crate::ward::Ward;
@@ -34,35 +33,6 @@ use crate::ward::Ward;
 /// A component up to this many bytes stays compiled as it came, so that a new configuration of it
 /// compiles once and not twice. Native code is some five times as large.
 const KEPT: usize = 1 << 20;
-
-/// How a loader is set up.
-#[derive(Clone, Default)]
-pub struct LoaderConfig {
-    /// The limits of every plugin.
-    pub limits: Limits,
-    /// Takes plugins' log messages. Without it they are dropped: they may quote leaf text, so only
-    /// an author's own runs have one.
-    pub log: Option<LogSink>,
-    /// The place where plugins are compiled.
-    pub compiler: Compiler,
-    /// Where their code is kept from start to start; without it, each start compiles.
-    pub cache: Option<Arc<CodeCache>>,
-    /// When plugins are configured.
-    pub configuring: Configuring,
-    /// Whether plugins that fail on many texts are asked no more for a while. A gate wants that;
-    /// whoever tries a plugin out wants to see each fault.
-    pub quarantine: bool,
-}
-
-/// When a plugin's `configure` is called. Its answers are the same either way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Configuring {
-    /// Once, on load, where the component's state can be kept; else for each call.
-    #[default]
-    OnLoad,
-    /// On load, to see that the configuration is accepted, and again for each call.
-    EachCall,
-}
 
 /// Loads WebAssembly plugins; one per process is enough. Implements [`PluginLoader`].
 pub struct WasmLoader {
@@ -419,6 +389,7 @@ mod tests {
 
     use super::*;
     use crate::guest::{Guest, finding};
+    use crate::store::LogSink;
 
     /// The contract of a host that is one minor version further.
     const NEXT: Contract = Contract(&[Version { major: 0, minor: 1 }, Version { major: 0, minor: 2 }]);

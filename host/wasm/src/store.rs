@@ -2,11 +2,32 @@
 
 use std::sync::Arc;
 
+use leafgate_words::words;
 use wasmtime::ResourceLimiter;
 
 use crate::aside::TicksLeft;
 use crate::limits::Limits;
-use crate::runtime::{LogLevel, LogSink};
+
+/// Takes what plugins log: the plugin's declared name, the level and the message, which may quote
+/// leaf text.
+pub type LogSink = Arc<dyn Fn(&str, LogLevel, &str) + Send + Sync>;
+
+words! {
+    /// Level of a plugin's log message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum LogLevel {
+        /// For the author.
+        Debug = "debug",
+        /// Worth knowing.
+        Info = "info",
+        /// Probably wrong.
+        Warn = "warn",
+        /// Wrong.
+        Error = "error",
+    }
+    /// Returns its name.
+    pub fn name = 0;
+}
 
 /// Data of one store; as short-lived as the call.
 pub(crate) struct CallState {
