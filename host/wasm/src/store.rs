@@ -31,8 +31,8 @@ words! {
 
 /// Data of one store; as short-lived as the call.
 pub(crate) struct CallState {
-    memory: Budget,
-    table: Budget,
+    memory: GrowthBudget,
+    table: GrowthBudget,
     log: Option<(LogSink, Arc<str>)>,
     log_bytes_left: usize,
     /// What is left of the deadline under which the guest runs.
@@ -40,7 +40,7 @@ pub(crate) struct CallState {
 }
 
 /// A limit over several memories or tables.
-struct Budget {
+struct GrowthBudget {
     limit: usize,
     used: usize,
     /// Set when growth was denied, and never cleared: a trap that follows is because of it.
@@ -50,8 +50,8 @@ struct Budget {
 impl CallState {
     pub(crate) fn new(limits: &Limits, log: Option<(LogSink, Arc<str>)>) -> Self {
         CallState {
-            memory: Budget::new(limits.memory_bytes),
-            table: Budget::new(limits.table_elements),
+            memory: GrowthBudget::new(limits.memory_bytes),
+            table: GrowthBudget::new(limits.table_elements),
             log,
             log_bytes_left: limits.log_bytes,
             ticks: TicksLeft::default(),
@@ -77,9 +77,9 @@ impl CallState {
     }
 }
 
-impl Budget {
+impl GrowthBudget {
     fn new(limit: usize) -> Self {
-        Budget { limit, used: 0, denied: false }
+        GrowthBudget { limit, used: 0, denied: false }
     }
 
     fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn several_memories_share_one_budget() {
-        let mut budget = Budget::new(100);
+        let mut budget = GrowthBudget::new(100);
         assert!(budget.grow(0, 60, None));
         assert!(!budget.grow(0, 60, None));
         assert!(budget.denied);
