@@ -10,7 +10,7 @@ const MOST_NAMES: usize = 10_000;
 
 /// Core module or component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
+pub enum FileLayer {
     /// The output of compilers for `wasm32-unknown-unknown`; wrapped as a component on load.
     CoreModule,
     /// A component, as `jco` and `componentize-py` write them.
@@ -21,7 +21,7 @@ pub enum Layer {
 #[derive(Clone, Debug)]
 pub struct Anatomy {
     /// Core module or component.
-    pub layer: Layer,
+    pub layer: FileLayer,
     /// Of a core module `module.field`, of a component the name of the interface or function.
     pub imports: Vec<String>,
     /// Exports by name.
@@ -31,11 +31,11 @@ pub struct Anatomy {
 }
 
 /// The layer that the first eight bytes name, if they are those of a WebAssembly binary.
-pub(crate) fn layer(bytes: &[u8]) -> Option<Layer> {
+pub(crate) fn layer(bytes: &[u8]) -> Option<FileLayer> {
     let (magic, version) = bytes.get(..8)?.split_at(4);
     match (magic, version) {
-        (b"\0asm", [1, 0, 0, 0]) => Some(Layer::CoreModule),
-        (b"\0asm", [0x0d, 0, 1, 0]) => Some(Layer::Component),
+        (b"\0asm", [1, 0, 0, 0]) => Some(FileLayer::CoreModule),
+        (b"\0asm", [0x0d, 0, 1, 0]) => Some(FileLayer::Component),
         _ => None,
     }
 }
@@ -45,7 +45,8 @@ pub(crate) fn layer(bytes: &[u8]) -> Option<Layer> {
 /// # Errors
 /// A binary that stops making sense, with the offset, or that has more names than any plugin needs.
 pub fn read(bytes: &[u8]) -> Result<Anatomy, Refusal> {
-    let mut anatomy = Anatomy { layer: Layer::CoreModule, imports: vec![], exports: vec![], typed: false };
+    let mut anatomy =
+        Anatomy { layer: FileLayer::CoreModule, imports: vec![], exports: vec![], typed: false };
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(bytes) {
         let payload = payload?;
@@ -62,7 +63,7 @@ pub fn read(bytes: &[u8]) -> Result<Anatomy, Refusal> {
 impl Anatomy {
     fn note(&mut self, payload: Payload<'_>) -> Result<(), Refusal> {
         match payload {
-            Payload::Version { encoding: Encoding::Component, .. } => self.layer = Layer::Component,
+            Payload::Version { encoding: Encoding::Component, .. } => self.layer = FileLayer::Component,
             Payload::ImportSection(section) => {
                 self.expect(section.count())?;
                 for import in section.into_imports() {
@@ -115,7 +116,7 @@ mod tests {
         )
         .unwrap();
         let anatomy = read(&bytes).unwrap();
-        assert_eq!(anatomy.layer, Layer::Component);
+        assert_eq!(anatomy.layer, FileLayer::Component);
         assert_eq!(anatomy.imports, ["outer"]);
     }
 
@@ -124,7 +125,7 @@ mod tests {
         let bytes =
             wat::parse_str(r#"(module (import "env" "now" (func)) (memory (export "memory") 1))"#).unwrap();
         let anatomy = read(&bytes).unwrap();
-        assert_eq!(anatomy.layer, Layer::CoreModule);
+        assert_eq!(anatomy.layer, FileLayer::CoreModule);
         assert_eq!(
             (anatomy.imports, anatomy.exports),
             (vec!["env.now".to_owned()], vec!["memory".to_owned()])

@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 
 /// What a plugin said about itself.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct SaidDescription {
     /// Its own name.
     pub name: String,
     /// Its version, free text.
@@ -30,7 +30,7 @@ pub struct Described {
     pub config_schema: Option<String>,
 }
 
-impl Said {
+impl SaidDescription {
     /// Checks what was said. Labels become parts of tokens, so their form is fixed.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn a_description_is_a_line_for_each_thing() {
         let summary = "one\n\u{1b}[2Jtwo".to_owned();
-        let said = Said { name: "n".to_owned(), summary, ..Said::default() };
+        let said = SaidDescription { name: "n".to_owned(), summary, ..SaidDescription::default() };
         assert_eq!(said.checked(1).unwrap().description.summary, r"one\n\u{1b}[2Jtwo");
-        assert!(Said::default().checked(1).is_err(), "without a name");
+        assert!(SaidDescription::default().checked(1).is_err(), "without a name");
     }
 }

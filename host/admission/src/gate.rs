@@ -10,7 +10,7 @@ use leafgate_contract::{PluginSource, Signer, World};
 use leafgate_folder::ReadError;
 use sha2::{Digest as _, Sha256};
 
-use crate::anatomy::{self, Anatomy, Layer, read};
+use crate::anatomy::{self, Anatomy, FileLayer, read};
 use crate::contract::{Contract, Interface, Version};
 use crate::refusal::Refusal;
 use crate::signature::Signatures;
@@ -28,7 +28,7 @@ pub struct Binary {
 /// A component that may be compiled.
 pub struct Admitted {
     /// What the file was.
-    pub layer: Layer,
+    pub layer: FileLayer,
     /// The file itself, or the component that its module was wrapped as.
     pub component: Vec<u8>,
     /// What is called of it.
@@ -72,7 +72,7 @@ impl Binary {
 ///
 /// # Errors
 /// What is no WebAssembly, or not the file that is pinned.
-pub fn identify(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<Layer, Refusal> {
+pub fn identify(binary: &Binary, pinned: Option<[u8; 32]>) -> Result<FileLayer, Refusal> {
     let layer = anatomy::layer(&binary.bytes).ok_or(Refusal::NotWasm)?;
     check_pin(binary, pinned).map(|()| layer)
 }
@@ -117,9 +117,9 @@ pub fn admit(binary: &Binary, contract: Contract) -> Result<Admitted, Refusal> {
     let outer = read(&binary.bytes)?;
     check_imports(&outer, contract)?;
     let component = match outer.layer {
-        Layer::Component => binary.bytes.clone(),
-        Layer::CoreModule if !outer.typed => return Err(Refusal::NoTypeInfo),
-        Layer::CoreModule => wrap(&binary.bytes)?,
+        FileLayer::Component => binary.bytes.clone(),
+        FileLayer::CoreModule if !outer.typed => return Err(Refusal::NoTypeInfo),
+        FileLayer::CoreModule => wrap(&binary.bytes)?,
     };
     // The wrapped module is checked like any other component: its names come from the module's own
     // metadata.
@@ -133,10 +133,10 @@ fn check_imports(anatomy: &Anatomy, contract: Contract) -> Result<(), Refusal> {
     let mut foreign = Vec::new();
     for import in &anatomy.imports {
         let interface = match anatomy.layer {
-            Layer::Component => import.as_str(),
+            FileLayer::Component => import.as_str(),
             // `module.field`: a module's name contains dots where it has a version, a field of the
             // contract has none.
-            Layer::CoreModule => import.rsplit_once('.').map_or(import.as_str(), |(module, _)| module),
+            FileLayer::CoreModule => import.rsplit_once('.').map_or(import.as_str(), |(module, _)| module),
         };
         match Interface::parse(interface) {
             Some(Interface { name: "host" | "types", version }) => {
@@ -207,7 +207,7 @@ mod tests {
     fn a_core_import_keeps_its_version_when_the_field_is_cut_off() {
         let import = "leafgate:plugin/host@0.1.0.log".to_owned();
         let anatomy =
-            Anatomy { layer: Layer::CoreModule, imports: vec![import], exports: vec![], typed: true };
+            Anatomy { layer: FileLayer::CoreModule, imports: vec![import], exports: vec![], typed: true };
         assert!(check_imports(&anatomy, CONTRACT).is_ok());
     }
 }

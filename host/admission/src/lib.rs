@@ -22,13 +22,13 @@ mod signature;
 mod telling;
 mod wrap;
 
-pub use anatomy::{Anatomy, Layer, read};
+pub use anatomy::{Anatomy, FileLayer, read};
 pub use contract::{CONTRACT, Contract, Unspoken, Version};
-pub use description::{Described, Said};
+pub use description::{Described, SaidDescription};
 pub use gate::{Admitted, Binary, Exports, admit, check_pin, check_signed, contract, exports, identify};
-pub use module::{Module, State, TELL, TELLS, Unseen};
+pub use module::{Module, ModuleState, TELL, TELLS, Unseen};
 pub use refusal::Refusal;
 pub use script::{LARGEST, Script};
-pub use signature::{BadSignatures, Signatures, SigningKey, Verified};
+pub use signature::{BadSignatures, Signatures, SigningKey, VerifiedSignature};
 pub use telling::{NoSnapshot, Telling};
 pub use wrap::wrap;

@@ -41,7 +41,7 @@ struct Global<'m> {
 }
 
 /// What an instance of a module has become.
-pub struct State {
+pub struct ModuleState {
     /// The memory, whole.
     pub memory: Vec<u8>,
     /// The bits of the globals that change, in order.
@@ -220,7 +220,7 @@ impl<'m> Module<'m> {
     ///
     /// # Errors
     /// A state of fewer globals, or a module without code.
-    pub fn starting_with(&self, state: &State) -> Result<Vec<u8>, Unseen> {
+    pub fn starting_with(&self, state: &ModuleState) -> Result<Vec<u8>, Unseen> {
         let mut starting = wasm_encoder::Module::new();
         let mut has_data = false;
         for &(id, body) in &self.sections {
@@ -264,7 +264,7 @@ impl<'m> Module<'m> {
         section
     }
 
-    fn globals(&self, state: &State) -> Result<Vec<u8>, Unseen> {
+    fn globals(&self, state: &ModuleState) -> Result<Vec<u8>, Unseen> {
         let mut values = state.globals.iter();
         let mut section = Vec::new();
         self.globals.len().encode(&mut section);

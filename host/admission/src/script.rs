@@ -23,7 +23,7 @@ pub struct Script {
 
 /// What the engine is configured with.
 #[derive(Serialize)]
-struct Envelope<'a> {
+struct ScriptEnvelope<'a> {
     name: &'a str,
     source: &'a str,
     /// JSON text, or nothing where the source is only looked at.
@@ -50,7 +50,7 @@ impl Script {
     /// Returns the engine's configuration, as JSON text, for this source and its own configuration.
     #[must_use]
     pub fn envelope(&self, config: &str) -> String {
-        let envelope = Envelope { name: &self.name, source: &self.source, config };
+        let envelope = ScriptEnvelope { name: &self.name, source: &self.source, config };
         // Texts alone always have a form in JSON.
         serde_json::to_string(&envelope).unwrap_or_default()
     }

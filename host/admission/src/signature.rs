@@ -125,8 +125,8 @@ impl Signatures {
 
     /// Returns who has signed a file of this digest, and who has signed another one.
     #[must_use]
-    pub fn verify(&self, digest: &[u8; 32]) -> Verified {
-        let mut verified = Verified::default();
+    pub fn verify(&self, digest: &[u8; 32]) -> VerifiedSignature {
+        let mut verified = VerifiedSignature::default();
         for (signer, signature) in &self.0 {
             let key = UnparsedPublicKey::new(&ED25519, signer.0);
             match key.verify(&signed(digest), signature) {
@@ -150,7 +150,7 @@ impl Signatures {
 
 /// Whose signatures hold for a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedSignature {
     /// Those who have signed it.
     pub signed: Vec<Signer>,
     /// Those whose signature is of another file, or none at all.
@@ -179,7 +179,7 @@ mod tests {
         signatures.sign(&key(1), &[5; 32]);
         signatures.sign(&key(2), &[6; 32]);
         let of = |digest| {
-            let Verified { signed, stale } = signatures.verify(&[digest; 32]);
+            let VerifiedSignature { signed, stale } = signatures.verify(&[digest; 32]);
             (signed, stale)
         };
         assert_eq!(of(5), (vec![key(1).signer()], vec![key(2).signer()]));

@@ -7,9 +7,9 @@ use leafgate_contract::one_line;
 use wit_component::StringEncoding;
 use wit_parser::Resolve;
 
-use crate::anatomy::Layer;
+use crate::anatomy::FileLayer;
 use crate::gate::{Admitted, Binary};
-use crate::module::{Module, State, TELL, Unseen};
+use crate::module::{Module, ModuleState, TELL, Unseen};
 use crate::refusal::Refusal;
 use crate::wrap::wrap;
 
@@ -50,7 +50,7 @@ impl<'m> Telling<'m> {
     /// # Errors
     /// Why its state cannot be told.
     pub fn new(binary: &'m Binary, admitted: &Admitted) -> Result<Self, NoSnapshot> {
-        if admitted.layer == Layer::Component {
+        if admitted.layer == FileLayer::Component {
             return Err(NoSnapshot::Component);
         }
         let module = Module::read(&binary.bytes)?;
@@ -66,7 +66,7 @@ impl<'m> Telling<'m> {
     ///
     /// # Errors
     /// Why the state cannot be written.
-    pub fn starting_with(&self, state: &State, limit: usize) -> Result<Vec<u8>, NoSnapshot> {
+    pub fn starting_with(&self, state: &ModuleState, limit: usize) -> Result<Vec<u8>, NoSnapshot> {
         let module = self.module.starting_with(state)?;
         match module.len() > limit {
             true => Err(NoSnapshot::TooLarge { limit }),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use leafgate_api::Api;
 use leafgate_tree::{Document, NodeId, ValueType};
 
-use crate::apis::{Terms, wire};
+use crate::apis::{WireTerms, wire};
 use crate::reading::{StrictReading, value};
 use crate::reply::{Call, CallKind};
 use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace};
@@ -23,7 +23,7 @@ const MOST_PLACES: usize = 65_536;
 /// What was heard of one answer.
 pub struct Account {
     says: Box<dyn Says>,
-    terms: &'static Terms,
+    terms: &'static WireTerms,
     /// What each text said.
     texts: BTreeMap<TextPlace, String>,
     calls: BTreeMap<TextPlace, HeardCall>,

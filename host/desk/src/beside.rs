@@ -33,8 +33,8 @@ use leafgate_tree::{
 };
 
 use crate::digest::Destination;
+use crate::identity::TurnId;
 use crate::reviewer::Reviewer;
-use crate::turn::TurnId;
 
 /// A turn whose decision side requests may share.
 #[derive(Clone)]

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use leafgate_tree::Draft;
 
 use crate::digest::{Destination, Digest};
+use crate::identity::{ConnectionId, TurnId};
 use crate::reason::Dismissal;
 use crate::tick::Tick;
-use crate::turn::{ConnectionId, TurnId};
 
 /// One thing to do.
 pub enum Effect {

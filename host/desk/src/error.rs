@@ -6,7 +6,7 @@ use leafgate_policy::Hold;
 use leafgate_tree::{EditError, Invalid};
 
 use crate::digest::Digest;
-use crate::turn::TurnId;
+use crate::identity::TurnId;
 
 /// An event that a turn does not accept in its present state. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

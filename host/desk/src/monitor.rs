@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use leafgate_admin::{ShownText, SubagentSection, SubagentVerdict, SubagentView};
 use leafgate_tree::{Access, Draft};
 
+use crate::identity::Title;
 use crate::summary::model;
 use crate::tick::Tick;
-use crate::turn::Title;
 
 /// Sections that a record names. The first ones: instructions, and what the agent was told to do.
 const SECTIONS: usize = 40;

@@ -14,9 +14,10 @@ use leafgate_tree::{Author, Draft, NodeId, Role, SectionId, Version};
 
 use crate::digest::{Destination, Rendering};
 use crate::error::DeskError;
+use crate::identity::TurnId;
 use crate::reviewer::Reviewer;
 use crate::summary::TurnExtract;
-use crate::turn::{TurnId, memory};
+use crate::turn::memory;
 
 /// A change that a person makes to a request.
 #[derive(Clone)]

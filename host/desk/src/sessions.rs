@@ -9,26 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_admin::{ShownText, TurnClass};
-use leafgate_tree::Document;
-use sha2::{Digest as _, Sha256};
 
+use crate::identity::{ModelKey, Title};
 use crate::tick::Tick;
-use crate::turn::Title;
-
-/// What tells one model's name from another's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ModelKey([u8; 16]);
-
-impl ModelKey {
-    /// Returns the key of the model that a request names; `None` where its body names none.
-    #[must_use]
-    pub fn of(document: &Document) -> Option<Self> {
-        let digest = Sha256::digest(document.model()?.as_bytes());
-        let mut key = [0; 16];
-        key.copy_from_slice(&digest[..16]);
-        Some(ModelKey(key))
-    }
-}
 
 /// A request as it comes, before anything is decided about it.
 #[derive(Clone, Debug)]

@@ -9,9 +9,10 @@ use leafgate_policy::{Hold, OnTimeout};
 use leafgate_tree::{Draft, Format};
 
 use crate::holds::TurnHold;
+use crate::identity::TurnId;
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
-use crate::turn::{Turn, TurnId};
+use crate::turn::Turn;
 use crate::words::first_words_of;
 
 /// Characters of a model's name that a list shows. Real names have up to 60.

@@ -7,7 +7,7 @@ use leafgate_tree::FileKind;
 use zip::ZipArchive;
 use zip::read::ZipFile;
 
-use crate::{Extractor, Part, Why, xml};
+use crate::{Extractor, FilePart, Why, xml};
 
 /// Folders of office documents whose binary files say nothing: what a printer was told, and fonts.
 const QUIET: [&str; 2] = ["/printerSettings/", "/fonts/"];
@@ -26,7 +26,7 @@ impl Extractor<'_> {
             ["[Content_Types].xml", "mimetype"].iter().any(|name| archive.index_for_name(name).is_some());
         let mut names = String::from_utf8_lossy(archive.comment()).into_owned();
         for index in 0..archive.len() {
-            if !self.begin(Part::Entry(index + 1)) {
+            if !self.begin(FilePart::Entry(index + 1)) {
                 break;
             }
             let (name, is_dir) = match archive.by_index_raw(index) {
@@ -87,7 +87,7 @@ impl Extractor<'_> {
         let Ok(entries) = archive.entries() else { return self.miss(Why::Broken) };
         let mut names = String::new();
         for (entry, number) in entries.zip(1..) {
-            if !self.begin(Part::Entry(number)) {
+            if !self.begin(FilePart::Entry(number)) {
                 break;
             }
             let Ok(entry) = entry else {

@@ -49,7 +49,7 @@ impl ChildExtractor {
         ChildExtractor { patience, ..self }
     }
 
-    fn ask(&self, mut reader: Reader, file: &[u8]) -> io::Result<Extraction> {
+    fn ask(&self, mut reader: ReaderProcess, file: &[u8]) -> io::Result<Extraction> {
         let input = reader.0.stdin.take();
         let file = file.to_vec();
         // It ends with the process, whether that has read all of it or not.
@@ -73,7 +73,7 @@ impl Extract for ChildExtractor {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         // What a parser says when it fails may repeat the file.
-        let reader = Reader(command.stderr(Stdio::null()).spawn()?);
+        let reader = ReaderProcess(command.stderr(Stdio::null()).spawn()?);
         Ok(self.ask(reader, file).unwrap_or_else(|_| unread(Why::Failed)))
     }
 }
@@ -83,9 +83,9 @@ fn unread(why: Why) -> Extraction {
 }
 
 /// A process under way. Dropping it kills it.
-struct Reader(Child);
+struct ReaderProcess(Child);
 
-impl Reader {
+impl ReaderProcess {
     /// Reads the answer, of which no more is kept than the largest has.
     fn listen(&mut self) -> Receiver<io::Result<Vec<u8>>> {
         let (heard, answer) = mpsc::channel();
@@ -101,7 +101,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for ReaderProcess {
     fn drop(&mut self) {
         // Both fail where it has ended, which is what they are for.
         let _ = self.0.kill();

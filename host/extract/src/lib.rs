@@ -59,14 +59,14 @@ pub struct Extraction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unread {
     /// Where in the file; `None` for all of it.
-    pub part: Option<Part>,
+    pub part: Option<FilePart>,
     /// Why.
     pub why: Why,
 }
 
 /// A part of a file, by its number from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Part {
+pub enum FilePart {
     /// A page of a PDF.
     Page(usize),
     /// An entry of an archive, of which office documents are some.
@@ -107,8 +107,8 @@ impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.part {
             None => f.write_str("the whole ")?,
-            Some(Part::Page(number)) => write!(f, "page {number} ")?,
-            Some(Part::Entry(number)) => write!(f, "entry {number} ")?,
+            Some(FilePart::Page(number)) => write!(f, "page {number} ")?,
+            Some(FilePart::Entry(number)) => write!(f, "entry {number} ")?,
         }
         f.write_str(match self.why {
             Why::Encrypted => "is encrypted",
@@ -134,22 +134,24 @@ pub trait Extract: fmt::Debug + Send + Sync {
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum PackedFormat {
     Pdf,
     Zip,
     Gzip,
     Tar,
 }
 
-impl Format {
+impl PackedFormat {
     fn of(file: &[u8]) -> Option<Self> {
         /// Where the head of a tar archive's first entry says what it is (POSIX ustar).
         const USTAR: usize = 257;
         match file {
-            [b'%', b'P', b'D', b'F', b'-', ..] => Some(Format::Pdf),
-            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Format::Zip),
-            [0x1f, 0x8b, 8, ..] => Some(Format::Gzip),
-            _ => file.get(USTAR..).is_some_and(|rest| rest.starts_with(b"ustar")).then_some(Format::Tar),
+            [b'%', b'P', b'D', b'F', b'-', ..] => Some(PackedFormat::Pdf),
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(PackedFormat::Zip),
+            [0x1f, 0x8b, 8, ..] => Some(PackedFormat::Gzip),
+            _ => {
+                file.get(USTAR..).is_some_and(|rest| rest.starts_with(b"ustar")).then_some(PackedFormat::Tar)
+            }
         }
     }
 }
@@ -157,7 +159,7 @@ impl Format {
 /// Returns true if and only if a file is of a format that is read.
 #[must_use]
 pub fn is_readable(file: &[u8]) -> bool {
-    Format::of(file).is_some()
+    PackedFormat::of(file).is_some()
 }
 
 /// Returns the texts of a file.
@@ -176,7 +178,7 @@ struct Extractor<'b> {
     left: Bounds,
     depth: usize,
     /// The part of the outermost file that is being read.
-    part: Option<Part>,
+    part: Option<FilePart>,
     found: Extraction,
 }
 
@@ -187,11 +189,11 @@ impl Extractor<'_> {
             return self.miss(Why::TooMuch);
         }
         self.depth += 1;
-        match (Format::of(file), FileKind::of(file)) {
-            (Some(Format::Pdf), _) => self.pdf(file),
-            (Some(Format::Zip), _) => self.zip(file),
-            (Some(Format::Gzip), _) => self.gzip(file),
-            (Some(Format::Tar), _) => self.tar(file),
+        match (PackedFormat::of(file), FileKind::of(file)) {
+            (Some(PackedFormat::Pdf), _) => self.pdf(file),
+            (Some(PackedFormat::Zip), _) => self.zip(file),
+            (Some(PackedFormat::Gzip), _) => self.gzip(file),
+            (Some(PackedFormat::Tar), _) => self.tar(file),
             (None, FileKind::Media) => {}
             (None, FileKind::Text) => match std::str::from_utf8(file) {
                 Ok(text) => self.text(text),
@@ -223,7 +225,7 @@ impl Extractor<'_> {
     }
 
     /// Begins a part of the outermost file, unless there are too many of all files.
-    fn begin(&mut self, part: Part) -> bool {
+    fn begin(&mut self, part: FilePart) -> bool {
         if self.depth == 1 {
             self.part = Some(part);
         }

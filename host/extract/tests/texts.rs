@@ -6,7 +6,7 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
-use leafgate_extract::{Bounds, Extraction, Part, Unread, Why, extract, is_readable};
+use leafgate_extract::{Bounds, Extraction, FilePart, Unread, Why, extract, is_readable};
 use leafgate_harness::packed::{docx, pdf, pdf_of, pdf_with, stream, zip};
 
 const WORD: &str = "sw0rdfish-0123456789";
@@ -23,7 +23,7 @@ fn finds(file: &[u8]) {
     assert_eq!(unread, None, "{texts:?}");
 }
 
-fn misses(file: &[u8], part: Option<Part>, why: Why) {
+fn misses(file: &[u8], part: Option<FilePart>, why: Why) {
     assert_eq!(read(file).unread, Some(Unread { part, why }));
 }
 
@@ -118,7 +118,7 @@ fn a_font_is_read_by_its_table_to_unicode() {
         pdf_with(&[&page], "", &objects)
     };
     finds(&all(font("/ToUnicode 6 0 R")));
-    misses(&all(font("")), Some(Part::Page(1)), Why::NoLetters);
+    misses(&all(font("")), Some(FilePart::Page(1)), Why::NoLetters);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_page_that_is_a_picture_is_unread() {
         b"x",
     );
     let file = pdf_with(&["BT /F1 12 Tf (words) Tj ET", "/I1 Do"], "/XObject << /I1 4 0 R >>", &[picture]);
-    misses(&file, Some(Part::Page(2)), Why::NoText);
+    misses(&file, Some(FilePart::Page(2)), Why::NoText);
 }
 
 #[test]
@@ -178,10 +178,14 @@ fn a_pdf_without_end_ends() {
     let form =
         stream("/Type /XObject /Subtype /Form /Resources << /XObject << /X1 4 0 R >> >>", b"/X1 Do /X1 Do");
     let file = pdf_with(&["/X1 Do"], "/XObject << /X1 4 0 R >>", &[form]);
-    misses(&file, Some(Part::Page(1)), Why::TooMuch);
+    misses(&file, Some(FilePart::Page(1)), Why::TooMuch);
     let bomb = deflated(&vec![b' '; 200 << 20]);
     let objects = [stream("/Type /XObject /Subtype /Form /Filter /FlateDecode", &bomb)];
-    misses(&pdf_with(&["/X1 Do"], "/XObject << /X1 4 0 R >>", &objects), Some(Part::Page(1)), Why::TooMuch);
+    misses(
+        &pdf_with(&["/X1 Do"], "/XObject << /X1 4 0 R >>", &objects),
+        Some(FilePart::Page(1)),
+        Why::TooMuch,
+    );
 }
 
 #[test]
@@ -222,12 +226,12 @@ fn a_picture_in_a_document_is_media_and_another_file_is_unread() {
     assert_eq!(read(&with("xl/printerSettings/printerSettings1.bin", b"\0\x01\x02")).unread, None);
     misses(
         &with("word/vbaProject.bin", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-        Some(Part::Entry(2)),
+        Some(FilePart::Entry(2)),
         Why::Unknown,
     );
     misses(
         &office("word/document.xml", "<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>"),
-        Some(Part::Entry(2)),
+        Some(FilePart::Entry(2)),
         Why::Broken,
     );
 }
@@ -245,13 +249,13 @@ fn archives_are_read_and_what_is_in_them() {
     for _ in 0..5 {
         deep = zip(&[("next", &deep)]);
     }
-    misses(&deep, Some(Part::Entry(1)), Why::TooMuch);
+    misses(&deep, Some(FilePart::Entry(1)), Why::TooMuch);
 }
 
 #[test]
 fn bombs_are_unread() {
     let zeros = vec![b'0'; 64 << 20];
-    misses(&zip(&[("zeros", &zeros)]), Some(Part::Entry(1)), Why::TooMuch);
+    misses(&zip(&[("zeros", &zeros)]), Some(FilePart::Entry(1)), Why::TooMuch);
     misses(&gzip(&zeros), None, Why::TooMuch);
     let names: Vec<String> = (0..10_000).map(|number| number.to_string()).collect();
     let many: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &b"x"[..])).collect();
@@ -272,5 +276,5 @@ fn an_archive_that_two_readers_read_differently_is_broken() {
         let at = locked.windows(4).position(|window| window == mark).unwrap();
         locked[at + if mark[2] == 3 { 6 } else { 8 }] |= 1;
     }
-    misses(&locked, Some(Part::Entry(1)), Why::Encrypted);
+    misses(&locked, Some(FilePart::Entry(1)), Why::Encrypted);
 }

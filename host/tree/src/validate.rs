@@ -54,7 +54,8 @@ impl Draft {
         let own = |key| parent == section.node && document.has_key(leaf, key);
         let rules = &document.format().spec().rules;
         let is_part = section.node_type == NodeType::ContentPart;
-        if own("role") && !rules.roles.is_empty() && !rules.roles.contains(&&*text()) {
+        let is_known = |role: &str| rules.roles.iter().any(|(spelled, _)| *spelled == role);
+        if own("role") && !rules.roles.is_empty() && !is_known(&text()) {
             return Err(self.invalid(leaf, "a message's role must be one that the API knows"));
         }
         if let Some(kind_of) = rules.part_kind

@@ -5,7 +5,7 @@
 
 /// How a call about some of the texts went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum AskOutcome {
     Answered,
     Failed,
     /// It was not asked, or not to its end: the request has no time left for it.
@@ -31,7 +31,7 @@ pub(crate) enum Culprit {
 pub(crate) fn find(
     texts: &[&str],
     is_known: impl Fn(&str) -> bool,
-    mut ask: impl FnMut(&[usize]) -> Outcome,
+    mut ask: impl FnMut(&[usize]) -> AskOutcome,
 ) -> Culprit {
     let mut places: Vec<usize> = (0..texts.len()).filter(|&place| !is_known(texts[place])).collect();
     if places.is_empty() {
@@ -39,17 +39,17 @@ pub(crate) fn find(
     }
     if places.len() < texts.len() {
         match ask(&places) {
-            Outcome::Answered => return Culprit::Known,
-            Outcome::Unasked => return Culprit::Untold,
-            Outcome::Failed => {}
+            AskOutcome::Answered => return Culprit::Known,
+            AskOutcome::Unasked => return Culprit::Untold,
+            AskOutcome::Failed => {}
         }
     }
     while places.len() > 1 {
         let second = places.split_off(places.len() / 2);
         match ask(&places) {
-            Outcome::Failed => {}
-            Outcome::Answered => places = second,
-            Outcome::Unasked => {
+            AskOutcome::Failed => {}
+            AskOutcome::Answered => places = second,
+            AskOutcome::Unasked => {
                 // What takes too long is most likely what is long.
                 places.extend(second);
                 break;
@@ -72,7 +72,7 @@ mod tests {
             |places| {
                 asked += 1;
                 let shown: Vec<&str> = places.iter().map(|&place| texts[place]).collect();
-                if fails(&shown) { Outcome::Failed } else { Outcome::Answered }
+                if fails(&shown) { AskOutcome::Failed } else { AskOutcome::Answered }
             },
         );
         (culprit, asked)
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn without_time_the_longest_is_blamed_and_nothing_is_said_of_what_is_known() {
-        let unasked = |_: &[usize]| Outcome::Unasked;
+        let unasked = |_: &[usize]| AskOutcome::Unasked;
         assert_eq!(find(&["a", "long", "bc"], |_| false, unasked), Culprit::Text(1));
         assert_eq!(find(&["a", "long", "bc"], |text| text == "a", unasked), Culprit::Untold);
     }

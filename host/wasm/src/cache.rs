@@ -35,12 +35,12 @@ pub struct CodeCache {
     most: u64,
     /// Tells drafts of one process apart.
     drafts: AtomicU64,
-    counts: Counts,
+    counts: CacheCounts,
 }
 
 /// What became of entries, for tests and figures.
 #[derive(Debug, Default)]
-struct Counts {
+struct CacheCounts {
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -94,13 +94,13 @@ impl CodeCache {
         if !metadata.is_dir() || !own || metadata.mode() & 0o077 != 0 {
             return Err(CacheError::NotOwn(folder));
         }
-        let (drafts, counts) = (AtomicU64::default(), Counts::default());
+        let (drafts, counts) = (AtomicU64::default(), CacheCounts::default());
         Ok(CodeCache { folder, secret: Secret(secret), most, drafts, counts })
     }
 
     /// Returns the code of a component, if it is there and nobody has changed it.
     pub(crate) fn get(&self, engine: &Engine, component: &[u8], largest: usize) -> Option<Vec<u8>> {
-        let entry = Entry::new(self, engine, component);
+        let entry = CodeEntry::new(self, engine, component);
         let code = leafgate_folder::read(&entry.path, largest + MAGIC.len() + TAG)
             .ok()
             .and_then(|bytes| entry.code(bytes));
@@ -116,14 +116,14 @@ impl CodeCache {
     /// Keeps the code of a component. A disk that is full or read-only is no error: the code is
     /// compiled again next time.
     pub(crate) fn put(&self, engine: &Engine, component: &[u8], code: &[u8]) {
-        let entry = Entry::new(self, engine, component);
+        let entry = CodeEntry::new(self, engine, component);
         if let Err(error) = self.write(&entry, code) {
             tracing::debug!(%error, "compiled plugin is not kept on disk");
         }
         self.make_room(&entry.path);
     }
 
-    fn write(&self, entry: &Entry<'_>, code: &[u8]) -> io::Result<()> {
+    fn write(&self, entry: &CodeEntry<'_>, code: &[u8]) -> io::Result<()> {
         let number = self.drafts.fetch_add(1, Ordering::Relaxed);
         let draft = self.folder.join(format!(".{}.{number}", std::process::id()));
         let written = OpenOptions::new()
@@ -170,14 +170,14 @@ impl CodeCache {
 }
 
 /// The place of one component's code for one engine.
-struct Entry<'c> {
+struct CodeEntry<'c> {
     secret: &'c Secret,
     /// Of the engine's settings and the component.
     subject: [u8; 40],
     path: PathBuf,
 }
 
-impl<'c> Entry<'c> {
+impl<'c> CodeEntry<'c> {
     fn new(cache: &'c CodeCache, engine: &Engine, component: &[u8]) -> Self {
         // Only as good as the compiler that made this program: another one misses, no more.
         let mut settings = DefaultHasher::new();
@@ -189,7 +189,7 @@ impl<'c> Entry<'c> {
         let name = mac(&cache.secret, b"name", &[&subject]).finalize().into_bytes();
         let name = base16ct::lower::encode_string(&name[..20]);
         let path = cache.folder.join(format!("{name}.{EXTENSION}"));
-        Entry { secret: &cache.secret, subject, path }
+        CodeEntry { secret: &cache.secret, subject, path }
     }
 
     fn tag(&self, code: &[u8]) -> [u8; TAG] {
@@ -323,7 +323,7 @@ mod tests {
         let cache = CodeCache::open_with(folder.path().join("code"), [1; 32], 2 * entry).unwrap();
         let engine = Engine::default();
         let aged = |component: &[u8], seconds: u64| {
-            let file = File::open(Entry::new(&cache, &engine, component).path).unwrap();
+            let file = File::open(CodeEntry::new(&cache, &engine, component).path).unwrap();
             file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
         };
         cache.put(&engine, b"a", &[0; 10]);

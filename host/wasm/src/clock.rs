@@ -22,19 +22,19 @@ const LINGER: u32 = 50;
 
 /// Advances the epoch of one engine until it is dropped.
 pub(crate) struct Clock {
-    shared: Arc<Shared>,
+    shared: Arc<SharedClock>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedClock {
+    state: Mutex<ClockState>,
     /// A call began, or the clock is being dropped.
     wake: Condvar,
     /// A call ended.
     freed: Condvar,
 }
 
-struct State {
+struct ClockState {
     running: usize,
     /// Who waits for a call to end.
     waiting: usize,
@@ -44,7 +44,7 @@ struct State {
 }
 
 /// One running call. The epoch advances at least as long as it lives.
-pub(crate) struct CallPermit<'a>(&'a Shared);
+pub(crate) struct CallPermit<'a>(&'a SharedClock);
 
 impl Clock {
     /// Starts the ticker.
@@ -52,8 +52,8 @@ impl Clock {
     /// # Errors
     /// The operating system's, where it gives no thread.
     pub(crate) fn start(engine: Engine) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State { running: 0, waiting: 0, asleep: false, stopped: false }),
+        let shared = Arc::new(SharedClock {
+            state: Mutex::new(ClockState { running: 0, waiting: 0, asleep: false, stopped: false }),
             wake: Condvar::new(),
             freed: Condvar::new(),
         });
@@ -68,7 +68,7 @@ impl Clock {
     /// that takes too long.
     pub(crate) fn permit(&self, limit: usize, patience: Duration) -> Option<CallPermit<'_>> {
         let mut state = self.shared.lock();
-        let full = |state: &mut State| state.running >= limit.max(1);
+        let full = |state: &mut ClockState| state.running >= limit.max(1);
         if full(&mut state) {
             state.waiting += 1;
             state = waited_while(&self.shared.state, state, &self.shared.freed, patience, full);
@@ -114,9 +114,9 @@ impl Drop for CallPermit<'_> {
     }
 }
 
-impl Shared {
+impl SharedClock {
     /// The count is whole between any two statements, so a poisoned lock is as good as any.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ClockState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

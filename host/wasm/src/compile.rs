@@ -23,7 +23,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::limits::Limits;
-use crate::refusal::Refusal;
+use crate::refusal::LoadRefusal;
 use crate::runtime::{self, Runtime};
 
 /// How often a waiting load looks whether its result is still wanted.
@@ -104,8 +104,8 @@ pub(crate) fn compile(
     runtime: &Runtime,
     component: &[u8],
     abandoned: &dyn Fn() -> bool,
-) -> Result<Component, Refusal> {
-    let failed = |error: wasmtime::Error| Refusal::Compile(format!("{error:#}"));
+) -> Result<Component, LoadRefusal> {
+    let failed = |error: wasmtime::Error| LoadRefusal::Compile(format!("{error:#}"));
     let engine = &runtime.engine;
     let kept = runtime.cache.as_ref().and_then(|cache| cache.get(engine, component, largest(component)));
     // Code that does not load, because it is of another build, is as good as none.
@@ -174,32 +174,32 @@ fn in_process(
     component: &[u8],
     limits: &Limits,
     abandoned: &dyn Fn() -> bool,
-) -> Result<Vec<u8>, Refusal> {
-    let broken = |error: io::Error| Refusal::Compile(format!("the compiler cannot be run: {error}"));
+) -> Result<Vec<u8>, LoadRefusal> {
+    let broken = |error: io::Error| LoadRefusal::Compile(format!("the compiler cannot be run: {error}"));
     command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Worker(command.spawn().map_err(broken)?);
     let limit = largest(component);
     let writer = running.feed(component.to_vec());
     let time = CompileTime::of(limits, component);
     let end = Instant::now() + time.clock;
-    let late = || Refusal::CompileClock { limit: time.clock };
+    let late = || LoadRefusal::CompileClock { limit: time.clock };
     let output = running.listen(limit);
     let answer = heard(&output, end, abandoned, late)?.map_err(broken)?;
     if answer.len() > limit {
-        return Err(Refusal::Compile(format!("its compiled code is larger than {limit} bytes")));
+        return Err(LoadRefusal::Compile(format!("its compiled code is larger than {limit} bytes")));
     }
     let status = running.ends(end, late)?;
     // Both pipes are closed, so the thread is at its end.
     let written = writer.join().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()));
     match status.code() {
         Some(0) => written.map(|()| answer).map_err(broken),
-        Some(1) => Err(Refusal::Compile(
+        Some(1) => Err(LoadRefusal::Compile(
             String::from_utf8_lossy(&answer[..answer.len().min(LONGEST_COMPLAINT)]).into_owned(),
         )),
         None if status.signal() == Some(Signal::XCPU.as_raw()) => {
-            Err(Refusal::CompileTime { limit: time.processor })
+            Err(LoadRefusal::CompileTime { limit: time.processor })
         }
-        _ => Err(Refusal::Compile(format!("the compiler ended with {status}"))),
+        _ => Err(LoadRefusal::Compile(format!("the compiler ended with {status}"))),
     }
 }
 
@@ -227,7 +227,7 @@ impl Worker {
     }
 
     /// Waits for the end of a process whose output has ended.
-    fn ends(&mut self, end: Instant, late: impl FnOnce() -> Refusal) -> Result<ExitStatus, Refusal> {
+    fn ends(&mut self, end: Instant, late: impl FnOnce() -> LoadRefusal) -> Result<ExitStatus, LoadRefusal> {
         let mut pause = LAST_BREATH;
         loop {
             match self.0.try_wait() {
@@ -246,21 +246,21 @@ fn heard(
     output: &Receiver<io::Result<Vec<u8>>>,
     end: Instant,
     abandoned: &dyn Fn() -> bool,
-    late: impl FnOnce() -> Refusal,
-) -> Result<io::Result<Vec<u8>>, Refusal> {
+    late: impl FnOnce() -> LoadRefusal,
+) -> Result<io::Result<Vec<u8>>, LoadRefusal> {
     loop {
         match output.recv_timeout(LOOK) {
             Ok(answer) => return Ok(answer),
             Err(RecvTimeoutError::Disconnected) => return Ok(Err(io::ErrorKind::BrokenPipe.into())),
-            Err(RecvTimeoutError::Timeout) if abandoned() => return Err(Refusal::Abandoned),
+            Err(RecvTimeoutError::Timeout) if abandoned() => return Err(LoadRefusal::Abandoned),
             Err(RecvTimeoutError::Timeout) if Instant::now() >= end => return Err(late()),
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }
 
-fn lost(error: &io::Error) -> Refusal {
-    Refusal::Compile(format!("the compiler is lost: {error}"))
+fn lost(error: &io::Error) -> LoadRefusal {
+    LoadRefusal::Compile(format!("the compiler is lost: {error}"))
 }
 
 impl Drop for Worker {
@@ -291,7 +291,7 @@ mod tests {
     fn a_compiler_that_does_not_run_is_ended_by_the_clock() {
         let limits = limits(Duration::from_millis(5));
         let refused = in_process(shell("exec sleep 600"), b"x", &limits, &|| false).unwrap_err();
-        assert!(matches!(refused, Refusal::CompileClock { .. }), "{refused}");
+        assert!(matches!(refused, LoadRefusal::CompileClock { .. }), "{refused}");
     }
 
     #[test]
@@ -299,7 +299,7 @@ mod tests {
         // A second of work, which the system counts however long it takes.
         let busy = "ulimit -c 0; ulimit -S -t 1; while :; do :; done";
         let refused = in_process(shell(busy), b"x", &limits(LONG), &|| false).unwrap_err();
-        assert!(matches!(refused, Refusal::CompileTime { limit } if limit == LONG), "{refused}");
+        assert!(matches!(refused, LoadRefusal::CompileTime { limit } if limit == LONG), "{refused}");
         // Any other end by a signal is none of time.
         let refused = in_process(shell("kill -9 $$"), b"x", &limits(LONG), &|| false).unwrap_err();
         assert!(refused.to_string().contains("the compiler ended with signal: 9"), "{refused}");
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn a_compiler_whose_result_nobody_wants_is_ended() {
         let refused = in_process(shell("exec sleep 600"), b"x", &limits(LONG), &|| true).unwrap_err();
-        assert!(matches!(refused, Refusal::Abandoned), "{refused}");
+        assert!(matches!(refused, LoadRefusal::Abandoned), "{refused}");
     }
 
     #[test]

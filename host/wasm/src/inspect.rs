@@ -4,24 +4,25 @@
 use std::path::Path;
 
 use leafgate_admission::{
-    self as admission, Anatomy, BadSignatures, Binary, Described, Layer, Script, Signatures, Verified,
+    self as admission, Anatomy, BadSignatures, Binary, Described, FileLayer, Script, Signatures,
+    VerifiedSignature,
 };
 use leafgate_contract::{Description, LoadError, World};
 
 use crate::loader::WasmLoader;
-use crate::refusal::Refusal;
+use crate::refusal::LoadRefusal;
 
 /// One file, looked at from outside and, if it passes the gate, asked for its description.
 #[derive(Clone, Debug)]
 pub struct Inspection {
     /// Core module or component; `None` for a script.
-    pub layer: Option<Layer>,
+    pub layer: Option<FileLayer>,
     /// Size of the file in bytes.
     pub size: usize,
     /// SHA-256 of the file, as `sha256` in a rule file pins it.
     pub digest: [u8; 32],
     /// Who has signed it, and whose signature is of another file; or why that cannot be told.
-    pub signatures: Result<Verified, BadSignatures>,
+    pub signatures: Result<VerifiedSignature, BadSignatures>,
     /// Imports by name; of a core module `module.field`.
     pub imports: Vec<String>,
     /// Exports by name.
@@ -50,8 +51,8 @@ impl WasmLoader {
         if let Some(script) = self.script(path, &binary)? {
             return Ok(self.inspect_script(path, &binary, &script));
         }
-        let layer = admission::identify(&binary, None).map_err(Refusal::File)?;
-        let anatomy = admission::read(&binary.bytes).map_err(Refusal::File)?;
+        let layer = admission::identify(&binary, None).map_err(LoadRefusal::File)?;
+        let anatomy = admission::read(&binary.bytes).map_err(LoadRefusal::File)?;
         let loaded = self.loaded(&binary);
         let known = loaded.as_ref().ok();
         let world = known.map(|loaded| loaded.world).or_else(|| self.world_of(&anatomy));
@@ -97,17 +98,17 @@ impl WasmLoader {
         admission::exports(anatomy, self.contract()).ok().map(|exports| exports.world)
     }
 
-    fn loaded(&self, binary: &Binary) -> Result<Loaded, Refusal> {
+    fn loaded(&self, binary: &Binary) -> Result<InspectedCode, LoadRefusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, &|| false)?;
         let described = self.described(&unconfigured.compiled, &"inspected".into(), self.limits())?;
         let each_call = unconfigured.telling.err().map(|reason| reason.to_string());
-        Ok(Loaded { world: admitted.exports.world, described, each_call })
+        Ok(InspectedCode { world: admitted.exports.world, described, each_call })
     }
 }
 
 /// What a file that passes the gate says.
-struct Loaded {
+struct InspectedCode {
     world: World,
     described: Described,
     each_call: Option<String>,

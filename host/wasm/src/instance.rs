@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafgate_admission::{Exports, State};
+use leafgate_admission::{Exports, ModuleState};
 use leafgate_contract::{Fault, InvalidAnswer, World, one_line};
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, WasmList,
@@ -18,7 +18,7 @@ use crate::bindings::{detect, lifecycle, transform};
 use crate::budget::Budget;
 use crate::clock::CallPermit;
 use crate::limits::Limits;
-use crate::refusal::Refusal;
+use crate::refusal::LoadRefusal;
 use crate::runtime::Runtime;
 use crate::slots::{CallSlot, CallSlots};
 use crate::store::CallState;
@@ -55,7 +55,7 @@ type Tell = ((), ((WasmList<u8>, Vec<u64>),));
 
 /// A live instance. The store goes before the permit: its place in the pools must be free when the
 /// next call starts.
-pub(crate) struct Running<'a> {
+pub(crate) struct RunningInstance<'a> {
     store: Store<CallState>,
     instance: Instance,
     compiled: &'a Compiled,
@@ -79,13 +79,17 @@ impl Compiled {
     /// # Errors
     /// More modules or memories than the pools allow, imports of other types, or exports without the
     /// contract's functions.
-    pub(crate) fn new(runtime: &Runtime, component: &Component, exports: &Exports) -> Result<Self, Refusal> {
-        let failed = |error| Refusal::Compile(format!("{error:#}"));
+    pub(crate) fn new(
+        runtime: &Runtime,
+        component: &Component,
+        exports: &Exports,
+    ) -> Result<Self, LoadRefusal> {
+        let failed = |error| LoadRefusal::Compile(format!("{error:#}"));
         let instance = runtime.linker.instantiate_pre(component).map_err(failed)?;
         let index = |interface: &str, function: &str| {
             let inside = component.get_export_index(None, interface);
             let found = inside.and_then(|inside| component.get_export_index(Some(&inside), function));
-            found.ok_or_else(|| Refusal::Exports(format!("`{interface}` has no `{function}`")))
+            found.ok_or_else(|| LoadRefusal::Exports(format!("`{interface}` has no `{function}`")))
         };
         let functions = Functions {
             describe: index(&exports.lifecycle, "describe")?,
@@ -103,7 +107,7 @@ impl Compiled {
     }
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningInstance<'a> {
     /// Waits for a permit and instantiates for a load, start functions included.
     pub(crate) fn start(
         runtime: &'a Runtime,
@@ -114,7 +118,7 @@ impl<'a> Running<'a> {
         let busy = || Fault::Unavailable("too many calls of plugins run at the moment".to_owned());
         let permit = runtime.clock.permit(runtime.limits.concurrent_calls, LOAD_PATIENCE).ok_or_else(busy)?;
         let armed = Armed { deadline: limits.start_deadline, of_request: None };
-        Running::instantiate(runtime, compiled, plugin, limits, armed, (permit, None))
+        RunningInstance::instantiate(runtime, compiled, plugin, limits, armed, (permit, None))
     }
 
     /// Waits for a slot and a permit, and instantiates for a call of a request. All of it is on the
@@ -131,7 +135,7 @@ impl<'a> Running<'a> {
         let permit =
             runtime.clock.permit(runtime.limits.concurrent_calls, budget.time_left()).ok_or_else(late)?;
         let armed = Armed::within(limits.start_deadline, budget);
-        Running::instantiate(runtime, compiled, plugin, limits, armed, (permit, Some(slot)))
+        RunningInstance::instantiate(runtime, compiled, plugin, limits, armed, (permit, Some(slot)))
     }
 
     fn instantiate(
@@ -150,7 +154,7 @@ impl<'a> Running<'a> {
         set_deadline(&mut store, armed);
         match compiled.instance.instantiate(&mut store) {
             Ok(instance) => {
-                Ok(Running { store, instance, compiled, limits, armed, _permit: permit, _slot: slot })
+                Ok(RunningInstance { store, instance, compiled, limits, armed, _permit: permit, _slot: slot })
             }
             Err(error) => Err(guest_fault(&store, limits, armed, &error)
                 .unwrap_or_else(|| Fault::Unavailable(format!("{error:#}")))),
@@ -193,7 +197,7 @@ impl<'a> Running<'a> {
     }
 
     /// Asks a function of an exported instance for the state of the module behind it.
-    pub(crate) fn tell(&mut self, interface: &str, function: &str) -> Result<State, Fault> {
+    pub(crate) fn tell(&mut self, interface: &str, function: &str) -> Result<ModuleState, Fault> {
         // No more memory than the instance may have, and no more globals than a page holds.
         self.store.set_hostcall_fuel(self.limits.memory_bytes + (1 << 16));
         let inside = self.instance.get_export_index(&mut self.store, None, interface);
@@ -201,7 +205,7 @@ impl<'a> Running<'a> {
             .and_then(|inside| self.instance.get_export_index(&mut self.store, Some(&inside), function));
         let index = index.ok_or_else(|| Fault::Unavailable("it tells nothing".to_owned()))?;
         let (memory, globals) = self.call::<Tell>(index, ())?;
-        Ok(State { memory: memory.as_le_slice(&self.store).to_vec(), globals })
+        Ok(ModuleState { memory: memory.as_le_slice(&self.store).to_vec(), globals })
     }
 
     /// Checks that every function has the types of the contract, without calling any.

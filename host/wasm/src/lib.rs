@@ -55,11 +55,12 @@ mod snapshot;
 mod store;
 mod ward;
 
-pub use leafgate_admission::{BadSignatures, Layer, Signatures, SigningKey, Verified};
+pub use leafgate_admission::{BadSignatures, FileLayer, Signatures, SigningKey, VerifiedSignature};
 
 pub use cache::{CacheError, CodeCache};
 pub use compile::{CompileTime, Compiler, compile_worker};
 pub use inspect::Inspection;
 pub use limits::Limits;
-pub use loader::{Configuring, LoaderConfig, WasmLoader};
-pub use runtime::{EngineError, LogLevel, LogSink};
+pub use loader::WasmLoader;
+pub use runtime::{Configuring, EngineError, LoaderConfig};
+pub use store::{LogLevel, LogSink};

@@ -96,7 +96,7 @@ impl Default for Limits {
 }
 
 /// The most that a rule file may give one plugin, by the names that it uses.
-pub(crate) struct Caps {
+pub(crate) struct LimitCaps {
     pub(crate) start_deadline: Duration,
     pub(crate) call_deadline: Duration,
     pub(crate) request_time: Duration,
@@ -107,7 +107,7 @@ pub(crate) struct Caps {
 }
 
 /// A request waits no longer than clients do, and plugins leave room for each other.
-pub(crate) const CAPS: Caps = Caps {
+pub(crate) const CAPS: LimitCaps = LimitCaps {
     start_deadline: Duration::from_secs(60),
     call_deadline: Duration::from_secs(30),
     request_time: Duration::from_secs(60),

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use leafgate_admission::{
-    self as admission, Admitted, Binary, CONTRACT, Contract, Described, NoSnapshot, Said, Script, Telling,
+    self as admission, Admitted, Binary, CONTRACT, Contract, Described, NoSnapshot, SaidDescription, Script,
+    Telling,
 };
 use leafgate_contract::{
     Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World, check_config,
@@ -20,13 +21,12 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
 
 use crate::bindings::lifecycle;
-use crate::cache::CodeCache;
-use crate::compile::{self, Compiler};
-use crate::instance::{Compiled, Running};
+use crate::compile;
+use crate::instance::{Compiled, RunningInstance};
 use crate::limits::Limits;
 use crate::plugin::{Configured, WasmPlugin};
-use crate::refusal::Refusal;
-use crate::runtime::{EngineError, LogSink, Runtime};
+use crate::refusal::LoadRefusal;
+use crate::runtime::{Configuring, EngineError, LoaderConfig, Runtime};
 use crate::script;
 use crate::snapshot::snapshot;
 use crate::ward::Ward;
@@ -34,35 +34,6 @@ use crate::ward::Ward;
 /// A component up to this many bytes stays compiled as it came, so that a new configuration of it
 /// compiles once and not twice. Native code is some five times as large.
 const KEPT: usize = 1 << 20;
-
-/// How a loader is set up.
-#[derive(Clone, Default)]
-pub struct LoaderConfig {
-    /// The limits of every plugin.
-    pub limits: Limits,
-    /// Takes plugins' log messages. Without it they are dropped: they may quote leaf text, so only
-    /// an author's own runs have one.
-    pub log: Option<LogSink>,
-    /// The place where plugins are compiled.
-    pub compiler: Compiler,
-    /// Where their code is kept from start to start; without it, each start compiles.
-    pub cache: Option<Arc<CodeCache>>,
-    /// When plugins are configured.
-    pub configuring: Configuring,
-    /// Whether plugins that fail on many texts are asked no more for a while. A gate wants that;
-    /// whoever tries a plugin out wants to see each fault.
-    pub quarantine: bool,
-}
-
-/// When a plugin's `configure` is called. Its answers are the same either way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Configuring {
-    /// Once, on load, where the component's state can be kept; else for each call.
-    #[default]
-    OnLoad,
-    /// On load, to see that the configuration is accepted, and again for each call.
-    EachCall,
-}
 
 /// Loads WebAssembly plugins; one per process is enough. Implements [`PluginLoader`].
 pub struct WasmLoader {
@@ -135,7 +106,7 @@ impl WasmLoader {
         &self,
         source: &PluginSource,
         abandoned: &dyn Fn() -> bool,
-    ) -> Result<WasmPlugin, Refusal> {
+    ) -> Result<WasmPlugin, LoadRefusal> {
         let binary = self.read(&source.path)?;
         let script = self.script(&source.path, &binary)?.map(Arc::new);
         match script {
@@ -164,7 +135,7 @@ impl WasmLoader {
     }
 
     /// The script that a file is, if it is one.
-    pub(crate) fn script(&self, path: &Path, binary: &Binary) -> Result<Option<Script>, Refusal> {
+    pub(crate) fn script(&self, path: &Path, binary: &Binary) -> Result<Option<Script>, LoadRefusal> {
         Ok(script::is_script(path).then(|| Script::new(path, &binary.bytes)).transpose()?)
     }
 
@@ -197,9 +168,9 @@ impl WasmLoader {
         limits: &Limits,
         config: &str,
         abandoned: &dyn Fn() -> bool,
-    ) -> Result<Configured, Refusal> {
+    ) -> Result<Configured, LoadRefusal> {
         let taken = self.described_script(script, name, limits, config, abandoned);
-        if let Err(Refusal::Configuration(_)) = taken {
+        if let Err(LoadRefusal::Configuration(_)) = taken {
             // Its schema names the key, where what it throws may not.
             let (_, described) = self.described_script(script, name, limits, "", abandoned)?;
             check_schema(described.config_schema.as_deref(), config)?;
@@ -219,15 +190,15 @@ impl WasmLoader {
         limits: &Limits,
         config: &str,
         abandoned: &dyn Fn() -> bool,
-    ) -> Result<(World, Described), Refusal> {
+    ) -> Result<(World, Described), LoadRefusal> {
         // Either world will do: what is called is in both.
         let engine = self.compiled_engine(World::Detector, abandoned)?;
-        let canary = |call| move |fault: Fault| Refusal::Canary { call, fault };
+        let canary = |call| move |fault: Fault| LoadRefusal::Canary { call, fault };
         let mut running =
-            Running::start(&self.runtime, &engine, name, limits).map_err(canary("configure"))?;
+            RunningInstance::start(&self.runtime, &engine, name, limits).map_err(canary("configure"))?;
         let taken = running.configure(&script.envelope(config)).map_err(canary("configure"))?;
         if let Err(findings) = taken {
-            return Err(Refusal::Configuration(vec![script.refused(findings, config)?]));
+            return Err(LoadRefusal::Configuration(vec![script.refused(findings, config)?]));
         }
         let said = running.describe().map_err(canary("describe"))?;
         let world = script.world(script::world(&said))?;
@@ -240,7 +211,7 @@ impl WasmLoader {
     }
 
     /// The engine, ready for one world.
-    fn compiled_engine(&self, world: World, abandoned: &dyn Fn() -> bool) -> Result<Compiled, Refusal> {
+    fn compiled_engine(&self, world: World, abandoned: &dyn Fn() -> bool) -> Result<Compiled, LoadRefusal> {
         let known = self.cache().engine.clone();
         let engine = match known {
             Some(engine) => engine,
@@ -261,7 +232,7 @@ impl WasmLoader {
         limits: &Limits,
         config: &str,
         abandoned: &dyn Fn() -> bool,
-    ) -> Result<Configured, Refusal> {
+    ) -> Result<Configured, LoadRefusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, abandoned)?;
         let Described { description, config_schema } =
@@ -283,7 +254,7 @@ impl WasmLoader {
         Ok(Configured { compiled: Arc::new(starting), kept, description, pre_initialised: true })
     }
 
-    pub(crate) fn admitted(&self, binary: &Binary) -> Result<Admitted, Refusal> {
+    pub(crate) fn admitted(&self, binary: &Binary) -> Result<Admitted, LoadRefusal> {
         Ok(admission::admit(binary, self.runtime.contract)?)
     }
 
@@ -294,7 +265,7 @@ impl WasmLoader {
         binary: &'b Binary,
         admitted: &Admitted,
         abandoned: &dyn Fn() -> bool,
-    ) -> Result<Unconfigured<'b>, Refusal> {
+    ) -> Result<Unconfigured<'b>, LoadRefusal> {
         let telling = match self.configuring {
             Configuring::OnLoad => Telling::new(binary, admitted),
             Configuring::EachCall => Err(NoSnapshot::Unwanted),
@@ -310,7 +281,7 @@ impl WasmLoader {
             Ok(it) => match self.compile(&it.component, admitted, abandoned) {
                 Ok(compiled) => (compiled, Ok(it)),
                 // What is wrong with it is said of the component as it came.
-                Err(Refusal::Compile(reason)) => {
+                Err(LoadRefusal::Compile(reason)) => {
                     let compiled = self.compile(&admitted.component, admitted, abandoned)?;
                     (compiled, Err(NoSnapshot::Untold(reason)))
                 }
@@ -329,7 +300,7 @@ impl WasmLoader {
         component: &[u8],
         admitted: &Admitted,
         abandoned: &dyn Fn() -> bool,
-    ) -> Result<Compiled, Refusal> {
+    ) -> Result<Compiled, LoadRefusal> {
         let component = compile::compile(&self.runtime, component, abandoned)?;
         Compiled::new(&self.runtime, &component, &admitted.exports)
     }
@@ -341,10 +312,10 @@ impl WasmLoader {
         compiled: &Compiled,
         name: &Arc<str>,
         limits: &Limits,
-    ) -> Result<Described, Refusal> {
-        let canary = |fault| Refusal::Canary { call: "describe", fault };
-        let mut running = Running::start(&self.runtime, compiled, name, limits).map_err(canary)?;
-        running.check_types().map_err(|error| Refusal::Exports(format!("{error:#}")))?;
+    ) -> Result<Described, LoadRefusal> {
+        let canary = |fault| LoadRefusal::Canary { call: "describe", fault };
+        let mut running = RunningInstance::start(&self.runtime, compiled, name, limits).map_err(canary)?;
+        running.check_types().map_err(|error| LoadRefusal::Exports(format!("{error:#}")))?;
         description(running.describe().map_err(canary)?, limits)
     }
 
@@ -355,15 +326,15 @@ impl WasmLoader {
         name: &Arc<str>,
         limits: &'a Limits,
         config: &str,
-    ) -> Result<Running<'a>, Refusal> {
-        let canary = |fault: Fault| Refusal::Canary { call: "configure", fault };
-        let mut running = Running::start(&self.runtime, compiled, name, limits).map_err(canary)?;
+    ) -> Result<RunningInstance<'a>, LoadRefusal> {
+        let canary = |fault: Fault| LoadRefusal::Canary { call: "configure", fault };
+        let mut running = RunningInstance::start(&self.runtime, compiled, name, limits).map_err(canary)?;
         let taken = running.configure(config).map_err(canary)?;
-        taken.map_err(|said| Refusal::configuration(said, config))?;
+        taken.map_err(|said| LoadRefusal::configuration(said, config))?;
         Ok(running)
     }
 
-    pub(crate) fn read(&self, path: &Path) -> Result<Binary, Refusal> {
+    pub(crate) fn read(&self, path: &Path) -> Result<Binary, LoadRefusal> {
         Ok(Binary::read(path, self.limits().file_bytes)?)
     }
 
@@ -399,15 +370,15 @@ impl std::fmt::Debug for WasmLoader {
 
 /// Checks a configuration before the plugin is asked about it: its schema names keys, and a rule file
 /// has lines. A plugin without a schema is asked alone.
-fn check_schema(schema: Option<&str>, config: &str) -> Result<(), Refusal> {
+fn check_schema(schema: Option<&str>, config: &str) -> Result<(), LoadRefusal> {
     let found = schema.map(|schema| check_config(schema, config)).unwrap_or_default();
-    if found.is_empty() { Ok(()) } else { Err(Refusal::Configuration(found)) }
+    if found.is_empty() { Ok(()) } else { Err(LoadRefusal::Configuration(found)) }
 }
 
 /// Checks the answer of `describe`.
-fn description(said: lifecycle::Description, limits: &Limits) -> Result<Described, Refusal> {
+fn description(said: lifecycle::Description, limits: &Limits) -> Result<Described, LoadRefusal> {
     let lifecycle::Description { name, version, summary, labels, config_schema, .. } = said;
-    Ok(Said { name, version, summary, labels, config_schema }.checked(limits.labels)?)
+    Ok(SaidDescription { name, version, summary, labels, config_schema }.checked(limits.labels)?)
 }
 
 #[cfg(test)]
@@ -419,6 +390,7 @@ mod tests {
 
     use super::*;
     use crate::guest::{Guest, finding};
+    use crate::store::LogSink;
 
     /// The contract of a host that is one minor version further.
     const NEXT: Contract = Contract(&[Version { major: 0, minor: 1 }, Version { major: 0, minor: 2 }]);

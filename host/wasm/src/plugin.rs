@@ -13,12 +13,12 @@ use leafgate_contract::{
 
 use crate::answer;
 use crate::bindings::{self, detect, transform, types};
-use crate::blame::{self, Culprit, Outcome};
+use crate::blame::{self, AskOutcome, Culprit};
 use crate::budget::Budget;
-use crate::instance::{Compiled, Running};
+use crate::instance::{Compiled, RunningInstance};
 use crate::limits::Limits;
 use crate::runtime::Runtime;
-use crate::ward::{Turn, Ward};
+use crate::ward::{Ward, WardChange};
 
 /// One declared plugin.
 pub(crate) struct WasmPlugin {
@@ -145,16 +145,16 @@ impl WasmPlugin {
     }
 
     /// Says what operators must know: that the plugin is asked no more, or again.
-    fn tell(&self, turn: Turn, fault: Option<&Fault>) {
+    fn tell(&self, turn: WardChange, fault: Option<&Fault>) {
         match turn {
-            Turn::None => {}
-            Turn::Held(time) => tracing::warn!(
+            WardChange::None => {}
+            WardChange::Held(time) => tracing::warn!(
                 plugin = &*self.name,
                 seconds = time.as_secs(),
                 last_fault = fault.map(ToString::to_string),
                 "plugin is in quarantine: each of its rules does what its `on_error` says"
             ),
-            Turn::Freed => {
+            WardChange::Freed => {
                 tracing::info!(plugin = &*self.name, "plugin answers again: its quarantine is over")
             }
         }
@@ -210,9 +210,10 @@ impl WasmPlugin {
     }
 
     /// A fresh instance, configured.
-    fn started(&self, budget: &Budget<'_>) -> Result<Running<'_>, Fault> {
+    fn started(&self, budget: &Budget<'_>) -> Result<RunningInstance<'_>, Fault> {
         let Configured { compiled, pre_initialised, .. } = &*self.configured;
-        let mut running = Running::start_for(&self.runtime, compiled, &self.name, &self.limits, budget)?;
+        let mut running =
+            RunningInstance::start_for(&self.runtime, compiled, &self.name, &self.limits, budget)?;
         if *pre_initialised {
             return Ok(running);
         }
@@ -282,11 +283,11 @@ fn culprit(
             let own = again();
             own.charge(Cost { time: took.saturating_sub(so_far.time), ..Cost::default() });
             let outcome = match some(places, &own) {
-                Ok(()) => Outcome::Answered,
+                Ok(()) => AskOutcome::Answered,
                 // How long it runs says nothing where the request had little time left.
-                Err(Failed { fault: Fault::RequestTime { .. }, .. }) => Outcome::Unasked,
-                Err(failed) if failed.is_own() => Outcome::Failed,
-                Err(_) => Outcome::Unasked,
+                Err(Failed { fault: Fault::RequestTime { .. }, .. }) => AskOutcome::Unasked,
+                Err(failed) if failed.is_own() => AskOutcome::Failed,
+                Err(_) => AskOutcome::Unasked,
             };
             took = own.so_far().time;
             outcome

@@ -9,7 +9,7 @@ const MOST_FINDINGS: usize = 10;
 
 /// A plugin that is not loaded. The policy adds where the plugin was declared.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum LoadRefusal {
     /// Its file is not admitted.
     #[error(transparent)]
     File(#[from] leafgate_admission::Refusal),
@@ -31,57 +31,57 @@ pub(crate) enum Refusal {
     Configuration(Vec<ConfigFinding>),
 }
 
-impl Refusal {
+impl LoadRefusal {
     /// What a plugin says of its configuration, as JSON text.
     pub(crate) fn configuration(said: Vec<String>, config: &str) -> Self {
         let told = said.iter().take(MOST_FINDINGS);
-        Refusal::Configuration(told.map(|text| ConfigFinding::said(text, config)).collect())
+        LoadRefusal::Configuration(told.map(|text| ConfigFinding::said(text, config)).collect())
     }
 
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Refusal::File(refusal) => return Some(refusal.hint()),
-            Refusal::AboveCap(_) => "no plugin may have more: let it do less, or be shown fewer leaves",
-            Refusal::Exports(_) => "build it against the `wit/plugin.wit` of this version of leafgate",
-            Refusal::CompileTime { .. } => {
+            LoadRefusal::File(refusal) => return Some(refusal.hint()),
+            LoadRefusal::AboveCap(_) => "no plugin may have more: let it do less, or be shown fewer leaves",
+            LoadRefusal::Exports(_) => "build it against the `wit/plugin.wit` of this version of leafgate",
+            LoadRefusal::CompileTime { .. } => {
                 "make its functions smaller: deeply nested loops and blocks cost most; `opt-level = \"s\"` helps"
             }
-            Refusal::CompileClock { .. } => {
+            LoadRefusal::CompileClock { .. } => {
                 "the machine is too busy, or something stops the compiler: try again when it is idle"
             }
-            Refusal::Compile(_) => {
+            LoadRefusal::Compile(_) => {
                 "threads, garbage collection, 64-bit memory and exceptions are not available to plugins"
             }
-            Refusal::Canary { fault, .. } => {
+            LoadRefusal::Canary { fault, .. } => {
                 return Some(match limit_on_load(fault) {
                     Some("description_bytes") => "let it say less: this limit has no setting".to_owned(),
                     Some(limit) => format!("let it do less on load, or set `{limit}` in its `limits`"),
                     None => "`leafgate plugin check FILE` shows what it logs until then".to_owned(),
                 });
             }
-            Refusal::Configuration(_) | Refusal::Abandoned => return None,
+            LoadRefusal::Configuration(_) | LoadRefusal::Abandoned => return None,
         };
         Some(hint.to_owned())
     }
 }
 
-impl Refusal {
+impl LoadRefusal {
     /// The key of the plugin's table in a rule file that is to blame.
     fn key(&self) -> Option<String> {
         match self {
-            Refusal::File(leafgate_admission::Refusal::WrongDigest { .. }) => Some("/sha256".to_owned()),
-            Refusal::AboveCap(AboveCap { name, .. }) => Some(format!("/limits/{name}")),
-            Refusal::Canary { fault, .. } => limit_on_load(fault).map(|limit| format!("/limits/{limit}")),
+            LoadRefusal::File(leafgate_admission::Refusal::WrongDigest { .. }) => Some("/sha256".to_owned()),
+            LoadRefusal::AboveCap(AboveCap { name, .. }) => Some(format!("/limits/{name}")),
+            LoadRefusal::Canary { fault, .. } => limit_on_load(fault).map(|limit| format!("/limits/{limit}")),
             _ => None,
         }
     }
 }
 
-impl From<Refusal> for LoadError {
-    fn from(refusal: Refusal) -> Self {
+impl From<LoadRefusal> for LoadError {
+    fn from(refusal: LoadRefusal) -> Self {
         let (message, hint, key) = (refusal.to_string(), refusal.hint(), refusal.key());
         let config = match refusal {
-            Refusal::Configuration(findings) => findings,
+            LoadRefusal::Configuration(findings) => findings,
             _ => vec![],
         };
         LoadError { message, hint, config, key }

@@ -7,37 +7,43 @@
 use std::sync::Arc;
 
 use leafgate_admission::Contract;
-use leafgate_words::words;
 use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, StoreContextMut};
 
-use crate::LoaderConfig;
 use crate::bindings::host;
 use crate::cache::CodeCache;
 use crate::clock::Clock;
 use crate::compile::Compiler;
 use crate::limits::{CAPS, Limits};
-use crate::store::CallState;
+use crate::store::{CallState, LogLevel, LogSink};
 
-/// Takes what plugins log: the plugin's declared name, the level and the message, which may quote
-/// leaf text.
-pub type LogSink = Arc<dyn Fn(&str, LogLevel, &str) + Send + Sync>;
+/// How a loader is set up.
+#[derive(Clone, Default)]
+pub struct LoaderConfig {
+    /// The limits of every plugin.
+    pub limits: Limits,
+    /// Takes plugins' log messages. Without it they are dropped: they may quote leaf text, so only
+    /// an author's own runs have one.
+    pub log: Option<LogSink>,
+    /// The place where plugins are compiled.
+    pub compiler: Compiler,
+    /// Where their code is kept from start to start; without it, each start compiles.
+    pub cache: Option<Arc<CodeCache>>,
+    /// When plugins are configured.
+    pub configuring: Configuring,
+    /// Whether plugins that fail on many texts are asked no more for a while. A gate wants that;
+    /// whoever tries a plugin out wants to see each fault.
+    pub quarantine: bool,
+}
 
-words! {
-    /// Level of a plugin's log message.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub enum LogLevel {
-        /// For the author.
-        Debug = "debug",
-        /// Worth knowing.
-        Info = "info",
-        /// Probably wrong.
-        Warn = "warn",
-        /// Wrong.
-        Error = "error",
-    }
-    /// Returns its name.
-    pub fn name = 0;
+/// When a plugin's `configure` is called. Its answers are the same either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Configuring {
+    /// Once, on load, where the component's state can be kept; else for each call.
+    #[default]
+    OnLoad,
+    /// On load, to see that the configuration is accepted, and again for each call.
+    EachCall,
 }
 
 /// A loader that cannot run plugins on this machine.

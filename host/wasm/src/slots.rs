@@ -14,12 +14,12 @@ use crate::aside::waited_while;
 /// Hands out slots.
 #[derive(Debug)]
 pub(crate) struct CallSlots {
-    line: Mutex<Line>,
+    line: Mutex<WaitingLine>,
     moved: Condvar,
 }
 
 #[derive(Debug)]
-struct Line {
+struct WaitingLine {
     free: usize,
     /// The number of the next one who waits.
     next: u64,
@@ -27,7 +27,7 @@ struct Line {
     waiting: VecDeque<u64>,
 }
 
-impl Line {
+impl WaitingLine {
     fn is_turn_of(&self, number: u64) -> bool {
         self.free > 0 && self.waiting.front() == Some(&number)
     }
@@ -40,7 +40,7 @@ pub(crate) struct CallSlot<'a>(&'a CallSlots);
 impl CallSlots {
     /// Makes slots, at least one.
     pub(crate) fn new(count: usize) -> Self {
-        let line = Line { free: count.max(1), next: 0, waiting: VecDeque::new() };
+        let line = WaitingLine { free: count.max(1), next: 0, waiting: VecDeque::new() };
         CallSlots { line: Mutex::new(line), moved: Condvar::new() }
     }
 
@@ -67,7 +67,7 @@ impl CallSlots {
     }
 
     /// The line is whole between any two statements, so a poisoned lock is as good as any.
-    fn lock(&self) -> MutexGuard<'_, Line> {
+    fn lock(&self) -> MutexGuard<'_, WaitingLine> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

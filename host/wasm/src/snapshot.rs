@@ -11,13 +11,13 @@
 use leafgate_admission::{NoSnapshot, TELL, TELLS, Telling};
 use leafgate_contract::Fault;
 
-use crate::instance::Running;
+use crate::instance::RunningInstance;
 
 /// Returns the component that starts as a configured instance of `telling` is now, unless its module
 /// comes to more than so many bytes.
 pub(crate) fn snapshot(
     telling: &Telling<'_>,
-    configured: &mut Running<'_>,
+    configured: &mut RunningInstance<'_>,
     limit: usize,
 ) -> Result<Vec<u8>, NoSnapshot> {
     let state =
@@ -27,7 +27,7 @@ pub(crate) fn snapshot(
 
 #[cfg(test)]
 mod tests {
-    use leafgate_admission::{Module, State};
+    use leafgate_admission::{Module, ModuleState};
     use wasmtime::{Engine, Instance, Store};
 
     use super::*;
@@ -64,7 +64,7 @@ mod tests {
         (store, instance)
     }
 
-    fn told(bytes: &[u8]) -> State {
+    fn told(bytes: &[u8]) -> ModuleState {
         let (mut store, instance) = instance(bytes);
         let export = format!("{TELLS}#{TELL}");
         let tell = instance.get_typed_func::<(), i32>(&mut store, &export).unwrap();
@@ -74,7 +74,7 @@ mod tests {
         let (start, length) = (word(at), word(at + 4));
         let globals = memory[word(at + 8)..].chunks(8).take(word(at + 12));
         let globals = globals.map(|bits| u64::from_le_bytes(bits.try_into().unwrap())).collect();
-        State { memory: memory[start..start + length].to_vec(), globals }
+        ModuleState { memory: memory[start..start + length].to_vec(), globals }
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
         let bytes = wat::parse_str(text).unwrap();
         let mut memory = vec![0; PAGE];
         memory[5000] = 1;
-        let state = State { memory, globals: vec![] };
+        let state = ModuleState { memory, globals: vec![] };
         let starting = Module::read(&bytes).unwrap().starting_with(&state).unwrap();
         assert_eq!(told(&Module::read(&starting).unwrap().telling().unwrap()).memory, state.memory);
     }

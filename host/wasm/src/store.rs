@@ -2,16 +2,37 @@
 
 use std::sync::Arc;
 
+use leafgate_words::words;
 use wasmtime::ResourceLimiter;
 
 use crate::aside::TicksLeft;
 use crate::limits::Limits;
-use crate::runtime::{LogLevel, LogSink};
+
+/// Takes what plugins log: the plugin's declared name, the level and the message, which may quote
+/// leaf text.
+pub type LogSink = Arc<dyn Fn(&str, LogLevel, &str) + Send + Sync>;
+
+words! {
+    /// Level of a plugin's log message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum LogLevel {
+        /// For the author.
+        Debug = "debug",
+        /// Worth knowing.
+        Info = "info",
+        /// Probably wrong.
+        Warn = "warn",
+        /// Wrong.
+        Error = "error",
+    }
+    /// Returns its name.
+    pub fn name = 0;
+}
 
 /// Data of one store; as short-lived as the call.
 pub(crate) struct CallState {
-    memory: Budget,
-    table: Budget,
+    memory: GrowthBudget,
+    table: GrowthBudget,
     log: Option<(LogSink, Arc<str>)>,
     log_bytes_left: usize,
     /// What is left of the deadline under which the guest runs.
@@ -19,7 +40,7 @@ pub(crate) struct CallState {
 }
 
 /// A limit over several memories or tables.
-struct Budget {
+struct GrowthBudget {
     limit: usize,
     used: usize,
     /// Set when growth was denied, and never cleared: a trap that follows is because of it.
@@ -29,8 +50,8 @@ struct Budget {
 impl CallState {
     pub(crate) fn new(limits: &Limits, log: Option<(LogSink, Arc<str>)>) -> Self {
         CallState {
-            memory: Budget::new(limits.memory_bytes),
-            table: Budget::new(limits.table_elements),
+            memory: GrowthBudget::new(limits.memory_bytes),
+            table: GrowthBudget::new(limits.table_elements),
             log,
             log_bytes_left: limits.log_bytes,
             ticks: TicksLeft::default(),
@@ -56,9 +77,9 @@ impl CallState {
     }
 }
 
-impl Budget {
+impl GrowthBudget {
     fn new(limit: usize) -> Self {
-        Budget { limit, used: 0, denied: false }
+        GrowthBudget { limit, used: 0, denied: false }
     }
 
     fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> bool {
@@ -102,7 +123,7 @@ mod tests {
 
     #[test]
     fn several_memories_share_one_budget() {
-        let mut budget = Budget::new(100);
+        let mut budget = GrowthBudget::new(100);
         assert!(budget.grow(0, 60, None));
         assert!(!budget.grow(0, 60, None));
         assert!(budget.denied);

@@ -30,19 +30,19 @@ const REMEMBERED: usize = 1024;
 /// The count of one plugin. It outlives generations of the policy that leave the plugin as it is.
 #[derive(Debug, Default)]
 pub(crate) struct Ward {
-    state: Mutex<State>,
+    state: Mutex<WardState>,
     /// Texts are kept as keyed hashes.
     key: RandomState,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WardState {
     /// Calls that were answered or not, so far.
     calls: u64,
     /// When the latest different faults were, in calls.
     faults: VecDeque<u64>,
     poisoned: Poisoned,
-    held: Option<Held>,
+    held: Option<WardHold>,
     /// Quarantines in a row.
     times: u32,
     /// When the last of them ended, in calls.
@@ -57,7 +57,7 @@ struct Poisoned {
 }
 
 #[derive(Debug)]
-struct Held {
+struct WardHold {
     since: Instant,
     until: Instant,
     /// A call has been let through, and is under way.
@@ -66,14 +66,14 @@ struct Held {
 
 /// One call that is let through. Dropped without a word, it has told nothing about the plugin.
 #[derive(Debug)]
-pub(crate) struct Pass<'w> {
+pub(crate) struct WardPass<'w> {
     ward: &'w Ward,
     probe: bool,
 }
 
 /// What changed because of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum WardChange {
     /// Nothing that an operator must know.
     None,
     /// The plugin is in quarantine now, for so long.
@@ -87,7 +87,7 @@ impl Ward {
     ///
     /// # Errors
     /// [`Fault::Quarantined`].
-    pub(crate) fn admit(&self, now: Instant) -> Result<Pass<'_>, Fault> {
+    pub(crate) fn admit(&self, now: Instant) -> Result<WardPass<'_>, Fault> {
         let mut state = self.lock();
         let probe = match &mut state.held {
             None => false,
@@ -97,7 +97,7 @@ impl Ward {
             }
             Some(_) => return Err(Fault::Quarantined { faults: state.faults.len() }),
         };
-        Ok(Pass { ward: self, probe })
+        Ok(WardPass { ward: self, probe })
     }
 
     /// Returns true where a text is known to make the plugin fail.
@@ -119,19 +119,19 @@ impl Ward {
     pub(crate) fn release(&self) -> bool {
         let mut state = self.lock();
         let calls = state.calls;
-        let before = std::mem::replace(&mut *state, State { calls, ..State::default() });
+        let before = std::mem::replace(&mut *state, WardState { calls, ..WardState::default() });
         before.held.is_some()
     }
 
     /// Numbers and maps are whole after any panic.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pass<'_> {
+impl WardPass<'_> {
     /// The plugin answered.
-    pub(crate) fn answered(self) -> Turn {
+    pub(crate) fn answered(self) -> WardChange {
         let mut state = self.ward.lock();
         state.calls += 1;
         state.forget();
@@ -140,15 +140,15 @@ impl Pass<'_> {
             if state.calls - state.freed >= AMONG && state.faults.is_empty() {
                 state.times = 0;
             }
-            return Turn::None;
+            return WardChange::None;
         }
         state.faults.clear();
         state.freed = state.calls;
-        Turn::Freed
+        WardChange::Freed
     }
 
     /// The plugin failed on this text, on which it had not failed before.
-    pub(crate) fn failed_on(self, text: &str, fault: &Fault, now: Instant) -> Turn {
+    pub(crate) fn failed_on(self, text: &str, fault: &Fault, now: Instant) -> WardChange {
         let hash = self.ward.key.hash_one(text);
         let mut state = self.ward.lock();
         state.calls += 1;
@@ -158,13 +158,13 @@ impl Pass<'_> {
         state.faults.push_back(at);
         state.last_fault = fault.to_string();
         if !self.probe && (state.held.is_some() || state.faults.len() < FAULTS) {
-            return Turn::None;
+            return WardChange::None;
         }
         let time = FIRST.saturating_mul(1_u32 << state.times.min(16)).min(LONGEST);
         state.times += 1;
         let since = state.held.as_ref().map_or(now, |held| held.since);
-        state.held = Some(Held { since, until: now + time, probing: false });
-        Turn::Held(time)
+        state.held = Some(WardHold { since, until: now + time, probing: false });
+        WardChange::Held(time)
     }
 
     /// The plugin failed again on what it is known to fail on: that says nothing new.
@@ -173,7 +173,7 @@ impl Pass<'_> {
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for WardPass<'_> {
     /// A probe that told nothing leaves room for the next one.
     fn drop(&mut self) {
         if self.probe
@@ -184,7 +184,7 @@ impl Drop for Pass<'_> {
     }
 }
 
-impl State {
+impl WardState {
     /// Forgets faults that are many calls ago. In quarantine there are no calls to go by.
     fn forget(&mut self) {
         if self.held.is_none() {
@@ -222,7 +222,7 @@ mod tests {
         Fault::Trap { code: "unreachable".to_owned() }
     }
 
-    fn fail(ward: &Ward, text: &str, now: Instant) -> Turn {
+    fn fail(ward: &Ward, text: &str, now: Instant) -> WardChange {
         ward.admit(now).unwrap().failed_on(text, &trap(), now)
     }
 
@@ -230,9 +230,9 @@ mod tests {
     fn held(now: Instant) -> Ward {
         let ward = Ward::default();
         for n in 1..FAULTS {
-            assert_eq!(fail(&ward, &format!("text {n}"), now), Turn::None);
+            assert_eq!(fail(&ward, &format!("text {n}"), now), WardChange::None);
         }
-        assert_eq!(fail(&ward, "the last", now), Turn::Held(FIRST));
+        assert_eq!(fail(&ward, "the last", now), WardChange::Held(FIRST));
         ward
     }
 
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn one_poisoned_text_counts_once_however_often_it_returns() {
         let (ward, now) = (Ward::default(), Instant::now());
-        assert_eq!(fail(&ward, "poisoned", now), Turn::None);
+        assert_eq!(fail(&ward, "poisoned", now), WardChange::None);
         for _ in 0..1000 {
             assert!(ward.is_poisoned("poisoned"));
             ward.admit(now).unwrap().failed_as_known();
@@ -263,9 +263,9 @@ mod tests {
     fn faults_among_many_good_calls_are_forgotten() {
         let (ward, now) = (Ward::default(), Instant::now());
         for n in 0..20 * FAULTS {
-            assert_eq!(fail(&ward, &format!("text {n}"), now), Turn::None, "{n}");
+            assert_eq!(fail(&ward, &format!("text {n}"), now), WardChange::None, "{n}");
             for _ in 0..AMONG {
-                assert_eq!(ward.admit(now).unwrap().answered(), Turn::None);
+                assert_eq!(ward.admit(now).unwrap().answered(), WardChange::None);
             }
         }
         assert_eq!(ward.health(now).faults, 0);
@@ -280,9 +280,9 @@ mod tests {
         assert!(ward.admit(later).is_err(), "one at a time");
         drop(probe);
         let probe = ward.admit(later).unwrap();
-        assert_eq!(probe.answered(), Turn::Freed);
+        assert_eq!(probe.answered(), WardChange::Freed);
         assert_eq!(ward.health(later), Health::default());
-        assert_eq!(fail(&ward, "another", later), Turn::None);
+        assert_eq!(fail(&ward, "another", later), WardChange::None);
     }
 
     #[test]
@@ -294,16 +294,16 @@ mod tests {
             now += time;
             time = (time * 2).min(LONGEST);
             let probe = ward.admit(now).unwrap();
-            assert_eq!(probe.failed_on(&format!("probe {n}"), &trap(), now), Turn::Held(time));
+            assert_eq!(probe.failed_on(&format!("probe {n}"), &trap(), now), WardChange::Held(time));
         }
         // Freed, it may fail some more, and is held as long as before until it has done well for a while.
         now += time;
-        assert_eq!(ward.admit(now).unwrap().answered(), Turn::Freed);
-        assert_eq!(ward.admit(now).unwrap().answered(), Turn::None);
+        assert_eq!(ward.admit(now).unwrap().answered(), WardChange::Freed);
+        assert_eq!(ward.admit(now).unwrap().answered(), WardChange::None);
         for n in 1..FAULTS {
-            assert_eq!(fail(&ward, &format!("again {n}"), now), Turn::None);
+            assert_eq!(fail(&ward, &format!("again {n}"), now), WardChange::None);
         }
-        assert_eq!(fail(&ward, "once more", now), Turn::Held(LONGEST));
+        assert_eq!(fail(&ward, "once more", now), WardChange::Held(LONGEST));
     }
 
     #[test]
@@ -324,9 +324,9 @@ mod tests {
         assert!(!ward.is_poisoned("the last"));
         assert!(!ward.release());
         for n in 1..FAULTS {
-            assert_eq!(fail(&ward, &format!("text {n}"), now), Turn::None);
+            assert_eq!(fail(&ward, &format!("text {n}"), now), WardChange::None);
         }
-        assert_eq!(fail(&ward, "the last", now), Turn::Held(FIRST), "the time begins anew too");
+        assert_eq!(fail(&ward, "the last", now), WardChange::Held(FIRST), "the time begins anew too");
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod words;
 
 use leafgate_plugin::detect::*;
 
-use terms::Terms;
+use terms::TermList;
 
 /// `config` of the rule file.
 #[leafgate_plugin::config]
@@ -27,7 +27,7 @@ struct Config {
 
 /// Finds the terms of a list, however they are written.
 #[leafgate_plugin::detector(labels = ["TERM"], prepare = prepare)]
-fn company_terms(terms: &Terms, leaf: &Leaf) -> Vec<Finding> {
+fn company_terms(terms: &TermList, leaf: &Leaf) -> Vec<Finding> {
     // An id or a number that reads like a term is none.
     if leaf.value != ValueType::Text {
         return vec![];
@@ -35,9 +35,9 @@ fn company_terms(terms: &Terms, leaf: &Leaf) -> Vec<Finding> {
     terms.find(&leaf.text).into_iter().map(|at| leaf.finding(at)).collect()
 }
 
-fn prepare(config: Config) -> Result<Terms, String> {
+fn prepare(config: Config) -> Result<TermList, String> {
     let lines = config.list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    Terms::new(config.terms.iter().map(String::as_str).chain(lines), config.case)
+    TermList::new(config.terms.iter().map(String::as_str).chain(lines), config.case)
 }
 
 #[cfg(test)]

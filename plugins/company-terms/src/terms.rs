@@ -15,7 +15,7 @@ const LONGEST: usize = 8;
 const EMPTY: u32 = u32::MAX;
 
 /// A list of terms.
-pub(crate) struct Terms {
+pub(crate) struct TermList {
     /// All of them, each with a line end behind it.
     text: String,
     /// Where terms begin in it; the length is a power of two.
@@ -25,7 +25,7 @@ pub(crate) struct Terms {
     case: bool,
 }
 
-impl Terms {
+impl TermList {
     /// Takes a list.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Terms {
             text.push_str(term);
             text.push('\n');
         }
-        Ok(Terms { text, table, longest, case })
+        Ok(TermList { text, table, longest, case })
     }
 
     /// Returns where terms stand in a text: from left to right, of those that begin at one word the
@@ -131,8 +131,8 @@ fn hash(text: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn terms(list: &[&str]) -> Terms {
-        Terms::new(list.iter().copied(), false).unwrap()
+    fn terms(list: &[&str]) -> TermList {
+        TermList::new(list.iter().copied(), false).unwrap()
     }
 
     fn found<'t>(list: &[&str], text: &'t str) -> Vec<&'t str> {
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_hundred_thousand_terms_are_found_and_nothing_else() {
         let list: Vec<String> = (0..100_000).map(|n| format!("project {n:x}")).collect();
-        let terms = Terms::new(list.iter().map(String::as_str), false).unwrap();
+        let terms = TermList::new(list.iter().map(String::as_str), false).unwrap();
         for n in (0..100_000).step_by(997) {
             let text = format!("about Project-{n:X}!");
             assert_eq!(terms.find(&text), vec![6..text.len() - 1; 1], "{text}");
@@ -174,7 +174,7 @@ mod tests {
         ) {
             let term = &list[which % list.len()];
             let text = format!("{before}{}{before}", term.to_uppercase().replace(' ', &before));
-            let terms = Terms::new(list.iter().map(String::as_str), false).unwrap();
+            let terms = TermList::new(list.iter().map(String::as_str), false).unwrap();
             let found = terms.find(&text);
             proptest::prop_assert_eq!(found.first(), Some(&(before.len()..text.len() - before.len())));
         }

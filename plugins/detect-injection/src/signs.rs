@@ -3,7 +3,7 @@
 //! A sign is one of several phrases: groups of words, each a few words behind the one before. Its
 //! weight says how rarely a harmless text has it. A sign counts once for each text.
 
-use crate::words::{self, Word};
+use crate::words::{self, TextWord};
 
 /// A group of words, one of which must follow within so many words.
 struct Group(&'static [&'static str], usize);
@@ -325,14 +325,14 @@ pub(crate) fn read(text: &str) -> Reading {
 }
 
 /// Returns the line in which a phrase begins.
-fn begins(words: &[Word], phrase: &[Group]) -> Option<usize> {
+fn begins(words: &[TextWord], phrase: &[Group]) -> Option<usize> {
     let (first, rest) = phrase.split_first()?;
     let starts = words.iter().enumerate().filter(|(_, word)| first.0.contains(&&*word.text));
     starts.into_iter().find(|(at, _)| follows(&words[at + 1..], rest)).map(|(_, word)| word.line)
 }
 
 /// Whether the groups follow one another from here.
-fn follows(words: &[Word], groups: &[Group]) -> bool {
+fn follows(words: &[TextWord], groups: &[Group]) -> bool {
     let Some((Group(group, within), rest)) = groups.split_first() else { return true };
     let near = words.iter().take(*within).enumerate();
     near.into_iter().any(|(at, word)| group.contains(&&*word.text) && follows(&words[at + 1..], rest))

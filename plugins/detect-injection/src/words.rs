@@ -2,7 +2,7 @@
 
 /// A word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Word {
+pub(crate) struct TextWord {
     pub(crate) text: String,
     /// From 1.
     pub(crate) line: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Word {
 
 /// Returns runs of letters, digits and apostrophes. What stands between them does not count, so that
 /// emphasis, quotes and line breaks hide nothing.
-pub(crate) fn words(text: &str) -> Vec<Word> {
+pub(crate) fn words(text: &str) -> Vec<TextWord> {
     let mut words = Vec::new();
     for (line, text) in text.lines().enumerate() {
         for word in text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’') {
@@ -18,7 +18,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
             if !word.is_empty() {
                 let text =
                     word.chars().filter(|c| !matches!(c, '\'' | '’')).flat_map(char::to_lowercase).collect();
-                words.push(Word { text, line: line + 1 });
+                words.push(TextWord { text, line: line + 1 });
             }
         }
     }

@@ -26,7 +26,7 @@ pub(crate) enum Keep {
 }
 
 /// A point in time, as far as it is kept.
-struct Stamp {
+struct Timestamp {
     at: Range<usize>,
     year: u32,
     month: u32,
@@ -50,7 +50,7 @@ pub(crate) fn normalise(text: &str, keep: Keep) -> Option<String> {
 }
 
 /// The first point in time at or after a place.
-fn next(text: &str, from: usize) -> Option<Stamp> {
+fn next(text: &str, from: usize) -> Option<Timestamp> {
     let bytes = text.as_bytes();
     let starts = |at: &usize| {
         let begins = bytes[*at].is_ascii_digit() || matches!(bytes[*at], b'M' | b'T' | b'W' | b'F' | b'S');
@@ -60,8 +60,8 @@ fn next(text: &str, from: usize) -> Option<Stamp> {
 }
 
 /// The point in time that begins at a place.
-fn read(bytes: &[u8], at: usize) -> Option<Stamp> {
-    let mut cursor = Cursor { bytes, at };
+fn read(bytes: &[u8], at: usize) -> Option<Timestamp> {
+    let mut cursor = StampCursor { bytes, at };
     let (year, month, day) = match bytes[at].is_ascii_digit() {
         true => cursor.iso()?,
         false => cursor.named()?,
@@ -69,16 +69,16 @@ fn read(bytes: &[u8], at: usize) -> Option<Stamp> {
     let sound = (1..=12).contains(&month) && (1..=31).contains(&day);
     let end = cursor.at;
     let ends = bytes.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric());
-    (sound && ends).then_some(Stamp { at: at..end, year, month, day })
+    (sound && ends).then_some(Timestamp { at: at..end, year, month, day })
 }
 
 #[derive(Clone, Copy)]
-struct Cursor<'t> {
+struct StampCursor<'t> {
     bytes: &'t [u8],
     at: usize,
 }
 
-impl Cursor<'_> {
+impl StampCursor<'_> {
     /// `2026-11-22T18:23:08.123+01:00`.
     fn iso(&mut self) -> Option<(u32, u32, u32)> {
         let year = self.digits(4)?;

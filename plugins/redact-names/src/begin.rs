@@ -5,7 +5,7 @@
 //! and only by the trie: letters with accents and whole scripts have too many spellings for a
 //! table.
 
-use crate::fold::{self, Cursor};
+use crate::fold::{self, FoldCursor};
 
 /// The highest bit of each of eight bytes.
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
@@ -108,7 +108,7 @@ fn words(block: u64) -> u64 {
     (letters | digits) & HIGH
 }
 
-pub(crate) fn ends_word(cursor: Cursor<'_>) -> bool {
+pub(crate) fn ends_word(cursor: FoldCursor<'_>) -> bool {
     !cursor.rest().chars().next().is_some_and(is_word)
 }
 

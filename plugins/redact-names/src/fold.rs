@@ -16,7 +16,7 @@ const LATIN_ADDITIONAL: &[u8; 256] = b"aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhh
 
 /// A place in a text, between two folded letters. Copying it is how the search goes back.
 #[derive(Clone, Copy)]
-pub(crate) struct Cursor<'t> {
+pub(crate) struct FoldCursor<'t> {
     text: &'t str,
     /// End of the last character read, with the accents that follow it.
     at: usize,
@@ -24,9 +24,9 @@ pub(crate) struct Cursor<'t> {
     second: Option<char>,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> FoldCursor<'t> {
     pub(crate) fn new(text: &'t str, at: usize) -> Self {
-        Cursor { text, at, second: None }
+        FoldCursor { text, at, second: None }
     }
 
     /// Byte offset, where it lies between two characters.
@@ -41,7 +41,7 @@ impl<'t> Cursor<'t> {
 
     /// The same place further on by a number of bytes that ends between two characters.
     pub(crate) fn skip(self, bytes: usize) -> Self {
-        Cursor::new(self.text, self.at + bytes)
+        FoldCursor::new(self.text, self.at + bytes)
     }
 
     /// The next folded letter and the place behind it.
@@ -106,7 +106,7 @@ fn lower(character: char) -> char {
 
 /// The letters of a word of a configured name.
 pub(crate) fn folded(word: &str) -> String {
-    let letters = std::iter::successors(Cursor::new(word, 0).next(), |(_, cursor)| cursor.next());
+    let letters = std::iter::successors(FoldCursor::new(word, 0).next(), |(_, cursor)| cursor.next());
     letters.map(|(letter, _)| letter).collect()
 }
 

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::begin::{Beginnings, Follower, ends_word};
-use crate::fold::{self, Cursor};
+use crate::fold::{self, FoldCursor};
 
 /// What leads from one node to the next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,12 +24,12 @@ enum Edge {
 
 /// A node of the trie.
 #[derive(Default)]
-struct Node {
-    edges: Edges,
+struct TrieNode {
+    edges: NodeEdges,
     ends: bool,
 }
 
-impl Node {
+impl TrieNode {
     fn letter(&self, letter: char) -> Option<usize> {
         self.edges.next(Edge::Letter(letter)).ok()
     }
@@ -38,19 +38,19 @@ impl Node {
 /// The edges of a node with the nodes that they lead to, in order. Most nodes have one, and it
 /// stands in the node: what memory the trie takes is what each call of the plugin puts back.
 #[derive(Default)]
-enum Edges {
+enum NodeEdges {
     #[default]
     None,
     One((Edge, usize)),
     Many(Vec<(Edge, usize)>),
 }
 
-impl Edges {
+impl NodeEdges {
     fn list(&self) -> &[(Edge, usize)] {
         match self {
-            Edges::None => &[],
-            Edges::One(edge) => std::slice::from_ref(edge),
-            Edges::Many(edges) => edges,
+            NodeEdges::None => &[],
+            NodeEdges::One(edge) => std::slice::from_ref(edge),
+            NodeEdges::Many(edges) => edges,
         }
     }
 
@@ -62,41 +62,41 @@ impl Edges {
 
     fn insert(&mut self, at: usize, edge: (Edge, usize)) {
         match self {
-            Edges::None => *self = Edges::One(edge),
-            Edges::One(other) => {
+            NodeEdges::None => *self = NodeEdges::One(edge),
+            NodeEdges::One(other) => {
                 let mut edges = vec![*other];
                 edges.insert(at, edge);
-                *self = Edges::Many(edges);
+                *self = NodeEdges::Many(edges);
             }
-            Edges::Many(edges) => edges.insert(at, edge),
+            NodeEdges::Many(edges) => edges.insert(at, edge),
         }
     }
 }
 
 /// The ways to write names.
 struct Trie {
-    nodes: Vec<Node>,
+    nodes: Vec<TrieNode>,
 }
 
 /// Names, ready to be found.
-pub struct Index {
+pub struct NameIndex {
     trie: Trie,
     beginnings: Beginnings,
 }
 
-impl Index {
+impl NameIndex {
     /// Makes an index of names in full.
     ///
     /// # Errors
     /// The place of a name, and why it is none: with fewer than two letters it would be found
     /// everywhere.
     pub fn of(names: &[impl AsRef<str>]) -> Result<Self, (usize, &'static str)> {
-        let mut trie = Trie { nodes: vec![Node::default()] };
+        let mut trie = Trie { nodes: vec![TrieNode::default()] };
         for (place, name) in names.iter().enumerate() {
             trie.add(name.as_ref()).map_err(|reason| (place, reason))?;
         }
         let beginnings = trie.beginnings();
-        Ok(Index { trie, beginnings })
+        Ok(NameIndex { trie, beginnings })
     }
 
     /// Byte ranges of names, in order and apart.
@@ -104,7 +104,7 @@ impl Index {
         let mut from = 0;
         std::iter::from_fn(move || {
             while let Some(start) = self.beginnings.next(text, from) {
-                if let Some(end) = self.trie.longest(0, Cursor::new(text, start)) {
+                if let Some(end) = self.trie.longest(0, FoldCursor::new(text, start)) {
                     from = end;
                     return Some(start..end);
                 }
@@ -143,7 +143,7 @@ impl Trie {
     }
 
     /// Given names, each with what joins it to what follows.
-    fn add_given(&mut self, mut node: usize, given: &[Given<'_>], join: Edge) -> usize {
+    fn add_given(&mut self, mut node: usize, given: &[GivenName<'_>], join: Edge) -> usize {
         for name in given {
             node = self.add_one(node, *name);
             node = self.step(node, join);
@@ -152,17 +152,17 @@ impl Trie {
     }
 
     /// Given names with nothing after them.
-    fn add_given_at_end(&mut self, node: usize, given: &[Given<'_>]) {
+    fn add_given_at_end(&mut self, node: usize, given: &[GivenName<'_>]) {
         let Some((last, before)) = given.split_last() else { return };
         let node = self.add_given(node, before, Edge::Join);
         let node = self.add_one(node, *last);
         self.nodes[node].ends = true;
     }
 
-    fn add_one(&mut self, node: usize, name: Given<'_>) -> usize {
+    fn add_one(&mut self, node: usize, name: GivenName<'_>) -> usize {
         match name {
-            Given::Full(word) => self.add_word(node, word, false),
-            Given::Initial(letter) => {
+            GivenName::Full(word) => self.add_word(node, word, false),
+            GivenName::Initial(letter) => {
                 let node = self.step(node, Edge::Letter(letter));
                 self.step(node, Edge::Stop)
             }
@@ -184,7 +184,7 @@ impl Trie {
             Ok(next) => next,
             Err(at) => {
                 edges.insert(at, (edge, fresh));
-                self.nodes.push(Node::default());
+                self.nodes.push(TrieNode::default());
                 fresh
             }
         }
@@ -223,7 +223,7 @@ impl Trie {
 
     /// End of the longest name that begins here. As deep as a name is long, and no text makes it
     /// longer.
-    fn longest(&self, node: usize, cursor: Cursor<'_>) -> Option<usize> {
+    fn longest(&self, node: usize, cursor: FoldCursor<'_>) -> Option<usize> {
         let node = &self.nodes[node];
         let here = cursor.boundary().filter(|_| node.ends && ends_word(cursor));
         // Letters come first in the order of edges.
@@ -244,28 +244,28 @@ impl Trie {
 
 /// A given name as it may be written.
 #[derive(Clone, Copy)]
-enum Given<'w> {
+enum GivenName<'w> {
     Full(&'w str),
     Initial(char),
 }
 
 /// The ways to write given names: in full, with initials from some place on, as initials, and
 /// without those in the middle.
-fn given_names(words: &[String]) -> Vec<Vec<Given<'_>>> {
-    let initial = |word: &String| word.chars().next().map(Given::Initial);
+fn given_names(words: &[String]) -> Vec<Vec<GivenName<'_>>> {
+    let initial = |word: &String| word.chars().next().map(GivenName::Initial);
     let from = |full: usize| {
         let (whole, short) = words.split_at(full);
-        whole.iter().map(|word| Given::Full(word)).chain(short.iter().filter_map(initial)).collect()
+        whole.iter().map(|word| GivenName::Full(word)).chain(short.iter().filter_map(initial)).collect()
     };
-    let mut ways: Vec<Vec<Given<'_>>> = (0..=words.len()).map(from).collect();
+    let mut ways: Vec<Vec<GivenName<'_>>> = (0..=words.len()).map(from).collect();
     if let [first, _, ..] = words {
-        ways.push(vec![Given::Full(first)]);
+        ways.push(vec![GivenName::Full(first)]);
     }
     ways
 }
 
 /// Length of what joins two words here, where there is something.
-fn join(cursor: Cursor<'_>) -> Option<usize> {
+fn join(cursor: FoldCursor<'_>) -> Option<usize> {
     cursor.boundary()?;
     let rest = cursor.rest();
     let blank = blanks(rest);
@@ -276,12 +276,12 @@ fn join(cursor: Cursor<'_>) -> Option<usize> {
     joins.iter().find(|join| rest.starts_with(**join)).map(|join| join.len())
 }
 
-fn comma(cursor: Cursor<'_>) -> Option<usize> {
+fn comma(cursor: FoldCursor<'_>) -> Option<usize> {
     cursor.boundary()?;
     cursor.rest().strip_prefix(',').map(|rest| 1 + blanks(rest))
 }
 
-fn stop(cursor: Cursor<'_>) -> Option<usize> {
+fn stop(cursor: FoldCursor<'_>) -> Option<usize> {
     cursor.boundary()?;
     cursor.rest().starts_with('.').then_some(1)
 }
@@ -298,13 +298,13 @@ mod tests {
     use super::*;
     use crate::begin::{is_unspaced, is_word};
 
-    /// What [`Index::find`] finds, looked for from every beginning of a word.
-    fn find_everywhere(index: &Index, text: &str) -> Vec<Range<usize>> {
+    /// What [`NameIndex::find`] finds, looked for from every beginning of a word.
+    fn find_everywhere(index: &NameIndex, text: &str) -> Vec<Range<usize>> {
         let (mut found, mut free, mut inside) = (Vec::<Range<usize>>::new(), 0, false);
         for (start, character) in text.char_indices() {
             let begins = (is_word(character) && !inside) || is_unspaced(character);
             inside = is_word(character);
-            let end = (begins && start >= free).then(|| index.trie.longest(0, Cursor::new(text, start)));
+            let end = (begins && start >= free).then(|| index.trie.longest(0, FoldCursor::new(text, start)));
             if let Some(end) = end.flatten() {
                 free = end;
                 found.push(start..end);
@@ -321,7 +321,7 @@ mod tests {
         ) {
             let names: Vec<String> =
                 names.into_iter().filter(|name| name.chars().filter(|it| it.is_alphanumeric()).count() > 1).collect();
-            let index = Index::of(&names).unwrap();
+            let index = NameIndex::of(&names).unwrap();
             let found: Vec<_> = index.find(&text).collect();
             proptest::prop_assert_eq!(found, find_everywhere(&index, &text));
         }
@@ -330,7 +330,8 @@ mod tests {
     #[test]
     fn nothing_is_passed_over_in_the_contract_and_the_sources() {
         let index =
-            Index::of(&["Plugin Gate", "Lea F.", "A leaf", "Half The", "İstanbul Ö", "Ö Ö", "an X"]).unwrap();
+            NameIndex::of(&["Plugin Gate", "Lea F.", "A leaf", "Half The", "İstanbul Ö", "Ö Ö", "an X"])
+                .unwrap();
         for text in [include_str!("index.rs"), include_str!("fold.rs"), include_str!("lib.rs")] {
             assert_eq!(index.find(text).collect::<Vec<_>>(), find_everywhere(&index, text));
         }

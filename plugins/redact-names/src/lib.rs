@@ -10,7 +10,7 @@ mod index;
 
 use leafgate_plugin::detect::*;
 
-pub use index::Index;
+pub use index::NameIndex;
 
 /// `config` of the rule file.
 #[leafgate_plugin::config]
@@ -21,16 +21,16 @@ struct Config {
 
 /// Finds configured names and the ways in which people write them.
 #[leafgate_plugin::detector(labels = ["NAME"], prepare = prepare)]
-fn redact_names(index: &Index, leaf: &Leaf) -> Vec<Finding> {
+fn redact_names(index: &NameIndex, leaf: &Leaf) -> Vec<Finding> {
     index.find(&leaf.text).map(|at| leaf.finding(at)).collect()
 }
 
-fn prepare(config: Config) -> Result<Index, String> {
+fn prepare(config: Config) -> Result<NameIndex, String> {
     if config.names.is_empty() {
         return Err("`names` is empty, so nothing would ever be found".to_owned());
     }
     // The message names the place, not the name: it may be shown where names must not be.
-    Index::of(&config.names).map_err(|(place, reason)| format!("`names[{place}]` {reason}"))
+    NameIndex::of(&config.names).map_err(|(place, reason)| format!("`names[{place}]` {reason}"))
 }
 
 #[cfg(test)]

@@ -8,34 +8,34 @@ mod paths;
 
 use leafgate_plugin::transform::*;
 
-use paths::{Kind, Kinds};
+use paths::{SystemKind, SystemKinds};
 
 /// `config` of the rule file.
 #[leafgate_plugin::config]
 #[serde(default)]
 struct Config {
     /// Which home directories are rewritten; all by default.
-    kinds: Vec<Kind>,
+    kinds: Vec<SystemKind>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { kinds: vec![Kind::Linux, Kind::Macos, Kind::Windows, Kind::Root] }
+        Config { kinds: vec![SystemKind::Linux, SystemKind::Macos, SystemKind::Windows, SystemKind::Root] }
     }
 }
 
 /// Writes home directories as ~ in texts, tool arguments and tool results.
 #[leafgate_plugin::transformer(prepare = prepare)]
-fn rewrite_home_paths(kinds: &Kinds, request: &Request) -> Vec<Edit> {
+fn rewrite_home_paths(kinds: &SystemKinds, request: &Request) -> Vec<Edit> {
     let leaves = request.leaves.iter().filter(|leaf| is_prose(leaf));
     leaves.filter_map(|leaf| kinds.rewrite(&leaf.text).map(|text| leaf.set(text))).collect()
 }
 
-fn prepare(config: Config) -> Result<Kinds, &'static str> {
+fn prepare(config: Config) -> Result<SystemKinds, &'static str> {
     if config.kinds.is_empty() {
         return Err("`kinds` is empty, so nothing would ever be rewritten");
     }
-    Ok(Kinds::new(&config.kinds))
+    Ok(SystemKinds::new(&config.kinds))
 }
 
 /// Reasoning is left out because it may be signed, metadata because it is ids and names.

@@ -16,7 +16,7 @@ use std::ops::Range;
 #[leafgate_plugin::config]
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum SystemKind {
     Linux,
     Macos,
     Windows,
@@ -24,21 +24,21 @@ pub(crate) enum Kind {
 }
 
 /// The kinds that are looked for.
-pub(crate) struct Kinds {
+pub(crate) struct SystemKinds {
     linux: bool,
     macos: bool,
     windows: bool,
     root: bool,
 }
 
-impl Kinds {
-    pub(crate) fn new(kinds: &[Kind]) -> Self {
+impl SystemKinds {
+    pub(crate) fn new(kinds: &[SystemKind]) -> Self {
         let has = |kind| kinds.contains(&kind);
-        Kinds {
-            linux: has(Kind::Linux),
-            macos: has(Kind::Macos),
-            windows: has(Kind::Windows),
-            root: has(Kind::Root),
+        SystemKinds {
+            linux: has(SystemKind::Linux),
+            macos: has(SystemKind::Macos),
+            windows: has(SystemKind::Windows),
+            root: has(SystemKind::Root),
         }
     }
 
@@ -193,8 +193,8 @@ fn is_compiler_flag(before: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn all() -> Kinds {
-        Kinds { linux: true, macos: true, windows: true, root: true }
+    fn all() -> SystemKinds {
+        SystemKinds { linux: true, macos: true, windows: true, root: true }
     }
 
     #[test]
@@ -261,20 +261,23 @@ mod tests {
 
     #[test]
     fn a_host_before_a_colon_is_no_drive() {
-        assert_eq!(Kinds::new(&[Kind::Windows]).rewrite("ABC:/Users/ada"), None);
-        assert_eq!(Kinds::new(&[Kind::Macos]).rewrite("ABC:/Users/ada").as_deref(), Some("ABC:~"));
+        assert_eq!(SystemKinds::new(&[SystemKind::Windows]).rewrite("ABC:/Users/ada"), None);
+        assert_eq!(
+            SystemKinds::new(&[SystemKind::Macos]).rewrite("ABC:/Users/ada").as_deref(),
+            Some("ABC:~")
+        );
     }
 
     #[test]
     fn only_configured_kinds_are_rewritten() {
         let text = r"/home/a /Users/a C:\Users\a /root";
         for (kind, expected) in [
-            (Kind::Linux, r"~ /Users/a C:\Users\a /root"),
-            (Kind::Macos, r"/home/a ~ C:\Users\a /root"),
-            (Kind::Windows, r"/home/a /Users/a ~ /root"),
-            (Kind::Root, r"/home/a /Users/a C:\Users\a ~"),
+            (SystemKind::Linux, r"~ /Users/a C:\Users\a /root"),
+            (SystemKind::Macos, r"/home/a ~ C:\Users\a /root"),
+            (SystemKind::Windows, r"/home/a /Users/a ~ /root"),
+            (SystemKind::Root, r"/home/a /Users/a C:\Users\a ~"),
         ] {
-            assert_eq!(Kinds::new(&[kind]).rewrite(text).as_deref(), Some(expected));
+            assert_eq!(SystemKinds::new(&[kind]).rewrite(text).as_deref(), Some(expected));
         }
     }
 

@@ -6,14 +6,14 @@ use syn::{Error, Ident, LitStr, Path, Result, Token, bracketed};
 
 /// `labels = ["NAME"], prepare = path`, in any order, each at most once.
 #[derive(Default)]
-pub(crate) struct Arguments {
+pub(crate) struct MacroArguments {
     pub(crate) labels: Vec<LitStr>,
     pub(crate) prepare: Option<Path>,
 }
 
-impl Parse for Arguments {
+impl Parse for MacroArguments {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let mut arguments = Arguments::default();
+        let mut arguments = MacroArguments::default();
         while !input.is_empty() {
             let name: Ident = input.parse()?;
             input.parse::<Token![=]>()?;
@@ -60,8 +60,8 @@ fn is_label(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> std::result::Result<Arguments, String> {
-        syn::parse_str::<Arguments>(text).map_err(|error| error.to_string())
+    fn parse(text: &str) -> std::result::Result<MacroArguments, String> {
+        syn::parse_str::<MacroArguments>(text).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -7,17 +7,17 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Error, Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Result, Type};
 
-use crate::arguments::Arguments;
+use crate::arguments::MacroArguments;
 
 /// Which attribute stands on the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum World {
+pub(crate) enum PluginWorld {
     Detector,
     Transformer,
 }
 
 /// The function itself, and beside it what exports it, or the error in its place.
-pub(crate) fn plugin(world: World, arguments: TokenStream, function: TokenStream) -> TokenStream {
+pub(crate) fn plugin(world: PluginWorld, arguments: TokenStream, function: TokenStream) -> TokenStream {
     let expanded = syn::parse2::<ItemFn>(function.clone())
         .and_then(|item| exports(world, &syn::parse2(arguments)?, &item));
     let beside = expanded.unwrap_or_else(|error| error.to_compile_error());
@@ -38,8 +38,8 @@ pub(crate) fn config(arguments: &TokenStream, item: &TokenStream) -> TokenStream
     }
 }
 
-fn exports(world: World, arguments: &Arguments, function: &ItemFn) -> Result<TokenStream> {
-    if world == World::Detector && arguments.labels.is_empty() {
+fn exports(world: PluginWorld, arguments: &MacroArguments, function: &ItemFn) -> Result<TokenStream> {
+    if world == PluginWorld::Detector && arguments.labels.is_empty() {
         let message = "a detector names what it finds: `labels = [\"NAME\"]`";
         return Err(Error::new_spanned(&function.sig.ident, message));
     }
@@ -57,8 +57,8 @@ fn exports(world: World, arguments: &Arguments, function: &ItemFn) -> Result<Tok
     let summary = summary(&function.attrs);
     let labels = &arguments.labels;
     let (implementation, module) = match world {
-        World::Detector => (detect(&call), quote!(detect)),
-        World::Transformer => (transform(&call), quote!(transform)),
+        PluginWorld::Detector => (detect(&call), quote!(detect)),
+        PluginWorld::Transformer => (transform(&call), quote!(transform)),
     };
     Ok(quote! {
         #[allow(dead_code, reason = "natively nothing calls the exports")]
@@ -74,7 +74,7 @@ fn exports(world: World, arguments: &Arguments, function: &ItemFn) -> Result<Tok
                 fn describe() -> ::leafgate_plugin::runtime::Description {
                     let (name, version) = (::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"));
                     #[allow(unused_imports, reason = "one of the two is used")]
-                    use ::leafgate_plugin::runtime::{Described as _, Undescribed as _};
+                    use ::leafgate_plugin::runtime::{DescribedConfig as _, Undescribed as _};
                     let schema = (&::leafgate_plugin::runtime::ConfigOf::taken_by(#prepare)).schema();
                     ::leafgate_plugin::runtime::describe(name, version, #summary, &[#(#labels),*], schema)
                 }
@@ -177,14 +177,14 @@ fn summary(attributes: &[Attribute]) -> String {
 mod tests {
     use super::*;
 
-    fn expand(world: World, arguments: &str, function: &str) -> String {
+    fn expand(world: PluginWorld, arguments: &str, function: &str) -> String {
         plugin(world, arguments.parse().unwrap(), function.parse().unwrap()).to_string()
     }
 
     #[test]
     fn the_function_stays_as_it_is() {
         let function = "/// Finds it.\nfn f (leaf : & Leaf) -> Vec < Finding > { vec ! [] }";
-        let expanded = expand(World::Detector, r#"labels = ["NAME"]"#, function);
+        let expanded = expand(PluginWorld::Detector, r#"labels = ["NAME"]"#, function);
         let unchanged: TokenStream = function.parse().unwrap();
         assert!(expanded.starts_with(&unchanged.to_string()));
         assert!(expanded.contains(r#""Finds it""#));
@@ -198,7 +198,7 @@ mod tests {
             (r#"labels = ["NAME"]"#, "fn f(config: Config, leaf: &Leaf) {}", "the state is borrowed"),
             (r#"labels = ["NAME"]"#, "fn f(config: &mut Config, leaf: &Leaf) {}", "the state is borrowed"),
         ] {
-            let expanded = expand(World::Detector, arguments, function);
+            let expanded = expand(PluginWorld::Detector, arguments, function);
             assert!(expanded.contains("compile_error") && expanded.contains(message), "{expanded}");
         }
     }

@@ -13,7 +13,7 @@ use proc_macro::TokenStream;
 /// the state.
 #[proc_macro_attribute]
 pub fn detector(arguments: TokenStream, function: TokenStream) -> TokenStream {
-    expand::plugin(expand::World::Detector, arguments.into(), function.into()).into()
+    expand::plugin(expand::PluginWorld::Detector, arguments.into(), function.into()).into()
 }
 
 /// Makes a struct or an enum what a plugin is configured with: serde reads it, keys that it does not
@@ -30,5 +30,5 @@ pub fn config(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// the configuration to the state.
 #[proc_macro_attribute]
 pub fn transformer(arguments: TokenStream, function: TokenStream) -> TokenStream {
-    expand::plugin(expand::World::Transformer, arguments.into(), function.into()).into()
+    expand::plugin(expand::PluginWorld::Transformer, arguments.into(), function.into()).into()
 }

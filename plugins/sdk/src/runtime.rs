@@ -39,7 +39,7 @@ impl<T> Answer<T> for Result<Vec<T>, Failure> {
 }
 
 /// What `prepare = ...` may return: the state, or why there can be none.
-pub trait Prepared<S> {
+pub trait PreparedState<S> {
     /// The state or the reason.
     ///
     /// # Errors
@@ -47,13 +47,13 @@ pub trait Prepared<S> {
     fn prepared(self) -> Result<S, String>;
 }
 
-impl<S> Prepared<S> for S {
+impl<S> PreparedState<S> for S {
     fn prepared(self) -> Result<S, String> {
         Ok(self)
     }
 }
 
-impl<S, E: std::fmt::Display> Prepared<S> for Result<S, E> {
+impl<S, E: std::fmt::Display> PreparedState<S> for Result<S, E> {
     fn prepared(self) -> Result<S, String> {
         self.map_err(|error| error.to_string())
     }
@@ -63,7 +63,7 @@ impl<S, E: std::fmt::Display> Prepared<S> for Result<S, E> {
 ///
 /// # Errors
 /// One finding: serde's message, or the reason that `build` gave.
-pub fn configure<C: DeserializeOwned, S, R: Prepared<S>>(
+pub fn configure<C: DeserializeOwned, S, R: PreparedState<S>>(
     config: &str,
     build: impl FnOnce(C) -> R,
 ) -> Result<S, Vec<String>> {
@@ -85,13 +85,13 @@ impl<C> ConfigOf<C> {
 }
 
 /// A configuration with a schema.
-pub trait Described {
+pub trait DescribedConfig {
     /// Its JSON Schema as text.
     fn schema(&self) -> Option<String>;
 }
 
 #[cfg(feature = "schema")]
-impl<C: schemars::JsonSchema> Described for ConfigOf<C> {
+impl<C: schemars::JsonSchema> DescribedConfig for ConfigOf<C> {
     fn schema(&self) -> Option<String> {
         serde_json::to_string(&schemars::schema_for!(C)).ok()
     }

@@ -5,7 +5,7 @@ const DEEPEST: usize = 256;
 
 /// What a walk meets, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event<'t> {
+pub(crate) enum JsonEvent<'t> {
     /// `{` or `[`.
     Open(Bracket),
     /// `}` or `]`.
@@ -25,20 +25,20 @@ pub(crate) enum Bracket {
 }
 
 /// Reads a text that is one JSON value, or returns `None`.
-pub(crate) fn read(text: &str) -> Option<Vec<Event<'_>>> {
-    let mut reader = Reader { text, at: 0, events: Vec::new() };
+pub(crate) fn read(text: &str) -> Option<Vec<JsonEvent<'_>>> {
+    let mut reader = JsonReader { text, at: 0, events: Vec::new() };
     reader.value(0)?;
     reader.space();
     (reader.at == text.len()).then_some(reader.events)
 }
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     at: usize,
-    events: Vec<Event<'t>>,
+    events: Vec<JsonEvent<'t>>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> JsonReader<'t> {
     fn value(&mut self, depth: usize) -> Option<()> {
         self.space();
         match self.peek()? {
@@ -46,7 +46,7 @@ impl<'t> Reader<'t> {
             b'[' if depth < DEEPEST => self.container(Bracket::List, b']', depth),
             b'"' => {
                 let string = self.string()?;
-                self.events.push(Event::String(string));
+                self.events.push(JsonEvent::String(string));
                 Some(())
             }
             _ => self.scalar(),
@@ -55,18 +55,18 @@ impl<'t> Reader<'t> {
 
     fn container(&mut self, bracket: Bracket, close: u8, depth: usize) -> Option<()> {
         self.at += 1;
-        self.events.push(Event::Open(bracket));
+        self.events.push(JsonEvent::Open(bracket));
         self.space();
         if self.peek()? == close {
             self.at += 1;
-            self.events.push(Event::Close(bracket));
+            self.events.push(JsonEvent::Close(bracket));
             return Some(());
         }
         loop {
             if bracket == Bracket::Object {
                 self.space();
                 let key = self.string()?;
-                self.events.push(Event::Key(key));
+                self.events.push(JsonEvent::Key(key));
                 self.space();
                 self.take(b':')?;
             }
@@ -80,7 +80,7 @@ impl<'t> Reader<'t> {
                 _ => return None,
             }
         }
-        self.events.push(Event::Close(bracket));
+        self.events.push(JsonEvent::Close(bracket));
         Some(())
     }
 
@@ -112,7 +112,7 @@ impl<'t> Reader<'t> {
             rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
         let word = &rest[..length];
         (matches!(word, "true" | "false" | "null") || is_number(word)).then_some(())?;
-        self.events.push(Event::Scalar(word));
+        self.events.push(JsonEvent::Scalar(word));
         self.at += length;
         Some(())
     }

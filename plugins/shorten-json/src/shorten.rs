@@ -1,9 +1,9 @@
 //! The shape of a JSON value, with samples.
 
-use crate::json::{self, Bracket, Event};
+use crate::json::{self, Bracket, JsonEvent};
 
 /// What is left of a value.
-pub(crate) struct Limits {
+pub(crate) struct Lengths {
     /// Items of a list.
     pub(crate) items: usize,
     /// Characters of a string.
@@ -14,28 +14,28 @@ pub(crate) struct Limits {
 
 /// Returns a shorter text of the same shape, or `None` where the text is no JSON or would not
 /// become shorter.
-pub(crate) fn shorten(text: &str, limits: &Limits) -> Option<String> {
+pub(crate) fn shorten(text: &str, limits: &Lengths) -> Option<String> {
     shape(text, limits).filter(|shape| shape.len() < text.len())
 }
 
 /// Returns the shape of a text that is JSON, as long as it may be.
-fn shape(text: &str, limits: &Limits) -> Option<String> {
+fn shape(text: &str, limits: &Lengths) -> Option<String> {
     let events = json::read(text)?;
-    let mut writer = Writer { limits, events: &events, at: 0, text: String::new() };
+    let mut writer = ShortWriter { limits, events: &events, at: 0, text: String::new() };
     writer.value(0);
     Some(writer.text)
 }
 
 /// Writes what is kept. The events are those of whole JSON, so each one is there.
-struct Writer<'e, 't> {
-    limits: &'e Limits,
-    events: &'e [Event<'t>],
+struct ShortWriter<'e, 't> {
+    limits: &'e Lengths,
+    events: &'e [JsonEvent<'t>],
     at: usize,
     text: String,
 }
 
-impl<'t> Writer<'_, 't> {
-    fn next(&mut self) -> Option<Event<'t>> {
+impl<'t> ShortWriter<'_, 't> {
+    fn next(&mut self) -> Option<JsonEvent<'t>> {
         let event = self.events.get(self.at).copied();
         self.at += 1;
         event
@@ -43,11 +43,11 @@ impl<'t> Writer<'_, 't> {
 
     fn value(&mut self, depth: usize) {
         match self.next() {
-            Some(Event::Open(Bracket::Object)) => self.object(depth),
-            Some(Event::Open(Bracket::List)) => self.list(depth),
-            Some(Event::String(string)) => self.string(string),
-            Some(Event::Scalar(scalar)) => self.text.push_str(scalar),
-            Some(Event::Close(_) | Event::Key(_)) | None => {}
+            Some(JsonEvent::Open(Bracket::Object)) => self.object(depth),
+            Some(JsonEvent::Open(Bracket::List)) => self.list(depth),
+            Some(JsonEvent::String(string)) => self.string(string),
+            Some(JsonEvent::Scalar(scalar)) => self.text.push_str(scalar),
+            Some(JsonEvent::Close(_) | JsonEvent::Key(_)) | None => {}
         }
     }
 
@@ -58,7 +58,7 @@ impl<'t> Writer<'_, 't> {
         }
         self.text.push('{');
         let mut first = true;
-        while let Some(Event::Key(key)) = self.next() {
+        while let Some(JsonEvent::Key(key)) = self.next() {
             self.text.push_str(if first { "" } else { "," });
             first = false;
             self.text.push_str(key);
@@ -75,7 +75,7 @@ impl<'t> Writer<'_, 't> {
         }
         self.text.push('[');
         for place in 0.. {
-            if self.events.get(self.at) == Some(&Event::Close(Bracket::List)) {
+            if self.events.get(self.at) == Some(&JsonEvent::Close(Bracket::List)) {
                 self.at += 1;
                 break;
             }
@@ -100,15 +100,15 @@ impl<'t> Writer<'_, 't> {
         let (mut depth, mut items) = (0_usize, 0);
         while let Some(event) = self.next() {
             match event {
-                Event::Close(_) if depth == 0 => break,
-                Event::Close(_) => depth -= 1,
+                JsonEvent::Close(_) if depth == 0 => break,
+                JsonEvent::Close(_) => depth -= 1,
                 // The value of a key is counted, the key is not.
-                Event::Key(_) => {}
-                Event::Open(_) => {
+                JsonEvent::Key(_) => {}
+                JsonEvent::Open(_) => {
                     items += usize::from(depth == 0);
                     depth += 1;
                 }
-                Event::String(_) | Event::Scalar(_) => items += usize::from(depth == 0),
+                JsonEvent::String(_) | JsonEvent::Scalar(_) => items += usize::from(depth == 0),
             }
         }
         items
@@ -151,7 +151,7 @@ mod tests {
     use serde_json::Value;
 
     fn short(text: &str, items: usize, chars: usize, depth: usize) -> Option<String> {
-        shorten(text, &Limits { items, chars, depth })
+        shorten(text, &Lengths { items, chars, depth })
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             (r#"[ [ [ [1, {"a": 2}, 3, 4, 5, 6, 7] ] ] ]"#, r#"[[["[… 7 items]"]]]"#),
             (r#"{"number": 1.50e3,   "spelled": "é"}"#, r#"{"number":1.50e3,"spelled":"é"}"#),
         ] {
-            let shape = shape(text, &Limits { items: 2, chars: 9, depth: 3 });
+            let shape = shape(text, &Lengths { items: 2, chars: 9, depth: 3 });
             assert_eq!(shape.as_deref(), Some(expected), "{text}");
         }
     }

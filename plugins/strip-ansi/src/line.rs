@@ -2,12 +2,12 @@
 
 /// A line under way.
 #[derive(Default)]
-pub(crate) struct Line {
+pub(crate) struct ScreenLine {
     letters: Vec<char>,
     at: usize,
 }
 
-impl Line {
+impl ScreenLine {
     /// Writes a letter over what stands there.
     pub(crate) fn write(&mut self, letter: char) {
         if self.at > self.letters.len() {

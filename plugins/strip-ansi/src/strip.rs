@@ -1,6 +1,6 @@
 //! A text without its control sequences.
 
-use crate::line::Line;
+use crate::line::ScreenLine;
 use crate::sequence::{self, Sequence};
 
 /// Returns a text as a screen would show it, or `None` where it is that already. Lines that were
@@ -54,7 +54,7 @@ fn remove(line: &str, stripped: &mut String) {
 
 /// Writes a line as a terminal does, letter by letter.
 fn play(line: &str, stripped: &mut String) {
-    let mut screen = Line::default();
+    let mut screen = ScreenLine::default();
     let mut rest = line;
     while let Some(letter) = rest.chars().next() {
         if let Some((sequence, length)) = sequence::read(rest) {

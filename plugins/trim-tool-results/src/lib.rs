@@ -8,7 +8,7 @@ mod trim;
 
 use leafgate_plugin::transform::*;
 
-use trim::Budget;
+use trim::TrimBudget;
 
 /// `config` of the rule file.
 #[leafgate_plugin::config]
@@ -28,13 +28,13 @@ impl Default for Config {
 
 /// Keeps head and tail of long tool results.
 #[leafgate_plugin::transformer(prepare = prepare)]
-fn trim_tool_results(budget: &Budget, request: &Request) -> Vec<Edit> {
+fn trim_tool_results(budget: &TrimBudget, request: &Request) -> Vec<Edit> {
     let results = request.leaves.iter().filter(|leaf| is_result(request, leaf));
     results.filter_map(|leaf| budget.trim(&leaf.text).map(|text| leaf.set(text))).collect()
 }
 
-fn prepare(config: Config) -> Result<Budget, String> {
-    Budget::new(config.max_lines, config.max_bytes)
+fn prepare(config: Config) -> Result<TrimBudget, String> {
+    TrimBudget::new(config.max_lines, config.max_bytes)
 }
 
 /// A tool message's text, whether the leaf says so itself or only its section.
@@ -47,7 +47,7 @@ fn is_result(request: &Request, leaf: &Leaf) -> bool {
 mod tests {
     use super::*;
 
-    fn budget() -> Budget {
+    fn budget() -> TrimBudget {
         prepare(Config { max_lines: 3, max_bytes: 1000 }).unwrap()
     }
 

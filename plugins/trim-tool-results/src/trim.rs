@@ -8,12 +8,12 @@ const LEAST_BYTES: usize = 256;
 const MARKER: usize = 96;
 
 /// How long a result may be after trimming.
-pub(crate) struct Budget {
+pub(crate) struct TrimBudget {
     lines: usize,
     bytes: usize,
 }
 
-impl Budget {
+impl TrimBudget {
     pub(crate) fn new(lines: usize, bytes: usize) -> Result<Self, String> {
         if lines < 3 {
             return Err(
@@ -23,7 +23,7 @@ impl Budget {
         if bytes < LEAST_BYTES {
             return Err(format!("`max_bytes` is below {LEAST_BYTES}"));
         }
-        Ok(Budget { lines, bytes })
+        Ok(TrimBudget { lines, bytes })
     }
 
     /// The text with its middle cut out, or none where it is short enough.
@@ -93,14 +93,14 @@ mod tests {
 
     #[test]
     fn head_and_tail_stay_around_one_line_that_says_what_was_cut() {
-        let trimmed = Budget::new(7, 1000).unwrap().trim(&numbered(100)).unwrap();
+        let trimmed = TrimBudget::new(7, 1000).unwrap().trim(&numbered(100)).unwrap();
         let expected = "line 1\nline 2\nline 3\nline 4\n[94 lines, 747 bytes cut]\nline 99\nline 100\n";
         assert_eq!(trimmed, expected);
     }
 
     #[test]
     fn what_fits_exactly_stays() {
-        let budget = Budget::new(7, 1000).unwrap();
+        let budget = TrimBudget::new(7, 1000).unwrap();
         assert_eq!(budget.trim(&numbered(7)), None);
         assert!(budget.trim(&numbered(8)).is_some());
         assert_eq!(budget.trim(&"x".repeat(1000)), None);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn one_endless_line_is_cut_between_characters() {
-        let trimmed = Budget::new(10, 300).unwrap().trim(&"é".repeat(5000)).unwrap();
+        let trimmed = TrimBudget::new(10, 300).unwrap().trim(&"é".repeat(5000)).unwrap();
         let mut parts = trimmed.lines();
         assert!(parts.next().unwrap().chars().all(|letter| letter == 'é'));
         assert!(parts.next().unwrap().ends_with("bytes cut]"));
@@ -130,7 +130,7 @@ mod tests {
             lines in 3_usize..20,
             bytes in LEAST_BYTES..800_usize,
         ) {
-            let budget = Budget::new(lines, bytes).unwrap();
+            let budget = TrimBudget::new(lines, bytes).unwrap();
             if let Some(trimmed) = budget.trim(&text) {
                 proptest::prop_assert!(trimmed.len() <= bytes, "{} bytes", trimmed.len());
                 proptest::prop_assert!(super::lines(&trimmed) <= lines, "{} lines", super::lines(&trimmed));

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use leafgate_admission::{
-    Binary, CONTRACT, Layer, Refusal, State, Telling, admit, contract, exports, identify, read,
+    Binary, CONTRACT, FileLayer, ModuleState, Refusal, Telling, admit, contract, exports, identify, read,
 };
 use wasmparser::{Validator, WasmFeatures};
 
@@ -47,7 +47,7 @@ pub(crate) fn file(input: &[u8]) {
     for called in [&admitted.exports.lifecycle, &admitted.exports.work] {
         assert!(anatomy.exports.contains(called), "{called}");
     }
-    if layer == Layer::CoreModule {
+    if layer == FileLayer::CoreModule {
         valid(&admitted.component);
     }
     let telling = match Telling::new(&binary, &admitted) {
@@ -59,7 +59,7 @@ pub(crate) fn file(input: &[u8]) {
     // Whatever an instance becomes, and whatever it says that it became.
     for (pages, globals) in [(0, 0), (1, 2), (3, 4096)] {
         let memory: Vec<u8> = (0..pages << 16).map(|at: usize| (at / 5000 % 3) as u8).collect();
-        let state = State { memory, globals: vec![u64::MAX / 3; globals] };
+        let state = ModuleState { memory, globals: vec![u64::MAX / 3; globals] };
         if let Ok(starting) = telling.starting_with(&state, 1 << 20) {
             valid(&starting);
             only_the_contract(&starting);
@@ -111,7 +111,7 @@ fn told<T>(result: Result<T, Refusal>) -> Option<T> {
 
 fn only_the_contract(component: &[u8]) {
     let anatomy = read(component).expect("what was made is read");
-    assert_eq!(anatomy.layer, Layer::Component);
+    assert_eq!(anatomy.layer, FileLayer::Component);
     for import in &anatomy.imports {
         let ours = ["leafgate:plugin/host@0.1.", "leafgate:plugin/types@0.1."];
         assert!(ours.iter().any(|ours| import.starts_with(ours)), "{import}");

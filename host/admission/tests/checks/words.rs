@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use leafgate_admission::{Said, Script, Signatures};
+use leafgate_admission::{SaidDescription, Script, Signatures};
 use leafgate_contract::{ConfigFinding, Fault, check_config};
 
 use super::is_line;
@@ -75,7 +75,12 @@ fn placed(finding: ConfigFinding, config: &str) {
 
 fn description(name: &str, labels: &str) {
     let labels: Vec<String> = labels.split(' ').map(str::to_owned).collect();
-    let said = Said { name: name.to_owned(), summary: name.to_owned(), labels, ..Said::default() };
+    let said = SaidDescription {
+        name: name.to_owned(),
+        summary: name.to_owned(),
+        labels,
+        ..SaidDescription::default()
+    };
     match said.checked(4) {
         Ok(described) => {
             is_line(&described.description.name);

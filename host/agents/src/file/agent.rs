@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use super::members::{FileMembers, FileText};
+use super::members::{FileMembers, TeamText};
 use super::{Notes, shown};
 use crate::name::AgentName;
 use crate::team::{Agent, Permission};
@@ -24,7 +24,7 @@ const KNOWN: [&str; 6] =
 
 /// Reads an agent, or notes all that is wrong with it. `names` are those of the agents before.
 pub(super) fn read<'t>(
-    text: &FileText<'t>,
+    text: &TeamText<'t>,
     value: &'t RawValue,
     at: &str,
     names: &mut BTreeSet<AgentName>,
@@ -61,7 +61,7 @@ pub(super) fn read<'t>(
 
 /// The agent that is read.
 struct Of<'a, 't> {
-    text: &'a FileText<'t>,
+    text: &'a TeamText<'t>,
     members: &'a FileMembers<'t>,
     line: usize,
     at: &'a str,

@@ -7,14 +7,14 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The text of a file.
-pub(super) struct FileText<'t>(&'t str);
+pub(super) struct TeamText<'t>(&'t str);
 
 /// The members of an object, in the order of the file.
 pub(super) struct FileMembers<'t>(Vec<(String, &'t RawValue)>);
 
-impl<'t> FileText<'t> {
+impl<'t> TeamText<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        FileText(text)
+        TeamText(text)
     }
 
     /// The members of the whole file, or the line and the words of what is wrong with it.
@@ -70,8 +70,8 @@ impl<'t> FileMembers<'t> {
 
 impl<'de> Deserialize<'de> for FileMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = FileMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,6 +86,6 @@ impl<'de> Deserialize<'de> for FileMembers<'de> {
                 Ok(FileMembers(members))
             }
         }
-        deserializer.deserialize_map(Pairs)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }

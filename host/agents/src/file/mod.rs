@@ -15,7 +15,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::team::{Agent, Permission, SystemAs, Team};
-use members::{FileMembers, FileText};
+use members::{FileMembers, TeamText};
 
 /// The namespace in an editor's settings.
 const SPACE: &str = "copilotMultiAgent";
@@ -68,7 +68,7 @@ impl Team {
     pub fn read(file: &str) -> Result<(Team, Vec<Warning>), FileError> {
         let plain = jsonc::plain(file);
         let mut notes = Notes::default();
-        let team = read(&FileText::new(&plain), &mut notes);
+        let team = read(&TeamText::new(&plain), &mut notes);
         match team {
             Some(team) if notes.problems.is_empty() => Ok((team, notes.warnings)),
             _ => Err(FileError { problems: notes.problems }),
@@ -139,7 +139,7 @@ struct TeamForm<'t> {
     at: &'static str,
 }
 
-fn read(text: &FileText<'_>, notes: &mut Notes) -> Option<Team> {
+fn read(text: &TeamText<'_>, notes: &mut Notes) -> Option<Team> {
     let root = match text.root() {
         Ok(root) => root,
         Err((line, what)) => {
@@ -155,7 +155,7 @@ fn read(text: &FileText<'_>, notes: &mut Notes) -> Option<Team> {
     Some(Team { agents, entry, settings })
 }
 
-fn form<'t>(text: &FileText<'t>, root: FileMembers<'t>, notes: &mut Notes) -> Option<TeamForm<'t>> {
+fn form<'t>(text: &TeamText<'t>, root: FileMembers<'t>, notes: &mut Notes) -> Option<TeamForm<'t>> {
     let (flat_entry, flat_agents) = ("copilotMultiAgent.entryAgent", "copilotMultiAgent.agents");
     let flat = root.get(flat_entry).or_else(|| root.get(flat_agents));
     let nested = root.get(SPACE);
@@ -196,7 +196,7 @@ fn form<'t>(text: &FileText<'t>, root: FileMembers<'t>, notes: &mut Notes) -> Op
     Some(form)
 }
 
-fn agents(text: &FileText<'_>, form: &TeamForm<'_>, notes: &mut Notes) -> Option<Vec<Agent>> {
+fn agents(text: &TeamText<'_>, form: &TeamForm<'_>, notes: &mut Notes) -> Option<Vec<Agent>> {
     let at = format!("{}/{}", form.at, form.agents);
     let Some(value) = form.members.get(form.agents) else {
         notes.wrong(1, at, "the member is missing: it lists the agents");
@@ -223,7 +223,7 @@ fn agents(text: &FileText<'_>, form: &TeamForm<'_>, notes: &mut Notes) -> Option
 }
 
 /// Finds the agent that conversations begin with; the first one where it is not there.
-fn entry(text: &FileText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) -> usize {
+fn entry(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) -> usize {
     let at = format!("{}/{}", form.at, form.entry);
     let value = form.members.get(form.entry);
     let line = value.map_or(1, |value| text.line(value));
@@ -243,7 +243,7 @@ fn entry(text: &FileText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut
 }
 
 /// Lists of targets may name agents that are not there; they are left out.
-fn missing_targets(text: &FileText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) {
+fn missing_targets(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) {
     let line = form.members.get(form.agents).map_or(1, |value| text.line(value));
     for (index, agent) in agents.iter().enumerate() {
         let Permission::Specific(names) = &agent.delegation else { continue };

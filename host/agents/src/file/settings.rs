@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::members::FileText;
+use super::members::TeamText;
 use super::{Notes, shown};
 use crate::team::{Settings, SystemAs};
 
@@ -17,7 +17,7 @@ const ITERATIONS: RangeInclusive<u64> = 1..=1_000;
 const TIMEOUT_MS: RangeInclusive<u64> = 1_000..=3_600_000;
 
 /// Reads the settings, or notes all that is wrong with them.
-pub(super) fn read<'t>(text: &FileText<'t>, value: &'t RawValue, notes: &mut Notes) -> Settings {
+pub(super) fn read<'t>(text: &TeamText<'t>, value: &'t RawValue, notes: &mut Notes) -> Settings {
     let mut settings = Settings::default();
     let Some(members) = text.members(value) else {
         notes.wrong(text.line(value), "/leafgate", "an object is expected");
@@ -36,7 +36,7 @@ pub(super) fn read<'t>(text: &FileText<'t>, value: &'t RawValue, notes: &mut Not
     settings
 }
 
-fn set(text: &FileText<'_>, key: &str, value: &RawValue, settings: &mut Settings) -> Result<(), String> {
+fn set(text: &TeamText<'_>, key: &str, value: &RawValue, settings: &mut Settings) -> Result<(), String> {
     let number = |range: RangeInclusive<u64>| {
         let within = text.number(value).filter(|number| range.contains(number));
         within.ok_or_else(|| format!("a whole number from {} to {} is expected", range.start(), range.end()))

@@ -3,7 +3,7 @@
 use leafgate_answer::AnswerText;
 
 use super::effect::{Happened, RunEffect, RunEffects};
-use super::frame::{CallSlot, DoneCall, Frame, FrameId, FrameState, Message, RequestId, SlotState};
+use super::frame::{DoneCall, Frame, FrameId, FrameState, Message, OpenCall, RequestId, SlotState};
 use super::{ClientCall, ENTRY, GivenState, Run, ToolInvocation};
 use crate::error::{AgentError, ErrorKind};
 use crate::mark::CallMark;
@@ -60,7 +60,7 @@ impl Run {
 
     /// A frame whose calls all have their results.
     fn settled(&self) -> Option<FrameId> {
-        let is_done = |slot: &CallSlot| matches!(slot.state, SlotState::Done(_));
+        let is_done = |slot: &OpenCall| matches!(slot.state, SlotState::Done(_));
         let settled = |frame: &&Frame| frame.open.as_ref().is_some_and(|open| open.slots.iter().all(is_done));
         self.frames.iter().find(settled).map(|frame| frame.id)
     }
@@ -86,7 +86,7 @@ impl Run {
     }
 
     /// Writes down what a call came to. A call that nobody answered was given up.
-    pub(super) fn record(&mut self, frame: FrameId, slot: CallSlot, now: Tick) {
+    pub(super) fn record(&mut self, frame: FrameId, slot: OpenCall, now: Tick) {
         let done = match slot.state {
             SlotState::Done(done) => done,
             SlotState::Open => {

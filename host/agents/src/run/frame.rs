@@ -177,7 +177,7 @@ pub struct Frame {
 /// The calls of the last answer, while they have no results.
 #[derive(Clone, Debug)]
 pub(super) struct OpenTurn {
-    pub(super) slots: Vec<CallSlot>,
+    pub(super) slots: Vec<OpenCall>,
     /// The frame ends with this report, once the calls before it have their results.
     pub(super) report: Option<AnswerText>,
     /// What the client said meanwhile.
@@ -191,7 +191,7 @@ impl OpenTurn {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct CallSlot {
+pub(super) struct OpenCall {
     pub(super) call: Call,
     pub(super) state: SlotState,
 }

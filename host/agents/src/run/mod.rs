@@ -19,7 +19,7 @@ use crate::team::{Agent, Team};
 use crate::tick::Tick;
 use crate::tools::{ToolFilter, ToolNames};
 use delegate::DelegationOrder;
-use frame::{CallSlot, DoneCall, OpenTurn, SlotState};
+use frame::{DoneCall, OpenCall, OpenTurn, SlotState};
 
 pub use effect::{ClientCall, ClientResult, Degraded, Happened, RunEffect, RunEffects, RunError, Why};
 pub use frame::{Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
@@ -411,7 +411,7 @@ impl Run {
         for (at, call) in reply.calls.iter().enumerate() {
             let state = self.begin(frame, at, call, now, effects);
             if let Some(open) = &mut self.frames[frame.at()].open {
-                open.slots.push(CallSlot { call: call.clone(), state });
+                open.slots.push(OpenCall { call: call.clone(), state });
             }
         }
     }

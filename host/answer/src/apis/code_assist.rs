@@ -4,14 +4,14 @@
 use serde_json::{Value, json};
 
 use super::gemini::{self, ContentReader, GeminiAnswers};
-use super::{AnswerAssembly, AnswerWire, Event, Terms};
+use super::{AnswerAssembly, AnswerWire, Event, WireTerms};
 use crate::json::{Again, Object, member, merge};
 use crate::reply::{Finish, Head, Reply};
 
 /// The member that holds the answer.
 pub(super) const RESPONSE: &str = "response";
 
-const TERMS: Terms = Terms {
+const TERMS: WireTerms = WireTerms {
     says: |_| Box::new(ContentReader::new(true)),
     answer: &[RESPONSE, "error"],
     beside: &["/response/candidates"],
@@ -21,7 +21,7 @@ const TERMS: Terms = Terms {
 pub(super) struct CodeAssistAnswers;
 
 impl AnswerWire for CodeAssistAnswers {
-    fn terms(&self) -> &'static Terms {
+    fn terms(&self) -> &'static WireTerms {
         &TERMS
     }
 

@@ -112,7 +112,7 @@ impl fmt::Debug for Event {
 /// How an API spells answers.
 pub(crate) trait AnswerWire: Sync {
     /// What is its own, in words and ways.
-    fn terms(&self) -> &'static Terms;
+    fn terms(&self) -> &'static WireTerms;
 
     /// Puts an event to what came before it; returns whether all of it has a place.
     fn put(&self, into: &mut AnswerAssembly, event: Object) -> bool;
@@ -203,7 +203,7 @@ impl AnswerAssembly {
 }
 
 /// The words and ways of an API for what an answer says beside its texts and calls.
-pub(crate) struct Terms {
+pub(crate) struct WireTerms {
     /// Makes what reads an answer, given whether its reasoning comes with an encrypted copy.
     pub(crate) says: fn(bool) -> Box<dyn Says>,
     /// The members of which an answer has one.
@@ -240,7 +240,7 @@ pub(crate) struct LiveTerms {
     pub(crate) around: (usize, usize),
     /// Whether what it cost is an event of its own.
     pub(crate) costs_apart: bool,
-    /// Whether each part is an element of [`Terms::list`]; all texts are one otherwise.
+    /// Whether each part is an element of [`WireTerms::list`]; all texts are one otherwise.
     pub(crate) has_parts: bool,
     /// Where an event says the place of a part, or where texts are one, of a call.
     pub(crate) index: &'static str,
@@ -261,7 +261,7 @@ enum Count {
     Total,
 }
 
-impl Terms {
+impl WireTerms {
     /// Why a model stopped.
     fn finish(&self, word: Option<&Value>) -> Option<Finish> {
         let word = word?.as_str()?;

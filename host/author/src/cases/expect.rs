@@ -2,11 +2,11 @@
 
 use leafgate_contract::{Action, PluginEdit, PluginFinding, Target};
 
-use super::{ExpectedEdit, ExpectedFinding, Given, GivenLeaf, shown};
+use super::{ExpectedEdit, ExpectedFinding, GivenLeaf, GivenText, shown};
 
 /// Returns what differs between what a detector found and what it should have found.
 pub(super) fn findings(
-    given: &Given,
+    given: &GivenText,
     labels: &[std::sync::Arc<str>],
     expected: &[ExpectedFinding],
     found: &[PluginFinding],
@@ -49,7 +49,7 @@ fn told(expected: &ExpectedFinding) -> String {
 
 /// Returns what differs between the edits that a transformer proposed and those that it should.
 pub(super) fn edits(
-    given: &Given,
+    given: &GivenText,
     labels: &[std::sync::Arc<str>],
     texts: &[String],
     other: &[ExpectedEdit],

@@ -31,29 +31,29 @@ use leafgate_detect::Confidence;
 #[cfg(test)]
 mod tests;
 
-pub use run::{Load, Outcome, run, told};
+pub use run::{CaseOutcome, Load, run, told};
 
 /// The cases of one file, in order; at least one.
 #[derive(Clone, Debug)]
 pub struct Cases {
-    cases: Vec<Case>,
+    cases: Vec<PluginCase>,
 }
 
 /// One `[[case]]`.
 #[derive(Clone, Debug)]
-struct Case {
+struct PluginCase {
     name: String,
     /// Line in the file, from 1.
     line: usize,
     /// As JSON, as a plugin is handed it.
     config: String,
-    given: Given,
+    given: GivenText,
     expected: Expected,
 }
 
 /// What a plugin is given.
 #[derive(Clone, Debug)]
-struct Given {
+struct GivenText {
     format: String,
     model: String,
     session: String,

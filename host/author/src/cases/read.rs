@@ -5,14 +5,16 @@ use leafgate_detect::Confidence;
 use serde::Deserialize;
 use toml::{Spanned, Table};
 
-use super::{BadCases, Case, Cases, Expected, ExpectedEdit, ExpectedFinding, Given, GivenLeaf, line_of};
+use super::{
+    BadCases, Cases, Expected, ExpectedEdit, ExpectedFinding, GivenLeaf, GivenText, PluginCase, line_of,
+};
 
 /// Actions that `edits` may name; texts of leaves stand in `becomes`.
 const ACTIONS: [&str; 6] = ["pin", "delete", "insert-before", "note", "pause", "block"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawFile {
+struct RawCases {
     #[serde(default)]
     config: Table,
     #[serde(default, rename = "case")]
@@ -90,7 +92,7 @@ impl Cases {
     /// # Errors
     /// The first line that is no case, with what to do about it.
     pub fn read(text: &str) -> Result<Self, BadCases> {
-        let raw: RawFile = toml::from_str(text).map_err(|error| BadCases {
+        let raw: RawCases = toml::from_str(text).map_err(|error| BadCases {
             line: error.span().map_or(1, |span| line_of(text, span.start)),
             message: error.message().to_owned(),
         })?;
@@ -109,19 +111,19 @@ impl Cases {
 }
 
 impl RawCase {
-    fn into_case(mut self, line: usize, shared: &Table) -> Result<Case, String> {
+    fn into_case(mut self, line: usize, shared: &Table) -> Result<PluginCase, String> {
         let leaves = self.leaves()?;
         let expected = self.expected(&leaves)?;
         let config = config_json(self.config.as_ref().unwrap_or(shared))
             .ok_or("dates and infinite numbers cannot be handed to a plugin: write them as strings")?;
-        let given = Given {
+        let given = GivenText {
             format: self.format.unwrap_or_else(|| "openai-chat".to_owned()),
             model: self.model,
             session: self.session,
             subagent: self.subagent,
             leaves: leaves.into_iter().map(RawLeaf::into_given).collect(),
         };
-        Ok(Case { name: self.name, line, config, given, expected })
+        Ok(PluginCase { name: self.name, line, config, given, expected })
     }
 
     fn leaves(&mut self) -> Result<Vec<RawLeaf>, String> {

@@ -9,14 +9,14 @@ use leafgate_contract::{
 };
 
 use super::expect;
-use super::{Case, Cases, Expected, Given};
+use super::{Cases, Expected, GivenText, PluginCase};
 
 /// Loads the plugin with a configuration, as JSON text.
 pub type Load<'a> = &'a dyn Fn(&str) -> Result<Arc<dyn Plugin>, LoadError>;
 
 /// What came of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CaseOutcome {
     /// The case.
     pub name: String,
     /// Its line in the file, from 1.
@@ -28,19 +28,19 @@ pub struct Outcome {
 /// Asks a plugin all cases. One outcome for each, and one for the detector that answers otherwise
 /// when it is asked about all of them together.
 #[must_use]
-pub fn run(cases: &Cases, load: Load<'_>) -> Vec<Outcome> {
+pub fn run(cases: &Cases, load: Load<'_>) -> Vec<CaseOutcome> {
     let mut loaded: HashMap<&str, Result<Arc<dyn Plugin>, LoadError>> = HashMap::new();
     let mut outcomes = Vec::new();
     for case in &cases.cases {
         let plugin = loaded.entry(&case.config).or_insert_with(|| load(&case.config));
         let problems = problems(case, plugin);
-        outcomes.push(Outcome { name: case.name.clone(), line: case.line, problems });
+        outcomes.push(CaseOutcome { name: case.name.clone(), line: case.line, problems });
     }
     outcomes.extend(together(cases, &loaded));
     outcomes
 }
 
-fn problems(case: &Case, plugin: &Result<Arc<dyn Plugin>, LoadError>) -> Vec<String> {
+fn problems(case: &PluginCase, plugin: &Result<Arc<dyn Plugin>, LoadError>) -> Vec<String> {
     let plugin = match (plugin, &case.expected) {
         (Err(error), Expected::Refused(part)) => return missing(part, &error.message),
         (Err(error), _) => return vec![format!("the plugin is not loaded: {}", with_hint(error))],
@@ -77,7 +77,7 @@ fn problems(case: &Case, plugin: &Result<Arc<dyn Plugin>, LoadError>) -> Vec<Str
 
 /// Asks twice, and judges the first answer.
 fn answer<T: Clone + PartialEq>(
-    case: &Case,
+    case: &PluginCase,
     ask: impl Fn() -> Result<Vec<T>, Fault>,
     judge: impl FnOnce(Vec<T>) -> Vec<String>,
 ) -> Vec<String> {
@@ -95,12 +95,12 @@ fn answer<T: Clone + PartialEq>(
     problems
 }
 
-fn detect(plugin: &dyn Plugin, given: &Given) -> Result<Vec<PluginFinding>, Fault> {
+fn detect(plugin: &dyn Plugin, given: &GivenText) -> Result<Vec<PluginFinding>, Fault> {
     let leaves: Vec<_> = detect_leaves(given).collect();
     plugin.detect(&leaves, &Spent::default()).map(CheckedFindings::into_vec)
 }
 
-fn detect_leaves(given: &Given) -> impl Iterator<Item = DetectLeaf<'_>> {
+fn detect_leaves(given: &GivenText) -> impl Iterator<Item = DetectLeaf<'_>> {
     given.leaves.iter().map(|leaf| DetectLeaf {
         kind: leaf.kind,
         value: leaf.value,
@@ -111,7 +111,7 @@ fn detect_leaves(given: &Given) -> impl Iterator<Item = DetectLeaf<'_>> {
     })
 }
 
-fn transform(plugin: &dyn Plugin, given: &Given) -> Result<Vec<PluginEdit>, Fault> {
+fn transform(plugin: &dyn Plugin, given: &GivenText) -> Result<Vec<PluginEdit>, Fault> {
     let pointers: Vec<String> =
         (0..given.leaves.len()).map(|place| format!("/messages/{place}/content")).collect();
     let sections = given.leaves.iter().enumerate().map(|(place, leaf)| TransformSection {
@@ -146,12 +146,16 @@ fn transform(plugin: &dyn Plugin, given: &Given) -> Result<Vec<PluginEdit>, Faul
 
 /// Asks each detector about the leaves of all its cases together, last one first: the gate splits
 /// and reorders them as it likes.
-fn together(cases: &Cases, loaded: &HashMap<&str, Result<Arc<dyn Plugin>, LoadError>>) -> Option<Outcome> {
+fn together(
+    cases: &Cases,
+    loaded: &HashMap<&str, Result<Arc<dyn Plugin>, LoadError>>,
+) -> Option<CaseOutcome> {
     let mut liars = Vec::new();
     for (config, plugin) in loaded {
         let Ok(plugin) = plugin else { continue };
-        let asked = |case: &&Case| case.config == *config && matches!(case.expected, Expected::Findings(_));
-        let asked: Vec<&Case> = cases.cases.iter().filter(asked).collect();
+        let asked =
+            |case: &&PluginCase| case.config == *config && matches!(case.expected, Expected::Findings(_));
+        let asked: Vec<&PluginCase> = cases.cases.iter().filter(asked).collect();
         let alone: Option<Vec<_>> = asked.iter().map(|case| detect(&**plugin, &case.given).ok()).collect();
         // What fails alone is told there.
         let Some(alone) = alone.filter(|_| plugin.world() == World::Detector) else { continue };
@@ -180,7 +184,7 @@ fn together(cases: &Cases, loaded: &HashMap<&str, Result<Arc<dyn Plugin>, LoadEr
     let problem = format!(
         "it answers otherwise about the cases of lines {lines} when it is asked about all leaves together, in another order"
     );
-    Some(Outcome {
+    Some(CaseOutcome {
         name: "answers depend on the leaf and the configuration alone".to_owned(),
         line,
         problems: vec![problem],

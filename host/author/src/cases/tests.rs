@@ -7,7 +7,7 @@ use leafgate_contract::{
 };
 use leafgate_detect::Confidence;
 
-use super::{Cases, Outcome, run};
+use super::{CaseOutcome, Cases, run};
 
 /// Finds the word of its configuration, or writes it in capitals.
 #[derive(Debug)]
@@ -82,14 +82,14 @@ fn word(config: &str, world: World) -> Result<Word, LoadError> {
     Ok(Word { description, world, word: word.to_owned(), forgets: None, first_only: false })
 }
 
-fn ran(world: World, cases: &str, change: fn(Word) -> Word) -> Vec<Outcome> {
+fn ran(world: World, cases: &str, change: fn(Word) -> Word) -> Vec<CaseOutcome> {
     let load = |config: &str| word(config, world).map(|word| Arc::new(change(word)) as Arc<dyn Plugin>);
     run(&Cases::read(cases).unwrap(), &load)
 }
 
 /// The problems of all cases, each with its line.
 fn problems(world: World, cases: &str) -> Vec<String> {
-    let told = |outcome: Outcome| {
+    let told = |outcome: CaseOutcome| {
         outcome
             .problems
             .into_iter()

@@ -1,7 +1,7 @@
 //! `plugin inspect`: what a file is, imports and describes.
 
 use leafgate_contract::{LoadError, World};
-use leafgate_wasm::{Inspection, Layer};
+use leafgate_wasm::{FileLayer, Inspection};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -57,8 +57,8 @@ impl<'a> ShownPlugin<'a> {
         let described = inspection.description.as_ref().ok();
         let mut shown = ShownPlugin {
             layer: match inspection.layer {
-                Some(Layer::CoreModule) => "core module",
-                Some(Layer::Component) => "component",
+                Some(FileLayer::CoreModule) => "core module",
+                Some(FileLayer::Component) => "component",
                 None => "script",
             },
             bytes: inspection.size,

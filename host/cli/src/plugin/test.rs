@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use leafgate_author::cases::{self, Cases, Outcome};
+use leafgate_author::cases::{self, CaseOutcome, Cases};
 use leafgate_contract::PluginLoader as _;
 use leafgate_wasm::WasmLoader;
 use serde::Serialize;
@@ -30,7 +30,7 @@ struct TestedCase<'a> {
 }
 
 impl<'a> TestedCase<'a> {
-    fn of(outcome: &'a Outcome) -> Self {
+    fn of(outcome: &'a CaseOutcome) -> Self {
         TestedCase { name: &outcome.name, line: outcome.line, problems: &outcome.problems }
     }
 }
@@ -51,7 +51,7 @@ pub(super) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
 }
 
 /// Asks a plugin the cases of a file.
-pub(super) fn ask(source: &Source, file: &Path, loader: &WasmLoader) -> anyhow::Result<Vec<Outcome>> {
+pub(super) fn ask(source: &Source, file: &Path, loader: &WasmLoader) -> anyhow::Result<Vec<CaseOutcome>> {
     let shown = file.display();
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
     let cases = Cases::read(&text).with_context(|| format!("cannot use the cases of {shown}"))?;
@@ -59,13 +59,13 @@ pub(super) fn ask(source: &Source, file: &Path, loader: &WasmLoader) -> anyhow::
 }
 
 /// Returns how many cases are not fulfilled.
-pub(super) fn failed(outcomes: &[Outcome]) -> usize {
+pub(super) fn failed(outcomes: &[CaseOutcome]) -> usize {
     outcomes.iter().filter(|outcome| !outcome.problems.is_empty()).count()
 }
 
 /// Prints what came of each case, and how many there were.
-pub(super) fn print(outcomes: &[Outcome], file: &Path, printer: &mut Printer) -> anyhow::Result<()> {
-    for Outcome { name, line, problems } in outcomes {
+pub(super) fn print(outcomes: &[CaseOutcome], file: &Path, printer: &mut Printer) -> anyhow::Result<()> {
+    for CaseOutcome { name, line, problems } in outcomes {
         match problems.is_empty() {
             true => {
                 printer.text(Style::Added, "ok      ")?;

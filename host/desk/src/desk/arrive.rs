@@ -8,9 +8,10 @@ use leafgate_policy::Hold;
 use super::Desk;
 use super::beside::SharedDecision;
 use crate::effect::{Effect, Effects};
+use crate::identity::{ConnectionId, RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal, Room};
 use crate::tick::Tick;
-use crate::turn::{Arrival, ConnectionId, RequestKey, Turn, TurnClient, TurnId};
+use crate::turn::{Arrival, Turn, TurnClient};
 
 /// The outcome of a request that the policy or a mode paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,10 @@ use crate::beside::{Addition, Lead, Repeats, covers};
 use crate::digest::Destination;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
+use crate::identity::{RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal};
 use crate::tick::Tick;
-use crate::turn::{Arrival, RequestKey, Turn, TurnClient, TurnId};
+use crate::turn::{Arrival, Turn, TurnClient};
 
 /// Turns whose decision is kept for side requests that come after it, and additions that a person
 /// let go: a client has a handful of them.

@@ -8,9 +8,9 @@ use leafgate_tree::SectionId;
 use super::Desk;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
+use crate::identity::TurnId;
 use crate::revision::{Revised, Revision};
 use crate::tick::Tick;
-use crate::turn::TurnId;
 
 impl<G> Desk<G> {
     /// Hands a turn out to be changed.

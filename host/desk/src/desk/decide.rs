@@ -10,10 +10,11 @@ use super::Desk;
 use crate::digest::Digest;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
+use crate::identity::{ConnectionId, TurnId};
 use crate::reason::{CancelReason, Dismissal};
 use crate::summary::TurnLine;
 use crate::tick::Tick;
-use crate::turn::{ConnectionId, Turn, TurnClient, TurnId};
+use crate::turn::{Turn, TurnClient};
 
 /// How a turn ends.
 #[derive(Clone, Copy)]

@@ -20,13 +20,14 @@ use leafgate_admin::{TurnClass, TurnMode};
 use crate::cancels::Cancels;
 use crate::effect::{Effect, Effects};
 use crate::error::{Decided, DeskError};
+use crate::identity::{ConnectionId, TurnId};
 use crate::limits::DeskLimits;
 use crate::mode::Modes;
 use crate::monitor::Monitor;
 use crate::sessions::SessionTable;
 use crate::summary::TurnLine;
 use crate::tick::Tick;
-use crate::turn::{ConnectionId, Turn, TurnId};
+use crate::turn::Turn;
 
 use beside::Lately;
 

@@ -8,16 +8,16 @@ use super::name;
 
 /// A font as the file has it, and its table to Unicode as a font of its own: what has an encoding too is
 /// asked for that alone.
-pub(super) struct Probe<'d> {
+pub(super) struct FontProbe<'d> {
     font: &'d Dictionary,
     to_unicode: Option<Dictionary>,
 }
 
-impl<'d> Probe<'d> {
+impl<'d> FontProbe<'d> {
     pub(super) fn of(font: &'d Dictionary) -> Option<Self> {
         (name(font, b"Type") == Some(b"Font") || font.has(b"BaseFont")).then(|| {
             let table = font.get(b"ToUnicode").ok();
-            Probe { font, to_unicode: table.map(|table| plain_font([("ToUnicode", table.clone())])) }
+            FontProbe { font, to_unicode: table.map(|table| plain_font([("ToUnicode", table.clone())])) }
         })
     }
 }
@@ -33,14 +33,14 @@ fn plain_font<const N: usize>(entries: [(&str, Object); N]) -> Dictionary {
 /// A font in use.
 pub(super) struct Font<'d> {
     to_unicode: Option<Encoding<'d>>,
-    letters: Letters<'d>,
+    letters: FontLetters<'d>,
     /// Of codes, in thousandths of the size.
     widths: HashMap<u32, f32>,
     width: f32,
 }
 
 /// What codes stand for where no table to Unicode says it.
-enum Letters<'d> {
+enum FontLetters<'d> {
     /// Of one byte each.
     Table(Vec<Option<String>>),
     /// Of two bytes each, by an encoding with a name.
@@ -48,7 +48,7 @@ enum Letters<'d> {
 }
 
 /// One code of a string.
-pub(super) struct Glyph {
+pub(super) struct FontGlyph {
     /// `None` where nothing says it.
     pub(super) letters: Option<String>,
     pub(super) width: f32,
@@ -56,7 +56,7 @@ pub(super) struct Glyph {
 }
 
 impl<'d> Font<'d> {
-    pub(super) fn of(document: &'d Document, probe: &'d Probe<'d>, limit: usize) -> Self {
+    pub(super) fn of(document: &'d Document, probe: &'d FontProbe<'d>, limit: usize) -> Self {
         let font = probe.font;
         let table = probe
             .to_unicode
@@ -64,7 +64,7 @@ impl<'d> Font<'d> {
             .and_then(|font| font.get_font_encoding_with_limit(document, limit).ok());
         let to_unicode = table.filter(|table| matches!(table, Encoding::UnicodeMapEncoding(_)));
         if name(font, b"Subtype") != Some(b"Type0") {
-            let letters = Letters::Table(table_of(document, font));
+            let letters = FontLetters::Table(table_of(document, font));
             let (widths, width) = simple_widths(document, font);
             return Font { to_unicode, letters, widths, width };
         }
@@ -73,18 +73,18 @@ impl<'d> Font<'d> {
         let below = font.get_deref(b"DescendantFonts", document).and_then(Object::as_array).ok();
         let below = below.and_then(|fonts| document.dereference(fonts.first()?).ok()?.1.as_dict().ok());
         let (widths, width) = below.map_or((HashMap::new(), 1000.0), |font| wide_widths(document, font));
-        Font { to_unicode, letters: Letters::Named(named), widths, width }
+        Font { to_unicode, letters: FontLetters::Named(named), widths, width }
     }
 
     /// Returns the glyphs of a string.
-    pub(super) fn glyphs(&self, string: &[u8]) -> impl Iterator<Item = Glyph> {
+    pub(super) fn glyphs(&self, string: &[u8]) -> impl Iterator<Item = FontGlyph> {
         let size = match self.letters {
-            Letters::Table(_) => 1,
-            Letters::Named(_) => 2,
+            FontLetters::Table(_) => 1,
+            FontLetters::Named(_) => 2,
         };
         string.chunks(size).map(|code| {
             let number = code.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
-            Glyph {
+            FontGlyph {
                 letters: self.letters(code),
                 width: self.widths.get(&number).copied().unwrap_or(self.width),
                 is_blank: code == b" ",
@@ -97,8 +97,8 @@ impl<'d> Font<'d> {
             encoding.bytes_to_string(code).ok().filter(|said| !said.is_empty() && !said.contains('\u{fffd}'))
         };
         self.to_unicode.as_ref().and_then(said).or_else(|| match &self.letters {
-            Letters::Table(table) => table[usize::from(code[0])].clone(),
-            Letters::Named(named) => named.as_ref().and_then(said),
+            FontLetters::Table(table) => table[usize::from(code[0])].clone(),
+            FontLetters::Named(named) => named.as_ref().and_then(said),
         })
     }
 }

@@ -14,9 +14,9 @@ use lopdf::{
     DecompressError, Dictionary, Document, Error, LoadOptions, Object, ObjectId, Stream, decode_text_string,
 };
 
-use self::font::{Font, Probe};
+use self::font::{Font, FontProbe};
 use self::paint::Painter;
-use crate::{Extractor, Part, Why};
+use crate::{Extractor, FilePart, Why};
 
 impl Extractor<'_> {
     pub(crate) fn pdf(&mut self, file: &[u8]) {
@@ -33,7 +33,7 @@ impl Extractor<'_> {
         self.text(&survey.strings);
         let mut painter = Painter::new(&document, &survey, self.bounds);
         for (page, number) in document.page_iter().zip(1..) {
-            if !self.begin(Part::Page(number)) {
+            if !self.begin(FilePart::Page(number)) {
                 break;
             }
             let shown = painter.page(page);
@@ -79,7 +79,7 @@ struct Survey<'d> {
     /// Every string, a line each.
     strings: String,
     /// The fonts, by where their dictionaries lie.
-    fonts: HashMap<*const Dictionary, Probe<'d>>,
+    fonts: HashMap<*const Dictionary, FontProbe<'d>>,
     /// Streams that are files.
     files: BTreeSet<ObjectId>,
     /// Streams that are the contents of pages.
@@ -118,7 +118,7 @@ impl<'d> Survey<'d> {
     }
 
     fn dictionary(&mut self, dictionary: &'d Dictionary) {
-        if let Some(probe) = Probe::of(dictionary) {
+        if let Some(probe) = FontProbe::of(dictionary) {
             self.fonts.insert(dictionary, probe);
         }
         for (key, value) in dictionary {
@@ -132,7 +132,7 @@ impl<'d> Survey<'d> {
 
 /// What a page, or a part of one, shows.
 #[derive(Default)]
-struct Shown {
+struct PageText {
     text: String,
     unread: Option<Why>,
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use lopdf::content::{Content, Operation};
 use lopdf::{Dictionary, Document, Object, ObjectId, Stream};
 
-use super::{Font, Shown, Survey, name, why};
+use super::{Font, PageText, Survey, name, why};
 use crate::{Bounds, Why};
 
 /// Forms within forms.
@@ -30,7 +30,7 @@ pub(super) struct Painter<'d> {
     pub(super) forms: BTreeSet<ObjectId>,
     under_way: Vec<ObjectId>,
     left: usize,
-    shown: Shown,
+    shown: PageText,
     /// Whether something is shown that is no text.
     draws: bool,
     /// Letters in a row that nothing says.
@@ -51,7 +51,7 @@ fn times([a, b, c, d, e, f]: Matrix, by: Matrix) -> Matrix {
 
 /// The state of painting (ISO 32000-1, 8.4 and 9.3).
 #[derive(Clone)]
-struct State<'d> {
+struct PaintState<'d> {
     page: Matrix,
     text: Matrix,
     line: Matrix,
@@ -73,7 +73,7 @@ impl<'d> Painter<'d> {
             forms: BTreeSet::new(),
             under_way: Vec::new(),
             left: bounds.parts,
-            shown: Shown::default(),
+            shown: PageText::default(),
             draws: false,
             lost: 0,
             end: None,
@@ -81,7 +81,7 @@ impl<'d> Painter<'d> {
     }
 
     /// Returns what a page shows.
-    pub(super) fn page(&mut self, page: ObjectId) -> Shown {
+    pub(super) fn page(&mut self, page: ObjectId) -> PageText {
         let mut content = Vec::new();
         for part in self.document.get_page_contents(page) {
             let stream = self.document.get_object(part).and_then(Object::as_stream);
@@ -103,12 +103,12 @@ impl<'d> Painter<'d> {
     }
 
     /// Returns what a form shows that no page paints.
-    pub(super) fn form_alone(&mut self, form: ObjectId) -> Shown {
+    pub(super) fn form_alone(&mut self, form: ObjectId) -> PageText {
         self.form(form, &[], SAME);
         self.finish()
     }
 
-    fn finish(&mut self) -> Shown {
+    fn finish(&mut self) -> PageText {
         self.note_lost();
         let mut shown = std::mem::take(&mut self.shown);
         if std::mem::take(&mut self.draws) && shown.text.trim().is_empty() {
@@ -133,7 +133,7 @@ impl<'d> Painter<'d> {
             self.miss(Why::Broken);
             Content::decode(content)
         });
-        let mut state = State {
+        let mut state = PaintState {
             page,
             text: SAME,
             line: SAME,
@@ -162,7 +162,7 @@ impl<'d> Painter<'d> {
     }
 
     /// Paints what has a name: a form, or a picture.
-    fn place(&mut self, operation: &Operation, resources: &[&'d Dictionary], state: &State<'d>) {
+    fn place(&mut self, operation: &Operation, resources: &[&'d Dictionary], state: &PaintState<'d>) {
         let named = operation.operands.first().and_then(|name| name.as_name().ok());
         let found = named.and_then(|name| self.resource(resources, b"XObject", name));
         match found.map(|object| (object, object.as_reference())) {
@@ -222,7 +222,7 @@ impl<'d> Painter<'d> {
         }
     }
 
-    fn choose(&mut self, operation: &Operation, resources: &[&'d Dictionary], state: &mut State<'d>) {
+    fn choose(&mut self, operation: &Operation, resources: &[&'d Dictionary], state: &mut PaintState<'d>) {
         let [named, size] = &operation.operands[..] else { return };
         state.size = size.as_float().unwrap_or(1.0);
         let found = named.as_name().ok().and_then(|name| self.resource(resources, b"Font", name));
@@ -239,7 +239,7 @@ impl<'d> Painter<'d> {
     }
 
     /// Does what an operator of text says.
-    fn write(&mut self, operation: &Operation, state: &mut State<'d>) {
+    fn write(&mut self, operation: &Operation, state: &mut PaintState<'d>) {
         let operands = &operation.operands;
         let number = |at: usize| operands.get(at).and_then(|number| number.as_float().ok()).unwrap_or(0.0);
         match &*operation.operator {
@@ -267,7 +267,7 @@ impl<'d> Painter<'d> {
         }
     }
 
-    fn show(&mut self, operands: &[Object], state: &mut State<'d>) {
+    fn show(&mut self, operands: &[Object], state: &mut PaintState<'d>) {
         for operand in operands {
             match operand {
                 Object::Array(all) => self.show(all, state),
@@ -280,7 +280,7 @@ impl<'d> Painter<'d> {
         }
     }
 
-    fn show_string(&mut self, string: &[u8], state: &mut State<'d>) {
+    fn show_string(&mut self, string: &[u8], state: &mut PaintState<'d>) {
         let Some(font) = state.font.clone() else {
             self.lost += string.len();
             return;
@@ -304,7 +304,7 @@ impl<'d> Painter<'d> {
     }
 
     /// Puts a blank or the end of a line between the last letter and the next, where they stand apart.
-    fn part_from_last(&mut self, state: &State<'d>) {
+    fn part_from_last(&mut self, state: &PaintState<'d>) {
         let Some((x, y)) = self.end else { return };
         let [a, b, ..] = times(state.text, state.page);
         let length = a.hypot(b);
@@ -322,7 +322,7 @@ impl<'d> Painter<'d> {
     }
 }
 
-impl State<'_> {
+impl PaintState<'_> {
     fn next_line(&mut self, x: f32, y: f32) {
         self.line = times([1.0, 0.0, 0.0, 1.0, x, y], self.line);
         self.text = self.line;

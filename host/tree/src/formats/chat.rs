@@ -7,13 +7,12 @@ use super::{
     ANSWERS_ITSELF, Likeness, Rules, Spec, at_pointers, id_member, model_member, openai_message, shape,
     stream_member,
 };
-use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
+use crate::kinds::{LeafKind, Role, ValueType};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{
-    Access, BODY, MESSAGE, MemberTable, PART, Projector, TOOL_CALL, content_kind, message_kind,
-    option_section, table,
+    Access, BODY, MESSAGE, MemberTable, Projector, TOOL_CALL, content_kind, message_kind, table,
 };
-use crate::section::{MessageIndex, NodeType, Section, SectionId};
+use crate::section::SectionId;
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
@@ -32,7 +31,7 @@ pub(super) static FORMAT: Spec = Spec {
     content_key: "content",
     prompt_keys: &[],
     rules: Rules {
-        roles: &["system", "developer", "user", "assistant", "tool", "function"],
+        roles: ROLES,
         part_kind: Some(content_kind),
         empty_text: true,
         user_first: false,
@@ -46,6 +45,23 @@ pub(super) static FORMAT: Spec = Spec {
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
     wrapper: |_| None,
     message: openai_message,
+};
+
+const ROLES: &[(&str, Role)] = &[
+    ("system", Role::System),
+    ("developer", Role::System),
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("tool", Role::Tool),
+    ("function", Role::Tool),
+];
+
+/// An element of a message's content.
+static CONTENT: MemberTable = table! {
+    "type" Metadata Protected "discriminator";
+    "text" | "refusal" Text Open "the words themselves";
+    "cache_control" Metadata Protected "a cache breakpoint";
+    "image_url" | "input_audio" | "file" in MEDIA;
 };
 
 /// `image_url`, `input_audio`, `file` of a content part.
@@ -84,34 +100,24 @@ fn messages(projector: &mut Projector<'_>, messages: NodeId) {
 }
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
-    let role = match projector.text_member(node, "role").as_deref() {
-        Some("system" | "developer") => Role::System,
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("tool" | "function") => Role::Tool,
-        _ => Role::Other,
-    };
+    let role = projector.role(node, ROLES);
     let call_id = projector.string_member(node, "tool_call_id").filter(|_| role == Role::Tool);
     // A legacy function result names its function; a tool result names its call.
     let tool = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
     let tool = tool.or_else(|| projector.string_member(node, "name").filter(|_| role == Role::Tool));
-    let id = projector.section(Section {
-        kind: message_kind(role),
-        node_type: NodeType::Message,
-        role,
-        message: Some(MessageIndex::from_index(index)),
-        tool,
-        call_id,
-        deletable: role != Role::System,
-        ..option_section(node, None)
-    });
+    let id = projector.message(node, message_kind(role), role, Some(index));
+    let section = &mut projector.projection.sections[id.index()];
+    (section.tool, section.call_id) = (tool, call_id);
     let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };
     projector.mark(node, LeafKind::Other, Access::Open);
     projector.members(node, &MESSAGE, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
-        "tool_calls" => tool_calls(this, member, id),
+        "tool_calls" => {
+            let calls = this.body.children(member).enumerate();
+            calls.for_each(|(index, call)| this.tool_call(call, id, index));
+        }
         "function_call" => this.tool_call(member, id, 0),
-        "audio" => this.members(member, &TOOL_CALL, |_, _, _, _| {}),
+        "audio" => this.object(member, &TOOL_CALL),
         "reasoning_details" => reasoning_details(this, member),
         _ => {}
     });
@@ -129,23 +135,13 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
     for (index, part) in projector.body.children(node).enumerate() {
         let kind = projector.text_member(part, "type");
         let editable = matches!(kind.as_deref(), Some("text" | "refusal"));
-        projector.sub_section(part, message, |section| {
-            section.set_part(SectionKind::ContentPart, index, content_kind(kind.as_deref()), editable);
-        });
+        projector.part(part, message, index, content_kind(kind.as_deref()), editable);
         projector.mark(part, text, Access::Open);
-        projector.members(part, &PART, |this, member, key, field| match key {
+        projector.members(part, &CONTENT, |this, member, key, row| match key {
             "text" => this.mark(member, text, Access::Open),
-            "image_url" | "input_audio" | "file" => this.members(member, &MEDIA, |_, _, _, _| {}),
-            "cache_control" => this.mark(member, LeafKind::Metadata, Access::Protected),
-            _ if field.is_none() => this.mark(member, LeafKind::Other, Access::Open),
+            _ if row.is_none() => this.mark(member, LeafKind::Other, Access::Open),
             _ => {}
         });
-    }
-}
-
-fn tool_calls(projector: &mut Projector<'_>, node: NodeId, message: SectionId) {
-    for (index, call) in projector.body.children(node).enumerate() {
-        projector.tool_call(call, message, index);
     }
 }
 
@@ -157,6 +153,6 @@ fn reasoning_details(projector: &mut Projector<'_>, node: NodeId) {
         let signature = body.member(detail, "signature").and_then(|member| body.scalar(member));
         let signed = signature == Some(ValueType::Text);
         projector.mark(detail, LeafKind::Reasoning, if signed { Access::Frozen } else { Access::Open });
-        projector.members(detail, &REASONING_DETAIL, |_, _, _, _| {});
+        projector.object(detail, &REASONING_DETAIL);
     }
 }

@@ -17,7 +17,7 @@ use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{Access, MemberTable, Projector, message_kind, option_section, table};
-use crate::section::{MessageIndex, NodeType, Section, SectionId};
+use crate::section::{Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
@@ -57,7 +57,7 @@ pub(super) static FORMAT: Spec = Spec {
     content_key: "parts",
     prompt_keys: &[],
     rules: Rules {
-        roles: &["user", "model", "function"],
+        roles: ROLES,
         part_kind: None,
         empty_text: false,
         user_first: true,
@@ -100,13 +100,14 @@ fn wrapped(body: &Index) -> Option<NodeId> {
     either(body, body.root(), WRAPPED).filter(|&request| body.kind(request) == JsonKind::Object)
 }
 
+const ROLES: &[(&str, Role)] = &[("user", Role::User), ("model", Role::Assistant), ("function", Role::Tool)];
+
 /// The request itself.
 static REQUEST: MemberTable = table! {
     "model" RequestOption Protected "selects the model";
     "project" RequestOption Protected "names who pays";
     "user_prompt_id" Metadata Protected "names what the user asked";
-    "cachedContent" RequestOption Protected "names what the server stored";
-    "cached_content" RequestOption Protected "names what the server stored";
+    "cachedContent" | "cached_content" RequestOption Protected "names what the server stored";
 };
 
 /// An element of `contents`, and `systemInstruction`.
@@ -117,16 +118,17 @@ static CONTENT: MemberTable = table! {
 /// An element of `parts`.
 static PART: MemberTable = table! {
     "thought" Metadata Protected "discriminator";
-    "thoughtSignature" Reasoning Frozen "signature";
-    "thought_signature" Reasoning Frozen "signature";
-    "mediaResolution" Metadata Protected "says how to decode the data";
-    "media_resolution" Metadata Protected "says how to decode the data";
+    "thoughtSignature" | "thought_signature" Reasoning Frozen "signature";
+    "mediaResolution" | "media_resolution" Metadata Protected "says how to decode the data";
+    "inlineData" | "inline_data" | "fileData" | "file_data" in DATA;
+    "functionCall" | "function_call" | "toolCall" | "tool_call" in CALL;
+    "executableCode" | "executable_code" in CODE;
+    "codeExecutionResult" | "code_execution_result" in OUTPUT;
 };
 
 /// `inlineData` and `fileData` of a part.
 static DATA: MemberTable = table! {
-    "mimeType" Metadata Protected "says how to decode the data";
-    "mime_type" Metadata Protected "says how to decode the data";
+    "mimeType" | "mime_type" Metadata Protected "says how to decode the data";
     "data" Other Opaque "an image, sound or a file, where it is a binary one";
 };
 
@@ -134,8 +136,7 @@ static DATA: MemberTable = table! {
 static CALL: MemberTable = table! {
     "id" Metadata Protected "pairs a call with its result";
     "name" Metadata Protected "names a function";
-    "toolType" Metadata Protected "names a tool";
-    "tool_type" Metadata Protected "names a tool";
+    "toolType" | "tool_type" Metadata Protected "names a tool";
     "args" ToolArguments Open "what the function is called with";
 };
 
@@ -143,8 +144,7 @@ static CALL: MemberTable = table! {
 static RESPONSE: MemberTable = table! {
     "id" Metadata Protected "pairs a result with its call";
     "name" Metadata Protected "names a function";
-    "toolType" Metadata Protected "names a tool";
-    "tool_type" Metadata Protected "names a tool";
+    "toolType" | "tool_type" Metadata Protected "names a tool";
     "scheduling" Metadata Protected "discriminator";
     "response" ToolResult Open "what the function gave back";
 };
@@ -167,12 +167,18 @@ static OUTPUT: MemberTable = table! {
 static DECLARATION: MemberTable = table! {
     "name" ToolSchema Protected "names a function";
     "behavior" ToolSchema Protected "discriminator";
+    "parameters" | "parametersJsonSchema" | "parameters_json_schema" schema;
+    "response" | "responseJsonSchema" | "response_json_schema" schema;
 };
 
 /// `toolConfig`.
 static TOOL_CONFIG: MemberTable = table! {
-    "functionCallingConfig" RequestOption Protected "says which functions are called";
-    "function_calling_config" RequestOption Protected "says which functions are called";
+    "functionCallingConfig" | "function_calling_config" RequestOption Protected "says which functions are called";
+};
+
+/// `generationConfig`.
+static GENERATION: MemberTable = table! {
+    "responseSchema" | "response_schema" | "responseJsonSchema" | "response_json_schema" schema;
 };
 
 /// What was read of the turns so far.
@@ -221,12 +227,7 @@ fn request(projector: &mut Projector<'_>, node: NodeId, around: Option<SectionId
         }
         "systemInstruction" | "system_instruction" if !turns.has_system => {
             turns.has_system = true;
-            let id = this.section(Section {
-                kind: SectionKind::System,
-                node_type: NodeType::Message,
-                role: Role::System,
-                ..option_section(member, None)
-            });
+            let id = this.message(member, SectionKind::System, Role::System, None);
             content(this, member, id);
         }
         key if WRAPPED.contains(&key) && around.is_none() && this.body.kind(member) == JsonKind::Object => {
@@ -240,19 +241,10 @@ fn request(projector: &mut Projector<'_>, node: NodeId, around: Option<SectionId
 fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut TurnRun) {
     let role = match projector.text_member(node, "role").as_deref() {
         // A single turn may leave it out.
-        None | Some("user" | "") => Role::User,
-        Some("model") => Role::Assistant,
-        Some("function") => Role::Tool,
-        Some(_) => Role::Other,
+        None | Some("") => Role::User,
+        Some(_) => projector.role(node, ROLES),
     };
-    let id = projector.section(Section {
-        kind: message_kind(role),
-        node_type: NodeType::Message,
-        role,
-        message: Some(MessageIndex::from_index(turns.count)),
-        deletable: projector.body.is_element(node),
-        ..option_section(node, None)
-    });
+    let id = projector.message(node, message_kind(role), role, Some(turns.count));
     turns.count += 1;
     content(projector, node, id);
     let (head, parts) = projector.projection.sections.split_at_mut(id.index() + 1);
@@ -315,17 +307,13 @@ fn part(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: u
         Some(PartMember::Text) => {
             this.mark(member, if thought { LeafKind::Reasoning } else { LeafKind::Text }, Access::Open);
         }
-        Some(PartMember::Data) => this.members(member, &DATA, |_, _, _, _| {}),
-        Some(PartMember::Call) => this.members(member, &CALL, |_, _, _, _| {}),
         Some(PartMember::Result) => this.members(member, &RESPONSE, |this, member, key, _| {
             if key == "parts" {
                 this.mark(member, LeafKind::ToolResult, Access::Open);
                 parts(this, member, id);
             }
         }),
-        Some(PartMember::Code) => this.members(member, &CODE, |_, _, _, _| {}),
-        Some(PartMember::Output) => this.members(member, &OUTPUT, |_, _, _, _| {}),
-        None => {}
+        _ => {}
     });
     // A thought goes back as the model gave it out, with the signature that vouches for it. A signature beside a call or an answer
     // covers the thoughts before it: what a call holds stays open.
@@ -355,26 +343,24 @@ fn part_section(
         Some((_, PartMember::Result | PartMember::Output)) => ContentKind::ToolResult,
         Some((_, PartMember::Call | PartMember::Code)) | None => ContentKind::Other,
     };
-    let interpreter = || Some(Arc::from("code_execution"));
-    projector.sub_section(node, around, |section| match held {
-        Some((_, holds @ (PartMember::Call | PartMember::Code))) => {
-            section.kind = SectionKind::ToolCall;
-            section.node_type = NodeType::ToolCall;
-            section.tool_call_index = Some(index);
-            section.tool = if holds == PartMember::Code { interpreter() } else { name };
-            section.call_id = call_id;
-            // The call as a whole is no text; the leaves of its arguments are.
-            section.editable = false;
+    let name = match held {
+        Some((_, PartMember::Code | PartMember::Output)) => Some(Arc::from("code_execution")),
+        _ => name,
+    };
+    match held {
+        Some((_, PartMember::Call | PartMember::Code)) => {
+            projector.call(node, around, index, (name, call_id))
         }
-        Some((_, holds @ (PartMember::Result | PartMember::Output))) => {
-            section.set_part(SectionKind::ToolResult, index, contains, true);
-            section.tool = if holds == PartMember::Output { interpreter() } else { name };
-            section.call_id = call_id;
+        Some((_, PartMember::Result | PartMember::Output)) => {
+            projector.sub_section(node, around, |section| {
+                section.set_part(SectionKind::ToolResult, index, contains, true);
+                (section.tool, section.call_id) = (name, call_id);
+            })
         }
         Some((_, PartMember::Text | PartMember::Data)) | None => {
-            section.set_part(SectionKind::ContentPart, index, contains, contains == ContentKind::Text);
+            projector.part(node, around, index, contains, contains == ContentKind::Text)
         }
-    })
+    }
 }
 
 /// What a part of data holds, by its media type.
@@ -398,18 +384,8 @@ fn option(projector: &mut Projector<'_>, node: NodeId, key: &str, around: Option
             projector.mark(node, LeafKind::Text, Access::Open);
         }
         "tools" => tools(projector, node, id),
-        "toolConfig" | "tool_config" => projector.members(node, &TOOL_CONFIG, |_, _, _, _| {}),
-        "generationConfig" | "generation_config" => {
-            for member in projector.body.children(node) {
-                let key = projector.body.key_of(member);
-                if matches!(
-                    &*key,
-                    "responseSchema" | "response_schema" | "responseJsonSchema" | "response_json_schema"
-                ) {
-                    projector.schema(member);
-                }
-            }
-        }
+        "toolConfig" | "tool_config" => projector.object(node, &TOOL_CONFIG),
+        "generationConfig" | "generation_config" => projector.object(node, &GENERATION),
         _ => {}
     }
 }
@@ -436,15 +412,7 @@ fn tools(projector: &mut Projector<'_>, node: NodeId, option: SectionId) {
             let tool = projector.string_member(declaration, "name");
             let deletable = body.is_element(declaration);
             projector.section(Section { tool, deletable, ..option_section(declaration, Some(around)) });
-            projector.members(declaration, &DECLARATION, |this, member, key, _| match key {
-                "parameters"
-                | "parametersJsonSchema"
-                | "parameters_json_schema"
-                | "response"
-                | "responseJsonSchema"
-                | "response_json_schema" => this.schema(member),
-                _ => {}
-            });
+            projector.object(declaration, &DECLARATION);
         }
     }
 }

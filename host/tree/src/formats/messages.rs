@@ -11,12 +11,10 @@ use super::{
     model_member, shape, stream_member,
 };
 use crate::index::Index;
-use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
+use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{
-    Access, BODY, MESSAGE, MemberTable, Projector, content_kind, message_kind, option_section, table,
-};
-use crate::section::{MessageIndex, NodeType, Section, SectionId};
+use crate::project::{Access, BODY, MESSAGE, MemberTable, Projector, content_kind, message_kind, table};
+use crate::section::SectionId;
 
 /// Members that the Messages API has and chat completions do not.
 const OWN: &[&str] =
@@ -58,7 +56,7 @@ pub(super) static FORMAT: Spec = Spec {
     content_key: "content",
     prompt_keys: &[],
     rules: Rules {
-        roles: &["user", "assistant", "system"],
+        roles: ROLES,
         part_kind: Some(content_kind),
         empty_text: false,
         user_first: true,
@@ -110,6 +108,10 @@ fn has_block(body: &Index, message: NodeId) -> bool {
     })
 }
 
+/// Some models take instructions between messages.
+const ROLES: &[(&str, Role)] =
+    &[("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
+
 /// An element of an Anthropic message's content, and what a server tool's result holds.
 static BLOCK: MemberTable = table! {
     "type" Metadata Protected "discriminator";
@@ -122,9 +124,7 @@ static BLOCK: MemberTable = table! {
     "text" Text Open "the words themselves";
     "input" ToolArguments Open "what the tool is called with";
     "cache_control" Metadata Protected "a cache breakpoint";
-    "encrypted_content" Other Frozen "encrypted by the provider";
-    "encrypted_index" Other Frozen "encrypted by the provider";
-    "encrypted_stdout" Other Frozen "encrypted by the provider";
+    "encrypted_content" | "encrypted_index" | "encrypted_stdout" Other Frozen "encrypted by the provider";
 };
 
 /// `source` of an image or a document block.
@@ -147,13 +147,13 @@ fn project(projector: &mut Projector<'_>) {
     projector.mark(projector.body.root(), LeafKind::RequestOption, Access::Open);
     projector.members(projector.body.root(), &BODY, |this, member, key, _| match key {
         "system" => {
-            let id = message_section(this, member, Role::System, None);
+            let id = this.message(member, SectionKind::System, Role::System, None);
             content(this, member, id, LeafKind::Text);
         }
         "messages" if this.body.kind(member) == JsonKind::Array => messages(this, member),
         "thinking" | "cache_control" => {
             this.option(member, key);
-            this.members(member, &BLOCK, |_, _, _, _| {});
+            this.object(member, &BLOCK);
         }
         _ => this.option(member, key),
     });
@@ -163,14 +163,8 @@ fn project(projector: &mut Projector<'_>) {
 fn messages(projector: &mut Projector<'_>, messages: NodeId) {
     let (mut exchange, mut makes_calls) = (0, false);
     for (index, node) in projector.body.children(messages).enumerate() {
-        let role = match projector.text_member(node, "role").as_deref() {
-            Some("user") => Role::User,
-            Some("assistant") => Role::Assistant,
-            // Some models take instructions between messages.
-            Some("system") => Role::System,
-            _ => Role::Other,
-        };
-        let id = message_section(projector, node, role, Some(MessageIndex::from_index(index)));
+        let role = projector.role(node, ROLES);
+        let id = projector.message(node, message_kind(role), role, Some(index));
         projector.mark(node, LeafKind::Other, Access::Open);
         projector.members(node, &MESSAGE, |this, member, key, _| {
             if key == "content" {
@@ -189,23 +183,6 @@ fn messages(projector: &mut Projector<'_>, messages: NodeId) {
     }
 }
 
-/// A message, or the top-level system prompt, which has no place among them.
-fn message_section(
-    projector: &mut Projector<'_>,
-    node: NodeId,
-    role: Role,
-    message: Option<MessageIndex>,
-) -> SectionId {
-    projector.section(Section {
-        kind: message_kind(role),
-        node_type: NodeType::Message,
-        role,
-        message,
-        deletable: role != Role::System && message.is_some(),
-        ..option_section(node, None)
-    })
-}
-
 /// Content of a message or of a tool result: a string, or an array of blocks.
 fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
@@ -215,7 +192,7 @@ fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text:
         }
     } else if projector.body.kind(node) == JsonKind::Object {
         // Server tools answer with an object, or an array of them.
-        projector.members(node, &BLOCK, |_, _, _, _| {});
+        projector.object(node, &BLOCK);
     }
 }
 
@@ -223,22 +200,27 @@ fn block(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: 
     let kind = projector.text_member(node, "type");
     let kind = kind.as_deref().unwrap_or_default();
     if matches!(kind, "thinking" | "redacted_thinking") {
-        part(projector, node, around, index, SectionKind::ContentPart, false);
+        projector.part(node, around, index, ContentKind::Thinking, false);
         projector.mark(node, LeafKind::Reasoning, Access::Frozen);
-        return projector.members(node, &THINKING, |_, _, _, _| {});
+        return projector.object(node, &THINKING);
     }
     let text = if kind.ends_with("tool_result") { LeafKind::ToolResult } else { text };
     let id = match kind {
-        _ if kind.ends_with("tool_use") => call(projector, node, around, index),
+        _ if kind.ends_with("tool_use") => {
+            let named = (projector.string_member(node, "name"), projector.string_member(node, "id"));
+            projector.call(node, around, index, named)
+        }
         _ if kind.ends_with("tool_result") => result(projector, node, around, index),
-        _ => part(projector, node, around, index, SectionKind::ContentPart, kind == "text"),
+        _ => projector.part(node, around, index, content_kind(Some(kind)), kind == "text"),
     };
     projector.mark(node, text, Access::Open);
     projector.members(node, &BLOCK, |this, member, key, _| match key {
         "text" => this.mark(member, text, Access::Open),
         "content" => content(this, member, id, text),
         "source" => source(this, member, id, text),
-        "citations" => each(this, member, |this, citation| this.members(citation, &BLOCK, |_, _, _, _| {})),
+        "citations" if this.body.kind(member) == JsonKind::Array => {
+            this.body.children(member).for_each(|citation| this.object(citation, &BLOCK));
+        }
         _ => {}
     });
 }
@@ -252,48 +234,13 @@ fn source(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: 
     });
 }
 
-fn part(
-    projector: &mut Projector<'_>,
-    node: NodeId,
-    around: SectionId,
-    index: usize,
-    kind: SectionKind,
-    editable: bool,
-) -> SectionId {
-    let contains = content_kind(projector.text_member(node, "type").as_deref());
-    projector.sub_section(node, around, |section| {
-        section.set_part(kind, index, contains, editable);
-    })
-}
-
-fn call(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) -> SectionId {
-    let (id, name) = (projector.string_member(node, "id"), projector.string_member(node, "name"));
-    if let (Some(id), Some(name)) = (&id, &name) {
-        projector.calls.call(id.clone(), name.clone());
-    }
-    projector.sub_section(node, around, |section| {
-        section.kind = SectionKind::ToolCall;
-        section.node_type = NodeType::ToolCall;
-        section.tool_call_index = Some(index);
-        (section.tool, section.call_id) = (name, id);
-        section.editable = false;
-    })
-}
-
 fn result(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: usize) -> SectionId {
     let id = projector.string_member(node, "tool_use_id");
     let name = id.as_ref().and_then(|id| projector.calls.result_of(&**id));
     let content = projector.body.member(node, "content");
     let editable = content.is_some_and(|content| projector.body.scalar(content) == Some(ValueType::Text));
-    let section = part(projector, node, around, index, SectionKind::ToolResult, editable);
-    let record = &mut projector.projection.sections[section.index()];
-    (record.tool, record.call_id) = (name, id);
-    section
-}
-
-fn each(projector: &mut Projector<'_>, array: NodeId, mut visit: impl FnMut(&mut Projector<'_>, NodeId)) {
-    let body = projector.body;
-    if body.kind(array) == JsonKind::Array {
-        body.children(array).for_each(|element| visit(projector, element));
-    }
+    projector.sub_section(node, around, |section| {
+        section.set_part(SectionKind::ToolResult, index, ContentKind::ToolResult, editable);
+        (section.tool, section.call_id) = (name, id);
+    })
 }

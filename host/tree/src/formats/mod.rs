@@ -115,8 +115,8 @@ pub(crate) enum Likeness {
 
 /// What an API demands of the messages of an edited request.
 pub(crate) struct Rules {
-    /// The spellings of a message's `role`; empty where it may be anything.
-    pub(crate) roles: &'static [&'static str],
+    /// The spellings of a message's `role`, and who speaks then; empty where it may be anything.
+    pub(crate) roles: &'static [(&'static str, Role)],
     /// What a part of content holds by its `type`; `None` where parts have no type.
     pub(crate) part_kind: Option<fn(Option<&str>) -> ContentKind>,
     /// Whether a text of a message may be empty.

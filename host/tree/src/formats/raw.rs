@@ -6,10 +6,10 @@ use super::{
     ANSWERS_ITSELF, Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, Spec, id_member, model_member, shape,
     stream_member,
 };
-use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
+use crate::kinds::{ContentKind, LeafKind, Role};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{Access, MemberTable, Projector, message_kind, option_section, table};
-use crate::section::{MessageIndex, NodeType, Section, SectionId};
+use crate::project::{Access, MemberTable, Projector, message_kind, table};
+use crate::section::SectionId;
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
@@ -35,7 +35,7 @@ pub(super) static FORMAT: Spec = Spec {
     content_key: "content",
     prompt_keys: &[],
     rules: Rules {
-        roles: &["0", "1", "2", "3"],
+        roles: ROLES,
         part_kind: Some(content_kind),
         empty_text: true,
         user_first: false,
@@ -58,6 +58,9 @@ pub(super) static FORMAT: Spec = Spec {
     },
 };
 
+const ROLES: &[(&str, Role)] =
+    &[("0", Role::System), ("1", Role::User), ("2", Role::Assistant), ("3", Role::Tool)];
+
 /// An element of `Raw.ChatMessage[]`.
 static MESSAGE: MemberTable = table! {
     "role" Metadata Protected "discriminator: another number is another speaker";
@@ -78,6 +81,7 @@ static PART: MemberTable = table! {
     "data" Other Opaque "a document, where it is a binary one";
     "encrypted" Reasoning Frozen "encrypted by the provider";
     "signature" Reasoning Frozen "signature";
+    "imageUrl" | "documentData" in PART;
 };
 
 /// `ChatCompletionContentPartKind.Text`.
@@ -105,27 +109,13 @@ fn option(projector: &mut Projector<'_>, member: NodeId) {
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
     let body = projector.body;
-    let role = body.member(node, "role").map(|role| body.content_text(role));
-    let role = match role.as_deref() {
-        Some("0") => Role::System,
-        Some("1") => Role::User,
-        Some("2") => Role::Assistant,
-        Some("3") => Role::Tool,
-        _ => Role::Other,
-    };
+    let role = projector.role(node, ROLES);
     let name = projector.string_member(node, "name");
     let call_id = projector.string_member(node, "toolCallId");
     let tool = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
-    let id = projector.section(Section {
-        kind: message_kind(role),
-        node_type: NodeType::Message,
-        role,
-        message: Some(MessageIndex::from_index(index)),
-        tool,
-        call_id,
-        deletable: role != Role::System,
-        ..option_section(node, None)
-    });
+    let id = projector.message(node, message_kind(role), role, Some(index));
+    let section = &mut projector.projection.sections[id.index()];
+    (section.tool, section.call_id) = (tool, call_id);
     projector.mark(node, LeafKind::Other, Access::Open);
     let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };
     if body.member(node, "type").is_some() && body.member(node, "role").is_none() {
@@ -154,14 +144,8 @@ fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text
     }
     for (index, node) in body.children(node).enumerate() {
         let kind = body.member(node, "type").map(|kind| body.content_text(kind));
-        projector.sub_section(node, message, |section| {
-            section.set_part(
-                SectionKind::ContentPart,
-                index,
-                content_kind(kind.as_deref()),
-                kind.as_deref() == Some(TEXT),
-            );
-        });
+        let holds = content_kind(kind.as_deref());
+        projector.part(node, message, index, holds, holds == ContentKind::Text);
         part(projector, node, text);
     }
 }
@@ -182,7 +166,6 @@ fn part(projector: &mut Projector<'_>, node: NodeId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
     projector.members(node, &PART, |this, member, key, _| match key {
         "text" => this.mark(member, text, Access::Open),
-        "imageUrl" | "documentData" => this.members(member, &PART, |_, _, _, _| {}),
         "value" => opaque_value(this, member),
         _ => {}
     });

@@ -16,10 +16,8 @@ use super::{
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{
-    Access, BODY, MemberTable, Projector, TOOL_DEFINITION, content_kind, option_section, table,
-};
-use crate::section::{MessageIndex, NodeType, Section, SectionId};
+use crate::project::{Access, BODY, MemberTable, Projector, content_kind, message_kind, table};
+use crate::section::SectionId;
 
 /// Members beside a textual `input` that make it a Responses request, whatever the model is called.
 const OWN: &[&str] = &[
@@ -71,7 +69,7 @@ pub(super) static FORMAT: Spec = Spec {
     content_key: "content",
     prompt_keys: &[],
     rules: Rules {
-        roles: &["system", "developer", "user", "assistant"],
+        roles: ROLES,
         part_kind: Some(content_kind),
         empty_text: true,
         user_first: false,
@@ -84,6 +82,20 @@ pub(super) static FORMAT: Spec = Spec {
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"],
     wrapper: |_| None,
     message: openai_message,
+};
+
+const ROLES: &[(&str, Role)] = &[
+    ("system", Role::System),
+    ("developer", Role::System),
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+];
+
+/// What an MCP server offers.
+static OFFERED: MemberTable = table! {
+    "type" ToolSchema Protected "discriminator";
+    "name" ToolSchema Protected "names a function";
+    "input_schema" schema;
 };
 
 /// An element of the Responses API's `input`.
@@ -122,12 +134,12 @@ fn project(projector: &mut Projector<'_>) {
     projector.mark(projector.body.root(), LeafKind::RequestOption, Access::Open);
     projector.members(projector.body.root(), &BODY, |this, member, key, _| match key {
         "instructions" => {
-            item_section(this, member, SectionKind::System, Role::System, None);
+            this.message(member, SectionKind::System, Role::System, None);
             this.mark(member, LeafKind::Text, Access::Open);
         }
         "input" if this.body.kind(member) == JsonKind::Array => items(this, member),
         "input" => {
-            item_section(this, member, SectionKind::User, Role::User, Some(MessageIndex::from_index(0)));
+            this.message(member, SectionKind::User, Role::User, Some(0));
             this.mark(member, LeafKind::Text, Access::Open);
         }
         _ => this.option(member, key),
@@ -168,9 +180,8 @@ fn items(projector: &mut Projector<'_>, input: NodeId) {
     let mut exchanges = Exchanges::default();
     for (index, node) in projector.body.children(input).enumerate() {
         let item_type = projector.string_member(node, "type");
-        let role = projector.text_member(node, "role");
-        let (kind, role) = classify(item_type.as_deref(), role.as_deref());
-        let id = item_section(projector, node, kind, role, Some(MessageIndex::from_index(index)));
+        let (kind, role) = classify(item_type.as_deref(), projector.role(node, ROLES));
+        let id = projector.message(node, kind, role, Some(index));
         let call_id = projector.string_member(node, "call_id");
         let name = || projector.string_member(node, "name");
         let tool = match kind {
@@ -188,6 +199,7 @@ fn items(projector: &mut Projector<'_>, input: NodeId) {
         let section = &mut projector.projection.sections[id.index()];
         section.exchange = Some(exchanges.of(kind, role, call_id.as_ref()));
         (section.tool, section.call_id) = (tool, call_id);
+        section.editable = kind != SectionKind::ToolCall;
         item(projector, node, id, kind);
         projector.classify_user(id, None);
     }
@@ -199,39 +211,18 @@ fn is_nameless(kind: Option<&str>) -> bool {
 }
 
 /// What an item is, and who speaks in it.
-fn classify(kind: Option<&str>, role: Option<&str>) -> (SectionKind, Role) {
-    match (kind, role) {
-        (None | Some("message"), Some("system" | "developer")) => (SectionKind::System, Role::System),
-        (None | Some("message"), Some("user")) => (SectionKind::User, Role::User),
-        (None | Some("message"), Some("assistant")) => (SectionKind::Assistant, Role::Assistant),
-        (Some("reasoning"), _) => (SectionKind::Assistant, Role::Assistant),
-        (Some("compaction"), _) => (SectionKind::History, Role::Assistant),
-        (Some(kind), _) if kind.ends_with("_call_output") => (SectionKind::ToolResult, Role::Tool),
-        (Some("mcp_approval_response" | "tool_search_output"), _) => (SectionKind::ToolResult, Role::Tool),
+fn classify(kind: Option<&str>, role: Role) -> (SectionKind, Role) {
+    match kind.unwrap_or("message") {
+        "message" => (message_kind(role), role),
+        "reasoning" => (SectionKind::Assistant, Role::Assistant),
+        "compaction" => (SectionKind::History, Role::Assistant),
+        "mcp_approval_response" | "tool_search_output" => (SectionKind::ToolResult, Role::Tool),
+        kind if kind.ends_with("_call_output") => (SectionKind::ToolResult, Role::Tool),
+        "mcp_list_tools" | "mcp_approval_request" => (SectionKind::ToolCall, Role::Assistant),
         // Calls of tools that the server runs hold their own result.
-        (Some(kind), _) if responses::is_call(kind) => (SectionKind::ToolCall, Role::Assistant),
-        (Some("mcp_list_tools" | "mcp_approval_request"), _) => (SectionKind::ToolCall, Role::Assistant),
+        kind if responses::is_call(kind) => (SectionKind::ToolCall, Role::Assistant),
         _ => (SectionKind::Other, Role::Other),
     }
-}
-
-fn item_section(
-    projector: &mut Projector<'_>,
-    node: NodeId,
-    kind: SectionKind,
-    role: Role,
-    message: Option<MessageIndex>,
-) -> SectionId {
-    let in_list = projector.body.node(node).key == (0, 0);
-    projector.section(Section {
-        kind,
-        node_type: NodeType::Message,
-        role,
-        message,
-        editable: kind != SectionKind::ToolCall,
-        deletable: in_list && role != Role::System,
-        ..option_section(node, None)
-    })
 }
 
 fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: SectionKind) {
@@ -243,16 +234,9 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
             let text = if key == "summary" { LeafKind::Reasoning } else { text };
             parts(this, member, id, text);
         }
-        // What an MCP server offers: names and schemas.
         "tools" => {
             this.mark(member, LeafKind::ToolSchema, Access::Open);
-            for tool in body.children(member) {
-                this.members(tool, &TOOL_DEFINITION, |this, member, key, _| {
-                    if key == "input_schema" {
-                        this.schema(member);
-                    }
-                });
-            }
+            body.children(member).for_each(|tool| this.object(tool, &OFFERED));
         }
         _ => {}
     });
@@ -275,13 +259,11 @@ fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: L
     for (index, part) in (first..).zip(body.children(node)) {
         let kind = projector.text_member(part, "type");
         let editable = kind.as_deref().is_some_and(|kind| kind.ends_with("text") || kind == "refusal");
-        projector.sub_section(part, around, |section| {
-            section.set_part(SectionKind::ContentPart, index, content_kind(kind.as_deref()), editable);
-        });
+        projector.part(part, around, index, content_kind(kind.as_deref()), editable);
         projector.mark(part, text, Access::Open);
         projector.members(part, &ITEM, |this, member, key, _| match key {
             "text" | "refusal" => this.mark(member, text, Access::Open),
-            "input_audio" => this.members(member, &ITEM, |_, _, _, _| {}),
+            "input_audio" => this.object(member, &ITEM),
             _ => {}
         });
     }

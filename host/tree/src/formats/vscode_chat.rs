@@ -7,7 +7,7 @@ use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, sh
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{Access, MemberTable, Projector, option_section, table};
-use crate::section::{MessageIndex, NodeType, Section, SectionId};
+use crate::section::{NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
@@ -101,43 +101,28 @@ fn project(projector: &mut Projector<'_>) {
 /// One request and its answer: the person's message, what was attached, the model's parts, and what else was recorded.
 fn request(projector: &mut Projector<'_>, node: NodeId, index: usize) {
     let body = projector.body;
+    let index = Some(index);
     names(projector, node);
     for member in body.children(node) {
         match &*body.key_text(body.node(member)) {
             "message" => {
-                turn(projector, member, index, SectionKind::User, Role::User);
+                projector.message(member, SectionKind::User, Role::User, index);
                 question(projector, member);
             }
             "variableData" => {
-                let id = turn(projector, member, index, SectionKind::Context, Role::User);
+                let id = projector.message(member, SectionKind::Context, Role::User, index);
                 variables(projector, member, id);
             }
             "response" => {
-                let id = turn(projector, member, index, SectionKind::Assistant, Role::Assistant);
+                let id = projector.message(member, SectionKind::Assistant, Role::Assistant, index);
                 body.children(member).enumerate().for_each(|(at, part)| self::part(projector, part, id, at));
             }
             "result" => {
-                turn(projector, member, index, SectionKind::Other, Role::Other);
+                projector.message(member, SectionKind::Other, Role::Other, index);
             }
             _ => {}
         }
     }
-}
-
-fn turn(
-    projector: &mut Projector<'_>,
-    node: NodeId,
-    index: usize,
-    kind: SectionKind,
-    role: Role,
-) -> SectionId {
-    projector.section(Section {
-        kind,
-        node_type: NodeType::Message,
-        role,
-        message: Some(MessageIndex::from_index(index)),
-        ..option_section(node, None)
-    })
 }
 
 /// What was attached to a question: one section each, since each was chosen by itself.
@@ -146,13 +131,9 @@ fn variables(projector: &mut Projector<'_>, data: NodeId, around: SectionId) {
     let lists = body.children(data).filter(|&member| body.has_key(member, "variables"));
     for (index, variable) in lists.flat_map(|list| body.children(list)).enumerate() {
         let is_image = projector.text_member(variable, "kind").as_deref() == Some("image");
+        let holds = if is_image { ContentKind::Image } else { ContentKind::Document };
         projector.sub_section(variable, around, |section| {
-            section.set_part(
-                SectionKind::Context,
-                index,
-                if is_image { ContentKind::Image } else { ContentKind::Document },
-                true,
-            );
+            section.set_part(SectionKind::Context, index, holds, true);
         });
     }
 }
@@ -221,8 +202,8 @@ fn texts(projector: &mut Projector<'_>, node: NodeId, kind: LeafKind) {
 fn names(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
     match body.kind(node) {
-        JsonKind::Object => projector.members(node, &OBJECT, |this, member, key, field| {
-            if field.is_some_and(|field| field.access != Access::Open) {
+        JsonKind::Object => projector.members(node, &OBJECT, |this, member, key, row| {
+            if row.is_some_and(|row| row.mark.is_some_and(|(_, access)| access != Access::Open)) {
                 return;
             }
             names(this, member);
@@ -241,6 +222,6 @@ fn names(projector: &mut Projector<'_>, node: NodeId) {
 /// Marks the members of an object by a table of its own.
 fn named(projector: &mut Projector<'_>, node: NodeId, table: &'static MemberTable) {
     if projector.body.kind(node) == JsonKind::Object {
-        projector.members(node, table, |_, _, _, _| {});
+        projector.object(node, table);
     }
 }

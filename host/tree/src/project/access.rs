@@ -26,23 +26,50 @@ pub enum Access {
 /// What a format says about the members of one kind of object. A table without reasons, or with a key twice, does not compile.
 pub(crate) struct MemberTable(&'static [MemberRow]);
 
-/// One row: what one member is, who may change it, and why.
+/// One row: what the members under some keys are, who may change them, why, and what they hold in turn.
 pub(crate) struct MemberRow {
-    pub(crate) key: &'static str,
-    pub(crate) kind: LeafKind,
-    pub(crate) access: Access,
+    pub(crate) keys: &'static [&'static str],
+    /// What the whole subtree is; `None` where that of its parent stays.
+    pub(crate) mark: Option<(LeafKind, Access)>,
     pub(crate) reason: &'static str,
+    pub(crate) inside: Inside,
 }
 
-/// A table of rows, each of a key, a kind, an access and a reason.
+/// What else a table says of a member.
+pub(crate) enum Inside {
+    /// Nothing.
+    Plain,
+    /// It is an object with a table of its own.
+    Members(&'static MemberTable),
+    /// It is a JSON Schema.
+    Schema,
+}
+
+/// A table of rows. Each has keys, then a kind, an access and a reason; or in their place what the member is: `in` the name of a table, or
+/// `schema`.
 macro_rules! table {
-    ($($key:literal $kind:ident $access:ident $reason:literal;)+) => {
-        $crate::project::MemberTable::new(&[$($crate::project::MemberRow {
-            key: $key,
-            kind: $crate::kinds::LeafKind::$kind,
-            access: $crate::project::Access::$access,
+    (@row [$($key:literal),+] in $table:ident) => {
+        $crate::project::table!(@row [$($key),+] None, "an object", Members(&$table))
+    };
+    (@row [$($key:literal),+] schema) => {
+        $crate::project::table!(@row [$($key),+] None, "a JSON Schema", Schema)
+    };
+    (@row [$($key:literal),+] $kind:ident $access:ident $reason:literal) => {
+        $crate::project::table!(@row [$($key),+]
+            Some(($crate::kinds::LeafKind::$kind, $crate::project::Access::$access)), $reason, Plain)
+    };
+    (@row [$($key:literal),+] $mark:expr, $reason:literal, $inside:ident $(($table:expr))?) => {
+        $crate::project::MemberRow {
+            keys: &[$($key),+],
+            mark: $mark,
             reason: $reason,
-        },)+])
+            inside: $crate::project::Inside::$inside $(($table))?,
+        }
+    };
+    ($($($key:literal)|+ $what:ident $($more:ident $($reason:literal)?)?;)+) => {
+        $crate::project::MemberTable::new(&[
+            $($crate::project::table!(@row [$($key),+] $what $($more $($reason)?)?),)+
+        ])
     };
 }
 pub(crate) use table;
@@ -53,10 +80,14 @@ impl MemberTable {
         let mut at = 0;
         while at < rows.len() {
             assert!(!rows[at].reason.is_empty(), "a row without a reason");
-            let mut before = 0;
-            while before < at {
-                assert!(!same(rows[before].key.as_bytes(), rows[at].key.as_bytes()), "a key stands twice");
-                before += 1;
+            let mut key = 0;
+            while key < rows[at].keys.len() {
+                let mut before = 0;
+                while before < at {
+                    assert!(!rows[before].has(rows[at].keys[key]), "a key stands twice");
+                    before += 1;
+                }
+                key += 1;
             }
             at += 1;
         }
@@ -64,8 +95,21 @@ impl MemberTable {
     }
 
     /// Returns the row for a member.
-    pub(crate) fn field(&self, key: &str) -> Option<&'static MemberRow> {
-        self.0.iter().find(|field| field.key == key)
+    pub(crate) fn row(&self, key: &str) -> Option<&'static MemberRow> {
+        self.0.iter().find(|row| row.keys.contains(&key))
+    }
+}
+
+impl MemberRow {
+    const fn has(&self, key: &str) -> bool {
+        let mut at = 0;
+        while at < self.keys.len() {
+            if same(self.keys[at].as_bytes(), key.as_bytes()) {
+                return true;
+            }
+            at += 1;
+        }
+        false
     }
 }
 

@@ -6,25 +6,26 @@
 mod access;
 mod calls;
 pub(crate) mod classify;
+mod exchange;
 mod options;
 mod schema;
 mod tools;
 
 pub use access::Access;
-pub(crate) use access::{MemberRow, MemberTable, table};
+pub(crate) use access::{Inside, MemberRow, MemberTable, table};
 pub(crate) use calls::CallsById;
-pub(crate) use options::{BODY, MESSAGE, PART, content_kind};
-pub(crate) use tools::{TOOL_CALL, TOOL_DEFINITION};
+pub(crate) use options::{BODY, MESSAGE, content_kind};
+pub(crate) use tools::TOOL_CALL;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::exchange::ExchangeGroups;
+use self::exchange::ExchangeGroups;
 use crate::index::Index;
-use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
+use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::media::FileKind;
 use crate::node::{JsonKind, NodeId};
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{MessageIndex, NodeType, Section, SectionId};
 
 /// What the format says about every node.
 #[derive(Clone)]
@@ -128,8 +129,8 @@ impl<'i> Projector<'i> {
         }
     }
 
-    /// Marks the members of an object by the table of its structure; members that the table does not know stay as they are.
-    /// Calls `visit` for each member, with what the table says of it.
+    /// Marks the members of an object, and what they hold, by the table of its structure; members that the table does not know stay as
+    /// they are. Calls `visit` for each member, with what the table says of it.
     pub(crate) fn members(
         &mut self,
         object: NodeId,
@@ -139,21 +140,34 @@ impl<'i> Projector<'i> {
         let body = self.body;
         for member in body.children(object) {
             let key = body.key_text(body.node(member));
-            let field = table.field(&key);
-            if let Some(field) = field {
-                let access = match field.access {
-                    Access::Opaque => self.access_of_file(member),
-                    // An object says nothing about who speaks or what something is: the API refuses it, or it is content.
-                    Access::Protected
-                        if matches!(&*key, "role" | "type") && body.node(member).kind == JsonKind::Object =>
-                    {
-                        Access::Open
-                    }
-                    access => access,
-                };
-                self.mark(member, field.kind, access);
+            let row = table.row(&key);
+            if let Some(row) = row {
+                self.member(member, &key, row);
             }
-            visit(self, member, &key, field);
+            visit(self, member, &key, row);
+        }
+    }
+
+    /// Marks the members of an object by a table that says all of them.
+    pub(crate) fn object(&mut self, object: NodeId, table: &'static MemberTable) {
+        self.members(object, table, |_, _, _, _| {});
+    }
+
+    fn member(&mut self, member: NodeId, key: &str, row: &MemberRow) {
+        if let Some((kind, access)) = row.mark {
+            let is_object = self.body.node(member).kind == JsonKind::Object;
+            let access = match access {
+                Access::Opaque => self.access_of_file(member),
+                // An object says nothing about who speaks or what something is: the API refuses it, or it is content.
+                Access::Protected if matches!(key, "role" | "type") && is_object => Access::Open,
+                access => access,
+            };
+            self.mark(member, kind, access);
+        }
+        match row.inside {
+            Inside::Plain => {}
+            Inside::Members(table) => self.object(member, table),
+            Inside::Schema => self.schema(member),
         }
     }
 
@@ -184,6 +198,65 @@ impl<'i> Projector<'i> {
             Section { role, message: place, tool, call_id, ..option_section(node, Some(message)) };
         fill(&mut section);
         self.section(section)
+    }
+
+    /// Adds the section of a message, which can be left out of a list unless it is the system's.
+    pub(crate) fn message(
+        &mut self,
+        node: NodeId,
+        kind: SectionKind,
+        role: Role,
+        index: Option<usize>,
+    ) -> SectionId {
+        self.section(Section {
+            kind,
+            node_type: NodeType::Message,
+            role,
+            message: index.map(MessageIndex::from_index),
+            deletable: role != Role::System && self.body.is_element(node),
+            ..option_section(node, None)
+        })
+    }
+
+    /// Who speaks in a message, by the spellings that its API has for roles.
+    pub(crate) fn role(&self, message: NodeId, roles: &[(&str, Role)]) -> Role {
+        let said = self.body.member(message, "role").map(|role| self.body.content_text(role));
+        let role = roles.iter().find(|(spelled, _)| said.as_deref() == Some(spelled));
+        role.map_or(Role::Other, |(_, role)| *role)
+    }
+
+    /// Adds an element of a message's content.
+    pub(crate) fn part(
+        &mut self,
+        node: NodeId,
+        around: SectionId,
+        index: usize,
+        holds: ContentKind,
+        editable: bool,
+    ) -> SectionId {
+        self.sub_section(node, around, |section| {
+            section.set_part(SectionKind::ContentPart, index, holds, editable);
+        })
+    }
+
+    /// Adds a call of a tool, which its result may name.
+    pub(crate) fn call(
+        &mut self,
+        node: NodeId,
+        around: SectionId,
+        index: usize,
+        (tool, call_id): (Option<Arc<str>>, Option<Arc<str>>),
+    ) -> SectionId {
+        if let (Some(id), Some(name)) = (&call_id, &tool) {
+            self.calls.call(id.clone(), name.clone());
+        }
+        self.sub_section(node, around, |section| {
+            (section.kind, section.node_type) = (SectionKind::ToolCall, NodeType::ToolCall);
+            section.tool_call_index = Some(index);
+            (section.tool, section.call_id) = (tool, call_id);
+            // The call as a whole is no text; the leaves of its arguments are.
+            section.editable = false;
+        })
     }
 
     /// Projects the elements of a list of messages and numbers their exchanges, where a result is a message of its own: a message with

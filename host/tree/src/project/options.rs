@@ -22,16 +22,25 @@ pub(crate) static MESSAGE: MemberTable = table! {
 };
 
 /// An element of a message's content.
-pub(crate) static PART: MemberTable = table! {
+static PART: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "text" Text Open "the words themselves";
     "refusal" Text Open "the model's words";
 };
 
+/// The shape that an answer must have: a type, perhaps a name, and a schema somewhere below.
+static OUTPUT_FORMAT: MemberTable = table! {
+    "type" Metadata Protected "discriminator";
+    "text" | "refusal" Text Open "the model's words";
+    "format" | "json_schema" in NAMED_SCHEMA;
+    "schema" schema;
+};
+
 /// `format` and `json_schema` of a response format.
-static FORMAT: MemberTable = table! {
+static NAMED_SCHEMA: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "name" Metadata Protected "names a schema";
+    "schema" schema;
 };
 
 impl Projector<'_> {
@@ -45,26 +54,15 @@ impl Projector<'_> {
         match key {
             "tools" | "functions" => self.tool_definitions(node, id),
             "tool_choice" | "function_call" => self.mark(node, LeafKind::RequestOption, Access::Protected),
-            "response_format" | "text" | "output_config" | "output_format" => self.output_format(node),
+            "response_format" | "text" | "output_config" | "output_format" => {
+                self.object(node, &OUTPUT_FORMAT)
+            }
             "prediction" => {
                 self.mark(node, LeafKind::Text, Access::Open);
-                self.members(node, &PART, |_, _, _, _| {});
+                self.object(node, &PART);
             }
             _ => {}
         }
-    }
-
-    /// The shape that an answer must have: a type, perhaps a name, and a schema somewhere below.
-    pub(crate) fn output_format(&mut self, node: NodeId) {
-        self.members(node, &PART, |this, member, key, _| match key {
-            "json_schema" | "format" => this.members(member, &FORMAT, |this, member, key, _| {
-                if key == "schema" {
-                    this.schema(member);
-                }
-            }),
-            "schema" => this.schema(member),
-            _ => {}
-        });
     }
 }
 

@@ -14,9 +14,18 @@ static SCHEMA: MemberTable = table! {
     "$schema" ToolSchema Protected "names the dialect";
     "$id" ToolSchema Protected "id";
     "$anchor" ToolSchema Protected "id";
-    "propertyOrdering" ToolSchema Protected "names properties (Gemini)";
-    "property_ordering" ToolSchema Protected "names properties (Gemini)";
+    "propertyOrdering" | "property_ordering" ToolSchema Protected "names properties (Gemini)";
 };
+
+/// Keywords of JSON Schema that hold schemas under names of the author's choice (draft 2020-12, chapters 10 and 11).
+const NAMED: &[&str] = &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+
+/// Those that hold a schema, or an array of them.
+#[rustfmt::skip]
+const APPLICATORS: &[&str] = &[
+    "items", "prefixItems", "prefix_items", "additionalProperties", "additional_properties", "unevaluatedProperties",
+    "unevaluatedItems", "contains", "propertyNames", "anyOf", "any_of", "oneOf", "allOf", "not", "if", "then", "else",
+];
 
 impl Projector<'_> {
     /// Marks a JSON Schema: what the schema language itself names is protected, descriptions and examples are open.
@@ -30,54 +39,13 @@ impl Projector<'_> {
         if body.node(schema).kind != JsonKind::Object {
             return;
         }
-        self.members(schema, &SCHEMA, |this, member, key, field| {
-            if field.is_some() {
-                return;
-            }
-            match applicator(key) {
-                Some(Applicator::Schema) if body.node(member).kind == JsonKind::Array => {
-                    body.children(member).for_each(|item| this.schema_keywords(item));
-                }
-                Some(Applicator::Schema) => this.schema_keywords(member),
-                Some(Applicator::NamedSchemas) => {
-                    body.children(member).for_each(|named| this.schema_keywords(named));
-                }
-                None => {}
+        self.members(schema, &SCHEMA, |this, member, key, _| {
+            let is_list = body.node(member).kind == JsonKind::Array;
+            if NAMED.contains(&key) || is_list && APPLICATORS.contains(&key) {
+                body.children(member).for_each(|schema| this.schema_keywords(schema));
+            } else if APPLICATORS.contains(&key) {
+                this.schema_keywords(member);
             }
         });
-    }
-}
-
-/// How a keyword of JSON Schema holds further schemas (draft 2020-12, chapters 10 and 11).
-enum Applicator {
-    /// A schema or an array of them.
-    Schema,
-    /// An object of schemas under names of the author's choice.
-    NamedSchemas,
-}
-
-fn applicator(key: &str) -> Option<Applicator> {
-    match key {
-        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-            Some(Applicator::NamedSchemas)
-        }
-        "items"
-        | "prefixItems"
-        | "prefix_items"
-        | "additionalProperties"
-        | "additional_properties"
-        | "unevaluatedProperties"
-        | "unevaluatedItems"
-        | "contains"
-        | "propertyNames"
-        | "anyOf"
-        | "any_of"
-        | "oneOf"
-        | "allOf"
-        | "not"
-        | "if"
-        | "then"
-        | "else" => Some(Applicator::Schema),
-        _ => None,
     }
 }

@@ -1,9 +1,9 @@
 //! Tools in the shape that several APIs share: definitions, and calls in a list of their own.
 
 use super::{Access, MemberTable, Projector, option_section, table};
-use crate::kinds::{LeafKind, SectionKind};
+use crate::kinds::LeafKind;
 use crate::node::{JsonKind, NodeId};
-use crate::section::{NodeType, Section, SectionId};
+use crate::section::{Section, SectionId};
 
 /// An element of `tool_calls`, or `function_call`.
 pub(crate) static TOOL_CALL: MemberTable = table! {
@@ -11,6 +11,7 @@ pub(crate) static TOOL_CALL: MemberTable = table! {
     "type" Metadata Protected "discriminator";
     "name" Metadata Protected "names a function (legacy calls)";
     "arguments" ToolArguments Open "what the tool is called with (legacy calls)";
+    "function" | "custom" in CALLED_FUNCTION;
 };
 
 /// `function` or `custom` of a tool call.
@@ -21,14 +22,17 @@ static CALLED_FUNCTION: MemberTable = table! {
 };
 
 /// An element of `tools` or `functions`.
-pub(crate) static TOOL_DEFINITION: MemberTable = table! {
+static TOOL_DEFINITION: MemberTable = table! {
     "type" ToolSchema Protected "discriminator";
     "name" ToolSchema Protected "names a function";
+    "function" | "custom" in DEFINED_FUNCTION;
+    "parameters" | "input_schema" schema;
 };
 
 /// `function` or `custom` of a tool definition.
 static DEFINED_FUNCTION: MemberTable = table! {
     "name" ToolSchema Protected "names a function";
+    "parameters" schema;
 };
 
 impl Projector<'_> {
@@ -38,23 +42,8 @@ impl Projector<'_> {
         let id = self.string_member(node, "id");
         let function = body.member(node, "function").or_else(|| body.member(node, "custom")).unwrap_or(node);
         let name = self.string_member(function, "name");
-        if let (Some(id), Some(name)) = (&id, &name) {
-            self.calls.call(id.clone(), name.clone());
-        }
-        self.sub_section(node, message, |section| {
-            section.kind = SectionKind::ToolCall;
-            section.node_type = NodeType::ToolCall;
-            section.tool_call_index = Some(index);
-            section.tool = name;
-            section.call_id = id;
-            // The call as a whole is no text; the leaves of its arguments are.
-            section.editable = false;
-        });
-        self.members(node, &TOOL_CALL, |this, member, key, _| {
-            if matches!(key, "function" | "custom") {
-                this.members(member, &CALLED_FUNCTION, |_, _, _, _| {});
-            }
-        });
+        self.call(node, message, index, (name, id));
+        self.object(node, &TOOL_CALL);
     }
 
     pub(super) fn tool_definitions(&mut self, node: NodeId, parent: SectionId) {
@@ -66,15 +55,7 @@ impl Projector<'_> {
             let function = body.member(definition, "function").or_else(|| body.member(definition, "custom"));
             let tool = self.string_member(function.unwrap_or(definition), "name");
             self.section(Section { tool, deletable, ..option_section(definition, Some(parent)) });
-            self.members(definition, &TOOL_DEFINITION, |this, member, key, _| match key {
-                "function" | "custom" => this.members(member, &DEFINED_FUNCTION, |this, member, key, _| {
-                    if key == "parameters" {
-                        this.schema(member);
-                    }
-                }),
-                "parameters" | "input_schema" => this.schema(member),
-                _ => {}
-            });
+            self.object(definition, &TOOL_DEFINITION);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::support::{BothWays, load, text};
 use leafgate_author::cases::{self, Cases};
 use leafgate_author::sample;
 use leafgate_contract::{Action, LoadError, Plugin, PluginEdit, Spent, Target, World};
-use leafgate_wasm::{Layer, LoaderConfig};
+use leafgate_wasm::{FileLayer, LoaderConfig};
 
 static LOADERS: LazyLock<BothWays> = LazyLock::new(|| BothWays::new(&LoaderConfig::default()));
 
@@ -79,7 +79,7 @@ fn a_plugin_describes_itself() {
         assert_eq!((description.name.as_str(), description.summary.as_str()), (package, summary));
         assert_eq!(
             (inspection.layer, inspection.contract.as_deref()),
-            (Some(Layer::CoreModule), Some("0.1.0"))
+            (Some(FileLayer::CoreModule), Some("0.1.0"))
         );
         assert!(inspection.imports.is_empty(), "{:?}", inspection.imports);
         assert_eq!(inspection.configured_each_call, None, "{package}");

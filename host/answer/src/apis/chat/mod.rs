@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, Terms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, WireTerms, call_id};
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 
@@ -19,7 +19,7 @@ const CUSTOM: (&str, &str) = ("custom", "input");
 /// Members that every chunk has.
 const IN_EACH_CHUNK: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
-const TERMS: Terms = Terms {
+const TERMS: WireTerms = WireTerms {
     says: |_| Box::new(said::CompletionReader::default()),
     answer: &["choices", "error"],
     lists: false,
@@ -60,7 +60,7 @@ const TERMS: Terms = Terms {
 pub(super) struct ChatAnswers;
 
 impl AnswerWire for ChatAnswers {
-    fn terms(&self) -> &'static Terms {
+    fn terms(&self) -> &'static WireTerms {
         &TERMS
     }
 

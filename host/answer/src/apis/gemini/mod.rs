@@ -6,7 +6,7 @@ pub(super) use said::ContentReader;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, Terms};
+use super::{AnswerAssembly, AnswerWire, Count, Event, WireTerms};
 use crate::json::{Again, Object, arguments, elements, index, member, merge, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -14,7 +14,7 @@ use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 const READ: [&str; 6] =
     ["candidates", "usageMetadata", "modelVersion", "responseId", "error", "promptFeedback"];
 
-pub(super) const TERMS: Terms = Terms {
+pub(super) const TERMS: WireTerms = WireTerms {
     says: |_| Box::new(ContentReader::new(false)),
     // A prompt that was refused has no candidates, and says why.
     answer: &["candidates", "promptFeedback", "error"],
@@ -58,7 +58,7 @@ pub(super) const TERMS: Terms = Terms {
 pub(super) struct GeminiAnswers;
 
 impl AnswerWire for GeminiAnswers {
-    fn terms(&self) -> &'static Terms {
+    fn terms(&self) -> &'static WireTerms {
         &TERMS
     }
 

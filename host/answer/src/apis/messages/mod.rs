@@ -4,7 +4,7 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, Terms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, WireTerms, call_id};
 use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
@@ -18,7 +18,7 @@ const PIECES: [(&str, &str, &str); 4] = [
     ("input", "input_json_delta", "partial_json"),
 ];
 
-const TERMS: Terms = Terms {
+const TERMS: WireTerms = WireTerms {
     says: |_| Box::new(said::MessageReader::default()),
     answer: &["content", "error"],
     lists: false,
@@ -63,7 +63,7 @@ const TERMS: Terms = Terms {
 pub(super) struct MessagesAnswers;
 
 impl AnswerWire for MessagesAnswers {
-    fn terms(&self) -> &'static Terms {
+    fn terms(&self) -> &'static WireTerms {
         &TERMS
     }
 

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use events::item_events;
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, Terms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, WireTerms, call_id};
 use crate::json::{Object, member, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
-const TERMS: Terms = Terms {
+const TERMS: WireTerms = WireTerms {
     says: |sealed| Box::new(said::ResponseReader::new(sealed)),
     answer: &["output", "error"],
     lists: false,
@@ -49,7 +49,7 @@ const TERMS: Terms = Terms {
 pub(super) struct ResponsesAnswers;
 
 impl AnswerWire for ResponsesAnswers {
-    fn terms(&self) -> &'static Terms {
+    fn terms(&self) -> &'static WireTerms {
         &TERMS
     }
 
