@@ -3,10 +3,9 @@
 //! One call, without I/O, so that it can run on a blocking thread. It owns what it needs of one generation: a policy that is replaced
 //! meanwhile does not matter to it. A request that comes again while the first one waits for a person is not judged: it joins.
 
-mod blocked;
 mod bodyless;
 mod outcome;
-mod tally;
+mod walk;
 
 use std::sync::Arc;
 
@@ -16,26 +15,22 @@ use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdic
 use leafgate_record::RecordedEdit;
 use leafgate_tree::{Document, Limits, NodeId};
 
-pub(crate) use self::blocked::{NOT_ELSEWHERE, because, blocked, unreadable};
-pub(crate) use self::bodyless::Bodyless;
-pub(crate) use self::outcome::Outcome;
-use self::outcome::Reviewed;
-pub(crate) use self::tally::tally;
+use self::bodyless::Bodyless;
+pub(crate) use self::walk::Walked;
 use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
+use crate::blocked::{NOT_ELSEWHERE, blocked, unreadable};
 use crate::files::{FileIn, Files};
-use crate::gate::Came;
-use crate::hold;
-use crate::log::Tally;
 use crate::multipart;
 use crate::outside::OutsideTexts;
-use crate::pending::{Answered, ClassHint, Dismissed, Turns};
+use crate::pending::{Answered, ClassHint, Dismissed, Paused, Turns};
 use crate::recording::recorded_edits;
-use crate::routed::{Before, Rerouted};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::TrialTurn;
+use crate::stages::{Before, Came, Outcome, Rerouted};
 use crate::subject::Subject;
+use crate::tally::Tally;
 use leafgate_http::budget::Reservation;
 use leafgate_http::coding::{self, Caps, Coding, Decoded};
 use leafgate_http::refusal::Refusal;
@@ -226,7 +221,7 @@ impl Case {
         if let Some((trial, document)) = trial {
             trial.judge(document, Arc::clone(&subject), &evaluation);
         }
-        let mut tally = self.counted(Tally { assembled, ..tally(&evaluation) });
+        let mut tally = self.counted(Tally { assembled, ..Tally::of(&evaluation) });
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());
         }
@@ -306,13 +301,14 @@ impl Case {
     fn decide(
         self,
         subject: &Arc<Subject>,
-        evaluation: Evaluation,
+        mut evaluation: Evaluation,
         wraps_more: bool,
         tally: &mut Tally,
     ) -> Result<Outcome, Refusal> {
-        let Evaluation { draft, verdict, recall, report, .. } = evaluation;
-        let veiled = self.policy.veiled(&draft, &recall, &subject.vault);
-        let shown = veiled.as_ref().unwrap_or(&draft);
+        let verdict = std::mem::replace(&mut evaluation.verdict, Verdict::Forward);
+        let draft = &evaluation.draft;
+        let veiled = self.policy.veiled(draft, &evaluation.recall, &subject.vault);
+        let shown = veiled.as_ref().unwrap_or(draft);
         if subject.class == TurnClass::Subagent {
             let verdict = match &verdict {
                 Verdict::Forward => SubagentVerdict::Sent,
@@ -338,14 +334,14 @@ impl Case {
         let (holds, mode) = match (self.turns.ask(&subject.session, subject.class, shown), holds) {
             (Answered::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
-                return Err(hold::refusal(&dismissed, self.manner(subject, draft.document())));
+                return Err(dismissed.refusal(self.manner(subject, draft.document())));
             }
-            (Answered::Nothing, None) => return Ok(self.pass(subject, &draft, ruling, wraps_more)),
+            (Answered::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
             (Answered::Nothing, Some(holds)) => (holds, None),
             (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        self.pause(subject, Reviewed { draft, recall, notes: report.notes, holds, mode }, wraps_more)
+        self.pause(subject, Paused::of(On::Request, subject, evaluation, holds, mode), wraps_more)
     }
 
     /// What it is judged by.

@@ -19,6 +19,7 @@ use leafgate_record::{AnswerOutcome, AnswerPart, Approval, RecordId, Recorded, R
 
 use crate::recording::{Recording, Told};
 use crate::status::InFlight;
+use crate::tally::Tally;
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Code;
 
@@ -180,92 +181,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the policy did, in numbers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    /// The rules that matched, by id.
-    pub(crate) rules: Vec<String>,
-    /// Those of them that only warn.
-    pub(crate) warnings: Vec<String>,
-    /// What rules that only count would have done, and where. No text.
-    pub(crate) would: Vec<String>,
-    /// Which rule blocked the request, and what an operator needs to know about it: a place, a plugin's fault, a limit. No text.
-    pub(crate) held: Option<String>,
-    /// Rules that could not run to their end, and why.
-    pub(crate) errors: Vec<String>,
-    /// Whether a person is asked.
-    pub(crate) waits: bool,
-    /// The profile that made the request, and what that took.
-    pub(crate) assembled: Option<String>,
-    /// Packed files whose text was read.
-    pub(crate) files_read: usize,
-    /// Files that could not be looked into.
-    pub(crate) unread: usize,
-    pub(crate) edits: usize,
-    pub(crate) redactions: usize,
-    /// Findings by detector.
-    pub(crate) findings: Vec<(String, usize)>,
-    /// The rules of `errors`, by id.
-    pub(crate) failed: Vec<String>,
-    /// Microseconds by plugin.
-    pub(crate) plugins: Vec<(String, u64)>,
-}
-
-impl Tally {
-    /// Adds what rules did before the request was judged anew elsewhere. What holds it, and what was
-    /// edited, is what happened there.
-    fn add_before(&mut self, before: Tally) {
-        let add = |to: &mut Vec<String>, from: Vec<String>| {
-            let new: Vec<String> = from.into_iter().filter(|one| !to.contains(one)).collect();
-            to.splice(0..0, new);
-        };
-        add(&mut self.rules, before.rules);
-        add(&mut self.warnings, before.warnings);
-        add(&mut self.would, before.would);
-        add(&mut self.errors, before.errors);
-        add(&mut self.failed, before.failed);
-    }
-
-    /// Returns what of it is new to who has counted `before`. Time is spent each time.
-    pub(crate) fn beyond(&self, before: &Tally) -> Tally {
-        let new = |all: &[String], known: &[String]| -> Vec<String> {
-            all.iter().filter(|one| !known.contains(one)).cloned().collect()
-        };
-        let is_new = |detector: &str| before.findings.iter().all(|(known, _)| known != detector);
-        let findings = self.findings.iter().filter(|(detector, _)| is_new(detector));
-        Tally {
-            rules: new(&self.rules, &before.rules),
-            errors: new(&self.errors, &before.errors),
-            failed: new(&self.failed, &before.failed),
-            findings: findings.cloned().collect(),
-            plugins: self.plugins.clone(),
-            ..Tally::default()
-        }
-    }
-
-    /// Adds what rules did about more of the same.
-    pub(crate) fn also(&mut self, more: Tally) {
-        let before = std::mem::replace(self, more);
-        let findings = before.findings.clone();
-        self.add_before(before);
-        self.findings.extend(findings);
-    }
-}
-
-/// A rule that could not run is a guard that did not stand: it gets a line of its own, whatever its
-/// `on_error` lets happen.
-pub(crate) fn warn_of_errors(tally: &Tally, generation: Option<&str>) {
-    for error in &tally.errors {
-        tracing::warn!(
-            target: "leafgate::policy",
-            error,
-            generation,
-            held = tally.held.is_some() || tally.waits,
-            "a rule could not run to its end"
-        );
-    }
-}
-
 impl RequestLog {
     /// `path` is masked: what rules find in it does not stand there.
     pub(crate) fn new(method: &Method, path: String, in_flight: InFlight) -> Self {
@@ -297,7 +212,7 @@ impl RequestLog {
 
     /// Takes over what the policy did.
     pub(crate) fn judged(&mut self, tally: Tally) {
-        warn_of_errors(&tally, self.generation.as_deref());
+        tally.warn_of_errors(self.generation.as_deref());
         let before = std::mem::replace(&mut self.tally, tally);
         self.tally.add_before(before);
     }

@@ -13,8 +13,8 @@ use leafgate_admin::{Status, Subagents};
 use leafgate_policy::MemoCounts;
 use leafgate_vault::TokenCounts;
 
-use crate::log::Tally;
 use crate::saved::SavedCounts;
+use crate::tally::Tally;
 
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -12,13 +12,13 @@ use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
-use crate::gate::Shared;
 use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
+use crate::shared::Shared;
 use crate::upstreams::Lane;
 use leafgate_http::body;
 use leafgate_http::content::Content;
-use leafgate_http::headers;
+use leafgate_http::headers::{self, RequestChanges};
 use leafgate_http::refusal::Refusal;
 
 impl Shared {
@@ -37,7 +37,7 @@ impl Shared {
         } else {
             OutgoingBody::Whole(body::read(coming, self.bounds()).await?)
         };
-        let mut outgoing = Outgoing { body, ..Outgoing::without_body(parts) };
+        let mut outgoing = Outgoing::new(parts, body, RequestChanges::default());
         if let Some(upgrade) = &upgrade {
             upgrade.ask(&mut outgoing.headers);
         }

@@ -7,16 +7,17 @@
 //! A list of what goes along cannot forget the name of somebody's own token; a list of what stays could.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
 use http::request;
 use http::uri::{PathAndQuery, Uri};
-use leafgate_policy::{Assembly, Policy, Route};
+use leafgate_policy::{Assembly, Policy};
 
-use crate::gate::{Came, Shared, Walked};
-use crate::judge::{Outcome, blocked};
-use crate::log::{RequestLog, Tally};
+use crate::blocked::blocked;
+use crate::judge::Walked;
+use crate::log::RequestLog;
+use crate::shared::Shared;
+use crate::stages::{Came, Outcome, Rerouted};
 use crate::upstreams::Lane;
 use leafgate_http::refusal::Refusal;
 
@@ -33,21 +34,6 @@ const FIELDS: [HeaderName; 7] = [
 
 /// The parameters of a path that it keeps.
 const PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
-
-/// A request that must go elsewhere, with the body that came.
-pub(crate) struct Rerouted {
-    pub(crate) route: Route,
-    pub(crate) came: Came,
-    pub(crate) before: Before,
-}
-
-/// What was counted of a request where it was judged first: it is one request.
-#[derive(Default)]
-pub(crate) struct Before {
-    pub(crate) tally: Tally,
-    /// How long that took.
-    pub(crate) judging: Duration,
-}
 
 /// What becomes of a request, and where.
 pub(crate) struct Way {

@@ -10,9 +10,9 @@ use leafgate_admin::{Counts, RuleCount, StatusCount};
 use leafgate_policy::Policy;
 use leafgate_record::AnswerOutcome;
 
-use crate::log::Tally;
 use crate::metrics::Metrics;
 use crate::quiet::Matches;
+use crate::tally::Tally;
 use leafgate_http::refusal::Code;
 
 /// What is counted of requests. What happens to one is told here once, and metrics hear of it too.

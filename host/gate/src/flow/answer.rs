@@ -8,10 +8,10 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Reader};
 use serde_json::Value;
 
-use super::Flow;
 use crate::answer::gather;
 use crate::begun;
-use crate::gate::Shared;
+use crate::shared::Shared;
+use crate::stages::Flow;
 use leafgate_http::budget::Reservation;
 use leafgate_http::content::{self, Content};
 use leafgate_http::media;

@@ -6,33 +6,32 @@ use leafgate_desk::Destination;
 use leafgate_policy::{Context, Policy, Verdict};
 use leafgate_vault::Vault;
 
-use super::blocked::{NOT_ELSEWHERE, blocked, unshowable};
-use super::tally::tally;
 use crate::apis::Wants;
-use crate::log::Tally;
+use crate::blocked::{NOT_ELSEWHERE, blocked, unshowable};
 use crate::outside::OutsideTexts;
 use crate::ruled::refuse_unread;
+use crate::tally::Tally;
 use leafgate_http::refusal::Refusal;
 
 /// A request without a body to judge.
-pub(crate) struct Bodyless {
+pub(super) struct Bodyless {
     /// What it says.
-    pub(crate) outside: OutsideTexts,
-    pub(crate) agent: &'static str,
-    pub(crate) wants: Wants,
+    pub(super) outside: OutsideTexts,
+    pub(super) agent: &'static str,
+    pub(super) wants: Wants,
     /// Where it goes.
-    pub(crate) to: Destination,
-    pub(crate) lane: Option<Arc<str>>,
-    pub(crate) policy: Arc<Policy>,
+    pub(super) to: Destination,
+    pub(super) lane: Option<Arc<str>>,
+    pub(super) policy: Arc<Policy>,
     /// What tells our own tokens, which are no secrets.
-    pub(crate) vault: Vault,
+    pub(super) vault: Vault,
 }
 
 impl Bodyless {
     /// Judges what the request says outside the body that it lacks, and refuses one whose answer rules
     /// would decide about: what it names was answered before, and no more of it is known. There is nothing that a person could be shown, so it is blocked
     /// where a rule asks for one.
-    pub(crate) fn judge(&self) -> (Result<(), Refusal>, Tally) {
+    pub(super) fn judge(&self) -> (Result<(), Refusal>, Tally) {
         let outside = self.outside.list();
         let context = Context {
             agent: Some(self.agent),
@@ -44,7 +43,7 @@ impl Bodyless {
             ..Context::default()
         };
         let evaluation = self.policy.evaluate_outside(&context, &self.vault);
-        let tally = tally(&evaluation);
+        let tally = Tally::of(&evaluation);
         let judged = match &evaluation.verdict {
             Verdict::Forward => refuse_unread(&self.policy, None, &context, &self.wants),
             Verdict::Block(hold) => Err(blocked(hold)),

@@ -10,10 +10,10 @@ use leafgate_tree::{Document, Format};
 use serde_json::Value;
 
 use super::Ruling;
-use crate::gate::Shared;
-use crate::judge::{because, blocked, tally};
-use crate::log::Tally;
-use crate::pending::{Paused, TurnGuard, Waiter};
+use crate::blocked::{because, blocked};
+use crate::pending::{Paused, Waiter};
+use crate::shared::Shared;
+use crate::tally::Tally;
 use leafgate_http::refusal::Refusal;
 
 /// The name that stands for a rule where a profile decides. No rule can be called that.
@@ -100,7 +100,7 @@ impl Ruling {
     fn decide(&self, shared: &Arc<Shared>, calls: &[Call], told: &mut Tally) -> Result<Calls, Refusal> {
         let body = answers::calls_written(self.model.as_deref(), calls);
         let evaluation = self.evaluate(shared, body, On::ToolCall)?;
-        told.also(tally(&evaluation));
+        told.also(Tally::of(&evaluation));
         let mut holds = match &evaluation.verdict {
             Verdict::Block(hold) => return Ok(Calls::Refused(because(hold))),
             Verdict::Pause(holds) => holds.clone(),
@@ -124,17 +124,8 @@ impl Ruling {
         if holds.is_empty() {
             return Ok(Calls::Pass);
         }
-        Ok(Calls::Wait(self.pause(shared, evaluation, holds)))
-    }
-
-    fn pause(&self, shared: &Arc<Shared>, evaluation: Evaluation, holds: Vec<Hold>) -> Waiter {
-        let guard = TurnGuard::new(
-            On::ToolCall,
-            Arc::clone(&self.subject),
-            evaluation.recall,
-            evaluation.report.notes,
-        );
-        shared.turns.pause(Paused { draft: evaluation.draft, holds, mode: None, guard: Arc::new(guard) })
+        let paused = Paused::of(On::ToolCall, &self.subject, evaluation, holds, None);
+        Ok(Calls::Wait(shared.turns.pause(paused)))
     }
 
     /// Texts of an answer that follow each other, as response rules leave them, joined.
@@ -168,7 +159,7 @@ impl Ruling {
         let body = answers::written(self.model.as_deref(), &joined, &[]);
         let evaluation = self.evaluate(shared, body, On::Response)?;
         let Some(hold) = held(&evaluation) else { return Ok(()) };
-        told.also(tally(&evaluation));
+        told.also(Tally::of(&evaluation));
         Err(blocked(&hold))
     }
 
@@ -181,7 +172,7 @@ impl Ruling {
         told: &mut Tally,
     ) -> Result<Option<Bytes>, Refusal> {
         let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
-        told.also(tally(&evaluation));
+        told.also(Tally::of(&evaluation));
         if let Some(hold) = held(&evaluation) {
             return Err(blocked(&hold));
         }

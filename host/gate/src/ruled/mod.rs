@@ -33,10 +33,11 @@ use leafgate_tree::{Document, NodeId};
 
 use crate::apis::{Wants, asks_for_several, configs};
 use crate::arriving::Arriving;
-use crate::gate::Shared;
-use crate::log::{self, RequestLogProgress, Tally};
+use crate::log::RequestLogProgress;
 use crate::session::Behind;
+use crate::shared::Shared;
 use crate::subject::Subject;
+use crate::tally::Tally;
 use leafgate_http::content::Content;
 use leafgate_http::media;
 use leafgate_http::refusal::{Code, Refusal};
@@ -167,7 +168,7 @@ impl Shared {
     /// Counts what rules did about an answer. Those that could not run get a line of log each.
     fn rules_ran(&self, ruling: &Ruling, tally: &Tally) {
         self.counters.judged_further(tally);
-        log::warn_of_errors(tally, Some(&ruling.policy.generation_name()));
+        tally.warn_of_errors(Some(&ruling.policy.generation_name()));
     }
 
     /// Counts and tells what became of an answer. One that passes and no rule matched is nothing to

@@ -14,8 +14,8 @@ use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::Ruling;
 use super::scan::{Scan, Segment, floor};
-use crate::gate::Shared;
-use crate::log::Tally;
+use crate::shared::Shared;
+use crate::tally::Tally;
 use leafgate_http::refusal::Refusal;
 
 /// So many texts an answer may have.

@@ -12,10 +12,10 @@ use super::Ruling;
 use super::judge::{Calls, Judged};
 use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::gate::Shared;
-use crate::hold;
-use crate::log::{RequestLogProgress, Tally};
+use crate::log::RequestLogProgress;
 use crate::pending::{Decision, Waiter};
+use crate::shared::Shared;
+use crate::tally::Tally;
 use leafgate_http::content::{self, Content};
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
@@ -151,7 +151,7 @@ impl Shared {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Ok(Err(because(dismissed.dismissal))),
         };
-        hold::check(waiter.destination(), &release)?;
+        release.check(waiter.destination())?;
         let came = answer.calls().to_vec();
         let Some(left) = answers::calls_read(&release.body, &came) else {
             return Ok(Err("what was let go is something else".to_owned()));

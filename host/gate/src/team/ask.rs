@@ -14,10 +14,11 @@ use super::drive::RunCase;
 use super::live::Live;
 use crate::arriving::Arriving;
 use crate::begun;
-use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
+use crate::blocked::{NOT_ELSEWHERE, blocked};
+use crate::judge::{Asker, Case};
 use crate::log::RequestLogProgress;
-use crate::outgoing::{Outgoing, Passed};
 use crate::ruled::{Ruled, Ruling, SoFar};
+use crate::stages::{Along, Outcome, Passed};
 use leafgate_http::media;
 use leafgate_http::refusal::Refusal;
 
@@ -56,10 +57,8 @@ impl RunCase {
                 return Asked::Failed(Why::Policy);
             }
         };
-        let ruling = passed.ruling.clone();
-        let mut outgoing = Outgoing::for_begun_stream(&self.parts, passed);
         // What frames hear stays as the model says it: values come back in what the client reads.
-        outgoing.restoring = None;
+        let (outgoing, Along { ruling, .. }) = passed.leaves(&self.parts, true);
         self.progress.sent_for_frame(outgoing.body.whole().map_or(0, Bytes::len));
         let answer = self.shared.send(&self.lane, outgoing, &progress).await;
         progress.recorded();

@@ -22,7 +22,6 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
-use super::Began;
 use super::ask::Asked;
 use super::begin::{TeamHead, TeamRequest};
 use super::give::{Heard, mark_direct};
@@ -31,9 +30,10 @@ use super::progress;
 use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
-use crate::gate::Shared;
 use crate::judge::Asker;
 use crate::session::{Hints, Session};
+use crate::shared::Shared;
+use crate::teams::Began;
 use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
 

@@ -25,9 +25,9 @@ use super::give::{AGENTS, BETWEEN};
 use crate::answer;
 use crate::apis::Api;
 use crate::apis::dialect;
-use crate::gate::Shared;
 use crate::log::RequestLogProgress;
 use crate::restore::Restoring;
+use crate::shared::Shared;
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Refusal;
 

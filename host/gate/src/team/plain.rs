@@ -10,10 +10,11 @@ use leafgate_desk::TurnClass;
 use super::drive::{RunCase, agent_name};
 use super::wire;
 use crate::agent;
+use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::flow::Delivered;
-use crate::gate::Came;
-use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
+use crate::judge::{Asker, Case};
 use crate::session::Session;
+use crate::stages::{Came, Outcome};
 use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
 

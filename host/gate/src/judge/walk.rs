@@ -4,39 +4,30 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use bytes::Bytes;
 use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_admin::shown_url;
 use leafgate_policy::{Assembly, Policy};
 use leafgate_record::{RecordId, RequestRecord};
-use leafgate_vault::Vault;
 
-use super::Shared;
+use super::{Bodyless, Case, Judged};
 use crate::agent;
 use crate::apis::{Api, Wants};
 use crate::files::Files;
-use crate::judge::{Bodyless, Case, Judged, Outcome};
-use crate::log::{self, RequestLog, RequestLogProgress, Tally};
+use crate::log::{self, RequestLog, RequestLogProgress};
 use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint};
 use crate::recording::Recording;
-use crate::routed::Before;
 use crate::session::Hints;
+use crate::shared::Shared;
+use crate::stages::{Before, Came, Outcome};
+use crate::tally::Tally;
 use crate::upstreams::Lane;
 use leafgate_http::body;
-use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, Caps, Coding};
+use leafgate_http::coding::{self, Caps};
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
-
-/// A body as it came.
-pub(crate) struct Came {
-    pub(crate) body: Bytes,
-    pub(crate) codings: Vec<Coding>,
-    pub(crate) reservation: Reservation,
-}
 
 /// A body that is to be judged: where it goes, and with what head.
 pub(crate) struct Walked<'w> {
@@ -54,7 +45,7 @@ pub(crate) struct Walked<'w> {
 
 impl Shared {
     /// Has a request without a body judged by what it says elsewhere.
-    pub(super) async fn judge_bodyless(
+    pub(crate) async fn judge_bodyless(
         &self,
         lane: &Lane,
         parts: &request::Parts,
@@ -82,7 +73,7 @@ impl Shared {
     }
 
     /// Returns a path as the log shows it, with all findings masked.
-    pub(super) async fn shown_path(&self, path: &str, policy: &Arc<Policy>) -> String {
+    pub(crate) async fn shown_path(&self, path: &str, policy: &Arc<Policy>) -> String {
         if log::is_fixed_path(path) {
             return path.to_owned();
         }
@@ -95,13 +86,8 @@ impl Shared {
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 
-    /// A vault of no session: it knows our tokens and remembers nothing.
-    fn unnamed_vault(&self) -> Vault {
-        Vault::new(self.keys.clone())
-    }
-
     /// Reads a body.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         &self,
         parts: &request::Parts,
         policy: &Policy,
@@ -274,11 +260,6 @@ impl Shared {
             true => self.on_worker(move || case.judge()).await,
             false => Ok(case.judge()),
         }
-    }
-
-    /// Returns whether a mode may pause requests of this path.
-    pub(crate) fn intercepts(&self, path: &str) -> bool {
-        self.intercept.is_empty() || self.intercept.iter().any(|pattern| pattern.is(path))
     }
 }
 

@@ -1,14 +1,12 @@
 //! A request on its way to an upstream: told to the recorder, sent, its answer prepared.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::{Response, request};
-use leafgate_record::{RecordId, Recorded};
+use leafgate_record::Recorded;
 
-use super::Shared;
 use crate::answer;
 use crate::apis::copilot;
 use crate::arriving::Arriving;
@@ -16,8 +14,11 @@ use crate::log::RequestLogProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::recording::Told;
 use crate::restore::Restoring;
+use crate::shared::Shared;
+use crate::stages::Along;
 use crate::upstreams::Lane;
 use leafgate_http::content::Content;
+use leafgate_http::headers::RequestChanges;
 use leafgate_http::refusal::Refusal;
 
 impl Shared {
@@ -25,14 +26,24 @@ impl Shared {
     pub(crate) async fn forward(
         self: &Arc<Self>,
         lane: &Lane,
-        mut outgoing: Outgoing,
+        outgoing: Outgoing,
+        along: Along,
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Response<Content>, Refusal> {
-        let (restoring, ruling) = (outgoing.restoring.take(), outgoing.ruling.take());
         let answer = self.send(lane, outgoing, progress).await?;
+        self.answered(answer, along, progress).await
+    }
+
+    /// Has an answer judged and prepared for its client: the request will not be sent in another form.
+    pub(crate) async fn answered(
+        self: &Arc<Self>,
+        answer: Response<Arriving>,
+        along: Along,
+        progress: &Arc<RequestLogProgress>,
+    ) -> Result<Response<Content>, Refusal> {
         progress.recorded();
-        let answer = self.rule(answer, ruling.as_ref(), progress).await?;
-        self.prepare(answer, restoring).await
+        let answer = self.rule(answer, along.ruling.as_ref(), progress).await?;
+        self.prepare(answer, along.restoring).await
     }
 
     /// Sends a request without a body on. What Copilot says of its models is put right by the way.
@@ -42,9 +53,9 @@ impl Shared {
         parts: &request::Parts,
         progress: &Arc<RequestLogProgress>,
     ) -> Result<Response<Content>, Refusal> {
-        let mut outgoing = Outgoing::without_body(parts);
+        let mut outgoing = Outgoing::new(parts, OutgoingBody::None, RequestChanges::default());
         if !copilot::asks_for_models(lane.kind, parts) {
-            return self.forward(lane, outgoing, progress).await;
+            return self.forward(lane, outgoing, Along::default(), progress).await;
         }
         outgoing.ask_for_plain_answer();
         let answer = Arriving::passes(self.send(lane, outgoing, progress).await?);
@@ -98,8 +109,7 @@ impl Shared {
         progress: &RequestLogProgress,
     ) -> Result<Option<Told>, Refusal> {
         let Some(body) = outgoing.body.whole() else { return Ok(None) };
-        let id = || RecordId(self.recorded.fetch_add(1, Relaxed) + 1);
-        let Some((told, recorded)) = progress.tell(id, body) else { return Ok(None) };
+        let Some((told, recorded)) = progress.tell(|| self.next_record(), body) else { return Ok(None) };
         let kept = match recorded {
             Recorded::Taken => true,
             Recorded::Missed => return Ok(None),
