@@ -22,6 +22,7 @@ use crate::except::PolicyFiles;
 use crate::flow::Delivered;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
+use crate::request_event::RequestEvent;
 use crate::route::Route;
 use crate::routed::Way;
 use crate::saved::SavedStore;
@@ -211,7 +212,7 @@ impl Shared {
         let api = Api::of(kind, &parts.method, &parts.uri, &parts.headers);
         let policy = self.policy_of(lane.as_deref().ok());
         let path = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await);
-        let mut request_log = RequestLog::new(&parts.method, path, self.counters.in_flight());
+        let mut request_log = RequestLog::new(&parts.method, path, &self.counters);
         let to = Addressed { lane, base };
         let mut response = match self.pass(to, &parts, policy, &mut body, local, &mut request_log).await {
             Ok(response) => response,
@@ -221,7 +222,7 @@ impl Shared {
                 if let Some(left) = left {
                     body::drain(left, self.bounds()).await;
                 }
-                self.refused(&refusal, &request_log.progress());
+                request_log.progress().tell(RequestEvent::Refused(&refusal));
                 dialect::refused(refusal, api)
             }
         };

@@ -12,9 +12,10 @@ use tokio::time::timeout;
 
 use crate::begun;
 use crate::flow::Delivered;
-use crate::log::{RequestLog, RequestLogProgress};
+use crate::log::{RequestLog, RequestProgress};
 use crate::pending::Decision;
 use crate::recording::recorded_edits;
+use crate::request_event::RequestEvent;
 use crate::shared::Shared;
 use crate::stages::{Held, Passed};
 use crate::upstreams::Lane;
@@ -53,13 +54,13 @@ impl Shared {
         lane: &Arc<Lane>,
         parts: request::Parts,
         held: Held,
-        progress: Arc<RequestLogProgress>,
+        progress: Arc<RequestProgress>,
     ) -> Response<Content> {
         let (shared, lane) = (Arc::clone(self), Arc::clone(lane));
         let api = held.api;
         let answer = async move {
             let answer = shared.answer_begun(&lane, &parts, held, &progress).await;
-            answer.inspect_err(|refusal| shared.refused(refusal, &progress))
+            answer.inspect_err(|refusal| progress.tell(RequestEvent::Refused(refusal)))
         };
         begun::begin(answer, api, self.limits.keepalive)
     }
@@ -70,7 +71,7 @@ impl Shared {
         lane: &Lane,
         parts: &request::Parts,
         mut held: Held,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
         loop {
             let decision = held.waiter.decision().await;
@@ -87,13 +88,13 @@ impl Shared {
         &self,
         mut held: Held,
         decision: Decision,
-        progress: &RequestLogProgress,
+        progress: &RequestProgress,
     ) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
-            progress.made(release.edits, release.redactions);
             let to = held.waiter.destination().clone();
             let approval = Approval { to, digest: release.digest, by: release.by };
-            progress.approved(approval, || recorded_edits(&release.draft, &held.waiter.guard().recall));
+            let made = (release.edits, release.redactions);
+            progress.approved(made, approval, || recorded_edits(&release.draft, &held.waiter.guard().recall));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
             let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
             reservation.cover_as_possible(held.received.body.len() + release.body.len());

@@ -8,11 +8,13 @@ mod outcome;
 mod walk;
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use leafgate_admin::shown_url;
 use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
-use leafgate_record::RecordedEdit;
+use leafgate_record::{RecordId, RequestRecord};
 use leafgate_tree::{Document, Limits, NodeId};
 
 use self::bodyless::Bodyless;
@@ -28,7 +30,7 @@ use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::TrialTurn;
-use crate::stages::{Before, Came, Outcome, Rerouted};
+use crate::stages::{Came, Outcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::Tally;
 use leafgate_http::budget::Reservation;
@@ -76,8 +78,6 @@ pub(crate) struct Case {
     pub(crate) lane: Option<Arc<str>>,
     /// The rule that sent it there.
     pub(crate) routed: Option<Arc<str>>,
-    /// What was counted of it where it was judged before.
-    pub(crate) before: Option<Before>,
     /// Whether a rule may send it elsewhere.
     pub(crate) may_route: bool,
     /// The client program that sent it.
@@ -94,8 +94,8 @@ pub(crate) struct Case {
     pub(crate) session: Option<Session>,
     /// The agent of a team that asks.
     pub(crate) asker: Option<Asker>,
-    /// Whether a recorder is told of it.
-    pub(crate) recorded: bool,
+    /// Where a recorder is told of it, when it came and its path, masked.
+    pub(crate) recorded: Option<(SystemTime, String)>,
     /// What it is tried with besides.
     pub(crate) trial: Option<TrialTurn>,
 }
@@ -111,19 +111,8 @@ pub(crate) struct Asker {
 pub(crate) struct Judged {
     pub(crate) outcome: Result<Outcome, Refusal>,
     pub(crate) tally: Tally,
-    /// What a recorder is told besides; `None` where there is none, or the body could not be read.
-    pub(crate) seen: Option<Seen>,
-}
-
-/// What a request was seen to be.
-pub(crate) struct Seen {
-    pub(crate) api: Api,
-    pub(crate) session: Arc<str>,
-    pub(crate) class: TurnClass,
-    pub(crate) model: Option<String>,
-    /// The body without its codings.
-    pub(crate) source: Bytes,
-    pub(crate) edits: Vec<RecordedEdit>,
+    /// What a recorder is told; `None` where there is none, or the body could not be read.
+    pub(crate) record: Option<Box<RequestRecord>>,
 }
 
 /// A request as it comes before the policy.
@@ -144,8 +133,8 @@ impl Case {
     }
 
     /// Refused before any rule ran.
-    fn unreadable(&self, refusal: Refusal, seen: Option<Seen>) -> Judged {
-        Judged { outcome: Err(refusal), tally: self.counted(Tally::default()), seen }
+    fn unreadable(&self, refusal: Refusal, record: Option<Box<RequestRecord>>) -> Judged {
+        Judged { outcome: Err(refusal), tally: self.counted(Tally::default()), record }
     }
 
     /// Adds the files that it holds to what the policy did.
@@ -189,20 +178,13 @@ impl Case {
 
     fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> Judged {
         let (subject, document) = self.known(document);
-        let mut seen = self.recorded.then(|| Seen {
-            api: self.api,
-            session: Arc::clone(&subject.session),
-            class: subject.class,
-            model: subject.model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
-            source: document.source().clone(),
-            edits: Vec::new(),
-        });
+        let mut record = self.record(&subject, &document);
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
         let prepared = self.prepare(subject, document, &outside, wraps_more);
         let Prepared { subject, document, wraps_more, assembled } = match prepared {
             Ok(prepared) => prepared,
-            Err(refusal) => return self.unreadable(refusal, seen),
+            Err(refusal) => return self.unreadable(refusal, record),
         };
         let context = subject.context(On::Request, &outside);
         // Who joins sends a head of its own, which nobody has searched yet.
@@ -214,7 +196,7 @@ impl Case {
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
             let tally = self.counted(Tally { assembled, ..Tally::default() });
             let outcome = self.held(&subject, &document, wraps_more, waiter, Some(reservation));
-            return Judged { outcome, tally, seen };
+            return Judged { outcome, tally, record };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
         let evaluation = self.evaluate(document, &context, &subject);
@@ -229,16 +211,47 @@ impl Case {
             && let Verdict::Route(route) = evaluation.verdict
         {
             let Case { body, codings, reservation, .. } = self;
-            let rerouted =
-                Rerouted { route, came: Came { body, codings, reservation }, before: Before::default() };
+            let rerouted = Rerouted { route, came: Came { body, codings, reservation } };
             // It is told of once, from where it goes.
-            return Judged { outcome: Ok(Outcome::Route(Box::new(rerouted))), tally, seen: None };
+            return Judged { outcome: Ok(Outcome::Route(Box::new(rerouted))), tally, record: None };
         }
-        if let Some(seen) = &mut seen {
-            seen.edits = recorded_edits(&evaluation.draft, &evaluation.recall);
+        if let Some(record) = &mut record {
+            record.edits = recorded_edits(&evaluation.draft, &evaluation.recall).into();
         }
         let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
-        Judged { outcome, tally, seen }
+        Judged { outcome, tally, record }
+    }
+
+    /// Returns what a recorder is told of it before rules ran.
+    fn record(&mut self, subject: &Subject, document: &Document) -> Option<Box<RequestRecord>> {
+        let (at, path) = self.recorded.take()?;
+        Some(Box::new(RequestRecord {
+            id: RecordId(0),
+            at,
+            method: subject.to.method.to_string(),
+            path,
+            upstream: shown_url(&subject.to.upstream).into(),
+            upstream_name: subject.lane.clone(),
+            api: subject.api.name(),
+            answers: subject.api.answers(),
+            provider: subject.api.dialect.provider,
+            agent: Arc::clone(&subject.agent),
+            class: subject.class.name(),
+            session: Arc::clone(&subject.session),
+            model: subject.model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
+            policy: Arc::clone(&subject.policy),
+            verdict: "forwarded",
+            rules: Vec::new(),
+            held: None,
+            edits: Arc::default(),
+            received: self.body.clone(),
+            source: document.source().clone(),
+            sent: None,
+            coded: !self.codings.is_empty(),
+            approved: None,
+            judging: Duration::ZERO,
+            waiting: None,
+        }))
     }
 
     /// Finds the conversation that it belongs to, and what is known of its calls there.

@@ -13,6 +13,7 @@ use leafgate_admin::{Status, Subagents};
 use leafgate_policy::MemoCounts;
 use leafgate_vault::TokenCounts;
 
+use crate::request_event::RequestEvent;
 use crate::saved::SavedCounts;
 use crate::tally::Tally;
 
@@ -76,23 +77,26 @@ pub(crate) struct Counted<'s> {
 }
 
 impl Metrics {
-    /// A request was judged, wherever a rule sent it meanwhile.
-    pub(crate) fn judged(&self, took: Duration) {
-        self.judging.add(took);
+    /// Counts what happens to a request.
+    pub(crate) fn hear(&self, event: RequestEvent<'_>) {
+        match event {
+            RequestEvent::Judged { tally, took, .. } => {
+                self.rules_ran(tally);
+                took.into_iter().for_each(|took| self.judging.add(took));
+            }
+            RequestEvent::AnswerJudged(tally) => self.rules_ran(tally),
+            RequestEvent::Answered(_, after) => self.upstream.add(after),
+            RequestEvent::Received(_) | RequestEvent::Sent(_) | RequestEvent::Unanswered => {}
+            RequestEvent::AnswerIs(..) | RequestEvent::Refused(_) => {}
+        }
     }
 
-    /// Rules ran, about a request or an answer.
-    pub(crate) fn rules_ran(&self, tally: &Tally) {
+    fn rules_ran(&self, tally: &Tally) {
         self.rule_hits.add(tally.rules.iter().map(|rule| (rule.as_str(), 1)));
         self.rule_errors.add(tally.failed.iter().map(|rule| (rule.as_str(), 1)));
         let findings = tally.findings.iter();
         self.findings.add(findings.map(|(detector, count)| (detector.as_str(), *count as u64)));
         self.plugin_micros.add(tally.plugins.iter().map(|(plugin, micros)| (plugin.as_str(), *micros)));
-    }
-
-    /// The upstream has begun to answer.
-    pub(crate) fn answered(&self, after: Duration) {
-        self.upstream.add(after);
     }
 
     /// A call of the admin API was answered.
@@ -362,8 +366,8 @@ mod tests {
     fn the_time_of_a_plugin_and_what_became_of_saved_edits_are_written() {
         let metrics = Metrics::default();
         let tally = Tally { plugins: vec![("names".to_owned(), 1_250_000)], ..Tally::default() };
-        metrics.rules_ran(&tally);
-        metrics.judged(Duration::from_millis(1));
+        let took = Some(Duration::from_millis(1));
+        metrics.hear(RequestEvent::Judged { tally: &tally, is_first: true, took });
         let page = metrics.text(&Counted {
             status: &Status::default(),
             agents: &Subagents::default(),

@@ -12,8 +12,9 @@ use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
+use crate::request_event::RequestEvent;
 use crate::shared::Shared;
 use crate::upstreams::Lane;
 use leafgate_http::body;
@@ -28,7 +29,7 @@ impl Shared {
         lane: &Lane,
         parts: &request::Parts,
         body: &mut Option<Incoming>,
-        progress: &RequestLogProgress,
+        progress: &RequestProgress,
     ) -> Result<Response<Content>, Refusal> {
         let upgrade = Upgrade::of(parts);
         let coming = body.as_mut().expect("nobody has taken the body yet");
@@ -41,11 +42,11 @@ impl Shared {
         if let Some(upgrade) = &upgrade {
             upgrade.ask(&mut outgoing.headers);
         }
-        progress.sent(0);
-        self.counters.forwarded();
+        progress.tell(RequestEvent::Sent(0));
         let began = Instant::now();
-        let answer = lane.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
-        self.counters.answered(answer.status(), began.elapsed());
+        let sent = lane.upstream.send(outgoing).await;
+        let answer = sent.inspect_err(|_| progress.tell(RequestEvent::Unanswered))?;
+        progress.tell(RequestEvent::Answered(answer.status(), began.elapsed()));
         let (mut head, body) = answer.into_parts();
         let received = std::mem::take(&mut head.headers);
         let mut response = Response::new(body);

@@ -56,7 +56,7 @@ impl Shared {
     ) -> Result<Way, Refusal> {
         let first =
             Walked { lane: &lane, client: parts, parts, chosen: chosen.clone(), policy, sent_by: None };
-        let Rerouted { route, came, before } = match self.walk(first, came, request_log).await? {
+        let Rerouted { route, came } = match self.walk(first, came, request_log).await? {
             Outcome::Route(rerouted) => *rerouted,
             outcome => return Ok(Way { lane, parts: None, outcome }),
         };
@@ -74,7 +74,7 @@ impl Shared {
             parts: &head,
             chosen,
             policy,
-            sent_by: Some((Arc::clone(&route.rule), before)),
+            sent_by: Some(Arc::clone(&route.rule)),
         };
         let outcome = self.walk(again, came, request_log).await?;
         Ok(Way { lane, parts: Some(head), outcome })

@@ -10,9 +10,10 @@ use leafgate_record::Recorded;
 use crate::answer;
 use crate::apis::copilot;
 use crate::arriving::Arriving;
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::recording::Told;
+use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
 use crate::shared::Shared;
 use crate::stages::Along;
@@ -28,7 +29,7 @@ impl Shared {
         lane: &Lane,
         outgoing: Outgoing,
         along: Along,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
         let answer = self.send(lane, outgoing, progress).await?;
         self.answered(answer, along, progress).await
@@ -39,7 +40,7 @@ impl Shared {
         self: &Arc<Self>,
         answer: Response<Arriving>,
         along: Along,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
         progress.recorded();
         let answer = self.rule(answer, along.ruling.as_ref(), progress).await?;
@@ -51,7 +52,7 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Lane,
         parts: &request::Parts,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
         let mut outgoing = Outgoing::new(parts, OutgoingBody::None, RequestChanges::default());
         if !copilot::asks_for_models(lane.kind, parts) {
@@ -69,22 +70,16 @@ impl Shared {
         &self,
         lane: &Lane,
         mut outgoing: Outgoing,
-        progress: &RequestLogProgress,
+        progress: &RequestProgress,
     ) -> Result<Response<Arriving>, Refusal> {
-        progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
-        self.counters.forwarded();
+        progress.tell(RequestEvent::Sent(outgoing.body.whole().map_or(0, Bytes::len)));
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
         let told = self.tell(&mut outgoing, progress).await?;
         let began = Instant::now();
-        let response = match lane.upstream.send(outgoing).await {
-            Ok(response) => response,
-            Err(refusal) => {
-                self.counters.unanswered();
-                return Err(refusal);
-            }
-        };
+        let sent = lane.upstream.send(outgoing).await;
+        let response = sent.inspect_err(|_| progress.tell(RequestEvent::Unanswered))?;
         let after = began.elapsed();
-        self.counters.answered(response.status(), after);
+        progress.tell(RequestEvent::Answered(response.status(), after));
         let response = Arriving::new(response, told, after);
         if has_body {
             answer::refuse_redirect(response.status())?;
@@ -106,10 +101,10 @@ impl Shared {
     async fn tell(
         &self,
         outgoing: &mut Outgoing,
-        progress: &RequestLogProgress,
+        progress: &RequestProgress,
     ) -> Result<Option<Told>, Refusal> {
         let Some(body) = outgoing.body.whole() else { return Ok(None) };
-        let Some((told, recorded)) = progress.tell(|| self.next_record(), body) else { return Ok(None) };
+        let Some((told, recorded)) = progress.leaves(|| self.next_record(), body) else { return Ok(None) };
         let kept = match recorded {
             Recorded::Taken => true,
             Recorded::Missed => return Ok(None),

@@ -19,7 +19,6 @@ use crate::config::{GateConfig, GateLimits};
 use crate::events::Hub;
 use crate::except::PolicyFiles;
 use crate::files::FileReader;
-use crate::log::RequestLogProgress;
 use crate::path::PathPattern;
 use crate::pending::Turns;
 use crate::plugins;
@@ -33,7 +32,6 @@ use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
 use leafgate_http::body::Bounds;
 use leafgate_http::budget::BodyBudget;
-use leafgate_http::refusal::Refusal;
 use leafgate_http::server::Timeouts;
 
 /// What all requests share.
@@ -172,15 +170,6 @@ impl Shared {
     pub(crate) fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
         let serving = || lane.and_then(Lane::own_policy).unwrap_or(self.policy.serving()).load();
         self.turns.off().policy().unwrap_or_else(serving)
-    }
-
-    /// Counts and logs a refusal.
-    pub(crate) fn refused(&self, refusal: &Refusal, progress: &RequestLogProgress) {
-        progress.refused(refusal.code());
-        if let Some(cause) = refusal.operator_message() {
-            tracing::warn!(target: "leafgate::request", code = refusal.code().as_str(), cause, "{}", refusal.message());
-        }
-        self.counters.refused(refusal.code());
     }
 
     pub(crate) fn upstreams(&self) -> &Upstreams {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::request;
@@ -17,7 +16,6 @@ use crate::restore::Restoring;
 use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::subject::Subject;
-use crate::tally::Tally;
 use leafgate_http::budget::Reservation;
 use leafgate_http::coding::Coding;
 use leafgate_http::headers::RequestChanges;
@@ -44,15 +42,6 @@ pub(crate) enum Outcome {
 pub(crate) struct Rerouted {
     pub(crate) route: Route,
     pub(crate) came: Came,
-    pub(crate) before: Before,
-}
-
-/// What was counted of a request where it was judged first: it is one request.
-#[derive(Default)]
-pub(crate) struct Before {
-    pub(crate) tally: Tally,
-    /// How long that took.
-    pub(crate) judging: Duration,
 }
 
 /// A body that was judged, as it came over the wire.

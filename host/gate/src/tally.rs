@@ -1,6 +1,6 @@
 //! What rules did, in numbers and names.
 
-use leafgate_policy::{Evaluation, MAX_WOULD, Mode, RuleReport, Verdict};
+use leafgate_policy::{Evaluation, MAX_WOULD, Mode, Policy, RuleReport, Verdict};
 
 /// What the policy did, in numbers.
 #[derive(Clone, Debug, Default)]
@@ -105,12 +105,12 @@ impl Tally {
 
     /// A rule that could not run is a guard that did not stand: it gets a line of its own, whatever its
     /// `on_error` lets happen.
-    pub(crate) fn warn_of_errors(&self, generation: Option<&str>) {
+    pub(crate) fn warn_of_errors(&self, policy: &Policy) {
         for error in &self.errors {
             tracing::warn!(
                 target: "leafgate::policy",
                 error,
-                generation,
+                generation = policy.generation_name(),
                 held = self.held.is_some() || self.waits,
                 "a rule could not run to its end"
             );

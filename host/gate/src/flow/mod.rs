@@ -20,7 +20,7 @@ use leafgate_policy::Otherwise;
 
 use crate::arriving::Arriving;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
 use crate::shared::Shared;
 use crate::stages::{Along, Flow, Held, Outcome, Passed};
 use crate::upstreams::Lane;
@@ -61,7 +61,7 @@ impl Shared {
         parts: &request::Parts,
         mut passed: Passed,
         is_begun: bool,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Delivered, Refusal> {
         let Some(mut flow) = passed.along.flow.take() else {
             let (outgoing, along) = passed.leaves(parts, is_begun);

@@ -6,23 +6,21 @@ use std::time::{Duration, Instant, SystemTime};
 
 use http::{Method, request};
 use hyper::body::Incoming;
-use leafgate_admin::shown_url;
 use leafgate_policy::{Assembly, Policy};
-use leafgate_record::{RecordId, RequestRecord};
 
 use super::{Bodyless, Case, Judged};
 use crate::agent;
 use crate::apis::{Api, Wants};
 use crate::files::Files;
-use crate::log::{self, RequestLog, RequestLogProgress};
+use crate::log::{self, RequestLog, RequestProgress};
 use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint};
 use crate::recording::Recording;
+use crate::request_event::RequestEvent;
 use crate::session::Hints;
 use crate::shared::Shared;
-use crate::stages::{Before, Came, Outcome};
-use crate::tally::Tally;
+use crate::stages::{Came, Outcome};
 use crate::upstreams::Lane;
 use leafgate_http::body;
 use leafgate_http::coding::{self, Caps};
@@ -39,8 +37,8 @@ pub(crate) struct Walked<'w> {
     /// The profile that its base URL chose.
     pub(crate) chosen: Option<Arc<Assembly>>,
     pub(crate) policy: Arc<Policy>,
-    /// The rule that sent it here, and what was counted before it did.
-    pub(crate) sent_by: Option<(Arc<str>, Before)>,
+    /// The rule that sent it here.
+    pub(crate) sent_by: Option<Arc<str>>,
 }
 
 impl Shared {
@@ -60,15 +58,14 @@ impl Shared {
             wants: wants_bodyless(lane, parts),
             to: pending::destination(lane, parts),
             lane: lane.name().map(Into::into),
-            policy,
+            policy: Arc::clone(&policy),
             vault: self.unnamed_vault(),
         };
         let (judged, tally) = match elsewhere {
             true => self.on_worker(move || bodyless.judge()).await?,
             false => bodyless.judge(),
         };
-        self.counters.judged(&tally);
-        request_log.judged(tally);
+        request_log.progress().judged(&policy, tally, Duration::ZERO, false);
         judged
     }
 
@@ -98,7 +95,7 @@ impl Shared {
         let codings = coding::codings(&parts.headers)?;
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
-        request_log.progress().received(body.len());
+        request_log.progress().tell(RequestEvent::Received(body.len()));
         Ok(Came { body, codings, reservation })
     }
 
@@ -110,7 +107,6 @@ impl Shared {
         request_log: &mut RequestLog,
     ) -> Result<Outcome, Refusal> {
         let Walked { lane, client, parts, chosen, policy, sent_by } = walked;
-        let (routed, before) = sent_by.unzip();
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let raw = lane.is_raw(parts.uri.path());
         let boundary = match raw || api.format().is_some() {
@@ -120,16 +116,12 @@ impl Shared {
         let case = Case {
             raw,
             boundary,
-            may_route: routed.is_none(),
-            routed,
-            before,
+            may_route: sent_by.is_none(),
+            routed: sent_by,
             chosen,
             ..self.case(lane, client, parts, policy, came)
         };
-        let (outcome, tally) =
-            self.judge_told(case, &parts.method, request_log.path(), &request_log.progress()).await?;
-        request_log.judged(tally);
-        outcome
+        self.judge_told(case, request_log.path(), &request_log.progress()).await
     }
 
     /// Returns a body that is to be judged once, and sent as JSON with the head of `parts`; `client` is the head that came.
@@ -166,7 +158,6 @@ impl Shared {
             to: pending::destination(lane, parts),
             lane: lane.name().map(Into::into),
             routed: None,
-            before: None,
             may_route: false,
             agent: agent::agent(&client.headers).into(),
             chosen: None,
@@ -175,79 +166,35 @@ impl Shared {
             answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
             session: None,
             asker: None,
-            recorded: false,
+            recorded: None,
             trial: None,
         }
     }
 
-    /// Has a body judged, counts what the policy did, and keeps what a recorder will be told of it in
+    /// Has a body judged, tells what the policy did, and keeps what a recorder will be told of it in
     /// `progress`. `path` is masked.
     pub(crate) async fn judge_told(
         &self,
         mut case: Case,
-        method: &Method,
         path: &str,
-        progress: &RequestLogProgress,
-    ) -> Result<(Result<Outcome, Refusal>, Tally), Refusal> {
+        progress: &RequestProgress,
+    ) -> Result<Outcome, Refusal> {
         let recorder = self.recorder().cloned();
-        case.recorded = recorder.is_some();
+        case.recorded = recorder.is_some().then(|| (SystemTime::now(), path.to_owned()));
         case.trial = self.policy.turn(&case.policy);
-        let (at, began) = (SystemTime::now(), Instant::now());
-        let (received, coded) = (case.body.clone(), !case.codings.is_empty());
-        let (policy, upstream_name) = (Arc::clone(&case.policy), case.lane.clone());
-        let upstream = if recorder.is_some() { shown_url(&case.to.upstream) } else { String::new() };
-        let agent = Arc::clone(&case.agent);
-        let before = case.before.take();
-        let Judged { mut outcome, tally, seen } = self.judge(case).await?;
-        let judging = self.count(began.elapsed(), &tally, before.as_ref());
-        if let Ok(Outcome::Route(rerouted)) = &mut outcome {
-            rerouted.before = Before { tally: tally.clone(), judging };
-        } else {
-            self.counters.metrics.judged(judging);
+        let (policy, began) = (Arc::clone(&case.policy), Instant::now());
+        let Judged { outcome, tally, mut record } = self.judge(case).await?;
+        if let Some(record) = &mut record {
+            (record.rules, record.held) = (tally.rules.clone(), tally.held.clone());
         }
-        if let (Some(recorder), Some(seen)) = (recorder, seen) {
-            let record = Box::new(RequestRecord {
-                id: RecordId(0),
-                at,
-                method: method.to_string(),
-                path: path.to_owned(),
-                upstream: upstream.into(),
-                upstream_name,
-                api: seen.api.name(),
-                answers: seen.api.answers(),
-                provider: seen.api.dialect.provider,
-                agent,
-                class: seen.class.name(),
-                session: seen.session,
-                model: seen.model,
-                policy,
-                verdict: "forwarded",
-                rules: tally.rules.clone(),
-                held: tally.held.clone(),
-                edits: seen.edits.into(),
-                received,
-                source: seen.source,
-                sent: None,
-                coded,
-                approved: None,
-                judging,
-                waiting: None,
-            });
+        let is_timed = !matches!(outcome, Ok(Outcome::Route(_)));
+        let judging = progress.judged(&policy, tally, began.elapsed(), is_timed);
+        if let (Some(recorder), Some(mut record)) = (recorder, record) {
+            record.judging = judging;
             let waits = matches!(outcome, Ok(Outcome::Wait(_)));
             progress.records(Recording::new(recorder, record, waits));
         }
-        Ok((outcome, tally))
-    }
-
-    /// Counts what rules did, and what of it is new where the request was judged before. Gives how long
-    /// judging it took in all.
-    fn count(&self, took: Duration, tally: &Tally, before: Option<&Before>) -> Duration {
-        let Some(before) = before else {
-            self.counters.judged(tally);
-            return took;
-        };
-        self.counters.judged_further(&tally.beyond(&before.tally));
-        before.judging + took
+        outcome
     }
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.

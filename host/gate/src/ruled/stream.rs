@@ -18,8 +18,9 @@ use super::texts::{Ends, Texts};
 use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
 use crate::recording::Told;
+use crate::request_event::RequestEvent;
 use crate::shared::Shared;
 use leafgate_http::budget::{AnswerWeight, Reservation};
 use leafgate_http::content::{self, Content, ContentError};
@@ -32,7 +33,7 @@ type Given = Option<Result<Frame<Bytes>, ContentError>>;
 struct Judging {
     shared: Arc<Shared>,
     ruling: Arc<Ruling>,
-    progress: Arc<RequestLogProgress>,
+    progress: Arc<RequestProgress>,
     body: Content,
     /// What spells the stream anew before it is heard, where rules say so.
     respelling: Option<Respelling>,
@@ -62,7 +63,7 @@ impl Shared {
         self: &Arc<Self>,
         answer: Arriving,
         ruling: &Arc<Ruling>,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Content {
         let (body, recorder) = answer.heard();
         let holding = match ruling.of.look_behind {
@@ -157,8 +158,8 @@ impl Judging {
         self.over = true;
         self.record_end(false);
         self.tell(AnswerOutcome::Blocked);
-        self.shared.not_judged(&self.progress);
-        self.shared.refused(&refusal, &self.progress);
+        self.progress.not_judged();
+        self.progress.tell(RequestEvent::Refused(&refusal));
         Some(Ok(Frame::data(dialect::ending(&refusal, self.ruling.api))))
     }
 
@@ -247,9 +248,9 @@ impl Judging {
         let texts = self.texts.take();
         let texts = texts.map(|texts| SoFar { tally: texts.tally, changed: texts.changed });
         let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
-        self.shared.rules_ran(&self.ruling, &tally);
+        self.progress.rules_ran(&self.ruling, &tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
-        self.shared.answer_is(outcome.max(least), &tally, &self.progress);
+        self.progress.answer_is(outcome.max(least), &tally);
     }
 
     /// The upstream's stream has ended.

@@ -12,7 +12,7 @@ use super::Ruling;
 use super::judge::{Calls, Judged};
 use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
 use crate::pending::{Decision, Waiter};
 use crate::shared::Shared;
 use crate::tally::Tally;
@@ -51,7 +51,7 @@ impl Shared {
         self: &Arc<Self>,
         answer: Arriving,
         ruling: &Arc<Ruling>,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Content, Refusal> {
         let (mut body, mut told) = answer.heard();
         let mut reservation = self.answers.reserve();
@@ -89,7 +89,7 @@ impl Shared {
         answer: Answer,
         texts: Vec<TextRun>,
         told: SoFar,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Ruled, Refusal> {
         let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, ruling.policy.has_plugins());
         let SoFar { mut tally, changed: changed_before } = told;
@@ -103,8 +103,8 @@ impl Shared {
             (true, true) => self.on_worker(judge).await?,
             (false, _) => self.on_blocking_pool(judge).await?,
         };
-        self.rules_ran(ruling, &tally);
-        let told = |outcome| self.answer_is(outcome, &tally, progress);
+        progress.rules_ran(ruling, &tally);
+        let told = |outcome| progress.answer_is(outcome, &tally);
         let Judged { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
         let was_changed = changed.is_some();
         let mut answer = changed.unwrap_or(answer);

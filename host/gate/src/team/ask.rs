@@ -16,7 +16,8 @@ use crate::arriving::Arriving;
 use crate::begun;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::judge::{Asker, Case};
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
+use crate::request_event::RequestEvent;
 use crate::ruled::{Ruled, Ruling, SoFar};
 use crate::stages::{Along, Outcome, Passed};
 use leafgate_http::media;
@@ -49,11 +50,11 @@ impl RunCase {
             Err(refusal) => return self.not_asked(&refusal),
         };
         // A recorder is told of each frame's request by itself.
-        let progress = RequestLogProgress::default();
+        let progress = RequestProgress::new(&self.shared.counters);
         let passed = match self.let_through(case, &progress, turn).await {
             Ok(passed) => passed,
             Err(refusal) => {
-                self.shared.refused(&refusal, &progress);
+                progress.tell(RequestEvent::Refused(&refusal));
                 return Asked::Failed(Why::Policy);
             }
         };
@@ -71,7 +72,7 @@ impl RunCase {
             }
             Ok(answer) => self.refused(answer).await,
             Err(refusal) => {
-                self.shared.refused(&refusal, &progress);
+                progress.tell(RequestEvent::Refused(&refusal));
                 Asked::Failed(Why::Upstream)
             }
         }
@@ -82,7 +83,7 @@ impl RunCase {
         &self,
         answer: Answer,
         ruling: Option<&Arc<Ruling>>,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Asked {
         let turn =
             |answer: Answer| Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply });
@@ -98,7 +99,7 @@ impl RunCase {
     }
 
     pub(super) fn not_asked(&self, refusal: &Refusal) -> Asked {
-        self.shared.refused(refusal, &self.progress);
+        self.progress.tell(RequestEvent::Refused(refusal));
         Asked::Failed(Why::Policy)
     }
 
@@ -106,10 +107,10 @@ impl RunCase {
     async fn let_through(
         &self,
         case: Case,
-        progress: &RequestLogProgress,
+        progress: &RequestProgress,
         turn: SemaphorePermit<'_>,
     ) -> Result<Passed, Refusal> {
-        let (outcome, _) = self.shared.judge_told(case, &self.parts.method, &self.path, progress).await?;
+        let outcome = self.shared.judge_told(case, &self.path, progress).await;
         drop(turn);
         match outcome? {
             Outcome::Pass(passed) => Ok(passed),

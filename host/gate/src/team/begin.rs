@@ -13,7 +13,7 @@ use super::wire::{self, Body};
 use crate::apis::{Api, Wants};
 use crate::base::Base;
 use crate::blocked::unreadable;
-use crate::log::{RequestLog, RequestLogProgress};
+use crate::log::{RequestLog, RequestProgress};
 use crate::shared::Shared;
 use crate::stages::Came;
 use crate::upstreams::Lane;
@@ -34,7 +34,7 @@ pub(crate) struct TeamHead {
     pub(crate) path: Arc<str>,
     pub(crate) api: Api,
     pub(crate) policy: Arc<Policy>,
-    pub(crate) progress: Arc<RequestLogProgress>,
+    pub(crate) progress: Arc<RequestProgress>,
 }
 
 /// A request to a team as it came.

@@ -31,6 +31,7 @@ use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
 use crate::judge::Asker;
+use crate::request_event::RequestEvent;
 use crate::session::{Hints, Session};
 use crate::shared::Shared;
 use crate::teams::Began;
@@ -88,9 +89,8 @@ impl Shared {
         match timeout(self.limits.silence, &mut answer).await {
             Ok(answer) => answer,
             Err(_) => {
-                let shared = Arc::clone(self);
-                let answer =
-                    async move { answer.await.inspect_err(|refusal| shared.refused(refusal, &progress)) };
+                let told = move |refusal: &Refusal| progress.tell(RequestEvent::Refused(refusal));
+                let answer = async move { answer.await.inspect_err(told) };
                 Ok(begun::begin(answer, api, self.limits.keepalive))
             }
         }

@@ -25,7 +25,8 @@ use super::give::{AGENTS, BETWEEN};
 use crate::answer;
 use crate::apis::Api;
 use crate::apis::dialect;
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
+use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
 use crate::shared::Shared;
 use leafgate_http::content::{self, Content, ContentError};
@@ -163,7 +164,7 @@ impl Showing {
 /// What a client's stream needs besides its run.
 pub(super) struct Client {
     pub(super) shared: Arc<Shared>,
-    pub(super) progress: Arc<RequestLogProgress>,
+    pub(super) progress: Arc<RequestProgress>,
     pub(super) api: Api,
 }
 
@@ -233,7 +234,7 @@ impl Rest {
             }
         }
         let refusal = self.run.take()?.await.err()?;
-        self.client.shared.refused(&refusal, &self.client.progress);
+        self.client.progress.tell(RequestEvent::Refused(&refusal));
         Some(dialect::ending(&refusal, self.client.api))
     }
 }

@@ -65,9 +65,7 @@ impl RunCase {
 
     /// Has a body judged and sent, and gives its answer as it comes.
     async fn pass(&self, case: Case) -> Result<Response<Content>, Refusal> {
-        let (outcome, _) =
-            self.shared.judge_told(case, &self.parts.method, &self.path, &self.progress).await?;
-        let passed = match outcome? {
+        let passed = match self.shared.judge_told(case, &self.path, &self.progress).await? {
             Outcome::Wait(held) => {
                 return self.shared.answer_begun(&self.lane, &self.parts, held, &self.progress).await;
             }
