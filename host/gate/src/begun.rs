@@ -47,8 +47,12 @@ pub(crate) fn begin(
 ) -> Response<Content> {
     let first = stream::iter([Ok::<_, ContentError>(Frame::data(dialect::keepalive(api)))]);
     let rest = stream::unfold(Begun::Waiting(Box::pin(answer)), move |begun| go_on(begun, api, every));
-    let events = futures_util::StreamExt::chain(first, rest);
-    let mut response = Response::new(content::stream(StreamBody::new(events)));
+    events(content::stream(StreamBody::new(futures_util::StreamExt::chain(first, rest))))
+}
+
+/// An answer that is a stream of events.
+pub(crate) fn events(body: Content) -> Response<Content> {
+    let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response

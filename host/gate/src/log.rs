@@ -23,7 +23,7 @@ use crate::request_event::RequestEvent;
 use crate::status::{Counters, InFlight};
 use crate::tally::Tally;
 use leafgate_http::content::{self, Content, ContentError};
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::refusal::Code;
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
@@ -125,24 +125,19 @@ impl RequestProgress {
                     recorder.answer(*id, AnswerPart::Ruled { outcome, rules: rules.to_vec() });
                 }
             }
-            RequestEvent::Refused(refusal) => self.refused(refusal),
-            // What it is judged by is kept with the time that it took.
-            RequestEvent::Judged { .. }
-            | RequestEvent::Answered(..)
-            | RequestEvent::Unanswered
-            | RequestEvent::AnswerJudged(_) => {}
-        }
-    }
-
-    fn refused(&self, refusal: &Refusal) {
-        let code = refusal.code();
-        // A request is refused once.
-        let _ = self.refused.set(code);
-        if let Some(recording) = lock(&self.recording).take() {
-            recording.refused(code.as_str());
-        }
-        if let Some(cause) = refusal.operator_message() {
-            tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message());
+            RequestEvent::Refused(refusal) => {
+                let code = refusal.code();
+                // A request is refused once.
+                let _ = self.refused.set(code);
+                if let Some(recording) = lock(&self.recording).take() {
+                    recording.refused(code.as_str());
+                }
+                if let Some(cause) = refusal.operator_message() {
+                    tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message());
+                }
+            }
+            // What it was judged by is kept with the time that it took.
+            RequestEvent::Judged { .. } | RequestEvent::Answered(..) | RequestEvent::Unanswered => {}
         }
     }
 

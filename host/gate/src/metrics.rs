@@ -84,7 +84,6 @@ impl Metrics {
                 self.rules_ran(tally);
                 took.into_iter().for_each(|took| self.judging.add(took));
             }
-            RequestEvent::AnswerJudged(tally) => self.rules_ran(tally),
             RequestEvent::Answered(_, after) => self.upstream.add(after),
             RequestEvent::Received(_) | RequestEvent::Sent(_) | RequestEvent::Unanswered => {}
             RequestEvent::AnswerIs(..) | RequestEvent::Refused(_) => {}

@@ -13,12 +13,12 @@ use leafgate_http::refusal::Refusal;
 pub(crate) enum RequestEvent<'h> {
     /// A body of so many bytes has come.
     Received(usize),
-    /// It was judged.
+    /// It was judged, or its answer.
     Judged {
         /// What was not told where it was judged before, at another upstream.
         tally: &'h Tally,
         is_first: bool,
-        /// How long it took in all; `None` where it is judged further, and for one without a body.
+        /// How long it took in all; `None` for an answer, for a request without a body, and where it is judged further.
         took: Option<Duration>,
     },
     /// It goes to the upstream, with a body of so many bytes.
@@ -27,8 +27,6 @@ pub(crate) enum RequestEvent<'h> {
     Answered(StatusCode, Duration),
     /// There is no answer from the upstream.
     Unanswered,
-    /// Rules ran about its answer.
-    AnswerJudged(&'h Tally),
     /// Rules or people decided about its answer, or it waits for that; with the rules that matched. The last word counts.
     AnswerIs(AnswerOutcome, &'h [String]),
     /// The gate answers it itself.

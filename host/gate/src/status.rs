@@ -75,7 +75,6 @@ impl Counters {
                 }
                 counted.rules_ran(tally);
             }
-            RequestEvent::AnswerJudged(tally) => counted.rules_ran(tally),
             RequestEvent::AnswerIs(outcome, _) => counted.answer_is(outcome),
             RequestEvent::Refused(refusal) => counted.refused(refusal.code()),
             RequestEvent::Received(_) => {}

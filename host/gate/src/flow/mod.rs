@@ -19,20 +19,17 @@ use leafgate_assemble::{Api as AssembleApi, Refused, Without, downgrade, refused
 use leafgate_policy::Otherwise;
 
 use crate::arriving::Arriving;
+use crate::begun;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::log::RequestProgress;
 use crate::shared::Shared;
 use crate::stages::{Along, Flow, Held, Outcome, Passed};
 use crate::upstreams::Lane;
-use leafgate_http::body::{self, Bounds};
 use leafgate_http::content::{self, Content};
 use leafgate_http::refusal::Refusal;
 
 /// Says what a request does without.
 const DOWNGRADE: HeaderName = HeaderName::from_static("leafgate-downgrade");
-
-/// Bytes of an error that are read to learn what it refuses. Real ones have a few hundred.
-const MOST_ERROR: usize = 64 * 1024;
 
 /// What came of sending a request.
 pub(crate) enum Delivered {
@@ -185,12 +182,9 @@ type Peeked = (http::StatusCode, Response<Arriving>, Option<Bytes>);
 
 /// Reads an error, and gives the answer with it back. One that is too long is not read.
 async fn peeked(answer: Response<Arriving>) -> Result<Peeked, Refusal> {
-    let (parts, mut body) = Arriving::passes(answer).into_parts();
-    let most = std::time::Duration::from_secs(10);
-    let bounds = Bounds { size: MOST_ERROR, idle: most, time: most };
-    let error = body::read(&mut body, bounds)
-        .await
-        .map_err(|_| Refusal::upstream("the upstream's error could not be read"))?;
+    let (parts, body) = Arriving::passes(answer).into_parts();
+    let error = begun::error_body(body).await;
+    let error = error.ok_or_else(|| Refusal::upstream("the upstream's error could not be read"))?;
     let status = parts.status;
     Ok((status, Response::from_parts(parts, Arriving::recorded(content::full(error.clone()))), Some(error)))
 }

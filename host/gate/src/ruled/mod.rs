@@ -170,7 +170,7 @@ impl Shared {
 impl RequestProgress {
     /// Tells what rules did about an answer. Those that could not run get a line of log each.
     fn rules_ran(&self, ruling: &Ruling, tally: &Tally) {
-        self.tell(RequestEvent::AnswerJudged(tally));
+        self.tell(RequestEvent::Judged { tally, is_first: false, took: None });
         tally.warn_of_errors(&ruling.policy);
     }
 

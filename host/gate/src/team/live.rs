@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use http::Response;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::HeaderValue;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use leafgate_agents::Degraded;
@@ -23,8 +23,8 @@ use tokio::time::sleep;
 
 use super::give::{AGENTS, BETWEEN};
 use crate::answer;
-use crate::apis::Api;
-use crate::apis::dialect;
+use crate::apis::{Api, dialect};
+use crate::begun;
 use crate::log::RequestProgress;
 use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
@@ -207,12 +207,9 @@ impl Client {
         if let Some(restoring) = begin.restoring {
             body = answer::events(body, restoring);
         }
-        let mut response = Response::new(body);
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        let mut response = begun::events(body);
         if let Some(degraded) = begin.degraded {
-            headers.insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
+            response.headers_mut().insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
         }
         response
     }
