@@ -15,7 +15,7 @@ use leafgate_vault::TokenKeys;
 
 use crate::admin::{self, AdminToken};
 use crate::apis::{Api, dialect};
-use crate::base::Base;
+use crate::base::RequestBase;
 use crate::blocked::blocked;
 use crate::config::GateConfig;
 use crate::except::PolicyFiles;
@@ -23,11 +23,11 @@ use crate::flow::Delivered;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
 use crate::request_event::RequestEvent;
-use crate::route::Route;
-use crate::routed::Way;
+use crate::route::BodyRoute;
+use crate::routed::RequestWay;
 use crate::saved::SavedStore;
 use crate::shared::Shared;
-use crate::stages::Outcome;
+use crate::stages::RequestOutcome;
 use crate::target::{UpstreamKind, UpstreamName};
 use crate::team::{ForTeam, refuse_elsewhere};
 use crate::teams::TeamSource;
@@ -46,7 +46,7 @@ pub struct Gate(Arc<Shared>);
 struct Addressed {
     /// Its upstream, or why there is none.
     lane: Result<Arc<Lane>, Refusal>,
-    base: Base,
+    base: RequestBase,
 }
 
 impl Gate {
@@ -208,7 +208,7 @@ impl Shared {
         let lane = chosen.map(|(lane, _)| lane);
         // What is not looked at is not made by a profile either: its path passes as it is.
         let kind = lane.as_ref().map_or(UpstreamKind::default(), |lane| lane.kind);
-        let base = if self.enabled { Base::take(kind, &mut parts.uri) } else { Base::Plain };
+        let base = if self.enabled { RequestBase::take(kind, &mut parts.uri) } else { RequestBase::Plain };
         let api = Api::of(kind, &parts.method, &parts.uri, &parts.headers);
         let policy = self.policy_of(lane.as_deref().ok());
         let path = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await);
@@ -250,14 +250,14 @@ impl Shared {
         let chosen = to.base.profile(&policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let raw = lane.is_raw(parts.uri.path());
-        let route = Route::of(lane.kind, parts, !coming.is_end_stream(), raw)?;
+        let route = BodyRoute::of(lane.kind, parts, !coming.is_end_stream(), raw)?;
         refuse_elsewhere(&to.base, &lane, parts, request_log.path())?;
-        let Way { lane, parts: routed, outcome } = match route {
-            Route::Pass => {
+        let RequestWay { lane, parts: routed, outcome } = match route {
+            BodyRoute::Pass => {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
                 return self.forward_bodyless(&lane, parts, &request_log.progress()).await;
             }
-            Route::Walk => {
+            BodyRoute::Walk => {
                 let came = self.read(parts, &policy, coming, request_log).await?;
                 match self.for_team(&lane, parts, &to.base, &policy, came, request_log).await? {
                     ForTeam::Yes(request) => return self.run_team(*request).await,
@@ -269,14 +269,14 @@ impl Shared {
         };
         let parts = routed.as_ref().unwrap_or(parts);
         match outcome {
-            Outcome::Pass(passed) => {
+            RequestOutcome::Pass(passed) => {
                 match self.deliver(&lane, parts, passed, false, &request_log.progress()).await? {
                     Delivered::Answered(answer) => Ok(answer),
                     Delivered::Waits(held) => self.hold(&lane, parts, *held, request_log).await,
                 }
             }
-            Outcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
-            Outcome::Route(further) => Err(blocked(&further.route.refused("it was sent on already"))),
+            RequestOutcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
+            RequestOutcome::Route(further) => Err(blocked(&further.route.refused("it was sent on already"))),
         }
     }
 }

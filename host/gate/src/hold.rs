@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use http::{Response, request};
-use leafgate_record::Approval;
+use leafgate_record::RecordedApproval;
 use tokio::time::timeout;
 
 use crate::begun;
@@ -17,7 +17,7 @@ use crate::pending::Decision;
 use crate::recording::recorded_edits;
 use crate::request_event::RequestEvent;
 use crate::shared::Shared;
-use crate::stages::{Held, Passed};
+use crate::stages::{HeldRequest, Passed};
 use crate::upstreams::Lane;
 use leafgate_http::content::Content;
 use leafgate_http::in_place::INLINE_BODY;
@@ -29,7 +29,7 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         parts: &request::Parts,
-        mut held: Held,
+        mut held: HeldRequest,
         request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
         request_log.paused(&held.waiter.guard().generation);
@@ -53,7 +53,7 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         parts: request::Parts,
-        held: Held,
+        held: HeldRequest,
         progress: Arc<RequestProgress>,
     ) -> Response<Content> {
         let (shared, lane) = (Arc::clone(self), Arc::clone(lane));
@@ -70,7 +70,7 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Lane,
         parts: &request::Parts,
-        mut held: Held,
+        mut held: HeldRequest,
         progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
         loop {
@@ -86,13 +86,13 @@ impl Shared {
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
     pub(crate) async fn release(
         &self,
-        mut held: Held,
+        mut held: HeldRequest,
         decision: Decision,
         progress: &RequestProgress,
     ) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
             let to = held.waiter.destination().clone();
-            let approval = Approval { to, digest: release.digest, by: release.by };
+            let approval = RecordedApproval { to, digest: release.digest, by: release.by };
             let made = (release.edits, release.redactions);
             progress.approved(made, approval, || recorded_edits(&release.draft, &held.waiter.guard().recall));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
@@ -106,7 +106,7 @@ impl Shared {
     }
 }
 
-impl Held {
+impl HeldRequest {
     /// Returns what leaves after a decision.
     fn settle(self, decision: Decision) -> Result<Passed, Refusal> {
         let release = match decision {

@@ -22,37 +22,37 @@ pub(crate) use self::walk::Walked;
 use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
 use crate::blocked::{NOT_ELSEWHERE, blocked, unreadable};
-use crate::files::{FileIn, Files};
+use crate::files::{FileIn, RequestFiles};
 use crate::multipart;
 use crate::outside::OutsideTexts;
-use crate::pending::{Answered, ClassHint, Dismissed, Paused, Turns};
+use crate::pending::{ClassHint, Dismissed, ModeAnswer, PausedTurn, Turns};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::TrialTurn;
-use crate::stages::{Came, Outcome, Rerouted};
+use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
-use crate::tally::Tally;
+use crate::tally::RuleTally;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, Caps, Coding, Decoded};
+use leafgate_http::coding::{self, Coding, CodingCaps, DecodedBody};
 use leafgate_http::refusal::Refusal;
 
 /// One request to judge.
-pub(crate) struct Case {
+pub(crate) struct JudgeCase {
     /// The body as received.
     pub(crate) body: Bytes,
     /// The codings it came in.
     pub(crate) codings: Vec<Coding>,
     /// Its part of the bytes that the gate may hold.
     pub(crate) reservation: Reservation,
-    pub(crate) caps: Caps,
+    pub(crate) caps: CodingCaps,
     pub(crate) limits: Limits,
     /// Whether the body may be anything.
     pub(crate) raw: bool,
     /// The boundary of the parts of an upload, which is no JSON and not anything either.
     pub(crate) boundary: Option<String>,
     /// The files that it holds, as far as they were looked at.
-    pub(crate) files: Files,
+    pub(crate) files: RequestFiles,
     /// Whether values are put back into its answer.
     pub(crate) restore: bool,
     /// Whether a mode may pause it.
@@ -108,15 +108,15 @@ pub(crate) struct Asker {
 }
 
 /// The outcome, and what the policy did on the way to it.
-pub(crate) struct Judged {
-    pub(crate) outcome: Result<Outcome, Refusal>,
-    pub(crate) tally: Tally,
+pub(crate) struct JudgedCase {
+    pub(crate) outcome: Result<RequestOutcome, Refusal>,
+    pub(crate) tally: RuleTally,
     /// What a recorder is told; `None` where there is none, or the body could not be read.
     pub(crate) record: Option<Box<RequestRecord>>,
 }
 
 /// A request as it comes before the policy.
-struct Prepared {
+struct PreparedCase {
     subject: Arc<Subject>,
     document: Arc<Document>,
     wraps_more: bool,
@@ -124,8 +124,8 @@ struct Prepared {
     assembled: Option<String>,
 }
 
-impl Case {
-    pub(crate) fn judge(mut self) -> Judged {
+impl JudgeCase {
+    pub(crate) fn judge(mut self) -> JudgedCase {
         match self.read() {
             Ok((document, wraps_more)) => self.ask(document, wraps_more),
             Err(refusal) => self.unreadable(refusal, None),
@@ -133,18 +133,18 @@ impl Case {
     }
 
     /// Refused before any rule ran.
-    fn unreadable(&self, refusal: Refusal, record: Option<Box<RequestRecord>>) -> Judged {
-        Judged { outcome: Err(refusal), tally: self.counted(Tally::default()), record }
+    fn unreadable(&self, refusal: Refusal, record: Option<Box<RequestRecord>>) -> JudgedCase {
+        JudgedCase { outcome: Err(refusal), tally: self.counted(RuleTally::default()), record }
     }
 
     /// Adds the files that it holds to what the policy did.
-    fn counted(&self, tally: Tally) -> Tally {
-        Tally { files_read: self.files.read, unread: self.files.unread, ..tally }
+    fn counted(&self, tally: RuleTally) -> RuleTally {
+        RuleTally { files_read: self.files.read, unread: self.files.unread, ..tally }
     }
 
     /// Reads the body as a document; also gives whether its codings may hold more than was read.
     fn read(&mut self) -> Result<(Arc<Document>, bool), Refusal> {
-        let Decoded { body, wraps_more } = coding::decode(self.body.clone(), &self.codings, self.caps)?;
+        let DecodedBody { body, wraps_more } = coding::decode(self.body.clone(), &self.codings, self.caps)?;
         if !self.codings.is_empty() {
             // Both the received and the decoded body are held until the request has left.
             self.reservation.cover(self.body.len() + body.len())?;
@@ -176,13 +176,13 @@ impl Case {
         Ok((Arc::new(document), wraps_more))
     }
 
-    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> Judged {
+    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> JudgedCase {
         let (subject, document) = self.known(document);
         let mut record = self.record(&subject, &document);
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
         let prepared = self.prepare(subject, document, &outside, wraps_more);
-        let Prepared { subject, document, wraps_more, assembled } = match prepared {
+        let PreparedCase { subject, document, wraps_more, assembled } = match prepared {
             Ok(prepared) => prepared,
             Err(refusal) => return self.unreadable(refusal, record),
         };
@@ -194,32 +194,36 @@ impl Case {
         {
             // The desk counts the body that waits there; that of this connection is another one.
             let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
-            let tally = self.counted(Tally { assembled, ..Tally::default() });
+            let tally = self.counted(RuleTally { assembled, ..RuleTally::default() });
             let outcome = self.held(&subject, &document, wraps_more, waiter, Some(reservation));
-            return Judged { outcome, tally, record };
+            return JudgedCase { outcome, tally, record };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
         let evaluation = self.evaluate(document, &context, &subject);
         if let Some((trial, document)) = trial {
             trial.judge(document, Arc::clone(&subject), &evaluation);
         }
-        let mut tally = self.counted(Tally { assembled, ..Tally::of(&evaluation) });
+        let mut tally = self.counted(RuleTally { assembled, ..RuleTally::of(&evaluation) });
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());
         }
         if self.may_route
             && let Verdict::Route(route) = evaluation.verdict
         {
-            let Case { body, codings, reservation, .. } = self;
+            let JudgeCase { body, codings, reservation, .. } = self;
             let rerouted = Rerouted { route, came: Came { body, codings, reservation } };
             // It is told of once, from where it goes.
-            return Judged { outcome: Ok(Outcome::Route(Box::new(rerouted))), tally, record: None };
+            return JudgedCase {
+                outcome: Ok(RequestOutcome::Route(Box::new(rerouted))),
+                tally,
+                record: None,
+            };
         }
         if let Some(record) = &mut record {
             record.edits = recorded_edits(&evaluation.draft, &evaluation.recall).into();
         }
         let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
-        Judged { outcome, tally, record }
+        JudgedCase { outcome, tally, record }
     }
 
     /// Returns what a recorder is told of it before rules ran.
@@ -274,7 +278,7 @@ impl Case {
         mut document: Arc<Document>,
         outside: &[Outside<'_>],
         mut wraps_more: bool,
-    ) -> Result<Prepared, Refusal> {
+    ) -> Result<PreparedCase, Refusal> {
         let mut assembled = None;
         if let Some(made) = self.assemble(&document, &subject.context(On::Request, outside))? {
             assembled = Some(made.summary());
@@ -307,7 +311,7 @@ impl Case {
             model: ModelKey::of(&document),
             title: subject.title.clone(),
         });
-        Ok(Prepared { subject: Arc::new(subject), document, wraps_more, assembled })
+        Ok(PreparedCase { subject: Arc::new(subject), document, wraps_more, assembled })
     }
 
     /// What becomes of it, by the policy, the mode and whoever was asked before.
@@ -316,8 +320,8 @@ impl Case {
         subject: &Arc<Subject>,
         mut evaluation: Evaluation,
         wraps_more: bool,
-        tally: &mut Tally,
-    ) -> Result<Outcome, Refusal> {
+        tally: &mut RuleTally,
+    ) -> Result<RequestOutcome, Refusal> {
         let verdict = std::mem::replace(&mut evaluation.verdict, Verdict::Forward);
         let draft = &evaluation.draft;
         let veiled = self.policy.veiled(draft, &evaluation.recall, &subject.vault);
@@ -345,16 +349,16 @@ impl Case {
         // Nobody is asked about a request that is refused whatever they say.
         let ruling = self.ruling(subject, draft.document())?;
         let (holds, mode) = match (self.turns.ask(&subject.session, subject.class, shown), holds) {
-            (Answered::Dismissed(dismissal), _) => {
+            (ModeAnswer::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
                 return Err(dismissed.refusal(self.manner(subject, draft.document())));
             }
-            (Answered::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
-            (Answered::Nothing, Some(holds)) => (holds, None),
-            (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
+            (ModeAnswer::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
+            (ModeAnswer::Nothing, Some(holds)) => (holds, None),
+            (ModeAnswer::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        self.pause(subject, Paused::of(On::Request, subject, evaluation, holds, mode), wraps_more)
+        self.pause(subject, PausedTurn::of(On::Request, subject, evaluation, holds, mode), wraps_more)
     }
 
     /// What it is judged by.

@@ -16,12 +16,14 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use leafgate_policy::Policy;
-use leafgate_record::{AnswerOutcome, AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder};
+use leafgate_record::{
+    AnswerOutcome, AnswerPart, RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder,
+};
 
-use crate::recording::{Recording, Told};
+use crate::recording::{Recording, ToldRequest};
 use crate::request_event::RequestEvent;
 use crate::status::{Counters, InFlight};
-use crate::tally::Tally;
+use crate::tally::RuleTally;
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Code;
 
@@ -78,7 +80,7 @@ pub(crate) struct RequestProgress {
     /// Counts it, for metrics too.
     counters: Arc<Counters>,
     /// What the policy did so far, and how long that took.
-    judged: Mutex<Option<(Tally, Duration)>>,
+    judged: Mutex<Option<(RuleTally, Duration)>>,
     refused: OnceLock<Code>,
     received: AtomicUsize,
     sent: AtomicUsize,
@@ -146,7 +148,7 @@ impl RequestProgress {
     pub(crate) fn judged(
         &self,
         policy: &Policy,
-        mut tally: Tally,
+        mut tally: RuleTally,
         took: Duration,
         is_timed: bool,
     ) -> Duration {
@@ -191,7 +193,7 @@ impl RequestProgress {
     pub(crate) fn approved(
         &self,
         made: (usize, usize),
-        approval: Approval,
+        approval: RecordedApproval,
         edits: impl FnOnce() -> Vec<RecordedEdit>,
     ) {
         // A request is let go once.
@@ -203,7 +205,11 @@ impl RequestProgress {
 
     /// Tells the recorder, where there is one, that these bytes leave under a number of their own. A
     /// request that an upstream refuses may leave again in another form.
-    pub(crate) fn leaves(&self, id: impl FnOnce() -> RecordId, body: &Bytes) -> Option<(Told, Recorded)> {
+    pub(crate) fn leaves(
+        &self,
+        id: impl FnOnce() -> RecordId,
+        body: &Bytes,
+    ) -> Option<(ToldRequest, Recorded)> {
         let mut recording = lock(&self.recording);
         let (told, recorded) = recording.as_mut()?.sent(id(), body.clone());
         match recorded {
@@ -290,7 +296,7 @@ impl RequestLog {
     }
 
     /// Edits and redactions in what left.
-    fn made(&self, tally: Option<&Tally>) -> (usize, usize) {
+    fn made(&self, tally: Option<&RuleTally>) -> (usize, usize) {
         let by_policy = || tally.map(|tally| (tally.edits, tally.redactions)).unwrap_or_default();
         self.progress.made.get().copied().unwrap_or_else(by_policy)
     }
@@ -299,12 +305,12 @@ impl RequestLog {
     pub(crate) fn follow(mut self, status: StatusCode, body: Content) -> Content {
         self.status = Some(status);
         self.complete = body.is_end_stream();
-        content::stream(Followed { body, request_log: self })
+        content::stream(CountedBody { body, request_log: self })
     }
 }
 
 /// The rules that only warn, as far as a header has room for them.
-fn warnings(tally: &Tally) -> Option<HeaderValue> {
+fn warnings(tally: &RuleTally) -> Option<HeaderValue> {
     let mut named = String::new();
     for rule in &tally.warnings {
         if named.len() + rule.len() > MAX_WARNINGS {
@@ -383,12 +389,12 @@ impl fmt::Display for Visible<'_> {
 }
 
 /// A body whose bytes are counted.
-struct Followed {
+struct CountedBody {
     body: Content,
     request_log: RequestLog,
 }
 
-impl Body for Followed {
+impl Body for CountedBody {
     type Data = Bytes;
     type Error = ContentError;
 

@@ -15,7 +15,7 @@ use leafgate_vault::TokenCounts;
 
 use crate::request_event::RequestEvent;
 use crate::saved::SavedCounts;
-use crate::tally::Tally;
+use crate::tally::RuleTally;
 
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -58,11 +58,11 @@ macro_rules! each {
 pub(crate) struct Metrics {
     judging: Histogram,
     upstream: Histogram,
-    rule_hits: Family,
-    rule_errors: Family,
-    findings: Family,
-    plugin_micros: Family,
-    calls: Family,
+    rule_hits: CounterFamily,
+    rule_errors: CounterFamily,
+    findings: CounterFamily,
+    plugin_micros: CounterFamily,
+    calls: CounterFamily,
 }
 
 /// What others count.
@@ -90,7 +90,7 @@ impl Metrics {
         }
     }
 
-    fn rules_ran(&self, tally: &Tally) {
+    fn rules_ran(&self, tally: &RuleTally) {
         self.rule_hits.add(tally.rules.iter().map(|rule| (rule.as_str(), 1)));
         self.rule_errors.add(tally.failed.iter().map(|rule| (rule.as_str(), 1)));
         let findings = tally.findings.iter();
@@ -216,9 +216,9 @@ impl Page {
 
 /// Counters that differ in one label.
 #[derive(Debug, Default)]
-struct Family(Mutex<BTreeMap<String, u64>>);
+struct CounterFamily(Mutex<BTreeMap<String, u64>>);
 
-impl Family {
+impl CounterFamily {
     fn add<'a>(&self, more: impl Iterator<Item = (&'a str, u64)>) {
         let mut more = more.peekable();
         if more.peek().is_none() {
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn the_time_of_a_plugin_and_what_became_of_saved_edits_are_written() {
         let metrics = Metrics::default();
-        let tally = Tally { plugins: vec![("names".to_owned(), 1_250_000)], ..Tally::default() };
+        let tally = RuleTally { plugins: vec![("names".to_owned(), 1_250_000)], ..RuleTally::default() };
         let took = Some(Duration::from_millis(1));
         metrics.hear(RequestEvent::Judged { tally: &tally, is_first: true, took });
         let page = metrics.text(&Counted {
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn series_are_bounded_and_their_labels_escaped() {
-        let family = Family::default();
+        let family = CounterFamily::default();
         let names: Vec<String> = (0..MOST_SERIES + 5).map(|n| format!("rule {n}")).collect();
         family.add(names.iter().map(|name| (name.as_str(), 1)));
         family.add([("a\"\\\n", 2)].into_iter());

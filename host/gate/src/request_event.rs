@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use leafgate_record::AnswerOutcome;
 
-use crate::tally::Tally;
+use crate::tally::RuleTally;
 use leafgate_http::refusal::Refusal;
 
 /// Something that happens to a request.
@@ -16,7 +16,7 @@ pub(crate) enum RequestEvent<'h> {
     /// It was judged, or its answer.
     Judged {
         /// What was not told where it was judged before, at another upstream.
-        tally: &'h Tally,
+        tally: &'h RuleTally,
         is_first: bool,
         /// How long it took in all; `None` for an answer, for a request without a body, and where it is judged further.
         took: Option<Duration>,

@@ -17,7 +17,7 @@ use crate::blocked::blocked;
 use crate::judge::Walked;
 use crate::log::RequestLog;
 use crate::shared::Shared;
-use crate::stages::{Came, Outcome, Rerouted};
+use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::upstreams::Lane;
 use leafgate_http::refusal::Refusal;
 
@@ -36,11 +36,11 @@ const FIELDS: [HeaderName; 7] = [
 const PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
 
 /// What becomes of a request, and where.
-pub(crate) struct Way {
+pub(crate) struct RequestWay {
     pub(crate) lane: Arc<Lane>,
     /// Its head as it leaves for there; `None` for the one that came.
     pub(crate) parts: Option<request::Parts>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RequestOutcome,
 }
 
 impl Shared {
@@ -53,12 +53,12 @@ impl Shared {
         policy: Arc<Policy>,
         came: Came,
         request_log: &mut RequestLog,
-    ) -> Result<Way, Refusal> {
+    ) -> Result<RequestWay, Refusal> {
         let first =
             Walked { lane: &lane, client: parts, parts, chosen: chosen.clone(), policy, sent_by: None };
         let Rerouted { route, came } = match self.walk(first, came, request_log).await? {
-            Outcome::Route(rerouted) => *rerouted,
-            outcome => return Ok(Way { lane, parts: None, outcome }),
+            RequestOutcome::Route(rerouted) => *rerouted,
+            outcome => return Ok(RequestWay { lane, parts: None, outcome }),
         };
         // Whoever loads a policy has looked whether it is there.
         let Some(lane) = self.upstreams().by_name(&route.to).cloned() else {
@@ -77,7 +77,7 @@ impl Shared {
             sent_by: Some(Arc::clone(&route.rule)),
         };
         let outcome = self.walk(again, came, request_log).await?;
-        Ok(Way { lane, parts: Some(head), outcome })
+        Ok(RequestWay { lane, parts: Some(head), outcome })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::apis::copilot;
 use crate::arriving::Arriving;
 use crate::log::RequestProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::recording::Told;
+use crate::recording::ToldRequest;
 use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
 use crate::shared::Shared;
@@ -102,7 +102,7 @@ impl Shared {
         &self,
         outgoing: &mut Outgoing,
         progress: &RequestProgress,
-    ) -> Result<Option<Told>, Refusal> {
+    ) -> Result<Option<ToldRequest>, Refusal> {
         let Some(body) = outgoing.body.whole() else { return Ok(None) };
         let Some((told, recorded)) = progress.leaves(|| self.next_record(), body) else { return Ok(None) };
         let kept = match recorded {

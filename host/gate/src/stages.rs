@@ -29,11 +29,11 @@ pub(crate) struct Came {
 }
 
 /// What becomes of a request that is not refused.
-pub(crate) enum Outcome {
+pub(crate) enum RequestOutcome {
     /// It may leave.
     Pass(Passed),
     /// A person must decide.
-    Wait(Held),
+    Wait(HeldRequest),
     /// It must go elsewhere.
     Route(Box<Rerouted>),
 }
@@ -77,7 +77,7 @@ pub(crate) struct Along {
     /// What its answer is judged by, where it is.
     pub(crate) ruling: Option<Arc<Ruling>>,
     /// What makes lesser forms of it, where a profile made it.
-    pub(crate) flow: Option<Box<Flow>>,
+    pub(crate) flow: Option<Box<DowngradeFlow>>,
     /// The model that is asked instead of the one that its path names.
     pub(crate) other_model: Option<Arc<str>>,
 }
@@ -109,7 +109,7 @@ impl Passed {
 }
 
 /// A request that waits, and what leaves for it depends on.
-pub(crate) struct Held {
+pub(crate) struct HeldRequest {
     pub(crate) waiter: Waiter,
     pub(crate) received: Received,
     /// The body without its codings.
@@ -125,7 +125,7 @@ pub(crate) struct Held {
 
 /// A request that a profile made, on its way: what judges another form of it, and what it does
 /// without already.
-pub(crate) struct Flow {
+pub(crate) struct DowngradeFlow {
     pub(crate) assembly: Arc<Assembly>,
     pub(crate) subject: Arc<Subject>,
     pub(crate) format: Format,

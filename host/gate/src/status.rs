@@ -10,26 +10,26 @@ use leafgate_policy::Policy;
 use leafgate_record::AnswerOutcome;
 
 use crate::metrics::Metrics;
-use crate::quiet::Matches;
+use crate::quiet::RuleMatches;
 use crate::request_event::RequestEvent;
-use crate::tally::Tally;
+use crate::tally::RuleTally;
 use leafgate_http::refusal::Code;
 
 /// What is counted of requests.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    counted: Mutex<Counted>,
+    counted: Mutex<RequestCounts>,
     pub(crate) metrics: Metrics,
     in_flight: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct RequestCounts {
     /// Requests by how they ended.
     requests: Counts,
     by_status: BTreeMap<u16, u64>,
     by_rule: BTreeMap<String, u64>,
-    matches: Matches,
+    matches: RuleMatches,
 }
 
 /// Most rules that are counted. Reloads bring new ones, and old ones are not forgotten.
@@ -46,7 +46,7 @@ impl Drop for InFlight {
 }
 
 impl Counters {
-    fn lock(&self) -> MutexGuard<'_, Counted> {
+    fn lock(&self) -> MutexGuard<'_, RequestCounts> {
         // Each change is one addition, so what a panic leaves behind is whole.
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,7 +116,7 @@ impl Counters {
     }
 }
 
-impl Counted {
+impl RequestCounts {
     fn answered(&mut self, status: StatusCode) {
         *self.by_status.entry(status.as_u16()).or_default() += 1;
         let answers = &mut self.requests.answers;
@@ -129,7 +129,7 @@ impl Counted {
     }
 
     /// Rules matched a request or its answer, or could not run to their end.
-    fn rules_ran(&mut self, tally: &Tally) {
+    fn rules_ran(&mut self, tally: &RuleTally) {
         self.matches.matched(&tally.rules);
         self.requests.faults += tally.errors.len() as u64;
         self.requests.files_read += tally.files_read as u64;

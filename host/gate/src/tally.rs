@@ -4,7 +4,7 @@ use leafgate_policy::{Evaluation, MAX_WOULD, Mode, Policy, RuleReport, Verdict};
 
 /// What the policy did, in numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct RuleTally {
     /// The rules that matched, by id.
     pub(crate) rules: Vec<String>,
     /// Those of them that only warn.
@@ -33,7 +33,7 @@ pub(crate) struct Tally {
     pub(crate) plugins: Vec<(String, u64)>,
 }
 
-impl Tally {
+impl RuleTally {
     /// Returns what rules did about one request or answer.
     pub(crate) fn of(evaluation: &Evaluation) -> Self {
         let report = &evaluation.report;
@@ -42,7 +42,7 @@ impl Tally {
         let errors =
             report.rules.iter().flat_map(|rule| rule.errors.iter().map(move |error| (&rule.rule, error)));
         let failed = errors.clone().map(|(rule, _)| rule.to_string()).collect();
-        Tally {
+        RuleTally {
             held: match &evaluation.verdict {
                 Verdict::Block(hold) => Some(format!("{}: {}", hold.rule, hold.detail)),
                 _ => None,
@@ -60,13 +60,13 @@ impl Tally {
             plugins: report.plugins.iter().map(|took| (took.plugin.to_string(), took.micros)).collect(),
             edits: evaluation.draft.edits().count(),
             redactions: evaluation.draft.redactions().count(),
-            ..Tally::default()
+            ..RuleTally::default()
         }
     }
 
     /// Adds what rules did before the request was judged anew elsewhere. What holds it, and what was
     /// edited, is what happened there.
-    pub(crate) fn add_before(&mut self, before: Tally) {
+    pub(crate) fn add_before(&mut self, before: RuleTally) {
         let add = |to: &mut Vec<String>, from: Vec<String>| {
             let new: Vec<String> = from.into_iter().filter(|one| !to.contains(one)).collect();
             to.splice(0..0, new);
@@ -79,24 +79,24 @@ impl Tally {
     }
 
     /// Returns what of it is new to who has counted `before`. Time is spent each time.
-    pub(crate) fn beyond(&self, before: &Tally) -> Tally {
+    pub(crate) fn beyond(&self, before: &RuleTally) -> RuleTally {
         let new = |all: &[String], known: &[String]| -> Vec<String> {
             all.iter().filter(|one| !known.contains(one)).cloned().collect()
         };
         let is_new = |detector: &str| before.findings.iter().all(|(known, _)| known != detector);
         let findings = self.findings.iter().filter(|(detector, _)| is_new(detector));
-        Tally {
+        RuleTally {
             rules: new(&self.rules, &before.rules),
             errors: new(&self.errors, &before.errors),
             failed: new(&self.failed, &before.failed),
             findings: findings.cloned().collect(),
             plugins: self.plugins.clone(),
-            ..Tally::default()
+            ..RuleTally::default()
         }
     }
 
     /// Adds what rules did about more of the same.
-    pub(crate) fn also(&mut self, more: Tally) {
+    pub(crate) fn also(&mut self, more: RuleTally) {
         let before = std::mem::replace(self, more);
         let findings = before.findings.clone();
         self.add_before(before);

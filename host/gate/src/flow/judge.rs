@@ -8,17 +8,17 @@ use leafgate_tree::Document;
 
 use crate::apis::echo::manner;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
-use crate::pending::Paused;
+use crate::pending::PausedTurn;
 use crate::restore::Restoring;
 use crate::shared::Shared;
-use crate::stages::{Along, Flow, Held, Outcome, Received};
+use crate::stages::{Along, DowngradeFlow, HeldRequest, Received, RequestOutcome};
 use crate::subject::Subject;
 use leafgate_http::refusal::Refusal;
 
 /// The name that stands for a rule where a lesser form needs a person. No rule can be called that.
 const PROFILE: &str = "(profile)";
 
-impl Flow {
+impl DowngradeFlow {
     /// Has the policy judge another form. Rules that rewrite have done so already: the bytes are
     /// those that were sent. `ask` says that a person decides whatever the policy says.
     pub(super) fn judge_again(
@@ -27,7 +27,7 @@ impl Flow {
         body: Bytes,
         ask: bool,
         mut along: Along,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<RequestOutcome, Refusal> {
         let mut reservation = shared.bodies.reserve();
         reservation.cover(2 * body.len())?;
         let document = Document::parse(body, self.format, &shared.limits.document)
@@ -54,7 +54,7 @@ impl Flow {
         along.flow = Some(self);
         if holds.is_empty() && !ask && !was_approved {
             let passed = received.passed(document.source(), evaluation.draft.render(), along);
-            return Ok(Outcome::Pass(passed));
+            return Ok(RequestOutcome::Pass(passed));
         }
         if holds.is_empty() {
             let reason = match ask {
@@ -63,11 +63,11 @@ impl Flow {
             };
             holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
         }
-        let waiter = shared.turns.pause(Paused::of(On::Request, &subject, evaluation, holds, None));
+        let waiter = shared.turns.pause(PausedTurn::of(On::Request, &subject, evaluation, holds, None));
         let path = Some(subject.to.endpoint()).filter(|_| shared.answer_cancelled);
         let manner = path.and_then(|path| manner(subject.api, path, subject.model.as_deref(), &document));
         let (api, source) = (subject.api, document.source().clone());
-        Ok(Outcome::Wait(Held { manner, waiter, received, source, streams, api, along }))
+        Ok(RequestOutcome::Wait(HeldRequest { manner, waiter, received, source, streams, api, along }))
     }
 
     /// Returns how the answer is restored, where it is.

@@ -23,7 +23,7 @@ use crate::begun;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::log::RequestProgress;
 use crate::shared::Shared;
-use crate::stages::{Along, Flow, Held, Outcome, Passed};
+use crate::stages::{Along, DowngradeFlow, HeldRequest, Passed, RequestOutcome};
 use crate::upstreams::Lane;
 use leafgate_http::content::{self, Content};
 use leafgate_http::refusal::Refusal;
@@ -36,7 +36,7 @@ pub(crate) enum Delivered {
     /// This is its answer.
     Answered(Response<Content>),
     /// A person must decide about another form of it.
-    Waits(Box<Held>),
+    Waits(Box<HeldRequest>),
 }
 
 /// What is to be done about a refusal.
@@ -87,9 +87,9 @@ impl Shared {
             let shared = Arc::clone(self);
             let judged = self.on_blocking_pool(move || flow.judge_again(&shared, body, ask, along)).await?;
             match judged? {
-                Outcome::Wait(held) => return Ok(Delivered::Waits(Box::new(held))),
-                Outcome::Pass(again) => passed = again,
-                Outcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
+                RequestOutcome::Wait(held) => return Ok(Delivered::Waits(Box::new(held))),
+                RequestOutcome::Pass(again) => passed = again,
+                RequestOutcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
             }
             flow = passed
                 .along
@@ -100,7 +100,7 @@ impl Shared {
     }
 }
 
-impl Flow {
+impl DowngradeFlow {
     /// What is to be done where the provider does not take something.
     fn next(&mut self, refused: Refused, sent: &[u8], along: &mut Along) -> Next {
         let Some(api) = self.format.api() else { return Next::Pass };

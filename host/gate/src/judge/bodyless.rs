@@ -10,7 +10,7 @@ use crate::apis::Wants;
 use crate::blocked::{NOT_ELSEWHERE, blocked, unshowable};
 use crate::outside::OutsideTexts;
 use crate::ruled::refuse_unread;
-use crate::tally::Tally;
+use crate::tally::RuleTally;
 use leafgate_http::refusal::Refusal;
 
 /// A request without a body to judge.
@@ -31,7 +31,7 @@ impl Bodyless {
     /// Judges what the request says outside the body that it lacks, and refuses one whose answer rules
     /// would decide about: what it names was answered before, and no more of it is known. There is nothing that a person could be shown, so it is blocked
     /// where a rule asks for one.
-    pub(super) fn judge(&self) -> (Result<(), Refusal>, Tally) {
+    pub(super) fn judge(&self) -> (Result<(), Refusal>, RuleTally) {
         let outside = self.outside.list();
         let context = Context {
             agent: Some(self.agent),
@@ -43,7 +43,7 @@ impl Bodyless {
             ..Context::default()
         };
         let evaluation = self.policy.evaluate_outside(&context, &self.vault);
-        let tally = Tally::of(&evaluation);
+        let tally = RuleTally::of(&evaluation);
         let judged = match &evaluation.verdict {
             Verdict::Forward => refuse_unread(&self.policy, None, &context, &self.wants),
             Verdict::Block(hold) => Err(blocked(hold)),

@@ -6,25 +6,25 @@ use std::sync::Arc;
 use leafgate_desk::Title;
 use leafgate_tree::{Document, Draft};
 
-use super::Case;
+use super::JudgeCase;
 use crate::apis::echo::manner;
-use crate::pending::{Paused, Waiter};
+use crate::pending::{PausedTurn, Waiter};
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
 use crate::session::Thread;
-use crate::stages::{Along, Flow, Held, Lessened, Outcome, Received};
+use crate::stages::{Along, DowngradeFlow, HeldRequest, Lessened, Received, RequestOutcome};
 use crate::subject::Subject;
 use leafgate_http::budget::Reservation;
 use leafgate_http::refusal::{Manner, Refusal};
 
-impl Case {
+impl JudgeCase {
     pub(super) fn pass(
         self,
         subject: &Arc<Subject>,
         draft: &Draft,
         ruling: Option<Arc<Ruling>>,
         wraps_more: bool,
-    ) -> Outcome {
+    ) -> RequestOutcome {
         let document = draft.document();
         let along = self.along(subject, ruling, document);
         let received = Received {
@@ -33,7 +33,7 @@ impl Case {
             wraps_more,
             reservation: Some(self.reservation),
         };
-        Outcome::Pass(received.passed(document.source(), draft.render(), along))
+        RequestOutcome::Pass(received.passed(document.source(), draft.render(), along))
     }
 
     /// What goes along when it leaves.
@@ -71,9 +71,9 @@ impl Case {
     }
 
     /// What makes lesser forms of it, where a profile made it.
-    fn flow(&self, subject: &Subject, document: &Document) -> Option<Box<Flow>> {
+    fn flow(&self, subject: &Subject, document: &Document) -> Option<Box<DowngradeFlow>> {
         let assembly = Arc::clone(self.assembly.as_ref()?);
-        Some(Box::new(Flow {
+        Some(Box::new(DowngradeFlow {
             assembly,
             format: document.format(),
             streams: self.api.streams(document),
@@ -89,9 +89,9 @@ impl Case {
     pub(super) fn pause(
         self,
         subject: &Arc<Subject>,
-        paused: Paused,
+        paused: PausedTurn,
         wraps_more: bool,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<RequestOutcome, Refusal> {
         let document = Arc::clone(paused.draft.document());
         let waiter = self.turns.pause(paused);
         // The desk counts the bytes of what waits there.
@@ -130,12 +130,12 @@ impl Case {
         wraps_more: bool,
         waiter: Waiter,
         reservation: Option<Reservation>,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<RequestOutcome, Refusal> {
         let manner = self.manner(subject, document);
         let Subject { policy, session, vault, class, .. } = Subject::clone(&waiter.guard().subject);
         let subject = Arc::new(Subject { policy, session, vault, class, ..subject.clone() });
         let ruling = self.ruling(&subject, document)?;
-        Ok(Outcome::Wait(Held {
+        Ok(RequestOutcome::Wait(HeldRequest {
             along: self.along(&subject, ruling, document),
             waiter,
             source: document.source().clone(),

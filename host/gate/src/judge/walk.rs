@@ -8,10 +8,10 @@ use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_policy::{Assembly, Policy};
 
-use super::{Bodyless, Case, Judged};
+use super::{Bodyless, JudgeCase, JudgedCase};
 use crate::agent;
 use crate::apis::{Api, Wants};
-use crate::files::Files;
+use crate::files::RequestFiles;
 use crate::log::{self, RequestLog, RequestProgress};
 use crate::multipart;
 use crate::outside::OutsideTexts;
@@ -20,10 +20,10 @@ use crate::recording::Recording;
 use crate::request_event::RequestEvent;
 use crate::session::Hints;
 use crate::shared::Shared;
-use crate::stages::{Came, Outcome};
+use crate::stages::{Came, RequestOutcome};
 use crate::upstreams::Lane;
 use leafgate_http::body;
-use leafgate_http::coding::{self, Caps};
+use leafgate_http::coding::{self, CodingCaps};
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
 
@@ -105,7 +105,7 @@ impl Shared {
         walked: Walked<'_>,
         came: Came,
         request_log: &mut RequestLog,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<RequestOutcome, Refusal> {
         let Walked { lane, client, parts, chosen, policy, sent_by } = walked;
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let raw = lane.is_raw(parts.uri.path());
@@ -113,7 +113,7 @@ impl Shared {
             true => None,
             false => multipart::boundary(&parts.headers)?,
         };
-        let case = Case {
+        let case = JudgeCase {
             raw,
             boundary,
             may_route: sent_by.is_none(),
@@ -132,18 +132,18 @@ impl Shared {
         parts: &request::Parts,
         policy: Arc<Policy>,
         came: Came,
-    ) -> Case {
+    ) -> JudgeCase {
         let Came { body, codings, reservation } = came;
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
-        Case {
+        JudgeCase {
             body,
             codings,
             reservation,
-            caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
+            caps: CodingCaps { size: self.limits.body, ratio: self.limits.ratio },
             limits: self.limits.document,
             raw: false,
             boundary: None,
-            files: Files::new(&self.file_reader, lane.on_unread),
+            files: RequestFiles::new(&self.file_reader, lane.on_unread),
             restore: lane.restore,
             intercepts: self.intercepts(parts.uri.path()),
             api,
@@ -175,30 +175,30 @@ impl Shared {
     /// `progress`. `path` is masked.
     pub(crate) async fn judge_told(
         &self,
-        mut case: Case,
+        mut case: JudgeCase,
         path: &str,
         progress: &RequestProgress,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<RequestOutcome, Refusal> {
         let recorder = self.recorder().cloned();
         case.recorded = recorder.is_some().then(|| (SystemTime::now(), path.to_owned()));
         case.trial = self.policy.turn(&case.policy);
         let (policy, began) = (Arc::clone(&case.policy), Instant::now());
-        let Judged { outcome, tally, mut record } = self.judge(case).await?;
+        let JudgedCase { outcome, tally, mut record } = self.judge(case).await?;
         if let Some(record) = &mut record {
             (record.rules, record.held) = (tally.rules.clone(), tally.held.clone());
         }
-        let is_timed = !matches!(outcome, Ok(Outcome::Route(_)));
+        let is_timed = !matches!(outcome, Ok(RequestOutcome::Route(_)));
         let judging = progress.judged(&policy, tally, began.elapsed(), is_timed);
         if let (Some(recorder), Some(mut record)) = (recorder, record) {
             record.judging = judging;
-            let waits = matches!(outcome, Ok(Outcome::Wait(_)));
+            let waits = matches!(outcome, Ok(RequestOutcome::Wait(_)));
             progress.records(Recording::new(recorder, record, waits));
         }
         outcome
     }
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
-    pub(crate) async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
+    pub(crate) async fn judge(&self, case: JudgeCase) -> Result<JudgedCase, Refusal> {
         let large = case.body.len() > INLINE_BODY || !case.codings.is_empty();
         if large || !case.policy.assemblies().is_empty() {
             return self.on_blocking_pool(move || case.judge()).await;

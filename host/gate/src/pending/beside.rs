@@ -6,12 +6,12 @@ use std::sync::Arc;
 use leafgate_desk::{Lead, Repeats, TurnClass, TurnId};
 use leafgate_policy::On;
 
-use super::{Paused, TurnGuard, Turns};
+use super::{PausedTurn, TurnGuard, Turns};
 
 impl Turns {
     /// What a request repeats of the turns that wait or were decided a moment ago, and which these
     /// were.
-    pub(super) fn repeats(&self, paused: &Paused) -> (Option<Repeats>, Vec<Lead>) {
+    pub(super) fn repeats(&self, paused: &PausedTurn) -> (Option<Repeats>, Vec<Lead>) {
         if paused.guard.class != TurnClass::Side || paused.guard.on != On::Request {
             return (None, Vec::new());
         }
@@ -39,10 +39,10 @@ impl Turns {
             }
             let alone = state.desk.alone().filter(|side| !is_side || side.id() == turn);
             let alone = alone.filter(|side| side.reviewer().on == On::Request);
-            let sides: Vec<_> = alone.map(Side::of).collect();
+            let sides: Vec<_> = alone.map(SideTurn::of).collect();
             (sides, leads)
         };
-        for Side { turn, draft, to, holds, guard } in sides {
+        for SideTurn { turn, draft, to, holds, guard } in sides {
             if let Some(repeats) = Repeats::of(&draft, &to, &holds, &*guard, &leads) {
                 self.event(|desk, now| ((), desk.stand_beside(turn, repeats, now)));
             }
@@ -51,7 +51,7 @@ impl Turns {
 }
 
 /// A side request that waits.
-struct Side {
+struct SideTurn {
     turn: TurnId,
     draft: Arc<leafgate_tree::Draft>,
     to: leafgate_desk::Destination,
@@ -59,9 +59,9 @@ struct Side {
     guard: Arc<TurnGuard>,
 }
 
-impl Side {
-    fn of(turn: &leafgate_desk::Turn<TurnGuard>) -> Side {
-        Side {
+impl SideTurn {
+    fn of(turn: &leafgate_desk::Turn<TurnGuard>) -> SideTurn {
+        SideTurn {
             turn: turn.id(),
             draft: Arc::clone(turn.draft()),
             to: turn.destination().clone(),

@@ -14,14 +14,14 @@ use crate::subject::Subject;
 use leafgate_http::refusal::{Code, Manner, Refusal};
 
 /// A request that the policy or a mode paused.
-pub(crate) struct Paused {
+pub(crate) struct PausedTurn {
     pub(crate) draft: Draft,
     pub(crate) holds: Vec<Hold>,
     pub(crate) mode: Option<ModePause>,
     pub(crate) guard: Arc<TurnGuard>,
 }
 
-impl Paused {
+impl PausedTurn {
     /// What rules made of a request, or of the tool calls of an answer, to be decided by a person.
     pub(crate) fn of(
         on: On,
@@ -32,7 +32,7 @@ impl Paused {
     ) -> Self {
         let Evaluation { draft, recall, report, .. } = evaluation;
         let guard = Arc::new(TurnGuard::new(on, Arc::clone(subject), recall, report.notes));
-        Paused { draft, holds, mode, guard }
+        PausedTurn { draft, holds, mode, guard }
     }
 
     pub(super) fn on(self, connection: ConnectionId) -> leafgate_desk::Paused<TurnGuard> {
@@ -53,7 +53,7 @@ impl Paused {
 /// What becomes of a turn, for the connection that gets its answer.
 pub(crate) enum Decision {
     /// It is to be sent.
-    Send(Release),
+    Send(TurnRelease),
     /// The client gets a refusal.
     Dismissed(Dismissed),
 }
@@ -93,7 +93,7 @@ impl Dismissed {
 }
 
 /// A turn that was let go.
-pub(crate) struct Release {
+pub(crate) struct TurnRelease {
     /// The very bytes that were shown.
     pub(crate) body: Bytes,
     /// What the person agreed to.
@@ -108,7 +108,7 @@ pub(crate) struct Release {
     pub(crate) by: &'static str,
 }
 
-impl Release {
+impl TurnRelease {
     /// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave, under the
     /// method, path and header of the connection that gets the answer.
     pub(crate) fn check(&self, to: &Destination) -> Result<(), Refusal> {
@@ -207,7 +207,7 @@ mod tests {
         let digest = Digest::of(&to("POST", "/v1/a"), b"shown");
         let document = Document::parse("{}".into(), Format::Generic, &Limits::default()).unwrap();
         let draft = Arc::new(Draft::new(Arc::new(document)));
-        let release = |body| Release {
+        let release = |body| TurnRelease {
             body: Bytes::from_static(body),
             digest,
             edits: 0,

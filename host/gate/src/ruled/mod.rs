@@ -35,15 +35,15 @@ use crate::apis::{Wants, asks_for_several, configs};
 use crate::arriving::Arriving;
 use crate::log::RequestProgress;
 use crate::request_event::RequestEvent;
-use crate::session::Behind;
+use crate::session::PriorResponse;
 use crate::shared::Shared;
 use crate::subject::Subject;
-use crate::tally::Tally;
+use crate::tally::RuleTally;
 use leafgate_http::content::Content;
 use leafgate_http::media;
 use leafgate_http::refusal::{Code, Refusal};
 
-pub(crate) use whole::{Ruled, SoFar};
+pub(crate) use whole::{RuledAnswer, SoFar};
 
 /// What an answer is judged by: what its request was judged by.
 pub(crate) struct Ruling {
@@ -95,7 +95,7 @@ impl Ruling {
     pub(crate) fn of(
         subject: &Subject,
         assembly: Option<&Arc<Assembly>>,
-        behind: Option<&Behind>,
+        behind: Option<&PriorResponse>,
         request: &Document,
     ) -> Result<Option<Arc<Self>>, Refusal> {
         let api = subject.api;
@@ -169,13 +169,13 @@ impl Shared {
 
 impl RequestProgress {
     /// Tells what rules did about an answer. Those that could not run get a line of log each.
-    fn rules_ran(&self, ruling: &Ruling, tally: &Tally) {
+    fn rules_ran(&self, ruling: &Ruling, tally: &RuleTally) {
         self.tell(RequestEvent::Judged { tally, is_first: false, took: None });
         tally.warn_of_errors(&ruling.policy);
     }
 
     /// Tells what became of an answer. One that passes and no rule matched is nothing to tell.
-    fn answer_is(&self, outcome: AnswerOutcome, tally: &Tally) {
+    fn answer_is(&self, outcome: AnswerOutcome, tally: &RuleTally) {
         if outcome > AnswerOutcome::Passed || !tally.rules.is_empty() {
             self.tell(RequestEvent::AnswerIs(outcome, &tally.rules));
         }
@@ -184,7 +184,7 @@ impl RequestProgress {
     /// Tells that an answer does not pass, where nothing was told about it.
     fn not_judged(&self) {
         if !self.is_ruled() {
-            self.answer_is(AnswerOutcome::Blocked, &Tally::default());
+            self.answer_is(AnswerOutcome::Blocked, &RuleTally::default());
         }
     }
 }

@@ -14,12 +14,12 @@ use leafgate_record::AnswerOutcome;
 use tokio::time::sleep;
 
 use super::Ruling;
-use super::texts::{Ends, Texts};
-use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
+use super::texts::{Ends, PassingTexts};
+use super::whole::{COPIES, RuledAnswer, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
 use crate::log::RequestProgress;
-use crate::recording::Told;
+use crate::recording::ToldRequest;
 use crate::request_event::RequestEvent;
 use crate::shared::Shared;
 use leafgate_http::budget::{AnswerWeight, Reservation};
@@ -43,9 +43,9 @@ struct Judging {
     /// `None` once the upstream's stream has ended.
     gathering: Option<Gathering>,
     /// Who is told what is heard.
-    recorder: Option<Told>,
+    recorder: Option<ToldRequest>,
     /// What reads the texts that pass, where rules do.
-    texts: Option<Texts>,
+    texts: Option<PassingTexts>,
     /// What it did, and the ends of what left, once no more texts pass.
     told: Option<SoFar>,
     ends: Ends,
@@ -82,7 +82,7 @@ impl Shared {
             event: BytesMut::new(),
             gathering: Some(Gathering::new(ruling.answers, Some(holding))),
             recorder,
-            texts: (holding == Holding::Unspoken).then(|| Texts::new(self, ruling)),
+            texts: (holding == Holding::Unspoken).then(|| PassingTexts::new(self, ruling)),
             told: None,
             ends: Ends::default(),
             held: BytesMut::new(),
@@ -146,7 +146,7 @@ impl Judging {
 
     /// Whether something came that did not go on.
     fn keeps_waiting(&self) -> bool {
-        !self.held.is_empty() || self.texts.as_ref().is_some_and(Texts::are_waiting)
+        !self.held.is_empty() || self.texts.as_ref().is_some_and(PassingTexts::are_waiting)
     }
 
     fn sign_of_life(&self) -> Given {
@@ -290,8 +290,8 @@ impl Judging {
         let texts = held.texts(|kind| ends.of(kind));
         Box::pin(async move {
             match shared.ruled(&ruling, held.answer.clone(), texts, told, &progress).await? {
-                Ruled::Unchanged => Ok(as_it_came),
-                Ruled::Changed(changed) => {
+                RuledAnswer::Unchanged => Ok(as_it_came),
+                RuledAnswer::Changed(changed) => {
                     let rest = held.rest(&changed.json()).ok_or_else(|| {
                         Refusal::internal("what was decided cannot be told in a stream that has begun")
                     })?;

@@ -22,10 +22,10 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
-use super::ask::Asked;
+use super::ask::FrameAnswer;
 use super::begin::{TeamHead, TeamRequest};
-use super::give::{Heard, mark_direct};
-use super::live::{self, Given, Live, Piece, Running};
+use super::give::{HeardReplies, mark_direct};
+use super::live::{self, Given, LiveRun, Running, ShownPiece};
 use super::progress;
 use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
@@ -56,7 +56,7 @@ pub(super) struct RunCase {
     /// Whether its client asked for a stream of events.
     pub(super) streams: bool,
     /// What the client of a stream is shown; there while the run is driven.
-    pub(super) live: Option<Live>,
+    pub(super) live: Option<LiveRun>,
     pub(super) session: Session,
     /// What the run began with.
     pub(super) began: Began,
@@ -81,7 +81,7 @@ impl Shared {
         let progress = Arc::clone(&request.head.progress);
         let (shows, pieces) = unbounded_channel();
         let run = self.paced(request, streams.then_some(shows));
-        let client = live::Client { shared: Arc::clone(self), progress: Arc::clone(&progress), api };
+        let client = live::StreamClient { shared: Arc::clone(self), progress: Arc::clone(&progress), api };
         let mut answer = Box::pin(live::answer(run, pieces, client));
         if !streams {
             return answer.await;
@@ -97,7 +97,7 @@ impl Shared {
     }
 
     /// Answers a request to the team piece by piece, among all other runs.
-    fn paced(self: &Arc<Self>, request: TeamRequest, shows: Option<UnboundedSender<Piece>>) -> Running {
+    fn paced(self: &Arc<Self>, request: TeamRequest, shows: Option<UnboundedSender<ShownPiece>>) -> Running {
         let (shared, team) = (Arc::clone(self), Arc::clone(self));
         Box::pin(async move {
             let run = shared.team_answer(request, shows);
@@ -111,7 +111,7 @@ impl Shared {
     async fn team_answer(
         self: Arc<Self>,
         request: TeamRequest,
-        shows: Option<UnboundedSender<Piece>>,
+        shows: Option<UnboundedSender<ShownPiece>>,
     ) -> Given {
         let serving = self.teams.team().ok_or_else(no_team)?;
         let _reservation = request.reservation;
@@ -178,7 +178,12 @@ impl Shared {
 
 impl RunCase {
     /// Carries out what a run wants, until its client is to be answered.
-    async fn drive(mut self, run: Run, effects: RunEffects, shows: Option<UnboundedSender<Piece>>) -> Given {
+    async fn drive(
+        mut self,
+        run: Run,
+        effects: RunEffects,
+        shows: Option<UnboundedSender<ShownPiece>>,
+    ) -> Given {
         self.began.answers += 1;
         let head = self.head(&run);
         self.live = shows.map(|pieces| self.live(&run, &head, pieces));
@@ -190,7 +195,7 @@ impl RunCase {
             asked: FuturesUnordered::new(),
             aborts: HashMap::new(),
             deadline: None,
-            heard: Heard::default(),
+            heard: HeardReplies::default(),
             broke_off: false,
             watched,
         };
@@ -310,10 +315,10 @@ struct Driver {
     case: Arc<RunCase>,
     run: Run,
     /// Polled with the run itself, so that a run is one piece of work at a time.
-    asked: FuturesUnordered<Abortable<BoxFuture<'static, (RequestId, Asked)>>>,
+    asked: FuturesUnordered<Abortable<BoxFuture<'static, (RequestId, FrameAnswer)>>>,
     aborts: HashMap<RequestId, AbortHandle>,
     deadline: Option<Tick>,
-    heard: Heard,
+    heard: HeardReplies,
     /// The entry's model did not end what the client has heard of it.
     broke_off: bool,
     watched: Watched,
@@ -401,17 +406,17 @@ impl Driver {
         self.aborts.insert(request, abort);
     }
 
-    fn hear(&mut self, request: RequestId, asked: Asked) -> RunEffects {
+    fn hear(&mut self, request: RequestId, asked: FrameAnswer) -> RunEffects {
         self.aborts.remove(&request);
         let now = self.case.shared.teams.now();
         let asks = |frame: &&Frame| matches!(frame.state(), FrameState::Asking(of) if of == request);
         let frame = self.run.frames().iter().find(asks);
         let by_entry = frame.is_some_and(|frame| frame.parent().is_none());
         let live = self.case.live.as_ref();
-        let is_heard = by_entry && live.is_some_and(Live::is_within_reply);
+        let is_heard = by_entry && live.is_some_and(LiveRun::is_within_reply);
         let effects = match asked {
-            Asked::Turn(turn) if is_heard && is_broken_off(&turn.reply) => self.break_off(request, now),
-            Asked::Turn(turn) => {
+            FrameAnswer::Turn(turn) if is_heard && is_broken_off(&turn.reply) => self.break_off(request, now),
+            FrameAnswer::Turn(turn) => {
                 match (live, frame) {
                     (Some(live), Some(_)) if by_entry => live.said(turn.reply.content.expose()),
                     (Some(live), Some(frame)) => progress::worked(live, frame, &turn.reply),
@@ -420,9 +425,9 @@ impl Driver {
                 self.heard.add(&turn.reply, by_entry);
                 self.run.replied(request, turn, now)
             }
-            Asked::ToolsRefused => self.run.tools_refused(request, now),
-            Asked::Failed(_) if is_heard => self.break_off(request, now),
-            Asked::Failed(why) => self.run.failed(request, why, now),
+            FrameAnswer::ToolsRefused => self.run.tools_refused(request, now),
+            FrameAnswer::Failed(_) if is_heard => self.break_off(request, now),
+            FrameAnswer::Failed(why) => self.run.failed(request, why, now),
         };
         // An answer that nobody waits for any more.
         effects.unwrap_or_default()

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use self::pace::Pace;
+use self::pace::RunPace;
 use self::record::Records;
 use leafgate_http::refusal::Refusal;
 
@@ -45,16 +45,16 @@ pub(crate) struct Teams {
     key: OnceLock<CallKey>,
     /// Runs count their time from here.
     start: Instant,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingRuns>,
     pub(crate) records: Records,
     /// How many pieces of work for runs may be judged, spelled or read at a time.
     turns: Semaphore,
     /// And how many runs may go on at a time.
-    pub(crate) pace: Pace,
+    pub(crate) pace: RunPace,
 }
 
 /// The runs that wait for their clients, and what each began with.
-struct Waiting {
+struct WaitingRuns {
     runs: Runs,
     began: HashMap<RunId, Began>,
 }
@@ -77,10 +77,13 @@ impl Teams {
             source: OnceLock::new(),
             key: OnceLock::new(),
             start: Instant::now(),
-            waiting: Mutex::new(Waiting { runs: Runs::new(RunsLimits::default()), began: HashMap::new() }),
+            waiting: Mutex::new(WaitingRuns {
+                runs: Runs::new(RunsLimits::default()),
+                began: HashMap::new(),
+            }),
             records: Records::default(),
             turns: Semaphore::new(at_a_time),
-            pace: Pace::new(at_a_time),
+            pace: RunPace::new(at_a_time),
         }
     }
 
@@ -142,21 +145,21 @@ impl Teams {
     }
 
     /// Forgets runs whose clients do not come back.
-    fn expire(&self) -> MutexGuard<'_, Waiting> {
+    fn expire(&self) -> MutexGuard<'_, WaitingRuns> {
         let mut waiting = self.waiting();
         let late = waiting.runs.expire(self.now());
         self.forget(&mut waiting, &late);
         waiting
     }
 
-    fn forget(&self, waiting: &mut Waiting, forgotten: &[Run]) {
+    fn forget(&self, waiting: &mut WaitingRuns, forgotten: &[Run]) {
         for run in forgotten {
             waiting.began.remove(&run.id());
             self.records.ended(run.id(), RunState::Forgotten);
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingRuns> {
         // Runs and what they began with are changed one after the other; a run without the latter is
         // as good as gone.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
