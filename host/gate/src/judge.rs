@@ -10,14 +10,12 @@ mod walk;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use leafgate_admin::shown_url;
 use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
 use leafgate_record::{RecordId, RequestRecord};
 use leafgate_tree::{Document, Limits, NodeId};
 
-use self::bodyless::Bodyless;
 pub(crate) use self::walk::Walked;
 use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
@@ -34,17 +32,12 @@ use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, Coding, CodingCaps, DecodedBody};
+use leafgate_http::coding::{self, CodingCaps, DecodedBody};
 use leafgate_http::refusal::Refusal;
 
 /// One request to judge.
 pub(crate) struct JudgeCase {
-    /// The body as received.
-    pub(crate) body: Bytes,
-    /// The codings it came in.
-    pub(crate) codings: Vec<Coding>,
-    /// Its part of the bytes that the gate may hold.
-    pub(crate) reservation: Reservation,
+    pub(crate) came: Came,
     pub(crate) caps: CodingCaps,
     pub(crate) limits: Limits,
     /// Whether the body may be anything.
@@ -144,10 +137,11 @@ impl JudgeCase {
 
     /// Reads the body as a document; also gives whether its codings may hold more than was read.
     fn read(&mut self) -> Result<(Arc<Document>, bool), Refusal> {
-        let DecodedBody { body, wraps_more } = coding::decode(self.body.clone(), &self.codings, self.caps)?;
-        if !self.codings.is_empty() {
+        let DecodedBody { body, wraps_more } =
+            coding::decode(self.came.body.clone(), &self.came.codings, self.caps)?;
+        if self.came.is_coded() {
             // Both the received and the decoded body are held until the request has left.
-            self.reservation.cover(self.body.len() + body.len())?;
+            self.came.reservation.cover(self.came.body.len() + body.len())?;
         }
         if let Some(boundary) = &self.boundary {
             let document = Document::raw(body);
@@ -193,7 +187,7 @@ impl JudgeCase {
             && let Some(waiter) = self.turns.join(&subject.session, &subject.to, &document)
         {
             // The desk counts the body that waits there; that of this connection is another one.
-            let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
+            let reservation = std::mem::replace(&mut self.came.reservation, Reservation::unbounded());
             let tally = self.counted(RuleTally { assembled, ..RuleTally::default() });
             let outcome = self.held(&subject, &document, wraps_more, waiter, Some(reservation));
             return JudgedCase { outcome, tally, record };
@@ -210,14 +204,9 @@ impl JudgeCase {
         if self.may_route
             && let Verdict::Route(route) = evaluation.verdict
         {
-            let JudgeCase { body, codings, reservation, .. } = self;
-            let rerouted = Rerouted { route, came: Came { body, codings, reservation } };
+            let outcome = Ok(RequestOutcome::Route(Box::new(Rerouted { route, came: self.came })));
             // It is told of once, from where it goes.
-            return JudgedCase {
-                outcome: Ok(RequestOutcome::Route(Box::new(rerouted))),
-                tally,
-                record: None,
-            };
+            return JudgedCase { outcome, tally, record: None };
         }
         if let Some(record) = &mut record {
             record.edits = recorded_edits(&evaluation.draft, &evaluation.recall).into();
@@ -248,10 +237,10 @@ impl JudgeCase {
             rules: Vec::new(),
             held: None,
             edits: Arc::default(),
-            received: self.body.clone(),
+            received: self.came.body.clone(),
             source: document.source().clone(),
             sent: None,
-            coded: !self.codings.is_empty(),
+            coded: self.came.is_coded(),
             approved: None,
             judging: Duration::ZERO,
             waiting: None,
@@ -402,8 +391,8 @@ impl JudgeCase {
         let chosen = self.chosen.as_ref();
         let made = assembler.assemble(&self.policy, chosen, document, context, counted.as_ref())?;
         if let Some(made) = &made {
-            self.reservation
-                .cover(self.body.len() + document.source().len() + made.document.source().len())?;
+            let held = document.source().len() + made.document.source().len();
+            self.came.reservation.cover(self.came.body.len() + held)?;
         }
         Ok(made)
     }

@@ -25,7 +25,20 @@ use leafgate_http::refusal::Manner;
 pub(crate) struct Came {
     pub(crate) body: Bytes,
     pub(crate) codings: Vec<Coding>,
+    /// Its part of the bytes that the gate may hold.
     pub(crate) reservation: Reservation,
+}
+
+impl Came {
+    pub(crate) fn is_coded(&self) -> bool {
+        !self.codings.is_empty()
+    }
+
+    /// Returns it as it was judged, but for its reservation where another one counts it.
+    pub(crate) fn received(self, wraps_more: bool) -> Received {
+        let coded = self.is_coded();
+        Received { body: self.body, coded, wraps_more, reservation: Some(self.reservation) }
+    }
 }
 
 /// What becomes of a request that is not refused.

@@ -44,7 +44,6 @@ pub(crate) enum SendError {
 
 /// The upstream, ready to be asked.
 pub(crate) struct Upstream {
-    /// Its address, as people are told it.
     /// Its URL, as people are shown it.
     name: String,
     endpoint: UpstreamEndpoint,

@@ -27,12 +27,7 @@ impl JudgeCase {
     ) -> RequestOutcome {
         let document = draft.document();
         let along = self.along(subject, ruling, document);
-        let received = Received {
-            coded: !self.codings.is_empty(),
-            body: self.body,
-            wraps_more,
-            reservation: Some(self.reservation),
-        };
+        let received = self.came.received(wraps_more);
         RequestOutcome::Pass(received.passed(document.source(), draft.render(), along))
     }
 
@@ -77,7 +72,7 @@ impl JudgeCase {
             assembly,
             format: document.format(),
             streams: self.api.streams(document),
-            coded: !self.codings.is_empty(),
+            coded: self.came.is_coded(),
             // What stands in this body stands elsewhere in another one.
             subject: Arc::new(Subject { files: Arc::default(), ..subject.clone() }),
             thread: self.thread(subject, document),
@@ -142,7 +137,7 @@ impl JudgeCase {
             streams: self.api.streams(document),
             api: self.api,
             manner,
-            received: Received { coded: !self.codings.is_empty(), body: self.body, wraps_more, reservation },
+            received: Received { reservation, ..self.came.received(wraps_more) },
         }))
     }
 }

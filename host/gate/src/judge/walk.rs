@@ -6,9 +6,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use http::{Method, request};
 use hyper::body::Incoming;
-use leafgate_policy::{Assembly, Policy};
+use leafgate_policy::{Assembly, Context, Policy};
 
-use super::{Bodyless, JudgeCase, JudgedCase};
+use super::bodyless::judge_bodyless;
+use super::{JudgeCase, JudgedCase};
 use crate::agent;
 use crate::apis::{Api, Wants};
 use crate::files::RequestFiles;
@@ -51,19 +52,24 @@ impl Shared {
         request_log: &mut RequestLog,
     ) -> Result<(), Refusal> {
         request_log.generation(policy.generation_name());
-        let elsewhere = policy.has_plugins();
-        let bodyless = Bodyless {
-            outside: OutsideTexts::of(parts),
-            agent: agent::agent(&parts.headers),
-            wants: wants_bodyless(lane, parts),
-            to: pending::destination(lane, parts),
-            lane: lane.name().map(Into::into),
-            policy: Arc::clone(&policy),
-            vault: self.unnamed_vault(),
+        let (texts, wants) = (OutsideTexts::of(parts), wants_bodyless(lane, parts));
+        let (to, upstream_name) = (pending::destination(lane, parts), lane.name().map(str::to_owned));
+        let (agent, vault) = (agent::agent(&parts.headers), self.unnamed_vault());
+        let judging = Arc::clone(&policy);
+        let judge = move || {
+            let context = Context {
+                agent: Some(agent),
+                upstream: Some(&to.upstream),
+                upstream_name: upstream_name.as_deref(),
+                endpoint: Some(to.endpoint()),
+                outside: &texts.list(),
+                ..Context::default()
+            };
+            judge_bodyless(&judging, &vault, &context, &wants)
         };
-        let (judged, tally) = match elsewhere {
-            true => self.on_worker(move || bodyless.judge()).await?,
-            false => bodyless.judge(),
+        let (judged, tally) = match policy.has_plugins() {
+            true => self.on_worker(judge).await?,
+            false => judge(),
         };
         request_log.progress().judged(&policy, tally, Duration::ZERO, false);
         judged
@@ -133,12 +139,9 @@ impl Shared {
         policy: Arc<Policy>,
         came: Came,
     ) -> JudgeCase {
-        let Came { body, codings, reservation } = came;
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         JudgeCase {
-            body,
-            codings,
-            reservation,
+            came,
             caps: CodingCaps { size: self.limits.body, ratio: self.limits.ratio },
             limits: self.limits.document,
             raw: false,
@@ -199,7 +202,7 @@ impl Shared {
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
     pub(crate) async fn judge(&self, case: JudgeCase) -> Result<JudgedCase, Refusal> {
-        let large = case.body.len() > INLINE_BODY || !case.codings.is_empty();
+        let large = case.came.body.len() > INLINE_BODY || case.came.is_coded();
         if large || !case.policy.assemblies().is_empty() {
             return self.on_blocking_pool(move || case.judge()).await;
         }

@@ -13,7 +13,7 @@ use http::{HeaderMap, Response};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
     Degraded, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run, RunEffect, RunEffects, RunError,
-    RunId, RunLimits, Tick, Why,
+    RunId, RunLimits, Team, Tick, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
 use leafgate_desk::{PartsDigest, TurnClass};
@@ -150,21 +150,7 @@ impl Shared {
                 effects.map_err(|error| Refusal::internal(format!("a run cannot go on: {error}")))?;
             return case.drive(run, effects, shows).await;
         }
-        if let Some(why) = wire.refuses(&case.body) {
-            return Err(Refusal::malformed(why));
-        }
-        let model = case.document.model().filter(|_| !request.by_model).map(|model| model.into_owned());
-        if model.is_none() && serving.team.settings().default_model.is_none() {
-            return Err(Refusal::malformed(
-                "the request names no model: name one, or set `leafgate.defaultModel` in the team's file",
-            ));
-        }
-        let opening = Opening {
-            id: RunId(random()?),
-            model,
-            tools: wire::tool_names(wire, &case.body),
-            bytes: case.document.source().len(),
-        };
+        let opening = case.opening(&serving.team, request.by_model)?;
         let at = request.at.as_deref();
         match Run::start(Arc::clone(&serving.team), at, opening, key, RunLimits::default(), now) {
             Ok((run, _)) if counts => case.count(&run).await.map(Some),
@@ -177,6 +163,21 @@ impl Shared {
 }
 
 impl RunCase {
+    /// What a run begins with; `by_model` where the model of the request names an agent.
+    fn opening(&self, team: &Team, by_model: bool) -> Result<Opening, Refusal> {
+        if let Some(why) = self.wire.refuses(&self.body) {
+            return Err(Refusal::malformed(why));
+        }
+        let model = self.document.model().filter(|_| !by_model).map(|model| model.into_owned());
+        if model.is_none() && team.settings().default_model.is_none() {
+            return Err(Refusal::malformed(
+                "the request names no model: name one, or set `leafgate.defaultModel` in the team's file",
+            ));
+        }
+        let tools = wire::tool_names(self.wire, &self.body);
+        Ok(Opening { id: RunId(random()?), model, tools, bytes: self.document.source().len() })
+    }
+
     /// Carries out what a run wants, until its client is to be answered.
     async fn drive(
         mut self,
@@ -464,31 +465,20 @@ fn is_broken_off(reply: &Reply) -> bool {
 }
 
 fn event(run: String, happened: &Happened) -> AgentEvent {
-    let told = |kind, agent: Option<&leafgate_agents::AgentName>| AgentEvent {
-        run,
-        kind,
-        agent: agent.map(ToString::to_string),
-        to: None,
-        error: None,
-    };
-    match happened {
-        Happened::Withheld { agent, .. } => told(AgentEventKind::Withheld, Some(agent)),
+    let (kind, agent, to, error) = match happened {
+        Happened::Withheld { agent, .. } => (AgentEventKind::Withheld, Some(agent), None, None),
         Happened::Delegated { from, to, .. } => {
-            AgentEvent { to: Some(to.to_string()), ..told(AgentEventKind::Delegated, Some(from)) }
+            (AgentEventKind::Delegated, Some(from), Some(to.to_string()), None)
         }
-        Happened::Reported { agent, .. } => told(AgentEventKind::Reported, Some(agent)),
-        Happened::Refused { agent, error, .. } => AgentEvent {
-            error: Some(error.kind.as_str().to_owned()),
-            ..told(AgentEventKind::Refused, Some(agent))
-        },
-        Happened::Failed { agent, error, .. } => AgentEvent {
-            error: Some(error.kind.as_str().to_owned()),
-            ..told(AgentEventKind::Failed, Some(agent))
-        },
+        Happened::Reported { agent, .. } => (AgentEventKind::Reported, Some(agent), None, None),
+        Happened::Refused { agent, error, .. } => (AgentEventKind::Refused, Some(agent), None, Some(error)),
+        Happened::Failed { agent, error, .. } => (AgentEventKind::Failed, Some(agent), None, Some(error)),
         Happened::Degraded(degraded) => {
-            AgentEvent { to: Some(degraded.as_str().to_owned()), ..told(AgentEventKind::Degraded, None) }
+            (AgentEventKind::Degraded, None, Some(degraded.as_str().to_owned()), None)
         }
-    }
+    };
+    let error = error.map(|error| error.kind.as_str().to_owned());
+    AgentEvent { run, kind, agent: agent.map(ToString::to_string), to, error }
 }
 
 /// Names the client as far as it was authenticated: by what it knows, and by its conversation.
@@ -509,7 +499,7 @@ fn no_team() -> Refusal {
     )
 }
 
-fn no_agent(team: &leafgate_agents::Team) -> Refusal {
+fn no_agent(team: &Team) -> Refusal {
     let names: Vec<&str> = team.agents().iter().map(|agent| agent.name.as_str()).collect();
     Refusal::malformed(format!("the team has no such agent; its agents are: {}", names.join(", ")))
 }
