@@ -21,7 +21,7 @@ const COPIES: usize = 2;
 
 /// How an answer comes, where it is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum RestoredForm {
     /// Not restored.
     Untouched,
     /// As one JSON text.
@@ -52,17 +52,17 @@ pub(crate) async fn prepare(
 ) -> Result<Response<Content>, Refusal> {
     let (parts, body) = answer.into_parts();
     let restoring = restoring.filter(|restoring| !restoring.is_idle());
-    let form = restoring.as_ref().map_or(Form::Untouched, |_| form(&parts.headers));
+    let form = restoring.as_ref().map_or(RestoredForm::Untouched, |_| form(&parts.headers));
     let body = match (form, restoring) {
-        (Form::Whole, Some(restoring)) => {
+        (RestoredForm::Whole, Some(restoring)) => {
             whole(body, |answer| restoring.whole(answer), most, reservation).await?
         }
-        (Form::Events, Some(restoring)) => events(body, restoring),
+        (RestoredForm::Events, Some(restoring)) => events(body, restoring),
         _ => body,
     };
     let mut response = Response::new(body);
     *response.status_mut() = parts.status;
-    *response.headers_mut() = headers::of_response(&parts.headers, form != Form::Untouched);
+    *response.headers_mut() = headers::of_response(&parts.headers, form != RestoredForm::Untouched);
     Ok(response)
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn edited(
     most: usize,
     reservation: Reservation,
 ) -> Result<Response<Content>, Refusal> {
-    if !answer.status().is_success() || form(answer.headers()) != Form::Whole {
+    if !answer.status().is_success() || form(answer.headers()) != RestoredForm::Whole {
         return Ok(answer);
     }
     let (mut parts, body) = answer.into_parts();
@@ -82,13 +82,13 @@ pub(crate) async fn edited(
 }
 
 /// A compressed answer, sent although it was asked not to be, passes with its tokens.
-fn form(headers: &HeaderMap) -> Form {
+fn form(headers: &HeaderMap) -> RestoredForm {
     if media::is_json(headers) {
-        Form::Whole
+        RestoredForm::Whole
     } else if media::is_event_stream(headers) {
-        Form::Events
+        RestoredForm::Events
     } else {
-        Form::Untouched
+        RestoredForm::Untouched
     }
 }
 

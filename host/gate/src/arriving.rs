@@ -14,7 +14,7 @@ use leafgate_answer::Reader;
 use leafgate_record::AnswerPart;
 use tokio::runtime::Handle;
 
-use crate::recording::Told;
+use crate::recording::ToldRequest;
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::in_place;
 use leafgate_http::in_place::INLINE_BODY;
@@ -25,12 +25,16 @@ const UNREAD: usize = 64 * 1024;
 /// An answer as it comes.
 pub(crate) struct Arriving {
     body: Content,
-    told: Option<Told>,
+    told: Option<ToldRequest>,
 }
 
 impl Arriving {
     /// Tells the head of an answer.
-    pub(crate) fn new(answer: Response<Content>, told: Option<Told>, after: Duration) -> Response<Arriving> {
+    pub(crate) fn new(
+        answer: Response<Content>,
+        told: Option<ToldRequest>,
+        after: Duration,
+    ) -> Response<Arriving> {
         if let Some(told) = &told {
             told.tell(AnswerPart::Head { status: answer.status(), after });
         }
@@ -43,7 +47,7 @@ impl Arriving {
     }
 
     /// Gives it to who reads it, and tells what was heard.
-    pub(crate) fn heard(self) -> (Content, Option<Told>) {
+    pub(crate) fn heard(self) -> (Content, Option<ToldRequest>) {
         (self.body, self.told)
     }
 
@@ -53,7 +57,7 @@ impl Arriving {
         let body = match told {
             Some(told) => {
                 let reader = told.reader(&parts.headers);
-                content::stream(Followed { body, told, reader, unread: Vec::new(), waits: 0, came: 0 })
+                content::stream(RecordedBody { body, told, reader, unread: Vec::new(), waits: 0, came: 0 })
             }
             None => body,
         };
@@ -62,9 +66,9 @@ impl Arriving {
 }
 
 /// The body of an answer that is read for the recorder alone.
-struct Followed {
+struct RecordedBody {
     body: Content,
-    told: Told,
+    told: ToldRequest,
     reader: Option<Reader>,
     unread: Vec<Bytes>,
     /// Bytes of these.
@@ -73,7 +77,7 @@ struct Followed {
     came: usize,
 }
 
-impl Followed {
+impl RecordedBody {
     fn take(&mut self, data: &Bytes) {
         if self.reader.is_none() {
             return;
@@ -103,7 +107,7 @@ impl Followed {
 }
 
 /// Reads what waits, and tells what is heard; what cannot be read is read no further.
-fn read(reader: &mut Option<Reader>, unread: Vec<Bytes>, told: &Told) {
+fn read(reader: &mut Option<Reader>, unread: Vec<Bytes>, told: &ToldRequest) {
     for bytes in unread {
         match reader.as_mut().map(|reader| reader.push(&bytes)) {
             Some(Ok(deltas)) => told.said(&deltas),
@@ -115,7 +119,7 @@ fn read(reader: &mut Option<Reader>, unread: Vec<Bytes>, told: &Told) {
 
 /// The end of an answer that is to be read and told: when this is dropped, so that it is told once however its task ends.
 struct Ending {
-    told: Told,
+    told: ToldRequest,
     reader: Option<Reader>,
     unread: Vec<Bytes>,
     complete: bool,
@@ -129,7 +133,7 @@ impl Drop for Ending {
     }
 }
 
-impl Body for Followed {
+impl Body for RecordedBody {
     type Data = Bytes;
     type Error = ContentError;
 
@@ -162,7 +166,7 @@ impl Body for Followed {
     }
 }
 
-impl Drop for Followed {
+impl Drop for RecordedBody {
     fn drop(&mut self) {
         // A body without a byte is not polled.
         let complete = self.body.is_end_stream();

@@ -31,7 +31,7 @@ const ERROR_IDLE: Duration = Duration::from_secs(10);
 type Answer = Pin<Box<dyn Future<Output = Result<Response<Content>, Refusal>> + Send>>;
 
 /// How a begun stream goes on.
-enum Begun {
+enum BegunStream {
     /// There is no answer yet.
     Waiting(Answer),
     /// The upstream's events pass.
@@ -46,37 +46,41 @@ pub(crate) fn begin(
     every: Duration,
 ) -> Response<Content> {
     let first = stream::iter([Ok::<_, ContentError>(Frame::data(dialect::keepalive(api)))]);
-    let rest = stream::unfold(Begun::Waiting(Box::pin(answer)), move |begun| go_on(begun, api, every));
-    let events = futures_util::StreamExt::chain(first, rest);
-    let mut response = Response::new(content::stream(StreamBody::new(events)));
+    let rest = stream::unfold(BegunStream::Waiting(Box::pin(answer)), move |begun| go_on(begun, api, every));
+    events(content::stream(StreamBody::new(futures_util::StreamExt::chain(first, rest))))
+}
+
+/// An answer that is a stream of events.
+pub(crate) fn events(body: Content) -> Response<Content> {
+    let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
 }
 
 async fn go_on(
-    begun: Begun,
+    begun: BegunStream,
     api: Api,
     every: Duration,
-) -> Option<(Result<Frame<Bytes>, ContentError>, Begun)> {
+) -> Option<(Result<Frame<Bytes>, ContentError>, BegunStream)> {
     let mut passing = match begun {
-        Begun::Over => return None,
-        Begun::Passing(body) => body,
-        Begun::Waiting(mut answer) => {
+        BegunStream::Over => return None,
+        BegunStream::Passing(body) => body,
+        BegunStream::Waiting(mut answer) => {
             let answered = tokio::select! {
                 biased;
                 answered = &mut answer => answered,
                 () = sleep(every) => {
-                    return Some((Ok(Frame::data(dialect::keepalive(api))), Begun::Waiting(answer)));
+                    return Some((Ok(Frame::data(dialect::keepalive(api))), BegunStream::Waiting(answer)));
                 }
             };
             match splice(answered, api).await {
                 Ok(body) => body,
-                Err(last) => return Some((Ok(Frame::data(last)), Begun::Over)),
+                Err(last) => return Some((Ok(Frame::data(last)), BegunStream::Over)),
             }
         }
     };
-    passing.frame().await.map(|frame| (frame, Begun::Passing(passing)))
+    passing.frame().await.map(|frame| (frame, BegunStream::Passing(passing)))
 }
 
 /// The body that the begun stream goes on with, or the events that end it.

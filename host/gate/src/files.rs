@@ -32,12 +32,12 @@ const TIME: Duration = Duration::from_secs(60);
 const TEXT: usize = 32 << 20;
 
 /// What was read of a file.
-struct Read {
+struct ExtractedFile {
     texts: Vec<Arc<str>>,
     unread: Option<Unread>,
 }
 
-impl Read {
+impl ExtractedFile {
     fn size(&self) -> usize {
         EACH + self.texts.iter().map(|text| text.len()).sum::<usize>()
     }
@@ -46,25 +46,25 @@ impl Read {
 /// What reads files, and what it has read.
 pub(crate) struct FileReader {
     extract: Option<Arc<dyn Extract>>,
-    known: Mutex<Known>,
+    known: Mutex<KnownFiles>,
     /// How many more may be read now.
     turns: (Mutex<usize>, Condvar),
 }
 
-struct Known {
-    files: LruCache<[u8; 32], Arc<Read>>,
+struct KnownFiles {
+    files: LruCache<[u8; 32], Arc<ExtractedFile>>,
     bytes: usize,
 }
 
 impl FileReader {
     pub(crate) fn new(extract: Option<Arc<dyn Extract>>) -> Self {
-        let known = Known { files: LruCache::unbounded(), bytes: 0 };
+        let known = KnownFiles { files: LruCache::unbounded(), bytes: 0 };
         FileReader { extract, known: Mutex::new(known), turns: (Mutex::new(AT_A_TIME), Condvar::new()) }
     }
 
     /// Returns what is read of a file; `None` where nobody reads such files, or can be asked before the
     /// time is over.
-    fn read(&self, file: &[u8], until: Instant) -> Option<Arc<Read>> {
+    fn read(&self, file: &[u8], until: Instant) -> Option<Arc<ExtractedFile>> {
         let extract = self.extract.as_ref().filter(|_| is_readable(file))?;
         let digest: [u8; 32] = Sha256::digest(file).into();
         if let Some(known) = lock(&self.known).files.get(&digest) {
@@ -72,7 +72,7 @@ impl FileReader {
         }
         let Extraction { texts, unread } =
             making_way(|| self.in_turn(until, || extract.extract(file)))?.ok()?;
-        let read = Arc::new(Read { texts: texts.into_iter().map(Into::into).collect(), unread });
+        let read = Arc::new(ExtractedFile { texts: texts.into_iter().map(Into::into).collect(), unread });
         if unread.is_some_and(|unread| unread.why == Why::Late) {
             return Some(read);
         }
@@ -99,15 +99,15 @@ impl FileReader {
         }
         *turns -= 1;
         drop(turns);
-        let _turn = Turn(self);
+        let _turn = ReadPermit(self);
         Some(work())
     }
 }
 
 /// A turn to read, given back when it is dropped.
-struct Turn<'r>(&'r FileReader);
+struct ReadPermit<'r>(&'r FileReader);
 
-impl Drop for Turn<'_> {
+impl Drop for ReadPermit<'_> {
     fn drop(&mut self) {
         *lock(&self.0.turns.0) += 1;
         self.0.turns.1.notify_one();
@@ -128,7 +128,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The files in one request that are no text as they stand.
-pub(crate) struct Files {
+pub(crate) struct RequestFiles {
     reader: Arc<FileReader>,
     on_unread: OnUnread,
     until: Option<Instant>,
@@ -153,10 +153,10 @@ pub(crate) struct FileIn<'f> {
     pub(crate) bytes: Option<Cow<'f, [u8]>>,
 }
 
-impl Files {
+impl RequestFiles {
     pub(crate) fn new(reader: &Arc<FileReader>, on_unread: OnUnread) -> Self {
         let reader = Arc::clone(reader);
-        Files { reader, on_unread, until: None, left: TEXT, texts: Arc::default(), read: 0, unread: 0 }
+        RequestFiles { reader, on_unread, until: None, left: TEXT, texts: Arc::default(), read: 0, unread: 0 }
     }
 
     /// Reads files, counts those that cannot be read, and refuses the first of them where that is asked
@@ -230,7 +230,7 @@ mod tests {
             let extract = Arc::new(First(why, AtomicUsize::new(0)));
             let reader = Arc::new(FileReader::new(Some(Arc::clone(&extract) as Arc<dyn Extract>)));
             let looked = [(); 3].map(|()| {
-                let mut files = Files::new(&reader, OnUnread::Pass);
+                let mut files = RequestFiles::new(&reader, OnUnread::Pass);
                 let (node, bytes) = (NodeId::from_index(0), Some(Cow::Borrowed(&b"%PDF-1.7"[..])));
                 let file = FileIn { node, place: String::new(), what: "a PDF", bytes };
                 files.look_into([file].into_iter()).unwrap();

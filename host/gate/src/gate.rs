@@ -1,61 +1,42 @@
 //! The gate itself: takes connections, and takes each request through guard, route, body, policy, upstream and answer.
 
-mod judging;
-mod pool;
-mod sending;
-
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use http::header::EXPECT;
 use http::{Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
-use leafgate_admin::{MetadataField, Released, Status, TurnMode};
+use leafgate_admin::{Status, TurnMode};
 use leafgate_policy::Policy;
 use leafgate_record::Recorder;
-use leafgate_tokenize::Counter;
 use leafgate_vault::TokenKeys;
-use tokio::sync::Semaphore;
 
-pub(crate) use self::judging::{Came, Walked};
-use self::pool::LastSlow;
 use crate::admin::{self, AdminToken};
-use crate::apis::Api;
-use crate::apis::dialect;
-use crate::assembly::Assembler;
-use crate::base::Base;
-use crate::config::{GateConfig, GateLimits};
-use crate::events::Hub;
+use crate::apis::{Api, dialect};
+use crate::base::RequestBase;
+use crate::blocked::blocked;
+use crate::config::GateConfig;
 use crate::except::PolicyFiles;
-use crate::files::FileReader;
 use crate::flow::Delivered;
-use crate::judge::{Outcome, blocked};
-use crate::log::{RequestLog, RequestLogProgress};
-use crate::path::PathPattern;
-use crate::pending::Turns;
-use crate::plugins;
+use crate::log::RequestLog;
 use crate::reach::ReachError;
-use crate::route::Route;
-use crate::routed::Way;
-use crate::saved::{Saved, SavedStore};
-use crate::serving::ServingPolicy;
-use crate::session::Sessions;
-use crate::shadow::Shadow;
-use crate::status::Counters;
-use crate::target::UpstreamKind;
-use crate::target::UpstreamName;
-use crate::team::{ForTeam, TeamSource, Teams, refuse_elsewhere};
-use crate::upstreams::{Lane, Upstreams};
-use leafgate_http::body::{self, Bounds};
-use leafgate_http::budget::BodyBudget;
+use crate::request_event::RequestEvent;
+use crate::route::BodyRoute;
+use crate::routed::RequestWay;
+use crate::saved::SavedStore;
+use crate::shared::Shared;
+use crate::stages::RequestOutcome;
+use crate::target::{UpstreamKind, UpstreamName};
+use crate::team::{ForTeam, refuse_elsewhere};
+use crate::teams::TeamSource;
+use crate::upstreams::Lane;
+use leafgate_http::body;
 use leafgate_http::content::Content;
 use leafgate_http::listener::Listener;
 use leafgate_http::refusal::Refusal;
-use leafgate_http::server::{self, Timeouts};
-use leafgate_http::{guard, headers};
+use leafgate_http::{guard, headers, server};
 
 /// A gate before its upstreams.
 #[derive(Clone)]
@@ -65,46 +46,7 @@ pub struct Gate(Arc<Shared>);
 struct Addressed {
     /// Its upstream, or why there is none.
     lane: Result<Arc<Lane>, Refusal>,
-    base: Base,
-}
-
-/// What all requests share.
-pub(crate) struct Shared {
-    upstreams: Upstreams,
-    pub(crate) policy: Arc<Shadow>,
-    /// Whether requests are looked at.
-    pub(crate) enabled: bool,
-    /// See [`GateConfig::intercept`].
-    intercept: Vec<PathPattern>,
-    keys: TokenKeys,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) turns: Arc<Turns>,
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) counters: Arc<Counters>,
-    /// Whether the client of a cancelled request reads why as the model's words.
-    pub(crate) answer_cancelled: bool,
-    /// See [`GateConfig::may_be_off`].
-    pub(crate) may_be_off: bool,
-    pub(crate) limits: GateLimits,
-    judges: Arc<Semaphore>,
-    slow: LastSlow,
-    /// See [`GateConfig::metadata_fields`].
-    pub(crate) metadata_fields: Vec<MetadataField>,
-    /// Counts tokens for people, one request at a time and in no judge's place.
-    counter: Arc<Counter>,
-    counts: Arc<Semaphore>,
-    assembler: Arc<Assembler>,
-    pub(crate) file_reader: Arc<FileReader>,
-    pub(crate) bodies: BodyBudget,
-    pub(crate) answers: BodyBudget,
-    pub(crate) teams: Teams,
-    /// Where clients send their requests; known once the gate serves.
-    listen: OnceLock<SocketAddr>,
-    recorder: OnceLock<Arc<dyn Recorder>>,
-    /// Where exceptions are written.
-    policy_files: OnceLock<Arc<dyn PolicyFiles>>,
-    /// How many requests the recorder was told of.
-    recorded: AtomicU64,
+    base: RequestBase,
 }
 
 impl Gate {
@@ -113,54 +55,13 @@ impl Gate {
     /// # Errors
     /// When an upstream is https and certificates cannot be read, or a proxy is none.
     pub fn new(config: GateConfig, keys: TokenKeys, policy: Arc<Policy>) -> Result<Self, ReachError> {
-        let limits = config.limits;
-        let hub = Arc::new(Hub::new(limits.events, limits.keepalive));
-        let counters = Arc::new(Counters::default());
-        let saved = Arc::new(Saved::new(&keys));
-        let upstreams = Upstreams::new(config.upstream, config.named, &limits)?;
-        upstreams.check_routes(&policy)?;
-        for own in upstreams.named().iter().filter_map(|lane| lane.own_policy()) {
-            upstreams.check_routes(&own.load())?;
-        }
-        Ok(Gate(Arc::new(Shared {
-            upstreams,
-            answer_cancelled: config.answer_cancelled,
-            may_be_off: config.may_be_off,
-            policy: Arc::new(Shadow::new(
-                ServingPolicy::new(config.policy_source, policy),
-                Arc::clone(&hub),
-                Arc::clone(&counters),
-                config.trial,
-            )),
-            enabled: config.enabled,
-            intercept: config.intercept,
-            sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
-            keys,
-            turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters), saved)),
-            hub,
-            counters,
-            judges: Arc::new(Semaphore::new(limits.judges.max(1))),
-            slow: LastSlow::default(),
-            metadata_fields: config.metadata_fields,
-            counter: Arc::new(Counter::new(config.models)),
-            counts: Arc::new(Semaphore::new(1)),
-            assembler: Arc::new(Assembler::new()),
-            file_reader: Arc::new(FileReader::new(config.extract)),
-            bodies: BodyBudget::new(limits.bodies),
-            answers: BodyBudget::new(limits.answers),
-            teams: Teams::new(limits.judges),
-            limits,
-            listen: OnceLock::new(),
-            recorder: OnceLock::new(),
-            policy_files: OnceLock::new(),
-            recorded: AtomicU64::new(0),
-        })))
+        Shared::new(config, keys, policy).map(|shared| Gate(Arc::new(shared)))
     }
 
     /// Another generation was loaded: it judges the requests that come from now on, or once it was tried. Those in flight and those that
     /// wait keep the one that they began with. One that routes to an upstream which is not there cannot serve.
     pub fn policy_loaded(&self, policy: Arc<Policy>) {
-        if let Err(unknown) = self.0.upstreams.check_routes(&policy) {
+        if let Err(unknown) = self.0.upstreams().check_routes(&policy) {
             return self.policy_refused(unknown.to_string());
         }
         self.0.policy.loaded(policy);
@@ -183,9 +84,9 @@ impl Gate {
 
     /// The same for the policy of a named upstream: it was loaded, or cannot serve. An upstream without one of its own is not changed.
     pub fn upstream_policy(&self, upstream: &UpstreamName, loaded: Result<Arc<Policy>, String>) {
-        let lane = self.0.upstreams.by_name(upstream.as_str());
+        let lane = self.0.upstreams().by_name(upstream.as_str());
         if let Some(own) = lane.and_then(|lane| lane.own_policy()) {
-            let routed = |policy: Arc<Policy>| match self.0.upstreams.check_routes(&policy) {
+            let routed = |policy: Arc<Policy>| match self.0.upstreams().check_routes(&policy) {
                 Ok(()) => Ok(policy),
                 Err(unknown) => Err(unknown.to_string()),
             };
@@ -298,67 +199,20 @@ impl Gate {
 }
 
 impl Shared {
-    pub(crate) fn status(&self) -> Status {
-        let (active, follow) = self.turns.active();
-        let mut policy = self.policy.status();
-        policy.warnings.extend(self.counters.quiet());
-        Status {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
-            upstream: self.upstreams.first().address().to_string(),
-            upstream_kind: self.upstreams.first().shown_kind(),
-            upstreams: self.upstreams.named().iter().map(|lane| lane.status()).collect(),
-            enabled: self.enabled && self.turns.off().left().is_none(),
-            policy,
-            pending: self.turns.count(),
-            pending_memory: self.turns.memory(),
-            in_flight: self.counters.count_in_flight(),
-            requests: self.counters.read(),
-            statuses: self.counters.statuses(),
-            rules: self.counters.rules(),
-            mode: Some(self.turns.mode()),
-            active,
-            follow,
-            agents: self.teams.status(),
-            store: self.recorder().and_then(|recorder| recorder.status()),
-        }
-    }
-
-    /// Ends the quarantine of a plugin, in whichever policy it is.
-    pub(crate) fn release_plugin(&self, name: &str) -> Option<Released> {
-        let own = self.upstreams.named().iter().filter_map(|lane| lane.own_policy());
-        let policies: Vec<_> =
-            [self.policy.serving()].into_iter().chain(own).map(ServingPolicy::load).collect();
-        plugins::release(policies.iter().map(|policy| &**policy), name)
-    }
-
-    pub(crate) fn recorder(&self) -> Option<&Arc<dyn Recorder>> {
-        self.recorder.get()
-    }
-
-    pub(crate) fn policy_files(&self) -> Option<Arc<dyn PolicyFiles>> {
-        self.policy_files.get().cloned()
-    }
-
-    fn timeouts(&self) -> Timeouts {
-        let GateLimits { idle, unread, grace, .. } = self.limits;
-        Timeouts { idle, unread, grace }
-    }
-
     /// Answers one request, whatever happens.
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
         let (mut parts, body) = request.into_parts();
         let mut body = Some(body);
-        let chosen = self.upstreams.choose(&mut parts);
+        let chosen = self.upstreams().choose(&mut parts);
         let prefix = chosen.as_ref().map(|(_, prefix)| prefix.clone()).unwrap_or_default();
         let lane = chosen.map(|(lane, _)| lane);
         // What is not looked at is not made by a profile either: its path passes as it is.
         let kind = lane.as_ref().map_or(UpstreamKind::default(), |lane| lane.kind);
-        let base = if self.enabled { Base::take(kind, &mut parts.uri) } else { Base::Plain };
+        let base = if self.enabled { RequestBase::take(kind, &mut parts.uri) } else { RequestBase::Plain };
         let api = Api::of(kind, &parts.method, &parts.uri, &parts.headers);
         let policy = self.policy_of(lane.as_deref().ok());
         let path = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await);
-        let mut request_log = RequestLog::new(&parts.method, path, self.counters.in_flight());
+        let mut request_log = RequestLog::new(&parts.method, path, &self.counters);
         let to = Addressed { lane, base };
         let mut response = match self.pass(to, &parts, policy, &mut body, local, &mut request_log).await {
             Ok(response) => response,
@@ -368,28 +222,13 @@ impl Shared {
                 if let Some(left) = left {
                     body::drain(left, self.bounds()).await;
                 }
-                self.refused(&refusal, &request_log.progress());
+                request_log.progress().tell(RequestEvent::Refused(&refusal));
                 dialect::refused(refusal, api)
             }
         };
         request_log.mark(response.headers_mut());
         let status = response.status();
         response.map(|body| request_log.follow(status, body))
-    }
-
-    /// Returns the policy that judges the requests to an upstream.
-    pub(crate) fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
-        let serving = || lane.and_then(Lane::own_policy).unwrap_or(self.policy.serving()).load();
-        self.turns.off().policy().unwrap_or_else(serving)
-    }
-
-    /// Counts and logs a refusal.
-    pub(crate) fn refused(&self, refusal: &Refusal, progress: &RequestLogProgress) {
-        progress.refused(refusal.code());
-        if let Some(cause) = refusal.operator_message() {
-            tracing::warn!(target: "leafgate::request", code = refusal.code().as_str(), cause, "{}", refusal.message());
-        }
-        self.counters.refused(refusal.code());
     }
 
     /// The way of a request, or the place where it ends. The body is taken where it leaves as it comes.
@@ -411,14 +250,14 @@ impl Shared {
         let chosen = to.base.profile(&policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let raw = lane.is_raw(parts.uri.path());
-        let route = Route::of(lane.kind, parts, !coming.is_end_stream(), raw)?;
+        let route = BodyRoute::of(lane.kind, parts, !coming.is_end_stream(), raw)?;
         refuse_elsewhere(&to.base, &lane, parts, request_log.path())?;
-        let Way { lane, parts: routed, outcome } = match route {
-            Route::Pass => {
+        let RequestWay { lane, parts: routed, outcome } = match route {
+            BodyRoute::Pass => {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
                 return self.forward_bodyless(&lane, parts, &request_log.progress()).await;
             }
-            Route::Walk => {
+            BodyRoute::Walk => {
                 let came = self.read(parts, &policy, coming, request_log).await?;
                 match self.for_team(&lane, parts, &to.base, &policy, came, request_log).await? {
                     ForTeam::Yes(request) => return self.run_team(*request).await,
@@ -430,22 +269,14 @@ impl Shared {
         };
         let parts = routed.as_ref().unwrap_or(parts);
         match outcome {
-            Outcome::Pass(passed) => {
+            RequestOutcome::Pass(passed) => {
                 match self.deliver(&lane, parts, passed, false, &request_log.progress()).await? {
                     Delivered::Answered(answer) => Ok(answer),
                     Delivered::Waits(held) => self.hold(&lane, parts, *held, request_log).await,
                 }
             }
-            Outcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
-            Outcome::Route(further) => Err(blocked(&further.route.refused("it was sent on already"))),
+            RequestOutcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
+            RequestOutcome::Route(further) => Err(blocked(&further.route.refused("it was sent on already"))),
         }
-    }
-
-    pub(crate) fn upstreams(&self) -> &Upstreams {
-        &self.upstreams
-    }
-
-    pub(crate) fn bounds(&self) -> Bounds {
-        Bounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
     }
 }

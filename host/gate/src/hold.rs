@@ -4,50 +4,24 @@
 //! asked for a stream gets one after a silent grace period ([`crate::begun`]). Other clients are held silently up to the deadline that
 //! every turn has.
 
-use bytes::Bytes;
-use http::{Response, StatusCode, request};
-use leafgate_desk::{Destination, Digest, Dismissal};
-use leafgate_record::Approval;
 use std::sync::Arc;
 
+use http::{Response, request};
+use leafgate_record::RecordedApproval;
 use tokio::time::timeout;
 
-use crate::apis::Api;
 use crate::begun;
-use crate::flow::{Delivered, Flow};
-use crate::gate::Shared;
-use crate::log::{RequestLog, RequestLogProgress};
-use crate::outgoing::{Passed, Received};
-use crate::pending::{Decision, Dismissed, Release, Waiter};
+use crate::flow::Delivered;
+use crate::log::{RequestLog, RequestProgress};
+use crate::pending::Decision;
 use crate::recording::recorded_edits;
-use crate::restore::Restoring;
-use crate::ruled::Ruling;
+use crate::request_event::RequestEvent;
+use crate::shared::Shared;
+use crate::stages::{HeldRequest, Passed};
 use crate::upstreams::Lane;
 use leafgate_http::content::Content;
 use leafgate_http::in_place::INLINE_BODY;
-use leafgate_http::refusal::{Code, Manner, Refusal};
-
-/// A request that waits, and what leaves for it depends on.
-pub(crate) struct Held {
-    pub(crate) waiter: Waiter,
-    pub(crate) received: Received,
-    /// The body without its codings.
-    pub(crate) source: Bytes,
-    /// Whether its client asked for a stream of events.
-    pub(crate) streams: bool,
-    /// Which API it asks.
-    pub(crate) api: Api,
-    /// The model that is asked instead of the one that its path names.
-    pub(crate) other_model: Option<Arc<str>>,
-    /// How its answer is restored.
-    pub(crate) restoring: Option<Restoring>,
-    /// What its answer is judged by, where it is.
-    pub(crate) ruling: Option<Arc<Ruling>>,
-    /// What makes lesser forms of it, where a profile made it.
-    pub(crate) flow: Option<Box<Flow>>,
-    /// How a cancel is answered, where it is no error to the client.
-    pub(crate) manner: Option<Box<Manner>>,
-}
+use leafgate_http::refusal::Refusal;
 
 impl Shared {
     /// Holds a request's connection until its turn is decided, then sends what a person saw the same way as any other.
@@ -55,7 +29,7 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         parts: &request::Parts,
-        mut held: Held,
+        mut held: HeldRequest,
         request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
         request_log.paused(&held.waiter.guard().generation);
@@ -79,14 +53,14 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         parts: request::Parts,
-        held: Held,
-        progress: Arc<RequestLogProgress>,
+        held: HeldRequest,
+        progress: Arc<RequestProgress>,
     ) -> Response<Content> {
         let (shared, lane) = (Arc::clone(self), Arc::clone(lane));
         let api = held.api;
         let answer = async move {
             let answer = shared.answer_begun(&lane, &parts, held, &progress).await;
-            answer.inspect_err(|refusal| shared.refused(refusal, &progress))
+            answer.inspect_err(|refusal| progress.tell(RequestEvent::Refused(refusal)))
         };
         begun::begin(answer, api, self.limits.keepalive)
     }
@@ -96,8 +70,8 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Lane,
         parts: &request::Parts,
-        mut held: Held,
-        progress: &Arc<RequestLogProgress>,
+        mut held: HeldRequest,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
         loop {
             let decision = held.waiter.decision().await;
@@ -112,15 +86,15 @@ impl Shared {
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
     pub(crate) async fn release(
         &self,
-        mut held: Held,
+        mut held: HeldRequest,
         decision: Decision,
-        progress: &RequestLogProgress,
+        progress: &RequestProgress,
     ) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
-            progress.made(release.edits, release.redactions);
             let to = held.waiter.destination().clone();
-            let approval = Approval { to, digest: release.digest, by: release.by };
-            progress.approved(approval, || recorded_edits(&release.draft, &held.waiter.guard().recall));
+            let approval = RecordedApproval { to, digest: release.digest, by: release.by };
+            let made = (release.edits, release.redactions);
+            progress.approved(made, approval, || recorded_edits(&release.draft, &held.waiter.guard().recall));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
             let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
             reservation.cover_as_possible(held.received.body.len() + release.body.len());
@@ -132,118 +106,18 @@ impl Shared {
     }
 }
 
-impl Held {
+impl HeldRequest {
     /// Returns what leaves after a decision.
     fn settle(self, decision: Decision) -> Result<Passed, Refusal> {
         let release = match decision {
             Decision::Send(release) => release,
-            Decision::Dismissed(dismissed) => return Err(refusal(&dismissed, self.manner)),
+            Decision::Dismissed(dismissed) => return Err(dismissed.refusal(self.manner)),
         };
-        check(self.waiter.destination(), &release)?;
-        let flow = self.flow.map(|mut flow| {
+        release.check(self.waiter.destination())?;
+        let mut along = self.along;
+        if let Some(flow) = &mut along.flow {
             flow.lessened.approved = true;
-            flow
-        });
-        Ok(Passed {
-            flow,
-            ruling: self.ruling,
-            other_model: self.other_model,
-            ..self.received.passed(&self.source, release.body, self.restoring)
-        })
-    }
-}
-
-/// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave, under the
-/// method, path and header of the connection that gets the answer.
-pub(crate) fn check(to: &Destination, release: &Release) -> Result<(), Refusal> {
-    if Digest::of(to, &release.body) == release.digest {
-        return Ok(());
-    }
-    Err(Refusal::internal("what would leave is not what was shown, so the request did not leave"))
-}
-
-/// 400 in any case: SDKs retry most others, and the same request would only wait again. What was cancelled may be answered in this
-/// manner; what nobody decided about is an error all the same.
-pub(crate) fn refusal(dismissed: &Dismissed, manner: Option<Box<Manner>>) -> Refusal {
-    let code = match dismissed.dismissal {
-        Dismissal::TimedOut { .. } => Code::TimedOut,
-        Dismissal::Replaced => Code::Replaced,
-        Dismissal::NoRoom(_) => Code::Blocked,
-        _ => Code::Cancelled,
-    };
-    let manner = manner.filter(|_| code == Code::Cancelled);
-    Refusal::new(StatusCode::BAD_REQUEST, code, message(dismissed)).in_manner(manner)
-}
-
-/// Says who held the request, for which rules, and what became of it.
-fn message(dismissed: &Dismissed) -> String {
-    let Dismissed { dismissal, holds } = dismissed;
-    let mut rules: Vec<_> = holds.iter().map(|held| format!("`{}`", held.hold.rule)).collect();
-    rules.dedup();
-    match &rules[..] {
-        [] => format!("held by this gate: {dismissal}"),
-        [rule] => format!("held by this gate (rule {rule}): {dismissal}"),
-        rules => format!("held by this gate (rules {}): {dismissal}", rules.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use leafgate_admin::HoldState;
-    use leafgate_desk::{CancelReason, Tick, TurnHold};
-    use leafgate_policy::{Cause, Hold};
-    use leafgate_tree::{Document, Draft, Format, Limits};
-
-    use super::*;
-
-    fn held(rule: &str) -> TurnHold {
-        let hold = Hold::new(rule.into(), Cause::Rule, String::new());
-        TurnHold { hold, state: HoldState::Open, asked: Tick::default() }
-    }
-
-    #[test]
-    fn a_dismissal_names_the_gate_the_rules_and_the_time_that_they_give() {
-        let said = |dismissal, holds: Vec<TurnHold>| message(&Dismissed { dismissal, holds });
-        let timed_out = Dismissal::TimedOut { limit: Duration::from_millis(6500) };
-        assert_eq!(
-            said(timed_out, vec![held("production")]),
-            "held by this gate (rule `production`): nobody decided about this request within 6.5 s, so it was not sent."
-        );
-        let words = said(timed_out, vec![held("a"), held("a"), held("b")]);
-        assert!(words.starts_with("held by this gate (rules `a`, `b`): "), "{words}");
-        let stopped = said(Dismissal::Cancelled(CancelReason::GateStopped), Vec::new());
-        assert_eq!(stopped, format!("held by this gate: {}", CancelReason::GateStopped.message()));
-    }
-
-    // S0-115
-    #[test]
-    fn invariant_4_other_bytes_or_another_place_than_shown_do_not_leave() {
-        let to = |method: &str, path: &str| Destination {
-            upstream: "main".into(),
-            method: method.into(),
-            path: path.into(),
-            options: "".into(),
-        };
-        let digest = Digest::of(&to("POST", "/v1/a"), b"shown");
-        let document = Document::parse("{}".into(), Format::Generic, &Limits::default()).unwrap();
-        let draft = Arc::new(Draft::new(Arc::new(document)));
-        let release = |body| Release {
-            body: Bytes::from_static(body),
-            digest,
-            edits: 0,
-            redactions: 0,
-            draft: Arc::clone(&draft),
-            by: "user",
-        };
-        assert!(check(&to("POST", "/v1/a"), &release(b"shown")).is_ok());
-        for (to, body) in [
-            (to("POST", "/v1/a"), &b"other"[..]),
-            (to("POST", "/v1/b"), b"shown"),
-            (to("DELETE", "/v1/a"), b"shown"),
-        ] {
-            assert_eq!(check(&to, &release(body)).unwrap_err().code(), Code::Internal);
         }
+        Ok(self.received.passed(&self.source, release.body, along))
     }
 }

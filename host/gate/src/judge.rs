@@ -3,59 +3,49 @@
 //! One call, without I/O, so that it can run on a blocking thread. It owns what it needs of one generation: a policy that is replaced
 //! meanwhile does not matter to it. A request that comes again while the first one waits for a person is not judged: it joins.
 
-mod blocked;
 mod bodyless;
 mod outcome;
-mod tally;
+mod walk;
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
+use leafgate_admin::shown_url;
 use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
-use leafgate_record::RecordedEdit;
+use leafgate_record::{RecordId, RequestRecord};
 use leafgate_tree::{Document, Limits, NodeId};
 
-pub(crate) use self::blocked::{NOT_ELSEWHERE, because, blocked, unreadable};
-pub(crate) use self::bodyless::Bodyless;
-pub(crate) use self::outcome::Outcome;
-use self::outcome::Reviewed;
-pub(crate) use self::tally::tally;
+pub(crate) use self::walk::Walked;
 use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
-use crate::files::{FileIn, Files};
-use crate::gate::Came;
-use crate::hold;
-use crate::log::Tally;
+use crate::blocked::{NOT_ELSEWHERE, blocked, unreadable};
+use crate::files::{FileIn, RequestFiles};
 use crate::multipart;
 use crate::outside::OutsideTexts;
-use crate::pending::{Answered, ClassHint, Dismissed, Turns};
+use crate::pending::{ClassHint, Dismissed, ModeAnswer, PausedTurn, Turns};
 use crate::recording::recorded_edits;
-use crate::routed::{Before, Rerouted};
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session, Sessions};
 use crate::shadow::TrialTurn;
+use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
+use crate::tally::RuleTally;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, Caps, Coding, Decoded};
+use leafgate_http::coding::{self, CodingCaps, DecodedBody};
 use leafgate_http::refusal::Refusal;
 
 /// One request to judge.
-pub(crate) struct Case {
-    /// The body as received.
-    pub(crate) body: Bytes,
-    /// The codings it came in.
-    pub(crate) codings: Vec<Coding>,
-    /// Its part of the bytes that the gate may hold.
-    pub(crate) reservation: Reservation,
-    pub(crate) caps: Caps,
+pub(crate) struct JudgeCase {
+    pub(crate) came: Came,
+    pub(crate) caps: CodingCaps,
     pub(crate) limits: Limits,
     /// Whether the body may be anything.
     pub(crate) raw: bool,
     /// The boundary of the parts of an upload, which is no JSON and not anything either.
     pub(crate) boundary: Option<String>,
     /// The files that it holds, as far as they were looked at.
-    pub(crate) files: Files,
+    pub(crate) files: RequestFiles,
     /// Whether values are put back into its answer.
     pub(crate) restore: bool,
     /// Whether a mode may pause it.
@@ -81,8 +71,6 @@ pub(crate) struct Case {
     pub(crate) lane: Option<Arc<str>>,
     /// The rule that sent it there.
     pub(crate) routed: Option<Arc<str>>,
-    /// What was counted of it where it was judged before.
-    pub(crate) before: Option<Before>,
     /// Whether a rule may send it elsewhere.
     pub(crate) may_route: bool,
     /// The client program that sent it.
@@ -99,8 +87,8 @@ pub(crate) struct Case {
     pub(crate) session: Option<Session>,
     /// The agent of a team that asks.
     pub(crate) asker: Option<Asker>,
-    /// Whether a recorder is told of it.
-    pub(crate) recorded: bool,
+    /// Where a recorder is told of it, when it came and its path, masked.
+    pub(crate) recorded: Option<(SystemTime, String)>,
     /// What it is tried with besides.
     pub(crate) trial: Option<TrialTurn>,
 }
@@ -113,26 +101,15 @@ pub(crate) struct Asker {
 }
 
 /// The outcome, and what the policy did on the way to it.
-pub(crate) struct Judged {
-    pub(crate) outcome: Result<Outcome, Refusal>,
-    pub(crate) tally: Tally,
-    /// What a recorder is told besides; `None` where there is none, or the body could not be read.
-    pub(crate) seen: Option<Seen>,
-}
-
-/// What a request was seen to be.
-pub(crate) struct Seen {
-    pub(crate) api: Api,
-    pub(crate) session: Arc<str>,
-    pub(crate) class: TurnClass,
-    pub(crate) model: Option<String>,
-    /// The body without its codings.
-    pub(crate) source: Bytes,
-    pub(crate) edits: Vec<RecordedEdit>,
+pub(crate) struct JudgedCase {
+    pub(crate) outcome: Result<RequestOutcome, Refusal>,
+    pub(crate) tally: RuleTally,
+    /// What a recorder is told; `None` where there is none, or the body could not be read.
+    pub(crate) record: Option<Box<RequestRecord>>,
 }
 
 /// A request as it comes before the policy.
-struct Prepared {
+struct PreparedCase {
     subject: Arc<Subject>,
     document: Arc<Document>,
     wraps_more: bool,
@@ -140,8 +117,8 @@ struct Prepared {
     assembled: Option<String>,
 }
 
-impl Case {
-    pub(crate) fn judge(mut self) -> Judged {
+impl JudgeCase {
+    pub(crate) fn judge(mut self) -> JudgedCase {
         match self.read() {
             Ok((document, wraps_more)) => self.ask(document, wraps_more),
             Err(refusal) => self.unreadable(refusal, None),
@@ -149,21 +126,22 @@ impl Case {
     }
 
     /// Refused before any rule ran.
-    fn unreadable(&self, refusal: Refusal, seen: Option<Seen>) -> Judged {
-        Judged { outcome: Err(refusal), tally: self.counted(Tally::default()), seen }
+    fn unreadable(&self, refusal: Refusal, record: Option<Box<RequestRecord>>) -> JudgedCase {
+        JudgedCase { outcome: Err(refusal), tally: self.counted(RuleTally::default()), record }
     }
 
     /// Adds the files that it holds to what the policy did.
-    fn counted(&self, tally: Tally) -> Tally {
-        Tally { files_read: self.files.read, unread: self.files.unread, ..tally }
+    fn counted(&self, tally: RuleTally) -> RuleTally {
+        RuleTally { files_read: self.files.read, unread: self.files.unread, ..tally }
     }
 
     /// Reads the body as a document; also gives whether its codings may hold more than was read.
     fn read(&mut self) -> Result<(Arc<Document>, bool), Refusal> {
-        let Decoded { body, wraps_more } = coding::decode(self.body.clone(), &self.codings, self.caps)?;
-        if !self.codings.is_empty() {
+        let DecodedBody { body, wraps_more } =
+            coding::decode(self.came.body.clone(), &self.came.codings, self.caps)?;
+        if self.came.is_coded() {
             // Both the received and the decoded body are held until the request has left.
-            self.reservation.cover(self.body.len() + body.len())?;
+            self.came.reservation.cover(self.came.body.len() + body.len())?;
         }
         if let Some(boundary) = &self.boundary {
             let document = Document::raw(body);
@@ -192,22 +170,15 @@ impl Case {
         Ok((Arc::new(document), wraps_more))
     }
 
-    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> Judged {
+    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> JudgedCase {
         let (subject, document) = self.known(document);
-        let mut seen = self.recorded.then(|| Seen {
-            api: self.api,
-            session: Arc::clone(&subject.session),
-            class: subject.class,
-            model: subject.model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
-            source: document.source().clone(),
-            edits: Vec::new(),
-        });
+        let mut record = self.record(&subject, &document);
         let outside = Arc::clone(&self.outside);
         let outside = outside.list();
         let prepared = self.prepare(subject, document, &outside, wraps_more);
-        let Prepared { subject, document, wraps_more, assembled } = match prepared {
+        let PreparedCase { subject, document, wraps_more, assembled } = match prepared {
             Ok(prepared) => prepared,
-            Err(refusal) => return self.unreadable(refusal, seen),
+            Err(refusal) => return self.unreadable(refusal, record),
         };
         let context = subject.context(On::Request, &outside);
         // Who joins sends a head of its own, which nobody has searched yet.
@@ -216,34 +187,64 @@ impl Case {
             && let Some(waiter) = self.turns.join(&subject.session, &subject.to, &document)
         {
             // The desk counts the body that waits there; that of this connection is another one.
-            let reservation = std::mem::replace(&mut self.reservation, Reservation::unbounded());
-            let tally = self.counted(Tally { assembled, ..Tally::default() });
+            let reservation = std::mem::replace(&mut self.came.reservation, Reservation::unbounded());
+            let tally = self.counted(RuleTally { assembled, ..RuleTally::default() });
             let outcome = self.held(&subject, &document, wraps_more, waiter, Some(reservation));
-            return Judged { outcome, tally, seen };
+            return JudgedCase { outcome, tally, record };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
         let evaluation = self.evaluate(document, &context, &subject);
         if let Some((trial, document)) = trial {
             trial.judge(document, Arc::clone(&subject), &evaluation);
         }
-        let mut tally = self.counted(Tally { assembled, ..tally(&evaluation) });
+        let mut tally = self.counted(RuleTally { assembled, ..RuleTally::of(&evaluation) });
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());
         }
         if self.may_route
             && let Verdict::Route(route) = evaluation.verdict
         {
-            let Case { body, codings, reservation, .. } = self;
-            let rerouted =
-                Rerouted { route, came: Came { body, codings, reservation }, before: Before::default() };
+            let outcome = Ok(RequestOutcome::Route(Box::new(Rerouted { route, came: self.came })));
             // It is told of once, from where it goes.
-            return Judged { outcome: Ok(Outcome::Route(Box::new(rerouted))), tally, seen: None };
+            return JudgedCase { outcome, tally, record: None };
         }
-        if let Some(seen) = &mut seen {
-            seen.edits = recorded_edits(&evaluation.draft, &evaluation.recall);
+        if let Some(record) = &mut record {
+            record.edits = recorded_edits(&evaluation.draft, &evaluation.recall).into();
         }
         let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
-        Judged { outcome, tally, seen }
+        JudgedCase { outcome, tally, record }
+    }
+
+    /// Returns what a recorder is told of it before rules ran.
+    fn record(&mut self, subject: &Subject, document: &Document) -> Option<Box<RequestRecord>> {
+        let (at, path) = self.recorded.take()?;
+        Some(Box::new(RequestRecord {
+            id: RecordId(0),
+            at,
+            method: subject.to.method.to_string(),
+            path,
+            upstream: shown_url(&subject.to.upstream).into(),
+            upstream_name: subject.lane.clone(),
+            api: subject.api.name(),
+            answers: subject.api.answers(),
+            provider: subject.api.dialect.provider,
+            agent: Arc::clone(&subject.agent),
+            class: subject.class.name(),
+            session: Arc::clone(&subject.session),
+            model: subject.model.as_deref().map(str::to_owned).or_else(|| document.model().map(Into::into)),
+            policy: Arc::clone(&subject.policy),
+            verdict: "forwarded",
+            rules: Vec::new(),
+            held: None,
+            edits: Arc::default(),
+            received: self.came.body.clone(),
+            source: document.source().clone(),
+            sent: None,
+            coded: self.came.is_coded(),
+            approved: None,
+            judging: Duration::ZERO,
+            waiting: None,
+        }))
     }
 
     /// Finds the conversation that it belongs to, and what is known of its calls there.
@@ -266,7 +267,7 @@ impl Case {
         mut document: Arc<Document>,
         outside: &[Outside<'_>],
         mut wraps_more: bool,
-    ) -> Result<Prepared, Refusal> {
+    ) -> Result<PreparedCase, Refusal> {
         let mut assembled = None;
         if let Some(made) = self.assemble(&document, &subject.context(On::Request, outside))? {
             assembled = Some(made.summary());
@@ -299,20 +300,21 @@ impl Case {
             model: ModelKey::of(&document),
             title: subject.title.clone(),
         });
-        Ok(Prepared { subject: Arc::new(subject), document, wraps_more, assembled })
+        Ok(PreparedCase { subject: Arc::new(subject), document, wraps_more, assembled })
     }
 
     /// What becomes of it, by the policy, the mode and whoever was asked before.
     fn decide(
         self,
         subject: &Arc<Subject>,
-        evaluation: Evaluation,
+        mut evaluation: Evaluation,
         wraps_more: bool,
-        tally: &mut Tally,
-    ) -> Result<Outcome, Refusal> {
-        let Evaluation { draft, verdict, recall, report, .. } = evaluation;
-        let veiled = self.policy.veiled(&draft, &recall, &subject.vault);
-        let shown = veiled.as_ref().unwrap_or(&draft);
+        tally: &mut RuleTally,
+    ) -> Result<RequestOutcome, Refusal> {
+        let verdict = std::mem::replace(&mut evaluation.verdict, Verdict::Forward);
+        let draft = &evaluation.draft;
+        let veiled = self.policy.veiled(draft, &evaluation.recall, &subject.vault);
+        let shown = veiled.as_ref().unwrap_or(draft);
         if subject.class == TurnClass::Subagent {
             let verdict = match &verdict {
                 Verdict::Forward => SubagentVerdict::Sent,
@@ -336,16 +338,16 @@ impl Case {
         // Nobody is asked about a request that is refused whatever they say.
         let ruling = self.ruling(subject, draft.document())?;
         let (holds, mode) = match (self.turns.ask(&subject.session, subject.class, shown), holds) {
-            (Answered::Dismissed(dismissal), _) => {
+            (ModeAnswer::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
-                return Err(hold::refusal(&dismissed, self.manner(subject, draft.document())));
+                return Err(dismissed.refusal(self.manner(subject, draft.document())));
             }
-            (Answered::Nothing, None) => return Ok(self.pass(subject, &draft, ruling, wraps_more)),
-            (Answered::Nothing, Some(holds)) => (holds, None),
-            (Answered::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
+            (ModeAnswer::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
+            (ModeAnswer::Nothing, Some(holds)) => (holds, None),
+            (ModeAnswer::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        self.pause(subject, Reviewed { draft, recall, notes: report.notes, holds, mode }, wraps_more)
+        self.pause(subject, PausedTurn::of(On::Request, subject, evaluation, holds, mode), wraps_more)
     }
 
     /// What it is judged by.
@@ -389,8 +391,8 @@ impl Case {
         let chosen = self.chosen.as_ref();
         let made = assembler.assemble(&self.policy, chosen, document, context, counted.as_ref())?;
         if let Some(made) = &made {
-            self.reservation
-                .cover(self.body.len() + document.source().len() + made.document.source().len())?;
+            let held = document.source().len() + made.document.source().len();
+            self.came.reservation.cover(self.came.body.len() + held)?;
         }
         Ok(made)
     }

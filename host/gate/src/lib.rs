@@ -21,10 +21,11 @@
 //!
 //! Where things are:
 //!
-//! - `gate` is the way of a request; `judge` judges one body without I/O. An API is a folder in `apis`,
-//!   and no driver knows an API by name.
+//! - `gate` is the way of a request, `stages` what it is on that way, `shared` what all requests share. `judge` judges one body
+//!   without I/O. An API is a folder in `apis`, and no driver knows an API by name.
 //! - `pending` owns the desk, `admin` serves what people and scripts ask. `session` names conversations.
-//! - `ruled` judges answers, `restore` puts values back, `team` runs agents, `flow` sends what a profile made.
+//! - `ruled` judges answers, `restore` puts values back, `team` runs agents and `teams` keeps their runs,
+//!   `flow` sends what a profile made.
 //! - Every bound has a name, by which settings set it (`limits.<name>`) and refusals cite it; defaults and reasons stand in `config`.
 
 mod admin;
@@ -36,6 +37,7 @@ mod asked;
 mod assembly;
 mod base;
 mod begun;
+mod blocked;
 mod config;
 mod events;
 mod except;
@@ -57,19 +59,25 @@ mod plugins;
 mod quiet;
 mod reach;
 mod recording;
+mod request_event;
 mod restore;
 mod route;
 mod routed;
 mod ruled;
 mod saved;
+mod sending;
 mod serving;
 mod session;
 mod shadow;
+mod shared;
 pub mod sse;
+mod stages;
 mod status;
 mod subject;
+mod tally;
 mod target;
 mod team;
+mod teams;
 mod upstream;
 mod upstreams;
 
@@ -88,4 +96,4 @@ pub use session::{LOCAL_CLIENT, session_key};
 pub use target::{
     BaseUrl, UnknownRoute, UpstreamKind, UpstreamName, UpstreamNameError, UpstreamTarget, UpstreamTargetError,
 };
-pub use team::{ServingTeam, TeamSource};
+pub use teams::{ServingTeam, TeamSource};

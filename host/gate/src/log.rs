@@ -9,16 +9,21 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
-use leafgate_record::{AnswerOutcome, AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder};
+use leafgate_policy::Policy;
+use leafgate_record::{
+    AnswerOutcome, AnswerPart, RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder,
+};
 
-use crate::recording::{Recording, Told};
-use crate::status::InFlight;
+use crate::recording::{Recording, ToldRequest};
+use crate::request_event::RequestEvent;
+use crate::status::{Counters, InFlight};
+use crate::tally::RuleTally;
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Code;
 
@@ -60,11 +65,10 @@ pub(crate) struct RequestLog {
     began: Instant,
     status: Option<StatusCode>,
     generation: Option<String>,
-    tally: Tally,
     paused: bool,
     /// The upstream that a rule sent it to.
     routed: Option<Arc<str>>,
-    progress: Arc<RequestLogProgress>,
+    progress: Arc<RequestProgress>,
     answered: usize,
     complete: bool,
     /// Until it is logged.
@@ -72,8 +76,11 @@ pub(crate) struct RequestLog {
 }
 
 /// What becomes of a request, known perhaps only when its answer has begun.
-#[derive(Default)]
-pub(crate) struct RequestLogProgress {
+pub(crate) struct RequestProgress {
+    /// Counts it, for metrics too.
+    counters: Arc<Counters>,
+    /// What the policy did so far, and how long that took.
+    judged: Mutex<Option<(RuleTally, Duration)>>,
     refused: OnceLock<Code>,
     received: AtomicUsize,
     sent: AtomicUsize,
@@ -87,34 +94,82 @@ pub(crate) struct RequestLogProgress {
     told: Mutex<Option<(Arc<dyn Recorder>, RecordId)>>,
 }
 
-impl RequestLogProgress {
-    /// A body of so many bytes has come.
-    pub(crate) fn received(&self, bytes: usize) {
-        self.received.store(bytes, Relaxed);
+impl RequestProgress {
+    pub(crate) fn new(counters: &Arc<Counters>) -> Self {
+        RequestProgress {
+            counters: Arc::clone(counters),
+            judged: Mutex::default(),
+            refused: OnceLock::new(),
+            received: AtomicUsize::new(0),
+            sent: AtomicUsize::new(0),
+            made: OnceLock::new(),
+            ruled: Mutex::default(),
+            recording: Mutex::default(),
+            told: Mutex::default(),
+        }
     }
 
-    /// It goes to the upstream, with a body of so many bytes.
-    pub(crate) fn sent(&self, bytes: usize) {
-        self.sent.store(bytes, Relaxed);
+    /// Tells all observers what happens to the request.
+    pub(crate) fn tell(&self, event: RequestEvent<'_>) {
+        self.counters.hear(event);
+        self.counters.metrics.hear(event);
+        self.hear(event);
+    }
+
+    /// Keeps it for the line of log, and hands on what a recorder is told.
+    fn hear(&self, event: RequestEvent<'_>) {
+        match event {
+            RequestEvent::Received(bytes) => self.received.store(bytes, Relaxed),
+            RequestEvent::Sent(bytes) => self.sent.store(bytes, Relaxed),
+            RequestEvent::AnswerIs(outcome, rules) => {
+                *lock(&self.ruled) = Some((outcome, rules.join(",")));
+                if let Some((recorder, id)) = &*lock(&self.told) {
+                    recorder.answer(*id, AnswerPart::Ruled { outcome, rules: rules.to_vec() });
+                }
+            }
+            RequestEvent::Refused(refusal) => {
+                let code = refusal.code();
+                // A request is refused once.
+                let _ = self.refused.set(code);
+                if let Some(recording) = lock(&self.recording).take() {
+                    recording.refused(code.as_str());
+                }
+                if let Some(cause) = refusal.operator_message() {
+                    tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message());
+                }
+            }
+            // What it was judged by is kept with the time that it took.
+            RequestEvent::Judged { .. } | RequestEvent::Answered(..) | RequestEvent::Unanswered => {}
+        }
+    }
+
+    /// It was judged, here or after a rule sent it to another upstream. Returns how long that took in all. The time is
+    /// counted where `is_timed`: it is not judged further, and has a body.
+    pub(crate) fn judged(
+        &self,
+        policy: &Policy,
+        mut tally: RuleTally,
+        took: Duration,
+        is_timed: bool,
+    ) -> Duration {
+        tally.warn_of_errors(policy);
+        let mut judged = lock(&self.judged);
+        let (before, spent) = judged.take().unzip();
+        let all = took + spent.unwrap_or_default();
+        let new = before.as_ref().map(|before| tally.beyond(before));
+        self.tell(RequestEvent::Judged {
+            tally: new.as_ref().unwrap_or(&tally),
+            is_first: new.is_none(),
+            took: is_timed.then_some(all),
+        });
+        tally.add_before(before.unwrap_or_default());
+        *judged = Some((tally, all));
+        all
     }
 
     /// A request of so many bytes goes to the upstream, one of several that it takes to answer it.
     pub(crate) fn sent_for_frame(&self, bytes: usize) {
         self.sent.fetch_add(bytes, Relaxed);
-    }
-
-    /// A person let it go, who may have made more edits than the policy, or taken some back.
-    pub(crate) fn made(&self, edits: usize, redactions: usize) {
-        // A request is let go once.
-        let _ = self.made.set((edits, redactions));
-    }
-
-    /// Rules or people decided about its answer, or it waits for that. The last word counts.
-    pub(crate) fn ruled(&self, outcome: AnswerOutcome, rules: &[String]) {
-        *lock(&self.ruled) = Some((outcome, rules.join(",")));
-        if let Some((recorder, id)) = &*lock(&self.told) {
-            recorder.answer(*id, AnswerPart::Ruled { outcome, rules: rules.to_vec() });
-        }
     }
 
     /// Whether anything was decided about its answer.
@@ -123,37 +178,39 @@ impl RequestLogProgress {
     }
 
     /// The same was decided about the answer to a request that it took to answer it.
-    pub(crate) fn ruled_as(&self, frame: &RequestLogProgress) {
+    pub(crate) fn ruled_as(&self, frame: &RequestProgress) {
         if let Some(ruled) = &*lock(&frame.ruled) {
             *lock(&self.ruled) = Some(ruled.clone());
         }
     }
 
-    /// The gate answers it itself.
-    pub(crate) fn refused(&self, code: Code) {
-        // A request is refused once.
-        let _ = self.refused.set(code);
-        if let Some(recording) = self.lock().take() {
-            recording.refused(code.as_str());
-        }
-    }
-
     /// It was judged, and a recorder will be told.
     pub(crate) fn records(&self, recording: Recording) {
-        *self.lock() = Some(recording);
+        *lock(&self.recording) = Some(recording);
     }
 
-    /// A person let it go, as `edits` made it.
-    pub(crate) fn approved(&self, approval: Approval, edits: impl FnOnce() -> Vec<RecordedEdit>) {
-        if let Some(recording) = &mut *self.lock() {
+    /// A person let it go, as `edits` made it: so many edits and redactions stand in it.
+    pub(crate) fn approved(
+        &self,
+        made: (usize, usize),
+        approval: RecordedApproval,
+        edits: impl FnOnce() -> Vec<RecordedEdit>,
+    ) {
+        // A request is let go once.
+        let _ = self.made.set(made);
+        if let Some(recording) = &mut *lock(&self.recording) {
             recording.approved(approval, edits());
         }
     }
 
     /// Tells the recorder, where there is one, that these bytes leave under a number of their own. A
     /// request that an upstream refuses may leave again in another form.
-    pub(crate) fn tell(&self, id: impl FnOnce() -> RecordId, body: &Bytes) -> Option<(Told, Recorded)> {
-        let mut recording = self.lock();
+    pub(crate) fn leaves(
+        &self,
+        id: impl FnOnce() -> RecordId,
+        body: &Bytes,
+    ) -> Option<(ToldRequest, Recorded)> {
+        let mut recording = lock(&self.recording);
         let (told, recorded) = recording.as_mut()?.sent(id(), body.clone());
         match recorded {
             // Whatever form it leaves in, nobody keeps it: what came is needed no more.
@@ -167,11 +224,7 @@ impl RequestLogProgress {
 
     /// It will not leave again.
     pub(crate) fn recorded(&self) {
-        self.lock().take();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Recording>> {
-        lock(&self.recording)
+        lock(&self.recording).take();
     }
 }
 
@@ -180,108 +233,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the policy did, in numbers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    /// The rules that matched, by id.
-    pub(crate) rules: Vec<String>,
-    /// Those of them that only warn.
-    pub(crate) warnings: Vec<String>,
-    /// What rules that only count would have done, and where. No text.
-    pub(crate) would: Vec<String>,
-    /// Which rule blocked the request, and what an operator needs to know about it: a place, a plugin's fault, a limit. No text.
-    pub(crate) held: Option<String>,
-    /// Rules that could not run to their end, and why.
-    pub(crate) errors: Vec<String>,
-    /// Whether a person is asked.
-    pub(crate) waits: bool,
-    /// The profile that made the request, and what that took.
-    pub(crate) assembled: Option<String>,
-    /// Packed files whose text was read.
-    pub(crate) files_read: usize,
-    /// Files that could not be looked into.
-    pub(crate) unread: usize,
-    pub(crate) edits: usize,
-    pub(crate) redactions: usize,
-    /// Findings by detector.
-    pub(crate) findings: Vec<(String, usize)>,
-    /// The rules of `errors`, by id.
-    pub(crate) failed: Vec<String>,
-    /// Microseconds by plugin.
-    pub(crate) plugins: Vec<(String, u64)>,
-}
-
-impl Tally {
-    /// Adds what rules did before the request was judged anew elsewhere. What holds it, and what was
-    /// edited, is what happened there.
-    fn add_before(&mut self, before: Tally) {
-        let add = |to: &mut Vec<String>, from: Vec<String>| {
-            let new: Vec<String> = from.into_iter().filter(|one| !to.contains(one)).collect();
-            to.splice(0..0, new);
-        };
-        add(&mut self.rules, before.rules);
-        add(&mut self.warnings, before.warnings);
-        add(&mut self.would, before.would);
-        add(&mut self.errors, before.errors);
-        add(&mut self.failed, before.failed);
-    }
-
-    /// Returns what of it is new to who has counted `before`. Time is spent each time.
-    pub(crate) fn beyond(&self, before: &Tally) -> Tally {
-        let new = |all: &[String], known: &[String]| -> Vec<String> {
-            all.iter().filter(|one| !known.contains(one)).cloned().collect()
-        };
-        let is_new = |detector: &str| before.findings.iter().all(|(known, _)| known != detector);
-        let findings = self.findings.iter().filter(|(detector, _)| is_new(detector));
-        Tally {
-            rules: new(&self.rules, &before.rules),
-            errors: new(&self.errors, &before.errors),
-            failed: new(&self.failed, &before.failed),
-            findings: findings.cloned().collect(),
-            plugins: self.plugins.clone(),
-            ..Tally::default()
-        }
-    }
-
-    /// Adds what rules did about more of the same.
-    pub(crate) fn also(&mut self, more: Tally) {
-        let before = std::mem::replace(self, more);
-        let findings = before.findings.clone();
-        self.add_before(before);
-        self.findings.extend(findings);
-    }
-}
-
-/// A rule that could not run is a guard that did not stand: it gets a line of its own, whatever its
-/// `on_error` lets happen.
-pub(crate) fn warn_of_errors(tally: &Tally, generation: Option<&str>) {
-    for error in &tally.errors {
-        tracing::warn!(
-            target: "leafgate::policy",
-            error,
-            generation,
-            held = tally.held.is_some() || tally.waits,
-            "a rule could not run to its end"
-        );
-    }
-}
-
 impl RequestLog {
     /// `path` is masked: what rules find in it does not stand there.
-    pub(crate) fn new(method: &Method, path: String, in_flight: InFlight) -> Self {
+    pub(crate) fn new(method: &Method, path: String, counters: &Arc<Counters>) -> Self {
         RequestLog {
             method: method.clone(),
             path,
             began: Instant::now(),
             status: None,
             generation: None,
-            tally: Tally::default(),
             paused: false,
             routed: None,
-            progress: Arc::default(),
+            progress: Arc::new(RequestProgress::new(counters)),
             answered: 0,
             complete: false,
-            _in_flight: in_flight,
+            _in_flight: counters.in_flight(),
         }
     }
 
@@ -293,13 +259,6 @@ impl RequestLog {
     /// The generation that the request is pinned to.
     pub(crate) fn generation(&mut self, name: String) {
         self.generation = Some(name);
-    }
-
-    /// Takes over what the policy did.
-    pub(crate) fn judged(&mut self, tally: Tally) {
-        warn_of_errors(&tally, self.generation.as_deref());
-        let before = std::mem::replace(&mut self.tally, tally);
-        self.tally.add_before(before);
     }
 
     /// A rule sends it to this upstream, where it is judged anew.
@@ -314,7 +273,7 @@ impl RequestLog {
     }
 
     /// For what happens from now on.
-    pub(crate) fn progress(&self) -> Arc<RequestLogProgress> {
+    pub(crate) fn progress(&self) -> Arc<RequestProgress> {
         Arc::clone(&self.progress)
     }
 
@@ -324,48 +283,52 @@ impl RequestLog {
         if let Ok(name) = HeaderValue::from_str(name) {
             headers.insert(GENERATION, name);
         }
-        let (edits, redactions) = self.made();
+        let judged = lock(&self.progress.judged);
+        let tally = judged.as_ref().map(|(tally, _)| tally);
+        let (edits, redactions) = self.made(tally);
         headers.insert(EDITS, HeaderValue::from(edits + redactions));
         if let Some(to) = self.routed.as_ref().and_then(|to| HeaderValue::from_str(to).ok()) {
             headers.insert(ROUTED, to);
         }
-        if let Some(warnings) = self.warnings() {
+        if let Some(warnings) = tally.and_then(warnings) {
             headers.insert(WARNINGS, warnings);
         }
     }
 
-    /// The rules that only warn, as far as a header has room for them.
-    fn warnings(&self) -> Option<HeaderValue> {
-        let mut named = String::new();
-        for rule in &self.tally.warnings {
-            if named.len() + rule.len() > MAX_WARNINGS {
-                break;
-            }
-            if !named.is_empty() {
-                named.push_str(", ");
-            }
-            named.push_str(rule);
-        }
-        (!named.is_empty()).then(|| HeaderValue::from_str(&named).ok())?
-    }
-
     /// Edits and redactions in what left.
-    fn made(&self) -> (usize, usize) {
-        self.progress.made.get().copied().unwrap_or((self.tally.edits, self.tally.redactions))
+    fn made(&self, tally: Option<&RuleTally>) -> (usize, usize) {
+        let by_policy = || tally.map(|tally| (tally.edits, tally.redactions)).unwrap_or_default();
+        self.progress.made.get().copied().unwrap_or_else(by_policy)
     }
 
     /// Follows the answer to its end.
     pub(crate) fn follow(mut self, status: StatusCode, body: Content) -> Content {
         self.status = Some(status);
         self.complete = body.is_end_stream();
-        content::stream(Followed { body, request_log: self })
+        content::stream(CountedBody { body, request_log: self })
     }
+}
+
+/// The rules that only warn, as far as a header has room for them.
+fn warnings(tally: &RuleTally) -> Option<HeaderValue> {
+    let mut named = String::new();
+    for rule in &tally.warnings {
+        if named.len() + rule.len() > MAX_WARNINGS {
+            break;
+        }
+        if !named.is_empty() {
+            named.push_str(", ");
+        }
+        named.push_str(rule);
+    }
+    (!named.is_empty()).then(|| HeaderValue::from_str(&named).ok())?
 }
 
 impl Drop for RequestLog {
     fn drop(&mut self) {
         let verdict = self.progress.refused.get().map_or("forwarded", |code| code.as_str());
-        let (edits, redactions) = self.made();
+        let (tally, _) = lock(&self.progress.judged).take().unwrap_or_default();
+        let (edits, redactions) = self.made(Some(&tally));
         let ruled = lock(&self.progress.ruled).take();
         tracing::info!(
             target: "leafgate::request",
@@ -374,16 +337,16 @@ impl Drop for RequestLog {
             status = self.status.map(|status| status.as_u16()),
             verdict = self.status.map_or("abandoned", |_| verdict),
             generation = self.generation.as_deref(),
-            rules = %self.tally.rules.join(","),
-            would = (!self.tally.would.is_empty()).then(|| self.tally.would.join("; ")),
-            held = self.tally.held.as_deref(),
+            rules = %tally.rules.join(","),
+            would = (!tally.would.is_empty()).then(|| tally.would.join("; ")),
+            held = tally.held.as_deref(),
             routed = self.routed.as_deref(),
-            assembled = self.tally.assembled.as_deref(),
-            errors = (!self.tally.errors.is_empty()).then(|| self.tally.errors.join("; ")),
+            assembled = tally.assembled.as_deref(),
+            errors = (!tally.errors.is_empty()).then(|| tally.errors.join("; ")),
             edits,
             redactions,
-            files_read = (self.tally.files_read > 0).then_some(self.tally.files_read),
-            unread = (self.tally.unread > 0).then_some(self.tally.unread),
+            files_read = (tally.files_read > 0).then_some(tally.files_read),
+            unread = (tally.unread > 0).then_some(tally.unread),
             bytes_received = self.progress.received.load(Relaxed),
             paused = self.paused,
             answer = ruled.as_ref().map(|(outcome, _)| outcome.as_str()),
@@ -426,12 +389,12 @@ impl fmt::Display for Visible<'_> {
 }
 
 /// A body whose bytes are counted.
-struct Followed {
+struct CountedBody {
     body: Content,
     request_log: RequestLog,
 }
 
-impl Body for Followed {
+impl Body for CountedBody {
     type Data = Bytes;
     type Error = ContentError;
 

@@ -13,8 +13,9 @@ use leafgate_admin::{Status, Subagents};
 use leafgate_policy::MemoCounts;
 use leafgate_vault::TokenCounts;
 
-use crate::log::Tally;
+use crate::request_event::RequestEvent;
 use crate::saved::SavedCounts;
+use crate::tally::RuleTally;
 
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -57,11 +58,11 @@ macro_rules! each {
 pub(crate) struct Metrics {
     judging: Histogram,
     upstream: Histogram,
-    rule_hits: Family,
-    rule_errors: Family,
-    findings: Family,
-    plugin_micros: Family,
-    calls: Family,
+    rule_hits: CounterFamily,
+    rule_errors: CounterFamily,
+    findings: CounterFamily,
+    plugin_micros: CounterFamily,
+    calls: CounterFamily,
 }
 
 /// What others count.
@@ -76,23 +77,25 @@ pub(crate) struct Counted<'s> {
 }
 
 impl Metrics {
-    /// A request was judged, wherever a rule sent it meanwhile.
-    pub(crate) fn judged(&self, took: Duration) {
-        self.judging.add(took);
+    /// Counts what happens to a request.
+    pub(crate) fn hear(&self, event: RequestEvent<'_>) {
+        match event {
+            RequestEvent::Judged { tally, took, .. } => {
+                self.rules_ran(tally);
+                took.into_iter().for_each(|took| self.judging.add(took));
+            }
+            RequestEvent::Answered(_, after) => self.upstream.add(after),
+            RequestEvent::Received(_) | RequestEvent::Sent(_) | RequestEvent::Unanswered => {}
+            RequestEvent::AnswerIs(..) | RequestEvent::Refused(_) => {}
+        }
     }
 
-    /// Rules ran, about a request or an answer.
-    pub(crate) fn rules_ran(&self, tally: &Tally) {
+    fn rules_ran(&self, tally: &RuleTally) {
         self.rule_hits.add(tally.rules.iter().map(|rule| (rule.as_str(), 1)));
         self.rule_errors.add(tally.failed.iter().map(|rule| (rule.as_str(), 1)));
         let findings = tally.findings.iter();
         self.findings.add(findings.map(|(detector, count)| (detector.as_str(), *count as u64)));
         self.plugin_micros.add(tally.plugins.iter().map(|(plugin, micros)| (plugin.as_str(), *micros)));
-    }
-
-    /// The upstream has begun to answer.
-    pub(crate) fn answered(&self, after: Duration) {
-        self.upstream.add(after);
     }
 
     /// A call of the admin API was answered.
@@ -213,9 +216,9 @@ impl Page {
 
 /// Counters that differ in one label.
 #[derive(Debug, Default)]
-struct Family(Mutex<BTreeMap<String, u64>>);
+struct CounterFamily(Mutex<BTreeMap<String, u64>>);
 
-impl Family {
+impl CounterFamily {
     fn add<'a>(&self, more: impl Iterator<Item = (&'a str, u64)>) {
         let mut more = more.peekable();
         if more.peek().is_none() {
@@ -361,9 +364,9 @@ mod tests {
     #[test]
     fn the_time_of_a_plugin_and_what_became_of_saved_edits_are_written() {
         let metrics = Metrics::default();
-        let tally = Tally { plugins: vec![("names".to_owned(), 1_250_000)], ..Tally::default() };
-        metrics.rules_ran(&tally);
-        metrics.judged(Duration::from_millis(1));
+        let tally = RuleTally { plugins: vec![("names".to_owned(), 1_250_000)], ..RuleTally::default() };
+        let took = Some(Duration::from_millis(1));
+        metrics.hear(RequestEvent::Judged { tally: &tally, is_first: true, took });
         let page = metrics.text(&Counted {
             status: &Status::default(),
             agents: &Subagents::default(),
@@ -432,7 +435,7 @@ mod tests {
 
     #[test]
     fn series_are_bounded_and_their_labels_escaped() {
-        let family = Family::default();
+        let family = CounterFamily::default();
         let names: Vec<String> = (0..MOST_SERIES + 5).map(|n| format!("rule {n}")).collect();
         family.add(names.iter().map(|name| (name.as_str(), 1)));
         family.add([("a\"\\\n", 2)].into_iter());

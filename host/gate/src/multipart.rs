@@ -49,7 +49,7 @@ pub(crate) fn boundary(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 /// A part of a form that says nothing as text.
-pub(crate) struct Unread<'b> {
+pub(crate) struct UnreadPart<'b> {
     /// From one.
     pub(crate) number: usize,
     /// What it is, with an article.
@@ -61,7 +61,7 @@ pub(crate) struct Unread<'b> {
 ///
 /// # Errors
 /// Where it is no form of this boundary.
-pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<Unread<'b>>, Refusal> {
+pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<UnreadPart<'b>>, Refusal> {
     let mut unread = Vec::new();
     for (part, number) in Parts::of(body, boundary)?.zip(1..) {
         let content = part?;
@@ -73,7 +73,7 @@ pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<Unread<'b
             FileKind::Text if std::str::from_utf8(content).is_err() => Some("cut text"),
             kind => kind.unread(),
         };
-        unread.extend(what.map(|what| Unread { number, what, content }));
+        unread.extend(what.map(|what| UnreadPart { number, what, content }));
     }
     Ok(unread)
 }

@@ -28,14 +28,14 @@ const GOOGLE_KEY: &str = "key";
 
 /// The texts of one request outside its body. They may hold secrets: there is no `Debug`.
 #[derive(Default)]
-pub(crate) struct OutsideTexts(Vec<Text>);
+pub(crate) struct OutsideTexts(Vec<OutsideText>);
 
-struct Text {
-    place: Place,
+struct OutsideText {
+    place: OutsidePlace,
     text: String,
 }
 
-enum Place {
+enum OutsidePlace {
     Path,
     Query { key: String },
     Header { name: HeaderName },
@@ -50,7 +50,7 @@ impl OutsideTexts {
         for (name, value) in &parts.headers {
             if !CREDENTIALS.contains(name) && !headers::ends_here(name) {
                 let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-                texts.push(Text { place: Place::Header { name: name.clone() }, text });
+                texts.push(OutsideText { place: OutsidePlace::Header { name: name.clone() }, text });
             }
         }
         OutsideTexts(texts)
@@ -58,24 +58,24 @@ impl OutsideTexts {
 
     /// The texts as the policy takes them.
     pub(crate) fn list(&self) -> Vec<Outside<'_>> {
-        self.0.iter().map(Text::outside).collect()
+        self.0.iter().map(OutsideText::outside).collect()
     }
 }
 
-impl Text {
+impl OutsideText {
     fn outside(&self) -> Outside<'_> {
         let part = match &self.place {
-            Place::Path => Part::Path,
-            Place::Query { key } => Part::Query { key },
-            Place::Header { name } => Part::Header { name: name.as_str() },
+            OutsidePlace::Path => Part::Path,
+            OutsidePlace::Query { key } => Part::Query { key },
+            OutsidePlace::Header { name } => Part::Header { name: name.as_str() },
         };
         Outside { part, text: &self.text }
     }
 }
 
 /// The path as it came, and decoded as a whole: a value may hold a slash, encoded or not.
-fn path_texts(path: &str) -> Vec<Text> {
-    let text = |text: String| Text { place: Place::Path, text };
+fn path_texts(path: &str) -> Vec<OutsideText> {
+    let text = |text: String| OutsideText { place: OutsidePlace::Path, text };
     let decoded = decoded(path);
     let mut texts = vec![text(path.to_owned())];
     if decoded != path {
@@ -85,7 +85,7 @@ fn path_texts(path: &str) -> Vec<Text> {
 }
 
 /// The parameters, decoded as forms are: `+` is a blank there, and stays what it is in a second text of the same value.
-fn query_texts(query: &str, google: bool) -> Vec<Text> {
+fn query_texts(query: &str, google: bool) -> Vec<OutsideText> {
     let mut texts = Vec::new();
     let mut credential = google;
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
@@ -95,7 +95,8 @@ fn query_texts(query: &str, google: bool) -> Vec<Text> {
         if key == GOOGLE_KEY && std::mem::take(&mut credential) {
             continue;
         }
-        let mut push = |text: String| texts.push(Text { place: Place::Query { key: key.clone() }, text });
+        let mut push =
+            |text: String| texts.push(OutsideText { place: OutsidePlace::Query { key: key.clone() }, text });
         push(decoded(value).into_owned());
         if value.contains('+') {
             push(decoded(&value.replace('+', " ")).into_owned());

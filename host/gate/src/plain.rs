@@ -12,13 +12,14 @@ use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
-use crate::gate::Shared;
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
+use crate::request_event::RequestEvent;
+use crate::shared::Shared;
 use crate::upstreams::Lane;
 use leafgate_http::body;
 use leafgate_http::content::Content;
-use leafgate_http::headers;
+use leafgate_http::headers::{self, RequestChanges};
 use leafgate_http::refusal::Refusal;
 
 impl Shared {
@@ -28,7 +29,7 @@ impl Shared {
         lane: &Lane,
         parts: &request::Parts,
         body: &mut Option<Incoming>,
-        progress: &RequestLogProgress,
+        progress: &RequestProgress,
     ) -> Result<Response<Content>, Refusal> {
         let upgrade = Upgrade::of(parts);
         let coming = body.as_mut().expect("nobody has taken the body yet");
@@ -37,15 +38,15 @@ impl Shared {
         } else {
             OutgoingBody::Whole(body::read(coming, self.bounds()).await?)
         };
-        let mut outgoing = Outgoing { body, ..Outgoing::without_body(parts) };
+        let mut outgoing = Outgoing::new(parts, body, RequestChanges::default());
         if let Some(upgrade) = &upgrade {
             upgrade.ask(&mut outgoing.headers);
         }
-        progress.sent(0);
-        self.counters.forwarded();
+        progress.tell(RequestEvent::Sent(0));
         let began = Instant::now();
-        let answer = lane.upstream.send(outgoing).await.inspect_err(|_| self.counters.unanswered())?;
-        self.counters.answered(answer.status(), began.elapsed());
+        let sent = lane.upstream.send(outgoing).await;
+        let answer = sent.inspect_err(|_| progress.tell(RequestEvent::Unanswered))?;
+        progress.tell(RequestEvent::Answered(answer.status(), began.elapsed()));
         let (mut head, body) = answer.into_parts();
         let received = std::mem::take(&mut head.headers);
         let mut response = Response::new(body);

@@ -16,14 +16,14 @@ const MOST_RULES: usize = 10_000;
 
 /// In how many requests each rule matched, before and since the last load.
 #[derive(Debug, Default)]
-pub(crate) struct Matches {
+pub(crate) struct RuleMatches {
     requests: u64,
     by_rule: BTreeMap<String, u64>,
     /// Of the rules that the last load kept: in how many of how many requests.
     before: BTreeMap<String, (u64, u64)>,
 }
 
-impl Matches {
+impl RuleMatches {
     /// A request was judged.
     pub(crate) fn judged(&mut self) {
         self.requests += 1;
@@ -76,7 +76,7 @@ impl Matches {
 mod tests {
     use super::*;
 
-    fn judge(matches: &mut Matches, times: usize, rules: &[&str]) {
+    fn judge(matches: &mut RuleMatches, times: usize, rules: &[&str]) {
         let rules: Vec<String> = rules.iter().map(|rule| (*rule).to_owned()).collect();
         for _ in 0..times {
             matches.judged();
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_stopped_is_named_and_one_that_is_seldom_is_not() {
-        let mut matches = Matches::default();
+        let mut matches = RuleMatches::default();
         judge(&mut matches, 10, &["often", "stays"]);
         judge(&mut matches, 29, &[]);
         judge(&mut matches, 1, &["seldom", "gone"]);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_further_load_does_not_forget_what_stopped() {
-        let mut matches = Matches::default();
+        let mut matches = RuleMatches::default();
         judge(&mut matches, 20, &["often"]);
         matches.loaded(["often"].into_iter());
         judge(&mut matches, 3, &[]);

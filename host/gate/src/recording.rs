@@ -8,7 +8,9 @@ use bytes::Bytes;
 use http::HeaderMap;
 use leafgate_answer::{Answer, AnswerLimits, Api as AnswerApi, Delta, Reader};
 use leafgate_policy::Recall;
-use leafgate_record::{AnswerPart, Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord};
+use leafgate_record::{
+    AnswerPart, RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder, RequestRecord,
+};
 use leafgate_tree::{Author, Draft};
 
 use leafgate_http::media;
@@ -73,20 +75,20 @@ impl Recording {
     }
 
     /// A person has decided about it, and let go what `edits` made of it.
-    pub(crate) fn approved(&mut self, approval: Approval, edits: Vec<RecordedEdit>) {
+    pub(crate) fn approved(&mut self, approval: RecordedApproval, edits: Vec<RecordedEdit>) {
         self.record.approved = Some(approval);
         self.record.edits = edits.into();
     }
 
     /// Tells that it leaves, as these bytes.
-    pub(crate) fn sent(&mut self, id: RecordId, body: Bytes) -> (Told, Recorded) {
+    pub(crate) fn sent(&mut self, id: RecordId, body: Bytes) -> (ToldRequest, Recorded) {
         self.told = true;
         let waiting = self.waits.map(|since| since.elapsed());
         let record = RequestRecord { id, sent: Some(body), waiting, ..(*self.record).clone() };
         let api = record.answers;
         let recorded = self.recorder.request(Box::new(record));
         let over = matches!(recorded, Recorded::Missed);
-        (Told::new(&self.recorder, id, api, over), recorded)
+        (ToldRequest::new(&self.recorder, id, api, over), recorded)
     }
 
     /// Tells that it never leaves, and why.
@@ -119,7 +121,7 @@ impl fmt::Debug for Recording {
 
 /// A request that was told: its answer follows. Dropping it tells that there is none, or none that
 /// goes on: its client may leave at any moment.
-pub(crate) struct Told {
+pub(crate) struct ToldRequest {
     recorder: Arc<dyn Recorder>,
     id: RecordId,
     /// The API of the answer; `None` where it is no conversation.
@@ -127,9 +129,9 @@ pub(crate) struct Told {
     over: bool,
 }
 
-impl Told {
+impl ToldRequest {
     fn new(recorder: &Arc<dyn Recorder>, id: RecordId, api: Option<AnswerApi>, over: bool) -> Self {
-        Told { recorder: Arc::clone(recorder), id, api, over }
+        ToldRequest { recorder: Arc::clone(recorder), id, api, over }
     }
 
     /// Returns who was told, and under which number.
@@ -138,9 +140,9 @@ impl Told {
     }
 
     /// Hands it on, where its end was not told yet.
-    pub(crate) fn take(&mut self) -> Option<Told> {
+    pub(crate) fn take(&mut self) -> Option<ToldRequest> {
         let over = std::mem::replace(&mut self.over, true);
-        (!over).then(|| Told::new(&self.recorder, self.id, self.api, false))
+        (!over).then(|| ToldRequest::new(&self.recorder, self.id, self.api, false))
     }
 
     /// Tells what was heard.
@@ -175,7 +177,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for ToldRequest {
     fn drop(&mut self) {
         self.end(false, None);
     }

@@ -23,7 +23,7 @@ use leafgate_http::refusal::{Code, Refusal};
 
 /// How a request is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum BodyRoute {
     /// Passed as it is: it has no body.
     Pass,
     /// Its body is walked.
@@ -33,14 +33,14 @@ pub(crate) enum Route {
 /// What the error of an unknown path names.
 const SERVED: &str = "POST /v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:generateContent, other JSON requests under /v1/, /v1beta/, /openai/ and /backend-api/codex/, those of Copilot's clients where the upstream is Copilot's (`kind = \"copilot\"`), and GET";
 
-impl Route {
+impl BodyRoute {
     /// Chooses the route of a request to an upstream of this kind, or refuses it.
     pub(crate) fn of(
         kind: UpstreamKind,
         parts: &request::Parts,
         has_body: bool,
         raw: bool,
-    ) -> Result<Route, Refusal> {
+    ) -> Result<BodyRoute, Refusal> {
         refuse_upgrade(&parts.headers)?;
         let path = parts.uri.path();
         path::refuse_ambiguous(path)?;
@@ -50,7 +50,7 @@ impl Route {
                 "a {} request with a body is refused; send it as POST",
                 parts.method
             ))),
-            Method::GET | Method::HEAD => Ok(Route::Pass),
+            Method::GET | Method::HEAD => Ok(BodyRoute::Pass),
             Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
                 written(kind, parts, has_body, raw)
             }
@@ -65,7 +65,12 @@ impl Route {
 }
 
 /// The route of a method that may carry a body.
-fn written(kind: UpstreamKind, parts: &request::Parts, has_body: bool, raw: bool) -> Result<Route, Refusal> {
+fn written(
+    kind: UpstreamKind,
+    parts: &request::Parts,
+    has_body: bool,
+    raw: bool,
+) -> Result<BodyRoute, Refusal> {
     if !raw && !apis::is_served(kind, parts.uri.path()) {
         return Err(Refusal::new(
             StatusCode::NOT_FOUND,
@@ -74,12 +79,12 @@ fn written(kind: UpstreamKind, parts: &request::Parts, has_body: bool, raw: bool
         ));
     }
     if !has_body {
-        return Ok(Route::Pass);
+        return Ok(BodyRoute::Pass);
     }
     if !raw && !is_upload(kind, parts)? {
         refuse_unless_json(&parts.headers)?;
     }
-    Ok(Route::Walk)
+    Ok(BodyRoute::Walk)
 }
 
 /// Java's HTTP client offers `h2c` with every request and takes no for an answer; the header is dropped there.
@@ -129,7 +134,7 @@ fn refuse_unless_json(headers: &HeaderMap) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    fn route(method: &str, path: &str, headers: &[(&str, &str)], has_body: bool) -> Result<Route, u16> {
+    fn route(method: &str, path: &str, headers: &[(&str, &str)], has_body: bool) -> Result<BodyRoute, u16> {
         route_to(UpstreamKind::Models, method, path, headers, has_body)
     }
 
@@ -139,20 +144,20 @@ mod tests {
         path: &str,
         headers: &[(&str, &str)],
         has_body: bool,
-    ) -> Result<Route, u16> {
+    ) -> Result<BodyRoute, u16> {
         let mut request = http::Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        Route::of(kind, &parts, has_body, false).map_err(|refusal| refusal.status().as_u16())
+        BodyRoute::of(kind, &parts, has_body, false).map_err(|refusal| refusal.status().as_u16())
     }
 
     const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
     #[test]
     fn what_is_walked() {
-        let walked = Ok(Route::Walk);
+        let walked = Ok(BodyRoute::Walk);
         for path in [
             "/v1/chat/completions",
             "//v1/chat/completions/",
@@ -194,7 +199,11 @@ mod tests {
             "/agents/swe/v1/jobs",
         ];
         for path in paths {
-            assert_eq!(route_to(UpstreamKind::Copilot, "POST", path, JSON, true), Ok(Route::Walk), "{path}");
+            assert_eq!(
+                route_to(UpstreamKind::Copilot, "POST", path, JSON, true),
+                Ok(BodyRoute::Walk),
+                "{path}"
+            );
             assert_eq!(route("POST", path, JSON, true), Err(404), "{path}");
         }
         for &kind in UpstreamKind::ALL {
@@ -203,7 +212,7 @@ mod tests {
             {
                 assert_eq!(route_to(kind, method, path, JSON, false), Err(404), "{method} {path}");
             }
-            assert_eq!(route_to(kind, "GET", "/models", &[], false), Ok(Route::Pass));
+            assert_eq!(route_to(kind, "GET", "/models", &[], false), Ok(BodyRoute::Pass));
             assert_eq!(route_to(kind, "POST", "/autos", JSON, true), Err(404));
         }
     }
@@ -217,9 +226,9 @@ mod tests {
             ("DELETE", "/v1/files/f"),
             ("POST", "/v1/b/cancel"),
         ] {
-            assert_eq!(route(method, path, &[], false), Ok(Route::Pass), "{method} {path}");
+            assert_eq!(route(method, path, &[], false), Ok(BodyRoute::Pass), "{method} {path}");
         }
-        assert_eq!(route("GET", "/v1/models", &[("upgrade", "h2c")], false), Ok(Route::Pass));
+        assert_eq!(route("GET", "/v1/models", &[("upgrade", "h2c")], false), Ok(BodyRoute::Pass));
     }
 
     #[test]

@@ -7,16 +7,17 @@
 //! A list of what goes along cannot forget the name of somebody's own token; a list of what stays could.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
 use http::request;
 use http::uri::{PathAndQuery, Uri};
-use leafgate_policy::{Assembly, Policy, Route};
+use leafgate_policy::{Assembly, Policy};
 
-use crate::gate::{Came, Shared, Walked};
-use crate::judge::{Outcome, blocked};
-use crate::log::{RequestLog, Tally};
+use crate::blocked::blocked;
+use crate::judge::Walked;
+use crate::log::RequestLog;
+use crate::shared::Shared;
+use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::upstreams::Lane;
 use leafgate_http::refusal::Refusal;
 
@@ -34,27 +35,12 @@ const FIELDS: [HeaderName; 7] = [
 /// The parameters of a path that it keeps.
 const PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
 
-/// A request that must go elsewhere, with the body that came.
-pub(crate) struct Rerouted {
-    pub(crate) route: Route,
-    pub(crate) came: Came,
-    pub(crate) before: Before,
-}
-
-/// What was counted of a request where it was judged first: it is one request.
-#[derive(Default)]
-pub(crate) struct Before {
-    pub(crate) tally: Tally,
-    /// How long that took.
-    pub(crate) judging: Duration,
-}
-
 /// What becomes of a request, and where.
-pub(crate) struct Way {
+pub(crate) struct RequestWay {
     pub(crate) lane: Arc<Lane>,
     /// Its head as it leaves for there; `None` for the one that came.
     pub(crate) parts: Option<request::Parts>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RequestOutcome,
 }
 
 impl Shared {
@@ -67,12 +53,12 @@ impl Shared {
         policy: Arc<Policy>,
         came: Came,
         request_log: &mut RequestLog,
-    ) -> Result<Way, Refusal> {
+    ) -> Result<RequestWay, Refusal> {
         let first =
             Walked { lane: &lane, client: parts, parts, chosen: chosen.clone(), policy, sent_by: None };
-        let Rerouted { route, came, before } = match self.walk(first, came, request_log).await? {
-            Outcome::Route(rerouted) => *rerouted,
-            outcome => return Ok(Way { lane, parts: None, outcome }),
+        let Rerouted { route, came } = match self.walk(first, came, request_log).await? {
+            RequestOutcome::Route(rerouted) => *rerouted,
+            outcome => return Ok(RequestWay { lane, parts: None, outcome }),
         };
         // Whoever loads a policy has looked whether it is there.
         let Some(lane) = self.upstreams().by_name(&route.to).cloned() else {
@@ -88,10 +74,10 @@ impl Shared {
             parts: &head,
             chosen,
             policy,
-            sent_by: Some((Arc::clone(&route.rule), before)),
+            sent_by: Some(Arc::clone(&route.rule)),
         };
         let outcome = self.walk(again, came, request_log).await?;
-        Ok(Way { lane, parts: Some(head), outcome })
+        Ok(RequestWay { lane, parts: Some(head), outcome })
     }
 }
 

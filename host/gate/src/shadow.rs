@@ -28,13 +28,13 @@ pub(crate) struct Shadow {
     hub: Arc<Hub>,
     counters: Arc<Counters>,
     config: TrialConfig,
-    trial: Mutex<Option<Trial>>,
+    trial: Mutex<Option<PolicyTrial>>,
     /// One request is tried at a time.
     turns: Arc<Semaphore>,
 }
 
 /// A generation that is tried.
-struct Trial {
+struct PolicyTrial {
     policy: Arc<Policy>,
     tried: usize,
     /// What becomes of these requests today, and what would.
@@ -57,18 +57,18 @@ impl Troubles {
 }
 
 /// What a trial has come to.
-enum Found {
+enum TrialResult {
     Open,
     Good(Arc<Policy>),
     Bad(String),
 }
 
-impl Trial {
-    fn found(&self, config: TrialConfig) -> Found {
+impl PolicyTrial {
+    fn found(&self, config: TrialConfig) -> TrialResult {
         let most = config.requests * config.rise / 100;
         let rises = |today: usize, next: usize| next > today + most;
         if rises(self.today.failed, self.next.failed) || rises(self.today.held, self.next.held) {
-            return Found::Bad(format!(
+            return TrialResult::Bad(format!(
                 "the policy was tried on {} live requests beside the one that serves: rules failed in {} instead \
                  of {}, and {} were held instead of {}. It does not serve: mend it, or have more be allowed by \
                  `reload.rise` ({} percent of {} requests)",
@@ -82,8 +82,8 @@ impl Trial {
             ));
         }
         match self.tried >= config.requests {
-            true => Found::Good(Arc::clone(&self.policy)),
-            false => Found::Open,
+            true => TrialResult::Good(Arc::clone(&self.policy)),
+            false => TrialResult::Open,
         }
     }
 }
@@ -120,7 +120,7 @@ impl Shadow {
             requests = self.config.requests,
             "another policy is tried beside the one that serves"
         );
-        let trial = Trial { policy, tried: 0, today: Troubles::default(), next: Troubles::default() };
+        let trial = PolicyTrial { policy, tried: 0, today: Troubles::default(), next: Troubles::default() };
         *self.lock() = Some(trial);
         self.publish(self.serving.status());
     }
@@ -130,7 +130,7 @@ impl Shadow {
         self.refuse(self.lock(), diagnostics);
     }
 
-    fn refuse(&self, mut trial: MutexGuard<'_, Option<Trial>>, diagnostics: String) {
+    fn refuse(&self, mut trial: MutexGuard<'_, Option<PolicyTrial>>, diagnostics: String) {
         *trial = None;
         let status = self.serving.refused(diagnostics);
         drop(trial);
@@ -138,7 +138,7 @@ impl Shadow {
     }
 
     /// A generation serves. Under the lock, so that of two the newer one does.
-    fn serve(&self, mut trial: MutexGuard<'_, Option<Trial>>, policy: Arc<Policy>) {
+    fn serve(&self, mut trial: MutexGuard<'_, Option<PolicyTrial>>, policy: Arc<Policy>) {
         *trial = None;
         self.counters.policy_loaded(&policy);
         let status = self.serving.loaded(policy);
@@ -182,13 +182,13 @@ impl Shadow {
         trial.today.held += today.held;
         trial.next.add(next);
         match trial.found(self.config) {
-            Found::Open => {}
-            Found::Good(policy) => self.serve(lock, policy),
-            Found::Bad(diagnostics) => self.refuse(lock, diagnostics),
+            TrialResult::Open => {}
+            TrialResult::Good(policy) => self.serve(lock, policy),
+            TrialResult::Bad(diagnostics) => self.refuse(lock, diagnostics),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Trial>> {
+    fn lock(&self) -> MutexGuard<'_, Option<PolicyTrial>> {
         self.trial.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

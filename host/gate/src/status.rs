@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use http::StatusCode;
 use leafgate_admin::{Counts, RuleCount, StatusCount};
 use leafgate_policy::Policy;
 use leafgate_record::AnswerOutcome;
 
-use crate::log::Tally;
 use crate::metrics::Metrics;
-use crate::quiet::Matches;
+use crate::quiet::RuleMatches;
+use crate::request_event::RequestEvent;
+use crate::tally::RuleTally;
 use leafgate_http::refusal::Code;
 
-/// What is counted of requests. What happens to one is told here once, and metrics hear of it too.
+/// What is counted of requests.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    counted: Mutex<Counted>,
+    counted: Mutex<RequestCounts>,
     pub(crate) metrics: Metrics,
     in_flight: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct RequestCounts {
     /// Requests by how they ended.
     requests: Counts,
     by_status: BTreeMap<u16, u64>,
     by_rule: BTreeMap<String, u64>,
-    matches: Matches,
+    matches: RuleMatches,
 }
 
 /// Most rules that are counted. Reloads bring new ones, and old ones are not forgotten.
@@ -46,14 +46,9 @@ impl Drop for InFlight {
 }
 
 impl Counters {
-    fn lock(&self) -> MutexGuard<'_, Counted> {
+    fn lock(&self) -> MutexGuard<'_, RequestCounts> {
         // Each change is one addition, so what a panic leaves behind is whole.
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A request is sent on.
-    pub(crate) fn forwarded(&self) {
-        self.lock().requests.forwarded += 1;
     }
 
     /// A request has come.
@@ -67,60 +62,23 @@ impl Counters {
         self.in_flight.load(Relaxed)
     }
 
-    /// The upstream answers, after this time.
-    pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
-        self.metrics.answered(after);
+    /// Counts what happens to a request.
+    pub(crate) fn hear(&self, event: RequestEvent<'_>) {
         let counted = &mut *self.lock();
-        *counted.by_status.entry(status.as_u16()).or_default() += 1;
-        let answers = &mut counted.requests.answers;
-        *match status.as_u16() {
-            200..300 => &mut answers.succeeded,
-            400..500 => &mut answers.client_errors,
-            500.. => &mut answers.server_errors,
-            _ => &mut answers.redirected,
-        } += 1;
-    }
-
-    /// There is no answer from the upstream.
-    pub(crate) fn unanswered(&self) {
-        self.lock().requests.answers.none += 1;
-    }
-
-    /// Rules matched a request, or could not run to their end.
-    pub(crate) fn judged(&self, tally: &Tally) {
-        self.lock().matches.judged();
-        self.judged_further(tally);
-    }
-
-    /// The same of a request that is counted: its answer was judged, or itself at another upstream.
-    pub(crate) fn judged_further(&self, tally: &Tally) {
-        self.metrics.rules_ran(tally);
-        let counted = &mut *self.lock();
-        counted.matches.matched(&tally.rules);
-        counted.requests.faults += tally.errors.len() as u64;
-        counted.requests.files_read += tally.files_read as u64;
-        counted.requests.unread += tally.unread as u64;
-        for rule in &tally.rules {
-            if counted.by_rule.len() < MOST_RULES || counted.by_rule.contains_key(rule) {
-                *counted.by_rule.entry(rule.clone()).or_default() += 1;
+        match event {
+            RequestEvent::Sent(_) => counted.requests.forwarded += 1,
+            RequestEvent::Answered(status, _) => counted.answered(status),
+            RequestEvent::Unanswered => counted.requests.answers.none += 1,
+            RequestEvent::Judged { tally, is_first, .. } => {
+                if is_first {
+                    counted.matches.judged();
+                }
+                counted.rules_ran(tally);
             }
+            RequestEvent::AnswerIs(outcome, _) => counted.answer_is(outcome),
+            RequestEvent::Refused(refusal) => counted.refused(refusal.code()),
+            RequestEvent::Received(_) => {}
         }
-    }
-
-    /// Rules and people decided about an answer.
-    pub(crate) fn answer_is(&self, outcome: AnswerOutcome) {
-        let ruled = &mut self.lock().requests.ruled;
-        *match outcome {
-            AnswerOutcome::Passed => &mut ruled.passed,
-            AnswerOutcome::Changed => &mut ruled.changed,
-            AnswerOutcome::Held => &mut ruled.held,
-            AnswerOutcome::Approved => &mut ruled.approved,
-            AnswerOutcome::Edited => &mut ruled.edited,
-            AnswerOutcome::PartlyRefused => &mut ruled.partly_refused,
-            AnswerOutcome::Refused => &mut ruled.refused,
-            AnswerOutcome::Abandoned => &mut ruled.abandoned,
-            AnswerOutcome::Blocked => &mut ruled.blocked,
-        } += 1;
     }
 
     /// Another generation of the policy serves.
@@ -153,9 +111,53 @@ impl Counters {
         self.lock().requests.cancelled += 1;
     }
 
-    /// The gate answers a request itself.
-    pub(crate) fn refused(&self, code: Code) {
-        let requests = &mut self.lock().requests;
+    pub(crate) fn read(&self) -> Counts {
+        self.lock().requests
+    }
+}
+
+impl RequestCounts {
+    fn answered(&mut self, status: StatusCode) {
+        *self.by_status.entry(status.as_u16()).or_default() += 1;
+        let answers = &mut self.requests.answers;
+        *match status.as_u16() {
+            200..300 => &mut answers.succeeded,
+            400..500 => &mut answers.client_errors,
+            500.. => &mut answers.server_errors,
+            _ => &mut answers.redirected,
+        } += 1;
+    }
+
+    /// Rules matched a request or its answer, or could not run to their end.
+    fn rules_ran(&mut self, tally: &RuleTally) {
+        self.matches.matched(&tally.rules);
+        self.requests.faults += tally.errors.len() as u64;
+        self.requests.files_read += tally.files_read as u64;
+        self.requests.unread += tally.unread as u64;
+        for rule in &tally.rules {
+            if self.by_rule.len() < MOST_RULES || self.by_rule.contains_key(rule) {
+                *self.by_rule.entry(rule.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    fn answer_is(&mut self, outcome: AnswerOutcome) {
+        let ruled = &mut self.requests.ruled;
+        *match outcome {
+            AnswerOutcome::Passed => &mut ruled.passed,
+            AnswerOutcome::Changed => &mut ruled.changed,
+            AnswerOutcome::Held => &mut ruled.held,
+            AnswerOutcome::Approved => &mut ruled.approved,
+            AnswerOutcome::Edited => &mut ruled.edited,
+            AnswerOutcome::PartlyRefused => &mut ruled.partly_refused,
+            AnswerOutcome::Refused => &mut ruled.refused,
+            AnswerOutcome::Abandoned => &mut ruled.abandoned,
+            AnswerOutcome::Blocked => &mut ruled.blocked,
+        } += 1;
+    }
+
+    fn refused(&mut self, code: Code) {
+        let requests = &mut self.requests;
         *match code {
             // A guard that could not run counts as one that said no.
             Code::Blocked | Code::Internal => &mut requests.blocked,
@@ -168,9 +170,5 @@ impl Counters {
             // Counted already: as turns, or as forwarded.
             Code::Cancelled | Code::TimedOut | Code::Replaced | Code::Upstream | Code::Redirect => return,
         } += 1;
-    }
-
-    pub(crate) fn read(&self) -> Counts {
-        self.lock().requests
     }
 }

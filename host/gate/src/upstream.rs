@@ -44,13 +44,12 @@ pub(crate) enum SendError {
 
 /// The upstream, ready to be asked.
 pub(crate) struct Upstream {
-    /// Its address, as people are told it.
     /// Its URL, as people are shown it.
     name: String,
-    endpoint: Endpoint,
+    endpoint: UpstreamEndpoint,
 }
 
-enum Endpoint {
+enum UpstreamEndpoint {
     Echo,
     Http(Box<HttpUpstream>),
 }
@@ -71,24 +70,26 @@ impl Upstream {
     ) -> Result<Self, ReachError> {
         let name = shown_url(&target.to_string());
         let endpoint = match target {
-            UpstreamTarget::Echo => Endpoint::Echo,
-            UpstreamTarget::Http(base) => Endpoint::Http(Box::new(HttpUpstream::new(base, reach, limits)?)),
+            UpstreamTarget::Echo => UpstreamEndpoint::Echo,
+            UpstreamTarget::Http(base) => {
+                UpstreamEndpoint::Http(Box::new(HttpUpstream::new(base, reach, limits)?))
+            }
         };
         Ok(Upstream { name, endpoint })
     }
 
     /// Returns whether a body may be sent while it comes.
     pub(crate) fn takes_streams(&self) -> bool {
-        matches!(self.endpoint, Endpoint::Http(_))
+        matches!(self.endpoint, UpstreamEndpoint::Http(_))
     }
 
     /// Sends a request and returns the answer as soon as its header is there.
     pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, Refusal> {
         match &self.endpoint {
-            Endpoint::Echo => {
+            UpstreamEndpoint::Echo => {
                 Ok(echo::answer(&outgoing.method, &outgoing.path, &outgoing.headers, outgoing.body.whole()))
             }
-            Endpoint::Http(upstream) => {
+            UpstreamEndpoint::Http(upstream) => {
                 upstream.send(outgoing).await.map_err(|error| self.unanswered(&error))
             }
         }

@@ -49,7 +49,7 @@ where
 {
     let too_large = || too_large(bounds);
     let declared = declared(body, bounds)?;
-    let mut pace = Pace::new(bounds);
+    let mut pace = BodyPace::new(bounds);
     let mut bytes = Vec::with_capacity(declared.min(FIRST_BUFFER));
     reservation.cover(bytes.capacity())?;
     while let Some(frame) = pace.next(body).await? {
@@ -106,7 +106,7 @@ where
 }
 
 /// How fast a body comes.
-struct Pace {
+struct BodyPace {
     bounds: Bounds,
     /// What is left of the time for the whole body.
     time: Duration,
@@ -115,10 +115,10 @@ struct Pace {
     came: usize,
 }
 
-impl Pace {
+impl BodyPace {
     fn new(bounds: Bounds) -> Self {
         let Bounds { time, idle, .. } = bounds;
-        Pace { bounds, time, idle, came: 0 }
+        BodyPace { bounds, time, idle, came: 0 }
     }
 
     /// Returns the next frame of a body, `None` at its end. Waits for as long as the client may take.
@@ -157,7 +157,7 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     let mut left = bounds.size.saturating_mul(DRAIN_FACTOR);
-    let mut pace = Pace::new(bounds);
+    let mut pace = BodyPace::new(bounds);
     while let Ok(Some(Ok(frame))) = pace.next(&mut body).await {
         let length = frame.data_ref().map_or(0, Bytes::len);
         match left.checked_sub(length) {

@@ -29,7 +29,7 @@ pub enum Coding {
 
 /// What decoding may cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Caps {
+pub struct CodingCaps {
     /// Decoded bytes, after each layer.
     pub size: usize,
     /// Decoded bytes per received byte, where more than `RATIO_FREE` come out.
@@ -109,7 +109,7 @@ pub fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Refusal> {
 
 /// A body without its codings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decoded {
+pub struct DecodedBody {
     /// What came out.
     pub body: Bytes,
     /// Whether the coded body may hold bytes that are not in the decoded one. It must not leave as it came then.
@@ -117,15 +117,15 @@ pub struct Decoded {
 }
 
 /// Undoes all codings, the last applied first.
-pub fn decode(body: Bytes, codings: &[Coding], caps: Caps) -> Result<Decoded, DecodeError> {
+pub fn decode(body: Bytes, codings: &[Coding], caps: CodingCaps) -> Result<DecodedBody, DecodeError> {
     let received = body.len();
     let most = caps.size.min(received.saturating_mul(caps.ratio).max(RATIO_FREE));
-    let whole = Decoded { body, wraps_more: false };
-    codings.iter().rev().try_fold(whole, |Decoded { body, wraps_more }, &coding| {
+    let whole = DecodedBody { body, wraps_more: false };
+    codings.iter().rev().try_fold(whole, |DecodedBody { body, wraps_more }, &coding| {
         let wraps_more = wraps_more || may_wrap_more(&body, coding);
         let decoded = layer(&body, coding, most).map_err(|_| DecodeError::Invalid { coding })?;
         let decoded = decoded.ok_or(DecodeError::Bomb { limit: caps.size, ratio: caps.ratio })?;
-        Ok(Decoded { body: Bytes::from(decoded), wraps_more })
+        Ok(DecodedBody { body: Bytes::from(decoded), wraps_more })
     })
 }
 
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    const CAPS: Caps = Caps { size: 4 * RATIO_FREE, ratio: 100 };
+    const CAPS: CodingCaps = CodingCaps { size: 4 * RATIO_FREE, ratio: 100 };
     const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
 
     fn encode(coding: Coding, text: &[u8]) -> Vec<u8> {
@@ -284,7 +284,7 @@ mod tests {
         ];
         for (coding, body) in wrapped {
             let decoded = decode(body.clone().into(), &[coding], CAPS).unwrap();
-            assert_eq!(decoded, Decoded { body: "{}".into(), wraps_more: true }, "{coding:?}");
+            assert_eq!(decoded, DecodedBody { body: "{}".into(), wraps_more: true }, "{coding:?}");
             let outer = encode(Coding::Gzip, &body);
             assert!(
                 decode(outer.into(), &[coding, Coding::Gzip], CAPS).unwrap().wraps_more,
@@ -295,7 +295,7 @@ mod tests {
             let body = encode(coding, b"{}");
             assert_eq!(
                 decode(body.into(), &[coding], CAPS).unwrap(),
-                Decoded { body: "{}".into(), wraps_more: false }
+                DecodedBody { body: "{}".into(), wraps_more: false }
             );
         }
         assert!(!decode("{}".into(), &[], CAPS).unwrap().wraps_more);

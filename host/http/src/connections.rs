@@ -18,18 +18,18 @@ pub(crate) const CLOSING: Duration = Duration::from_secs(1);
 pub(crate) struct Connections {
     slots: Arc<Semaphore>,
     limit: u32,
-    shared: Arc<Shared>,
+    shared: Arc<SharedConnections>,
 }
 
 #[derive(Default)]
-struct Shared {
-    idle: Mutex<Idle>,
+struct SharedConnections {
+    idle: Mutex<IdleConnections>,
     became_idle: Notify,
 }
 
 /// The idle connections, those that are idle for the longest time first.
 #[derive(Default)]
-struct Idle {
+struct IdleConnections {
     since: BTreeMap<u64, Arc<Notify>>,
     next: u64,
 }
@@ -42,17 +42,17 @@ pub(crate) struct Slot {
 
 /// Whether a connection has a request in flight.
 #[derive(Clone)]
-pub(crate) struct Activity(Arc<State>);
+pub(crate) struct Activity(Arc<ConnectionState>);
 
-struct State {
-    shared: Arc<Shared>,
+struct ConnectionState {
+    shared: Arc<SharedConnections>,
     close: Arc<Notify>,
     /// Its number among the idle ones.
     idle_since: Mutex<Option<u64>>,
 }
 
 /// A request in flight; the connection is idle again when it is dropped.
-pub(crate) struct Busy(Activity);
+pub(crate) struct BusyConnection(Activity);
 
 impl Connections {
     /// Makes room for at most `limit` connections, and for one at least.
@@ -91,8 +91,8 @@ impl Connections {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Idle> {
+impl SharedConnections {
+    fn lock(&self) -> MutexGuard<'_, IdleConnections> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -104,8 +104,12 @@ impl Shared {
 }
 
 impl Slot {
-    fn new(permit: OwnedSemaphorePermit, shared: &Arc<Shared>) -> Self {
-        let state = State { shared: Arc::clone(shared), close: Arc::default(), idle_since: Mutex::new(None) };
+    fn new(permit: OwnedSemaphorePermit, shared: &Arc<SharedConnections>) -> Self {
+        let state = ConnectionState {
+            shared: Arc::clone(shared),
+            close: Arc::default(),
+            idle_since: Mutex::new(None),
+        };
         let activity = Activity(Arc::new(state));
         activity.rest();
         Slot { activity, _permit: permit }
@@ -133,9 +137,9 @@ impl Drop for Slot {
 
 impl Activity {
     /// A request has come.
-    pub(crate) fn begin(&self) -> Busy {
+    pub(crate) fn begin(&self) -> BusyConnection {
         self.wake();
-        Busy(self.clone())
+        BusyConnection(self.clone())
     }
 
     fn idle_since(&self) -> MutexGuard<'_, Option<u64>> {
@@ -159,7 +163,7 @@ impl Activity {
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyConnection {
     fn drop(&mut self) {
         self.0.rest();
     }

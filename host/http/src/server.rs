@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::connections::{Busy, CLOSING, Connections, Slot};
+use crate::connections::{BusyConnection, CLOSING, Connections, Slot};
 use crate::content::{self, Content};
 use crate::in_place::InPlace;
 use crate::listener::Listener;
@@ -61,7 +61,7 @@ pub async fn serve<A, F>(
     let (stop, stopping) = watch::channel(false);
     let mut shutdown = pin!(shutdown);
     let local = listener.address();
-    let log = Log::new(limit);
+    let log = ServerLog::new(limit);
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &connections, &log) => accepted,
@@ -77,7 +77,11 @@ pub async fn serve<A, F>(
 }
 
 /// Takes the next connection, and a slot for it.
-async fn accept(listener: &Listener, connections: &Connections, log: &Log) -> Option<(TcpStream, Slot)> {
+async fn accept(
+    listener: &Listener,
+    connections: &Connections,
+    log: &ServerLog,
+) -> Option<(TcpStream, Slot)> {
     let stream = match listener.accept().await {
         Ok(stream) => stream,
         Err(error) => {
@@ -152,20 +156,20 @@ async fn serve_connection<A, F>(
 }
 
 /// A body during which its connection is busy.
-fn while_busy(body: Content, busy: Busy) -> Content {
+fn while_busy(body: Content, busy: BusyConnection) -> Content {
     content::with(body, busy)
 }
 
 /// What is logged about connections, a line in a while.
-struct Log {
+struct ServerLog {
     limit: usize,
     failures: Throttle,
     waits: Throttle,
 }
 
-impl Log {
+impl ServerLog {
     fn new(limit: usize) -> Self {
-        Log { limit, failures: Throttle::new(LOG_PERIOD), waits: Throttle::new(LOG_PERIOD) }
+        ServerLog { limit, failures: Throttle::new(LOG_PERIOD), waits: Throttle::new(LOG_PERIOD) }
     }
 
     fn failed(&self, error: &std::io::Error) {

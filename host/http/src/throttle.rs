@@ -8,11 +8,11 @@ use tokio::time::Instant;
 /// Lets one event in a period pass, and counts those that it held back.
 pub(crate) struct Throttle {
     period: Duration,
-    state: Mutex<State>,
+    state: Mutex<ThrottleState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ThrottleState {
     passed: Option<Instant>,
     held_back: u64,
 }

@@ -140,7 +140,7 @@ pub struct RequestRecord {
     /// Whether it came in codings. Where it leaves unchanged, it leaves in them too.
     pub coded: bool,
     /// What was agreed to, where it waited.
-    pub approved: Option<Approval>,
+    pub approved: Option<RecordedApproval>,
     /// How long the gate took, without the time that it waited for a person.
     pub judging: Duration,
     /// How long it waited for a person.
@@ -149,7 +149,7 @@ pub struct RequestRecord {
 
 /// What was let go after it had waited.
 #[derive(Clone, Debug)]
-pub struct Approval {
+pub struct RecordedApproval {
     /// Where the request goes.
     pub to: Destination,
     /// The digest of that and of the body that was shown.

@@ -19,9 +19,9 @@ use super::answer::{self, Failure};
 use super::outline::{self, OutlineQuery};
 use super::tokens::Counted;
 use super::{auth, except, reveal, saved, view, whole};
-use crate::gate::Shared;
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
+use crate::shared::Shared;
 use leafgate_http::body::{self, Bounds};
 use leafgate_http::content::Content;
 

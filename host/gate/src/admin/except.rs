@@ -15,8 +15,8 @@ use leafgate_tree::{Author, RedactionRecord};
 use super::answer::{self, Failure};
 use super::reveal::check_name;
 use crate::except::{NotExcepted, PolicyFiles};
-use crate::gate::Shared;
 use crate::pending::Snapshot;
+use crate::shared::Shared;
 use leafgate_http::content::Content;
 
 /// How long an exception is in force where nobody says so: long enough to mend a rule.

@@ -24,7 +24,7 @@ use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 
-use crate::gate::Shared;
+use crate::shared::Shared;
 use leafgate_http::body;
 use leafgate_http::content::Content;
 

@@ -9,8 +9,8 @@ use http::{Method, Response, StatusCode, request};
 use leafgate_admin::{ErrorCode, Status};
 
 use super::answer::{self, Failure};
-use crate::gate::Shared;
 use crate::metrics::{self, Counted};
+use crate::shared::Shared;
 use leafgate_http::content::{self, Content};
 use leafgate_http::guard;
 

@@ -10,8 +10,8 @@ use http::Response;
 use leafgate_admin::{ErrorCode, Reveal, Revealed, RevealedValue};
 
 use super::answer::{self, Failure};
-use crate::gate::Shared;
 use crate::session::Recalled;
+use crate::shared::Shared;
 use leafgate_http::content::Content;
 use leafgate_record::{Recorded, RevealRecord};
 

@@ -10,9 +10,9 @@ use leafgate_desk::TurnId;
 use leafgate_saved::Scope;
 
 use super::answer::{self, Failure};
-use crate::gate::Shared;
 use crate::pending::{CaptureCase, Turns};
 use crate::saved::{PREVIEW_LIMITS, SavedSettings, scope_of};
+use crate::shared::Shared;
 use leafgate_http::content::Content;
 
 type Answered = Result<Response<Content>, Failure>;

@@ -15,7 +15,7 @@ use leafgate_http::content::{self, Content};
 use leafgate_http::refusal::Refusal;
 
 /// Whose errors an API's errors look like.
-pub(crate) struct Dialect {
+pub(crate) struct ApiDialect {
     /// Whether requests with a body may go to this path, whichever endpoint it is.
     pub(crate) is_rooted: fn(&str) -> bool,
     /// Whether a request to this path, which no endpoint serves, is answered in these words.

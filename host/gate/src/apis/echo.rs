@@ -40,7 +40,7 @@ const MOST_SENT: usize = 1024 * 1024;
 /// What of a request shapes the answer, in whatever API.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct EchoRequest {
     model: Option<String>,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
@@ -144,7 +144,7 @@ pub(crate) fn answer(
     };
     // A body that is no request of this API is echoed all the same: what is wrong with it, the
     // reader sees.
-    let asked: Asked = serde_json::from_str(text).unwrap_or_default();
+    let asked: EchoRequest = serde_json::from_str(text).unwrap_or_default();
     let echo = Echo {
         path: uri.path(),
         text,

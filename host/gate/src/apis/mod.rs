@@ -33,7 +33,7 @@ use leafgate_assemble::Counted;
 use leafgate_policy::endpoint;
 use leafgate_tree::{Document, Format, NodeId, ValueType};
 
-use crate::apis::dialect::Dialect;
+use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::{Echo, Echoed};
 use crate::session::BodyHints;
 use crate::target::UpstreamKind;
@@ -63,7 +63,7 @@ static OF_COPILOT: [&Endpoint; 2] = [&copilot::BESIDE, &copilot::AGENTS];
 
 /// Whose errors an API's errors look like. The first that claims a request answers it; the last
 /// claims all.
-static DIALECTS: [&Dialect; 4] =
+static DIALECTS: [&ApiDialect; 4] =
     [&messages::ANTHROPIC, &gemini::CODE_ASSIST, &gemini::GEMINI, &openai::OPENAI];
 
 /// An API, or a part of one that has bodies of its own.
@@ -87,7 +87,7 @@ pub(crate) struct Endpoint {
     /// Whether a body that looks like a conversation is one, whatever else is asked for here.
     is_talked_to: bool,
     /// The words of its errors.
-    pub(crate) dialect: &'static Dialect,
+    pub(crate) dialect: &'static ApiDialect,
     /// What its answers and bodies say where they belong to a conversation; `None` for others.
     conversation: Option<&'static Conversation>,
     /// What the built-in upstream answers; `None` for the body itself.
@@ -97,7 +97,7 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// Requests that no endpoint serves, under a dialect's roots or anywhere; what differs from these is
     /// what a row says.
-    const fn other(name: &'static str, dialect: &'static Dialect) -> Endpoint {
+    const fn other(name: &'static str, dialect: &'static ApiDialect) -> Endpoint {
         Endpoint {
             name,
             serves: |_, _, _| false,

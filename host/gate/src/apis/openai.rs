@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::beside::is_below;
 use super::{Endpoint, segment};
-use crate::apis::dialect::Dialect;
+use crate::apis::dialect::ApiDialect;
 use crate::sse;
 
 /// Where APIs begin: OpenAI's, and those that took its paths over; Azure's versioned API; Azure's
@@ -24,7 +24,7 @@ const WIDE: [&str; 3] = ["prompt_cache_key", "user", "safety_identifier"];
 
 /// OpenAI's errors: an `error` with four members. In a stream, any event with an `error` makes its
 /// clients raise.
-pub(super) static OPENAI: Dialect = Dialect {
+pub(super) static OPENAI: ApiDialect = ApiDialect {
     is_rooted: |path| endpoint(path).is_some(),
     has_path: |path| {
         let first = endpoint(path).and_then(|endpoint| endpoint.split('/').next());

@@ -8,10 +8,10 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Reader};
 use serde_json::Value;
 
-use super::Flow;
 use crate::answer::gather;
 use crate::begun;
-use crate::gate::Shared;
+use crate::shared::Shared;
+use crate::stages::DowngradeFlow;
 use leafgate_http::budget::Reservation;
 use leafgate_http::content::{self, Content};
 use leafgate_http::media;
@@ -19,7 +19,7 @@ use leafgate_http::refusal::Refusal;
 
 /// How an answer goes on to its client.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum AnswerForm {
     Whole,
     Events,
 }
@@ -31,7 +31,7 @@ impl Shared {
     pub(super) async fn as_asked(
         self: &Arc<Self>,
         mut answer: Response<Content>,
-        flow: Flow,
+        flow: DowngradeFlow,
         is_begun: bool,
     ) -> Result<Response<Content>, Refusal> {
         let header = flow.header();
@@ -44,12 +44,13 @@ impl Shared {
             return Ok(answer);
         };
         let came = match () {
-            () if media::is_json(answer.headers()) => Form::Whole,
-            () if media::is_event_stream(answer.headers()) => Form::Events,
+            () if media::is_json(answer.headers()) => AnswerForm::Whole,
+            () if media::is_event_stream(answer.headers()) => AnswerForm::Events,
             () => return Ok(answer),
         };
-        let wanted = if flow.streams { Form::Events } else { Form::Whole };
-        let replays = came == Form::Whole && wanted == Form::Events && flow.assembly.replays_streams();
+        let wanted = if flow.streams { AnswerForm::Events } else { AnswerForm::Whole };
+        let replays =
+            came == AnswerForm::Whole && wanted == AnswerForm::Events && flow.assembly.replays_streams();
         let footnote = flow.footnote().filter(|_| came == wanted || replays);
         if footnote.is_none() && !replays {
             return Ok(answer);
@@ -57,7 +58,7 @@ impl Shared {
         let api = conversation.answers();
         let most = self.limits.answer;
         let made = async move { remade(answer, api, came, wanted, footnote, most).await };
-        if wanted == Form::Whole || is_begun {
+        if wanted == AnswerForm::Whole || is_begun {
             return made.await;
         }
         let mut begun = begun::begin(made, flow.subject.api, self.limits.keepalive);
@@ -73,8 +74,8 @@ impl Shared {
 async fn remade(
     answer: Response<Content>,
     api: AnswerApi,
-    came: Form,
-    wanted: Form,
+    came: AnswerForm,
+    wanted: AnswerForm,
     footnote: Option<String>,
     most: usize,
 ) -> Result<Response<Content>, Refusal> {
@@ -97,7 +98,7 @@ async fn remade(
         }
     };
     parts.headers.remove(CONTENT_LENGTH);
-    if wanted == Form::Events {
+    if wanted == AnswerForm::Events {
         parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     }
     Ok(Response::from_parts(parts, content::full(bytes)))
@@ -107,15 +108,15 @@ async fn remade(
 fn written(
     bytes: &[u8],
     api: AnswerApi,
-    came: Form,
-    wanted: Form,
+    came: AnswerForm,
+    wanted: AnswerForm,
     footnote: Option<&str>,
     most: usize,
 ) -> Option<Bytes> {
     let limits = AnswerLimits { bytes: most, ..AnswerLimits::default() };
     let mut reader = match came {
-        Form::Whole => Reader::whole(api, limits),
-        Form::Events => Reader::stream(api, limits),
+        AnswerForm::Whole => Reader::whole(api, limits),
+        AnswerForm::Events => Reader::stream(api, limits),
     };
     reader.push(bytes).ok()?;
     let answer = reader.finish().ok()?;
@@ -129,11 +130,11 @@ fn written(
     }
     match wanted {
         // A list of answers stays one.
-        Form::Whole if bytes.trim_ascii_start().starts_with(b"[") => {
+        AnswerForm::Whole if bytes.trim_ascii_start().starts_with(b"[") => {
             Some(Value::from(vec![whole]).to_string().into())
         }
-        Form::Whole => Some(whole.to_string().into()),
-        Form::Events => {
+        AnswerForm::Whole => Some(whole.to_string().into()),
+        AnswerForm::Events => {
             let events = api.events(&whole, answer.reply.usage.is_some())?;
             Some(events.iter().map(ToString::to_string).collect::<String>().into())
         }

@@ -10,76 +10,33 @@
 mod answer;
 mod judge;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::{Response, request};
 use leafgate_assemble::{Api as AssembleApi, Refused, Without, downgrade, refused};
-use leafgate_policy::{Assembly, Otherwise};
-use leafgate_tree::Format;
+use leafgate_policy::Otherwise;
 
 use crate::arriving::Arriving;
-use crate::gate::Shared;
-use crate::hold::Held;
-use crate::judge::{NOT_ELSEWHERE, Outcome, blocked};
-use crate::log::RequestLogProgress;
-use crate::outgoing::{Outgoing, Passed};
-use crate::ruled::Ruling;
-use crate::session::Thread;
-use crate::subject::Subject;
+use crate::begun;
+use crate::blocked::{NOT_ELSEWHERE, blocked};
+use crate::log::RequestProgress;
+use crate::shared::Shared;
+use crate::stages::{Along, DowngradeFlow, HeldRequest, Passed, RequestOutcome};
 use crate::upstreams::Lane;
-use leafgate_http::body::{self, Bounds};
 use leafgate_http::content::{self, Content};
 use leafgate_http::refusal::Refusal;
 
 /// Says what a request does without.
 const DOWNGRADE: HeaderName = HeaderName::from_static("leafgate-downgrade");
 
-/// Bytes of an error that are read to learn what it refuses. Real ones have a few hundred.
-const MOST_ERROR: usize = 64 * 1024;
-
-/// A request that a profile made, on its way: what judges another form of it, and what it does
-/// without already.
-pub(crate) struct Flow {
-    pub(crate) assembly: Arc<Assembly>,
-    pub(crate) subject: Arc<Subject>,
-    pub(crate) format: Format,
-    /// Whether its client asked for a stream of events.
-    pub(crate) streams: bool,
-    /// Whether it came compressed: its header says so.
-    pub(crate) coded: bool,
-    /// The model that is asked instead of the one that its path names.
-    pub(crate) other_model: Option<Arc<str>>,
-    pub(crate) thread: Thread,
-    /// Whether values are put back into its answer.
-    pub(crate) restore: bool,
-    /// What its answer is judged by, where it is.
-    pub(crate) ruling: Option<Arc<Ruling>>,
-    pub(crate) lessened: Lessened,
-}
-
-/// How far a request was taken down.
-#[derive(Default)]
-pub(crate) struct Lessened {
-    /// Whether a person let it go.
-    pub(crate) approved: bool,
-    without: BTreeSet<Refused>,
-    /// Models of the profile that were asked.
-    models: usize,
-    /// What it does without, in order.
-    words: Vec<String>,
-    /// Whether a person was asked about a refused model. They are asked once.
-    asked: bool,
-}
-
 /// What came of sending a request.
 pub(crate) enum Delivered {
     /// This is its answer.
     Answered(Response<Content>),
     /// A person must decide about another form of it.
-    Waits(Box<Held>),
+    Waits(Box<HeldRequest>),
 }
 
 /// What is to be done about a refusal.
@@ -101,32 +58,26 @@ impl Shared {
         parts: &request::Parts,
         mut passed: Passed,
         is_begun: bool,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Delivered, Refusal> {
-        let Some(mut flow) = passed.flow.take() else {
-            let outgoing = match is_begun {
-                true => Outgoing::for_begun_stream(parts, passed),
-                false => Outgoing::with_body(parts, passed),
-            };
-            return self.forward(lane, outgoing, progress).await.map(Delivered::Answered);
+        let Some(mut flow) = passed.along.flow.take() else {
+            let (outgoing, along) = passed.leaves(parts, is_begun);
+            return self.forward(lane, outgoing, along, progress).await.map(Delivered::Answered);
         };
         loop {
             let sent = passed.body.clone();
             // An error must be read, and so come uncompressed.
-            let mut outgoing = Outgoing::for_begun_stream(parts, passed);
-            let restoring = outgoing.restoring.take();
+            let (outgoing, mut along) = passed.leaves(parts, true);
             let answer = self.send(lane, outgoing, progress).await?;
             let (status, answer, error) = match answer.status().is_client_error() {
                 true => peeked(answer).await?,
                 false => (answer.status(), answer, None),
             };
             let refused = error.and_then(|error| refused(status.as_u16(), &error));
-            let next = refused.map_or(Next::Pass, |refused| flow.next(refused, &sent));
+            let next = refused.map_or(Next::Pass, |refused| flow.next(refused, &sent, &mut along));
             let (body, ask) = match next {
                 Next::Pass => {
-                    progress.recorded();
-                    let answer = self.rule(answer, flow.ruling.as_ref(), progress).await?;
-                    let response = self.prepare(answer, restoring).await?;
+                    let response = self.answered(answer, along, progress).await?;
                     return Ok(Delivered::Answered(self.as_asked(response, *flow, is_begun).await?));
                 }
                 Next::Send(body) => (body, false),
@@ -134,20 +85,24 @@ impl Shared {
             };
             drop(answer);
             let shared = Arc::clone(self);
-            let judged = self.on_blocking_pool(move || flow.judge_again(&shared, body, ask)).await?;
+            let judged = self.on_blocking_pool(move || flow.judge_again(&shared, body, ask, along)).await?;
             match judged? {
-                Outcome::Wait(held) => return Ok(Delivered::Waits(Box::new(held))),
-                Outcome::Pass(again) => passed = again,
-                Outcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
+                RequestOutcome::Wait(held) => return Ok(Delivered::Waits(Box::new(held))),
+                RequestOutcome::Pass(again) => passed = again,
+                RequestOutcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
             }
-            flow = passed.flow.take().ok_or_else(|| Refusal::internal("a lesser form lost its profile"))?;
+            flow = passed
+                .along
+                .flow
+                .take()
+                .ok_or_else(|| Refusal::internal("a lesser form lost its profile"))?;
         }
     }
 }
 
-impl Flow {
+impl DowngradeFlow {
     /// What is to be done where the provider does not take something.
-    fn next(&mut self, refused: Refused, sent: &[u8]) -> Next {
+    fn next(&mut self, refused: Refused, sent: &[u8], along: &mut Along) -> Next {
         let Some(api) = self.format.api() else { return Next::Pass };
         let allowed = self.assembly.downgrade();
         match refused {
@@ -156,7 +111,7 @@ impl Flow {
             Refused::Stream if self.assembly.replays_streams() => {
                 self.without(api, refused, Without::Stream, sent)
             }
-            Refused::Model => self.next_model(api, sent),
+            Refused::Model => self.next_model(api, sent, along),
             Refused::Images | Refused::Tools | Refused::Stream => Next::Pass,
         }
     }
@@ -178,7 +133,7 @@ impl Flow {
         }
     }
 
-    fn next_model(&mut self, api: AssembleApi, sent: &[u8]) -> Next {
+    fn next_model(&mut self, api: AssembleApi, sent: &[u8], along: &mut Along) -> Next {
         let assembly = Arc::clone(&self.assembly);
         let left = &assembly.downgrade().models[self.lessened.models..];
         for model in left {
@@ -187,7 +142,7 @@ impl Flow {
                 self.lessened.words.retain(|word| word != Refused::Model.name());
                 self.lessened.words.push(Refused::Model.name().to_owned());
                 if Arc::make_mut(&mut self.subject).ask_model(model, true) {
-                    self.other_model = Some(model.as_str().into());
+                    along.other_model = Some(model.as_str().into());
                 }
                 return Next::Send(body.into());
             }
@@ -227,12 +182,9 @@ type Peeked = (http::StatusCode, Response<Arriving>, Option<Bytes>);
 
 /// Reads an error, and gives the answer with it back. One that is too long is not read.
 async fn peeked(answer: Response<Arriving>) -> Result<Peeked, Refusal> {
-    let (parts, mut body) = Arriving::passes(answer).into_parts();
-    let most = std::time::Duration::from_secs(10);
-    let bounds = Bounds { size: MOST_ERROR, idle: most, time: most };
-    let error = body::read(&mut body, bounds)
-        .await
-        .map_err(|_| Refusal::upstream("the upstream's error could not be read"))?;
+    let (parts, body) = Arriving::passes(answer).into_parts();
+    let error = begun::error_body(body).await;
+    let error = error.ok_or_else(|| Refusal::upstream("the upstream's error could not be read"))?;
     let status = parts.status;
     Ok((status, Response::from_parts(parts, Arriving::recorded(content::full(error.clone()))), Some(error)))
 }

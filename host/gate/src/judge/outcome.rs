@@ -3,67 +3,42 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::{ModePause, Title};
-use leafgate_policy::{Hold, Note, On, Recall};
+use leafgate_desk::Title;
 use leafgate_tree::{Document, Draft};
 
-use super::Case;
+use super::JudgeCase;
 use crate::apis::echo::manner;
-use crate::flow::{Flow, Lessened};
-use crate::hold::Held;
-use crate::outgoing::{Passed, Received};
-use crate::pending::{Paused, TurnGuard, Waiter};
+use crate::pending::{PausedTurn, Waiter};
 use crate::restore::Restoring;
-use crate::routed::Rerouted;
 use crate::ruled::Ruling;
 use crate::session::Thread;
+use crate::stages::{Along, DowngradeFlow, HeldRequest, Lessened, Received, RequestOutcome};
 use crate::subject::Subject;
 use leafgate_http::budget::Reservation;
 use leafgate_http::refusal::{Manner, Refusal};
 
-/// What becomes of a request that is not refused.
-pub(crate) enum Outcome {
-    /// It may leave.
-    Pass(Passed),
-    /// A person must decide.
-    Wait(Held),
-    /// It must go elsewhere.
-    Route(Box<Rerouted>),
-}
-
-/// What the policy left for a person, and who asks for one.
-pub(super) struct Reviewed {
-    pub(super) draft: Draft,
-    pub(super) recall: Recall,
-    pub(super) notes: Vec<Note>,
-    pub(super) holds: Vec<Hold>,
-    pub(super) mode: Option<ModePause>,
-}
-
-impl Case {
+impl JudgeCase {
     pub(super) fn pass(
         self,
         subject: &Arc<Subject>,
         draft: &Draft,
         ruling: Option<Arc<Ruling>>,
         wraps_more: bool,
-    ) -> Outcome {
+    ) -> RequestOutcome {
         let document = draft.document();
-        let flow = self.flow(subject, ruling.as_ref(), document);
-        let restoring = self.restoring(subject, document);
-        let other_model = self.other_model;
-        let received = Received {
-            coded: !self.codings.is_empty(),
-            body: self.body,
-            wraps_more,
-            reservation: Some(self.reservation),
-        };
-        Outcome::Pass(Passed {
-            flow,
+        let along = self.along(subject, ruling, document);
+        let received = self.came.received(wraps_more);
+        RequestOutcome::Pass(received.passed(document.source(), draft.render(), along))
+    }
+
+    /// What goes along when it leaves.
+    fn along(&self, subject: &Arc<Subject>, ruling: Option<Arc<Ruling>>, document: &Document) -> Along {
+        Along {
+            restoring: self.restoring(subject, document),
+            flow: self.flow(subject, document),
             ruling,
-            other_model,
-            ..received.passed(document.source(), draft.render(), restoring)
-        })
+            other_model: self.other_model.clone(),
+        }
     }
 
     /// How its answer is restored, where it is.
@@ -91,24 +66,17 @@ impl Case {
     }
 
     /// What makes lesser forms of it, where a profile made it.
-    fn flow(
-        &self,
-        subject: &Arc<Subject>,
-        ruling: Option<&Arc<Ruling>>,
-        document: &Document,
-    ) -> Option<Box<Flow>> {
+    fn flow(&self, subject: &Subject, document: &Document) -> Option<Box<DowngradeFlow>> {
         let assembly = Arc::clone(self.assembly.as_ref()?);
-        Some(Box::new(Flow {
+        Some(Box::new(DowngradeFlow {
             assembly,
             format: document.format(),
             streams: self.api.streams(document),
-            coded: !self.codings.is_empty(),
-            other_model: self.other_model.clone(),
+            coded: self.came.is_coded(),
             // What stands in this body stands elsewhere in another one.
-            subject: Arc::new(Subject { files: Arc::default(), ..Subject::clone(subject) }),
+            subject: Arc::new(Subject { files: Arc::default(), ..subject.clone() }),
             thread: self.thread(subject, document),
             restore: self.restore,
-            ruling: ruling.cloned(),
             lessened: Lessened::default(),
         }))
     }
@@ -116,12 +84,11 @@ impl Case {
     pub(super) fn pause(
         self,
         subject: &Arc<Subject>,
-        Reviewed { draft, recall, notes, holds, mode }: Reviewed,
+        paused: PausedTurn,
         wraps_more: bool,
-    ) -> Result<Outcome, Refusal> {
-        let document = Arc::clone(draft.document());
-        let guard = TurnGuard::new(On::Request, Arc::clone(subject), recall, notes);
-        let waiter = self.turns.pause(Paused { draft, holds, mode, guard: Arc::new(guard) });
+    ) -> Result<RequestOutcome, Refusal> {
+        let document = Arc::clone(paused.draft.document());
+        let waiter = self.turns.pause(paused);
         // The desk counts the bytes of what waits there.
         self.held(subject, &document, wraps_more, waiter, None)
     }
@@ -158,24 +125,19 @@ impl Case {
         wraps_more: bool,
         waiter: Waiter,
         reservation: Option<Reservation>,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<RequestOutcome, Refusal> {
         let manner = self.manner(subject, document);
         let Subject { policy, session, vault, class, .. } = Subject::clone(&waiter.guard().subject);
         let subject = Arc::new(Subject { policy, session, vault, class, ..subject.clone() });
-        let restoring = self.restoring(&subject, document);
         let ruling = self.ruling(&subject, document)?;
-        let flow = self.flow(&subject, ruling.as_ref(), document);
-        Ok(Outcome::Wait(Held {
-            flow,
-            ruling,
+        Ok(RequestOutcome::Wait(HeldRequest {
+            along: self.along(&subject, ruling, document),
             waiter,
-            restoring,
             source: document.source().clone(),
             streams: self.api.streams(document),
             api: self.api,
-            other_model: self.other_model,
             manner,
-            received: Received { coded: !self.codings.is_empty(), body: self.body, wraps_more, reservation },
+            received: Received { reservation, ..self.came.received(wraps_more) },
         }))
     }
 }

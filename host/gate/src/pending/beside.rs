@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::{Lead, Repeats, TurnClass, TurnId};
+use leafgate_desk::{Lead, Repeats, Turn, TurnClass, TurnId};
 use leafgate_policy::On;
 
-use super::{Paused, TurnGuard, Turns};
+use super::{PausedTurn, TurnGuard, Turns};
 
 impl Turns {
     /// What a request repeats of the turns that wait or were decided a moment ago, and which these
     /// were.
-    pub(super) fn repeats(&self, paused: &Paused) -> (Option<Repeats>, Vec<Lead>) {
+    pub(super) fn repeats(&self, paused: &PausedTurn) -> (Option<Repeats>, Vec<Lead>) {
         if paused.guard.class != TurnClass::Side || paused.guard.on != On::Request {
             return (None, Vec::new());
         }
@@ -39,34 +39,16 @@ impl Turns {
             }
             let alone = state.desk.alone().filter(|side| !is_side || side.id() == turn);
             let alone = alone.filter(|side| side.reviewer().on == On::Request);
-            let sides: Vec<_> = alone.map(Side::of).collect();
+            let held = |side: &Turn<TurnGuard>| side.holds().iter().map(|held| held.hold.clone()).collect();
+            let sides: Vec<(_, _, Vec<_>, _)> = alone
+                .map(|side| (side.id(), Arc::clone(side.draft()), held(side), Arc::clone(side.reviewer())))
+                .collect();
             (sides, leads)
         };
-        for Side { turn, draft, to, holds, guard } in sides {
-            if let Some(repeats) = Repeats::of(&draft, &to, &holds, &*guard, &leads) {
+        for (turn, draft, holds, guard) in sides {
+            if let Some(repeats) = Repeats::of(&draft, &guard.to, &holds, &*guard, &leads) {
                 self.event(|desk, now| ((), desk.stand_beside(turn, repeats, now)));
             }
-        }
-    }
-}
-
-/// A side request that waits.
-struct Side {
-    turn: TurnId,
-    draft: Arc<leafgate_tree::Draft>,
-    to: leafgate_desk::Destination,
-    holds: Vec<leafgate_policy::Hold>,
-    guard: Arc<TurnGuard>,
-}
-
-impl Side {
-    fn of(turn: &leafgate_desk::Turn<TurnGuard>) -> Side {
-        Side {
-            turn: turn.id(),
-            draft: Arc::clone(turn.draft()),
-            to: turn.destination().clone(),
-            holds: turn.holds().iter().map(|held| held.hold.clone()).collect(),
-            guard: Arc::clone(turn.reviewer()),
         }
     }
 }

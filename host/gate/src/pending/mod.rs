@@ -44,9 +44,9 @@ use crate::status::Counters;
 pub(crate) use class::ClassHint;
 pub(crate) use destination::destination;
 pub(crate) use guard::TurnGuard;
-pub(crate) use modes::Answered;
+pub(crate) use modes::ModeAnswer;
 pub(crate) use saving::CaptureCase;
-pub(crate) use waiter::{Decision, Dismissed, Paused, Release, Waiter};
+pub(crate) use waiter::{Decision, Dismissed, PausedTurn, TurnRelease, Waiter};
 
 /// Lines that are made while the desk is held: under a millisecond's work, even where each has
 /// many places.
@@ -54,7 +54,7 @@ const LISTED_AT_ONCE: usize = 32;
 
 /// All turns that wait for a person.
 pub(crate) struct Turns {
-    state: Mutex<State>,
+    state: Mutex<DeskState>,
     /// The desk's time counts from here.
     start: Instant,
     /// When the desk next wants to be told the time.
@@ -66,7 +66,7 @@ pub(crate) struct Turns {
     off: Off,
 }
 
-struct State {
+struct DeskState {
     desk: Desk<TurnGuard>,
     /// Who waits for an answer.
     waiting: HashMap<ConnectionId, oneshot::Sender<Decision>>,
@@ -108,7 +108,7 @@ impl Snapshot {
 impl Turns {
     pub(crate) fn new(limits: DeskLimits, hub: Arc<Hub>, counters: Arc<Counters>, saved: Arc<Saved>) -> Self {
         Turns {
-            state: Mutex::new(State {
+            state: Mutex::new(DeskState {
                 desk: Desk::new(limits, TurnMode::Off),
                 waiting: HashMap::new(),
                 told: HashMap::new(),
@@ -157,7 +157,7 @@ impl Turns {
     }
 
     /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
-    pub(crate) fn pause(self: &Arc<Self>, paused: Paused) -> Waiter {
+    pub(crate) fn pause(self: &Arc<Self>, paused: PausedTurn) -> Waiter {
         let (guard, to) = (Arc::clone(&paused.guard), paused.guard.to.clone());
         let (repeats, seen) = self.repeats(&paused);
         let (connection, decision) = self.lock().connect();
@@ -322,14 +322,17 @@ impl Turns {
         result
     }
 
-    fn carry_out(&self, state: &mut State, effects: Effects, now: Tick) {
+    fn carry_out(&self, state: &mut DeskState, effects: Effects, now: Tick) {
         for effect in effects {
             match effect {
                 Effect::Forward { turn, to, body, digest, draft, .. } => {
                     let over = state.desk.summary(turn);
                     let by = over.as_ref().ok().and_then(|over| over.ending).unwrap_or_default();
                     let (edits, redactions) = over.map_or((0, 0), |over| (over.edits, over.redactions));
-                    state.answer(to, Decision::Send(Release { body, digest, edits, redactions, draft, by }));
+                    state.answer(
+                        to,
+                        Decision::Send(TurnRelease { body, digest, edits, redactions, draft, by }),
+                    );
                 }
                 Effect::Answer { turn, to, dismissal } => {
                     if turn.is_none() && !matches!(dismissal, Dismissal::NoRoom(_)) {
@@ -355,7 +358,7 @@ impl Turns {
     }
 
     /// Counts, logs and publishes what became of a turn.
-    fn publish(&self, state: &mut State, turn: TurnId, now: Tick) {
+    fn publish(&self, state: &mut DeskState, turn: TurnId, now: Tick) {
         let Ok(line) = state.desk.summary(turn) else { return };
         let began = match state.desk.turn(turn) {
             Ok(turn) => state.told.insert(turn.id(), Arc::clone(&turn.reviewer().generation)).is_none(),
@@ -389,13 +392,13 @@ impl Turns {
         Tick::from_millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DeskState> {
         // A panic leaves the desk as it stood between two events: each changes it in one call.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl DeskState {
     fn connect(&mut self) -> (ConnectionId, oneshot::Receiver<Decision>) {
         self.last_connection += 1;
         let connection = ConnectionId(self.last_connection);
@@ -472,7 +475,7 @@ mod tests {
         let guard = TurnGuard::new(On::Request, Arc::new(subject), Recall::default(), Vec::new());
         let hold = Hold::new("ask".into(), Cause::Rule, String::new());
         let (draft, holds) = (Draft::new(document(session)), vec![hold]);
-        turns.pause(Paused { draft, holds, mode: None, guard: Arc::new(guard) })
+        turns.pause(PausedTurn { draft, holds, mode: None, guard: Arc::new(guard) })
     }
 
     /// How long it takes until a connection is answered, by a deadline.

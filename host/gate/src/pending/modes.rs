@@ -26,7 +26,7 @@ pub(super) struct Keeper {
 }
 
 /// What a request is told that the policy does not block.
-pub(crate) enum Answered {
+pub(crate) enum ModeAnswer {
     /// The verdict of the policy stands.
     Nothing,
     /// A mode wants it to wait.
@@ -79,7 +79,7 @@ impl Turns {
 
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
     /// what was cancelled. `draft` is what would leave, as people see it.
-    pub(crate) fn ask(&self, session: &str, class: TurnClass, draft: &Draft) -> Answered {
+    pub(crate) fn ask(&self, session: &str, class: TurnClass, draft: &Draft) -> ModeAnswer {
         let words = (class == TurnClass::Main).then(|| first_words_of(draft)).flatten();
         let has_cancelled = {
             let state = self.lock();
@@ -94,11 +94,11 @@ impl Turns {
             desk.ask(session, class, question.as_ref(), now)
         });
         match asked {
-            Asked::Nothing => Answered::Nothing,
-            Asked::Pause(pause) => Answered::Pause(pause),
+            Asked::Nothing => ModeAnswer::Nothing,
+            Asked::Pause(pause) => ModeAnswer::Pause(pause),
             Asked::Dismissed(dismissal) => {
                 self.counters.cancelled();
-                Answered::Dismissed(dismissal)
+                ModeAnswer::Dismissed(dismissal)
             }
         }
     }

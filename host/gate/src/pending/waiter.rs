@@ -1,24 +1,40 @@
-//! One connection that waits for what becomes of its turn.
+//! One connection that waits for what becomes of its turn, and what it is told.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::StatusCode;
 use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, TurnHold};
-use leafgate_policy::Hold;
+use leafgate_policy::{Evaluation, Hold, On};
 use leafgate_tree::Draft;
 use tokio::sync::oneshot;
 
 use super::{TurnGuard, Turns};
+use crate::subject::Subject;
+use leafgate_http::refusal::{Code, Manner, Refusal};
 
 /// A request that the policy or a mode paused.
-pub(crate) struct Paused {
+pub(crate) struct PausedTurn {
     pub(crate) draft: Draft,
     pub(crate) holds: Vec<Hold>,
     pub(crate) mode: Option<ModePause>,
     pub(crate) guard: Arc<TurnGuard>,
 }
 
-impl Paused {
+impl PausedTurn {
+    /// What rules made of a request, or of the tool calls of an answer, to be decided by a person.
+    pub(crate) fn of(
+        on: On,
+        subject: &Arc<Subject>,
+        evaluation: Evaluation,
+        holds: Vec<Hold>,
+        mode: Option<ModePause>,
+    ) -> Self {
+        let Evaluation { draft, recall, report, .. } = evaluation;
+        let guard = Arc::new(TurnGuard::new(on, Arc::clone(subject), recall, report.notes));
+        PausedTurn { draft, holds, mode, guard }
+    }
+
     pub(super) fn on(self, connection: ConnectionId) -> leafgate_desk::Paused<TurnGuard> {
         leafgate_desk::Paused {
             session: Arc::clone(&self.guard.session),
@@ -37,7 +53,7 @@ impl Paused {
 /// What becomes of a turn, for the connection that gets its answer.
 pub(crate) enum Decision {
     /// It is to be sent.
-    Send(Release),
+    Send(TurnRelease),
     /// The client gets a refusal.
     Dismissed(Dismissed),
 }
@@ -49,8 +65,35 @@ pub(crate) struct Dismissed {
     pub(crate) holds: Vec<TurnHold>,
 }
 
+impl Dismissed {
+    /// 400 in any case: SDKs retry most others, and the same request would only wait again. What was cancelled may be answered in
+    /// this manner; what nobody decided about is an error all the same.
+    pub(crate) fn refusal(&self, manner: Option<Box<Manner>>) -> Refusal {
+        let code = match self.dismissal {
+            Dismissal::TimedOut { .. } => Code::TimedOut,
+            Dismissal::Replaced => Code::Replaced,
+            Dismissal::NoRoom(_) => Code::Blocked,
+            _ => Code::Cancelled,
+        };
+        let manner = manner.filter(|_| code == Code::Cancelled);
+        Refusal::new(StatusCode::BAD_REQUEST, code, self.message()).in_manner(manner)
+    }
+
+    /// Says who held the request, for which rules, and what became of it.
+    fn message(&self) -> String {
+        let Dismissed { dismissal, holds } = self;
+        let mut rules: Vec<_> = holds.iter().map(|held| format!("`{}`", held.hold.rule)).collect();
+        rules.dedup();
+        match &rules[..] {
+            [] => format!("held by this gate: {dismissal}"),
+            [rule] => format!("held by this gate (rule {rule}): {dismissal}"),
+            rules => format!("held by this gate (rules {}): {dismissal}", rules.join(", ")),
+        }
+    }
+}
+
 /// A turn that was let go.
-pub(crate) struct Release {
+pub(crate) struct TurnRelease {
     /// The very bytes that were shown.
     pub(crate) body: Bytes,
     /// What the person agreed to.
@@ -63,6 +106,17 @@ pub(crate) struct Release {
     pub(crate) draft: Arc<Draft>,
     /// Who let it go: `user`, or `timeout` where a rule lets it go when nobody decides.
     pub(crate) by: &'static str,
+}
+
+impl TurnRelease {
+    /// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave, under the
+    /// method, path and header of the connection that gets the answer.
+    pub(crate) fn check(&self, to: &Destination) -> Result<(), Refusal> {
+        if Digest::of(to, &self.body) == self.digest {
+            return Ok(());
+        }
+        Err(Refusal::internal("what would leave is not what was shown, so the request did not leave"))
+    }
 }
 
 /// Waits for a decision. Dropping it tells the desk that the connection is gone.
@@ -108,5 +162,66 @@ impl Waiter {
 impl Drop for Waiter {
     fn drop(&mut self) {
         self.turns.lose(self.connection);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use leafgate_admin::HoldState;
+    use leafgate_desk::{CancelReason, Tick, TurnHold};
+    use leafgate_policy::{Cause, Hold};
+    use leafgate_tree::{Document, Draft, Format, Limits};
+
+    use super::*;
+
+    fn held(rule: &str) -> TurnHold {
+        let hold = Hold::new(rule.into(), Cause::Rule, String::new());
+        TurnHold { hold, state: HoldState::Open, asked: Tick::default() }
+    }
+
+    #[test]
+    fn a_dismissal_names_the_gate_the_rules_and_the_time_that_they_give() {
+        let said = |dismissal, holds: Vec<TurnHold>| Dismissed { dismissal, holds }.message();
+        let timed_out = Dismissal::TimedOut { limit: Duration::from_millis(6500) };
+        assert_eq!(
+            said(timed_out, vec![held("production")]),
+            "held by this gate (rule `production`): nobody decided about this request within 6.5 s, so it was not sent."
+        );
+        let words = said(timed_out, vec![held("a"), held("a"), held("b")]);
+        assert!(words.starts_with("held by this gate (rules `a`, `b`): "), "{words}");
+        let stopped = said(Dismissal::Cancelled(CancelReason::GateStopped), Vec::new());
+        assert_eq!(stopped, format!("held by this gate: {}", CancelReason::GateStopped.message()));
+    }
+
+    // S0-115
+    #[test]
+    fn invariant_4_other_bytes_or_another_place_than_shown_do_not_leave() {
+        let to = |method: &str, path: &str| Destination {
+            upstream: "main".into(),
+            method: method.into(),
+            path: path.into(),
+            options: "".into(),
+        };
+        let digest = Digest::of(&to("POST", "/v1/a"), b"shown");
+        let document = Document::parse("{}".into(), Format::Generic, &Limits::default()).unwrap();
+        let draft = Arc::new(Draft::new(Arc::new(document)));
+        let release = |body| TurnRelease {
+            body: Bytes::from_static(body),
+            digest,
+            edits: 0,
+            redactions: 0,
+            draft: Arc::clone(&draft),
+            by: "user",
+        };
+        assert!(release(b"shown").check(&to("POST", "/v1/a")).is_ok());
+        for (to, body) in [
+            (to("POST", "/v1/a"), &b"other"[..]),
+            (to("POST", "/v1/b"), b"shown"),
+            (to("DELETE", "/v1/a"), b"shown"),
+        ] {
+            assert_eq!(release(body).check(&to).unwrap_err().code(), Code::Internal);
+        }
     }
 }

@@ -10,7 +10,7 @@
 //! - What became of the tokens of each call is counted, once however often its arguments are said.
 //! - Arguments that parsers read differently, and calls that break off, keep their tokens.
 //! - Values leave with the end of their call. What comes behind that and is odd may give the call another name for some
-//!   client, so a stream does not go on with it ([`Calls::have_values`]).
+//!   client, so a stream does not go on with it ([`RestoredCalls::have_values`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,9 +31,9 @@ const MOST_ARGUMENTS: usize = 4 << 20;
 const MOST_CALLS: usize = 512;
 
 /// The calls of one answer.
-pub(super) struct Calls {
+pub(super) struct RestoredCalls {
     vault: Vault,
-    open: BTreeMap<TextPlace, Call>,
+    open: BTreeMap<TextPlace, RestoredCall>,
     /// Calls whose tokens were counted.
     counted: BTreeSet<TextPlace>,
     /// Values were put into one.
@@ -41,7 +41,7 @@ pub(super) struct Calls {
 }
 
 /// A call, while it comes in pieces.
-struct Call {
+struct RestoredCall {
     tool: String,
     /// What has come of its arguments.
     said: String,
@@ -53,9 +53,9 @@ struct Call {
     over: bool,
 }
 
-impl Calls {
+impl RestoredCalls {
     pub(super) fn new(vault: Vault) -> Self {
-        Calls { vault, open: BTreeMap::new(), counted: BTreeSet::new(), have_values: false }
+        RestoredCalls { vault, open: BTreeMap::new(), counted: BTreeSet::new(), have_values: false }
     }
 
     /// Whether values were put into what a tool is called with.
@@ -121,7 +121,7 @@ impl Calls {
             .entry(place)
             // Two names of one call are no call that anybody reads alike.
             .and_modify(|call| call.over |= call.tool != tool)
-            .or_insert(Call { tool, said: String::new(), left: 0, last: None, over: false });
+            .or_insert(RestoredCall { tool, said: String::new(), left: 0, last: None, over: false });
     }
 
     fn more(&mut self, draft: &mut Draft, place: TextPlace, leaf: NodeId) {

@@ -26,7 +26,7 @@ pub(crate) use stream::EventStream;
 
 use crate::apis::{Api, asks_for_several};
 use crate::session::Thread;
-use speech::Speech;
+use speech::RestoredSpeech;
 
 /// What one answer is restored from, and how it is read.
 pub(crate) struct Restoring {
@@ -34,13 +34,13 @@ pub(crate) struct Restoring {
     vault: Vault,
     /// What is heard of the answer, until a stream takes it over.
     account: Account,
-    thread: Named,
+    thread: NamedThread,
     /// Values may come while the answer does.
     grows: bool,
 }
 
 /// The conversation, which the next request may find by the name of this answer alone.
-struct Named {
+struct NamedThread {
     /// `None` once it was told all that it wants to know.
     thread: Option<Thread>,
     /// It was told the name.
@@ -58,7 +58,7 @@ impl Restoring {
         let account = Account::new(conversation.answers(), conversation.seals(request));
         let account = account.of_several(asks_for_several(request));
         let thread = account.names_answers().then_some(thread);
-        Some(Restoring { api, vault, account, thread: Named { thread, is_named: false }, grows: false })
+        Some(Restoring { api, vault, account, thread: NamedThread { thread, is_named: false }, grows: false })
     }
 
     /// Of an answer during which its session may get its first value: its whole stream is read.
@@ -85,7 +85,7 @@ impl Restoring {
         }
         let said: Vec<Said> = heard.said.into_iter().chain([Said::EndAll]).collect();
         let mut draft = Draft::new(heard.document);
-        let mut speech = Speech::new(self.vault, self.account.repeats());
+        let mut speech = RestoredSpeech::new(self.vault, self.account.repeats());
         match speech.hear(&mut draft, &said, |_| {}) {
             Ok(()) => draft.render(),
             Err(speech::TooMuch) => answer.clone(),
@@ -93,7 +93,7 @@ impl Restoring {
     }
 }
 
-impl Named {
+impl NamedThread {
     /// Remembers whose answer this is and what it calls. An answer has one name; the first counts.
     fn follow(&mut self, heard: &Heard) {
         for said in &heard.said {

@@ -13,7 +13,7 @@ use leafgate_answer::{Position, Said, TextKind, TextPlace};
 use leafgate_tree::{Document, Draft, NodeId};
 use leafgate_vault::{Channel, Joined, Restorer, Vault};
 
-use super::calls::{Calls, set};
+use super::calls::{RestoredCalls, set};
 
 /// So many texts an answer may have; no request asks for more choices, and no answer has more
 /// parts.
@@ -23,11 +23,11 @@ const MAX_TEXTS: usize = 512;
 const MAX_KEPT: usize = 16 * 1024 * 1024;
 
 /// One answer.
-pub(super) struct Speech {
+pub(super) struct RestoredSpeech {
     vault: Vault,
-    joined: BTreeMap<Join, Joined>,
+    joined: BTreeMap<JoinedBy, Joined>,
     texts: BTreeMap<TextPlace, Spoken>,
-    calls: Calls,
+    calls: RestoredCalls,
     /// Whether the API says texts again, so that it must be known what became of them.
     repeats: bool,
     /// Bytes of restored texts that are kept.
@@ -38,15 +38,15 @@ pub(super) struct Speech {
 
 /// Which texts a client may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Join {
+enum JoinedBy {
     Kind(usize, TextKind),
     Choice(usize),
     All,
 }
 
-impl Join {
-    fn around(place: TextPlace) -> [Join; 3] {
-        [Join::Kind(place.choice, place.text), Join::Choice(place.choice), Join::All]
+impl JoinedBy {
+    fn around(place: TextPlace) -> [JoinedBy; 3] {
+        [JoinedBy::Kind(place.choice, place.text), JoinedBy::Choice(place.choice), JoinedBy::All]
     }
 }
 
@@ -71,10 +71,10 @@ pub(super) struct HeldText {
 /// An answer has more texts than are kept.
 pub(super) struct TooMuch;
 
-impl Speech {
+impl RestoredSpeech {
     pub(super) fn new(vault: Vault, repeats: bool) -> Self {
-        Speech {
-            calls: Calls::new(vault.clone()),
+        RestoredSpeech {
+            calls: RestoredCalls::new(vault.clone()),
             vault,
             joined: BTreeMap::new(),
             texts: BTreeMap::new(),
@@ -224,11 +224,11 @@ fn ends_in_event(later: &[Said], place: TextPlace) -> bool {
 
 /// Does something with the joined texts that a text belongs to.
 fn around<R>(
-    joined: &mut BTreeMap<Join, Joined>,
+    joined: &mut BTreeMap<JoinedBy, Joined>,
     place: TextPlace,
     read: impl FnOnce(&mut [Joined]) -> R,
 ) -> R {
-    let joins = Join::around(place);
+    let joins = JoinedBy::around(place);
     let mut texts = joins.map(|join| joined.get(&join).copied().unwrap_or_default());
     let result = read(&mut texts);
     joined.extend(joins.into_iter().zip(texts));

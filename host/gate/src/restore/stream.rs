@@ -13,8 +13,8 @@ use bytes::{Bytes, BytesMut};
 use leafgate_answer::{Account, Added, Heard, Hearing, Step, with_data};
 use leafgate_tree::Draft;
 
-use super::speech::{HeldText, Speech};
-use super::{Named, Restoring};
+use super::speech::{HeldText, RestoredSpeech};
+use super::{NamedThread, Restoring};
 use crate::apis::Api;
 use crate::apis::dialect;
 use crate::sse;
@@ -31,9 +31,9 @@ const LATE: &str = "the upstream's answer ended here: behind a value that was pu
 pub(crate) struct EventStream {
     api: Api,
     hearing: Hearing,
-    speech: Speech,
+    speech: RestoredSpeech,
     vault: leafgate_vault::Vault,
-    thread: Named,
+    thread: NamedThread,
     grows: bool,
     /// Lines of the present event that have not left: they must stay with its data when an event is
     /// added before it.
@@ -51,7 +51,7 @@ impl EventStream {
         let Restoring { api, vault, account, thread, grows } = restoring;
         EventStream {
             api,
-            speech: Speech::new(vault.clone(), account.repeats()),
+            speech: RestoredSpeech::new(vault.clone(), account.repeats()),
             hearing: Hearing::new(account, MAX_EVENT),
             vault,
             thread,

@@ -10,24 +10,24 @@ use leafgate_tree::{Document, Format};
 use serde_json::Value;
 
 use super::Ruling;
-use crate::gate::Shared;
-use crate::judge::{because, blocked, tally};
-use crate::log::Tally;
-use crate::pending::{Paused, TurnGuard, Waiter};
+use crate::blocked::{because, blocked};
+use crate::pending::{PausedTurn, Waiter};
+use crate::shared::Shared;
+use crate::tally::RuleTally;
 use leafgate_http::refusal::Refusal;
 
 /// The name that stands for a rule where a profile decides. No rule can be called that.
 const PROFILE: &str = "(profile)";
 
 /// An answer that nothing holds back.
-pub(super) struct Judged {
+pub(super) struct JudgedAnswer {
     /// As response rules left it; `None` where they changed nothing.
     pub(super) changed: Option<Answer>,
-    pub(super) calls: Calls,
+    pub(super) calls: CallsDecision,
 }
 
 /// What becomes of the calls of an answer.
-pub(super) enum Calls {
+pub(super) enum CallsDecision {
     /// They pass.
     Pass,
     /// They do not, for this reason.
@@ -44,16 +44,16 @@ impl Ruling {
         shared: &Arc<Shared>,
         answer: &Answer,
         texts: &[TextRun],
-        told: &mut Tally,
-    ) -> Result<Judged, Refusal> {
+        told: &mut RuleTally,
+    ) -> Result<JudgedAnswer, Refusal> {
         let responds = self.of.whole || self.of.look_behind.is_some();
         let changed = if responds { self.respond(shared, answer, texts, told)? } else { None };
         let calls = changed.as_ref().unwrap_or(answer).calls();
         let calls = match self.asks_about_calls() && !calls.is_empty() {
             true => self.decide(shared, calls, told)?,
-            false => Calls::Pass,
+            false => CallsDecision::Pass,
         };
-        Ok(Judged { changed, calls })
+        Ok(JudgedAnswer { changed, calls })
     }
 
     /// Has response rules change an answer; `None` where they change nothing.
@@ -62,7 +62,7 @@ impl Ruling {
         shared: &Arc<Shared>,
         answer: &Answer,
         texts: &[TextRun],
-        told: &mut Tally,
+        told: &mut RuleTally,
     ) -> Result<Option<Answer>, Refusal> {
         let (said, calls) = (answers::texts(answer, texts), answer.calls());
         if said.is_empty() && calls.is_empty() {
@@ -97,14 +97,19 @@ impl Ruling {
     }
 
     /// Has rules and the profile decide about calls.
-    fn decide(&self, shared: &Arc<Shared>, calls: &[Call], told: &mut Tally) -> Result<Calls, Refusal> {
+    fn decide(
+        &self,
+        shared: &Arc<Shared>,
+        calls: &[Call],
+        told: &mut RuleTally,
+    ) -> Result<CallsDecision, Refusal> {
         let body = answers::calls_written(self.model.as_deref(), calls);
         let evaluation = self.evaluate(shared, body, On::ToolCall)?;
-        told.also(tally(&evaluation));
+        told.also(RuleTally::of(&evaluation));
         let mut holds = match &evaluation.verdict {
-            Verdict::Block(hold) => return Ok(Calls::Refused(because(hold))),
+            Verdict::Block(hold) => return Ok(CallsDecision::Refused(because(hold))),
             Verdict::Pause(holds) => holds.clone(),
-            Verdict::Route(route) => return Ok(Calls::Refused(because(&not_routed(route)))),
+            Verdict::Route(route) => return Ok(CallsDecision::Refused(because(&not_routed(route)))),
             Verdict::Forward => Vec::new(),
         };
         let passes = |approval: &Approval, name: &str| approval.passes(name) && self.offered.has(name);
@@ -113,7 +118,9 @@ impl Ruling {
         {
             let id = self.assembly.as_ref().map(|assembly| assembly.id().to_string()).unwrap_or_default();
             match approval.rest() {
-                Rest::Block => return Ok(Calls::Refused(format!("profile `{id}` does not allow it"))),
+                Rest::Block => {
+                    return Ok(CallsDecision::Refused(format!("profile `{id}` does not allow it")));
+                }
                 Rest::Ask if holds.is_empty() => {
                     let reason = format!("Profile `{id}` asks before a tool is run");
                     holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason));
@@ -122,19 +129,10 @@ impl Ruling {
             }
         }
         if holds.is_empty() {
-            return Ok(Calls::Pass);
+            return Ok(CallsDecision::Pass);
         }
-        Ok(Calls::Wait(self.pause(shared, evaluation, holds)))
-    }
-
-    fn pause(&self, shared: &Arc<Shared>, evaluation: Evaluation, holds: Vec<Hold>) -> Waiter {
-        let guard = TurnGuard::new(
-            On::ToolCall,
-            Arc::clone(&self.subject),
-            evaluation.recall,
-            evaluation.report.notes,
-        );
-        shared.turns.pause(Paused { draft: evaluation.draft, holds, mode: None, guard: Arc::new(guard) })
+        let paused = PausedTurn::of(On::ToolCall, &self.subject, evaluation, holds, None);
+        Ok(CallsDecision::Wait(shared.turns.pause(paused)))
     }
 
     /// Texts of an answer that follow each other, as response rules leave them, joined.
@@ -142,7 +140,7 @@ impl Ruling {
         &self,
         shared: &Arc<Shared>,
         texts: &[&str],
-        told: &mut Tally,
+        told: &mut RuleTally,
     ) -> Result<String, Refusal> {
         let said = [texts.iter().map(ToString::to_string).collect::<Vec<_>>()];
         self.pass_joined(shared, &said, told)?;
@@ -158,7 +156,7 @@ impl Ruling {
         &self,
         shared: &Arc<Shared>,
         said: &[Vec<String>],
-        told: &mut Tally,
+        told: &mut RuleTally,
     ) -> Result<(), Refusal> {
         let joined: Vec<Vec<String>> =
             said.iter().filter(|texts| texts.len() > 1).map(|texts| vec![texts.concat()]).collect();
@@ -168,7 +166,7 @@ impl Ruling {
         let body = answers::written(self.model.as_deref(), &joined, &[]);
         let evaluation = self.evaluate(shared, body, On::Response)?;
         let Some(hold) = held(&evaluation) else { return Ok(()) };
-        told.also(tally(&evaluation));
+        told.also(RuleTally::of(&evaluation));
         Err(blocked(&hold))
     }
 
@@ -178,10 +176,10 @@ impl Ruling {
         &self,
         shared: &Arc<Shared>,
         before: Bytes,
-        told: &mut Tally,
+        told: &mut RuleTally,
     ) -> Result<Option<Bytes>, Refusal> {
         let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
-        told.also(tally(&evaluation));
+        told.also(RuleTally::of(&evaluation));
         if let Some(hold) = held(&evaluation) {
             return Err(blocked(&hold));
         }

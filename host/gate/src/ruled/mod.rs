@@ -33,15 +33,17 @@ use leafgate_tree::{Document, NodeId};
 
 use crate::apis::{Wants, asks_for_several, configs};
 use crate::arriving::Arriving;
-use crate::gate::Shared;
-use crate::log::{self, RequestLogProgress, Tally};
-use crate::session::Behind;
+use crate::log::RequestProgress;
+use crate::request_event::RequestEvent;
+use crate::session::PriorResponse;
+use crate::shared::Shared;
 use crate::subject::Subject;
+use crate::tally::RuleTally;
 use leafgate_http::content::Content;
 use leafgate_http::media;
 use leafgate_http::refusal::{Code, Refusal};
 
-pub(crate) use whole::{Ruled, SoFar};
+pub(crate) use whole::{RuledAnswer, SoFar};
 
 /// What an answer is judged by: what its request was judged by.
 pub(crate) struct Ruling {
@@ -93,7 +95,7 @@ impl Ruling {
     pub(crate) fn of(
         subject: &Subject,
         assembly: Option<&Arc<Assembly>>,
-        behind: Option<&Behind>,
+        behind: Option<&PriorResponse>,
         request: &Document,
     ) -> Result<Option<Arc<Self>>, Refusal> {
         let api = subject.api;
@@ -145,7 +147,7 @@ impl Shared {
         self: &Arc<Self>,
         answer: Response<Arriving>,
         ruling: Option<&Arc<Ruling>>,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
         let Some(ruling) = ruling.filter(|_| answer.status().is_success()) else {
             return Ok(Arriving::passes(answer));
@@ -160,29 +162,29 @@ impl Shared {
                 "rules decide about the answer, and it is neither JSON nor an event stream that can be read",
             )),
         };
-        let ruled = ruled.inspect_err(|_| self.not_judged(progress))?;
+        let ruled = ruled.inspect_err(|_| progress.not_judged())?;
         Ok(Response::from_parts(parts, ruled))
     }
+}
 
-    /// Counts what rules did about an answer. Those that could not run get a line of log each.
-    fn rules_ran(&self, ruling: &Ruling, tally: &Tally) {
-        self.counters.judged_further(tally);
-        log::warn_of_errors(tally, Some(&ruling.policy.generation_name()));
+impl RequestProgress {
+    /// Tells what rules did about an answer. Those that could not run get a line of log each.
+    fn rules_ran(&self, ruling: &Ruling, tally: &RuleTally) {
+        self.tell(RequestEvent::Judged { tally, is_first: false, took: None });
+        tally.warn_of_errors(&ruling.policy);
     }
 
-    /// Counts and tells what became of an answer. One that passes and no rule matched is nothing to
-    /// tell.
-    fn answer_is(&self, outcome: AnswerOutcome, tally: &Tally, progress: &RequestLogProgress) {
+    /// Tells what became of an answer. One that passes and no rule matched is nothing to tell.
+    fn answer_is(&self, outcome: AnswerOutcome, tally: &RuleTally) {
         if outcome > AnswerOutcome::Passed || !tally.rules.is_empty() {
-            self.counters.answer_is(outcome);
-            progress.ruled(outcome, &tally.rules);
+            self.tell(RequestEvent::AnswerIs(outcome, &tally.rules));
         }
     }
 
     /// Tells that an answer does not pass, where nothing was told about it.
-    fn not_judged(&self, progress: &RequestLogProgress) {
-        if !progress.is_ruled() {
-            self.answer_is(AnswerOutcome::Blocked, &Tally::default(), progress);
+    fn not_judged(&self) {
+        if !self.is_ruled() {
+            self.answer_is(AnswerOutcome::Blocked, &RuleTally::default());
         }
     }
 }

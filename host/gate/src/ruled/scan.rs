@@ -21,7 +21,7 @@ const TRIES: usize = 4;
 
 /// A stretch of the text that was decided about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(super) struct TextSegment {
     /// Where it stood, in bytes of the text.
     pub(super) range: Range<usize>,
     /// What stands there now; `None` where nothing was changed.
@@ -29,7 +29,7 @@ pub(super) struct Segment {
 }
 
 /// A text that comes.
-pub(super) struct Scan {
+pub(super) struct TextScan {
     look_behind: usize,
     /// What is not decided.
     open: String,
@@ -41,9 +41,9 @@ pub(super) struct Scan {
     borders: Vec<usize>,
 }
 
-impl Scan {
+impl TextScan {
     pub(super) fn new(look_behind: usize) -> Self {
-        Scan { look_behind, open: String::new(), start: 0, head: STRIDE, borders: Vec::new() }
+        TextScan { look_behind, open: String::new(), start: 0, head: STRIDE, borders: Vec::new() }
     }
 
     /// Where the text has come to.
@@ -62,7 +62,7 @@ impl Scan {
         &mut self,
         more: &str,
         mut judge: impl FnMut(&[&str]) -> Result<String, E>,
-    ) -> Result<Vec<Segment>, E> {
+    ) -> Result<Vec<TextSegment>, E> {
         self.open.push_str(more);
         let mut decided = Vec::new();
         while self.head <= self.end() {
@@ -79,7 +79,7 @@ impl Scan {
     pub(super) fn finish<E>(
         &mut self,
         mut judge: impl FnMut(&[&str]) -> Result<String, E>,
-    ) -> Result<Option<Segment>, E> {
+    ) -> Result<Option<TextSegment>, E> {
         if self.open.is_empty() {
             return Ok(None);
         }
@@ -97,12 +97,12 @@ impl Scan {
         [stretch.start].into_iter().chain(borders).zip(ends).map(|(from, to)| &self.open[from..to]).collect()
     }
 
-    fn decide(&mut self, cut: usize, now: String) -> Segment {
+    fn decide(&mut self, cut: usize, now: String) -> TextSegment {
         let rest = self.open.split_off(cut);
         let was = std::mem::replace(&mut self.open, rest);
         let range = self.start..self.start + cut;
         self.start += cut;
-        Segment { range, now: (now != was).then_some(now) }
+        TextSegment { range, now: (now != was).then_some(now) }
     }
 
     /// The furthest cut in what has come up to `head`, and what stands before it.
@@ -160,10 +160,10 @@ mod tests {
         move |texts: &[&str]| Ok(pattern.replace_all(&texts.concat(), "$1#").into_owned())
     }
 
-    fn told(pieces: &[&str], look_behind: usize) -> (String, Vec<Segment>) {
+    fn told(pieces: &[&str], look_behind: usize) -> (String, Vec<TextSegment>) {
         let judge = judge();
         let text = pieces.concat();
-        let mut scan = Scan::new(look_behind);
+        let mut scan = TextScan::new(look_behind);
         let mut segments = Vec::new();
         for piece in pieces {
             segments.extend(scan.push(piece, &judge).unwrap());
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn text_leaves_while_it_comes() {
         let text = "some words and more ".repeat(40);
-        let mut scan = Scan::new(64);
+        let mut scan = TextScan::new(64);
         let first = scan.push(&text, judge()).unwrap();
         assert!(!first.is_empty() && first.iter().all(|segment| segment.now.is_none()));
         assert!(text.len() - first.last().unwrap().range.end <= 64 + STRIDE + 8);
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn texts_that_follow_each_other_are_judged_as_such() {
-        let mut scan = Scan::new(8);
+        let mut scan = TextScan::new(8);
         let mut judged: Vec<Vec<String>> = Vec::new();
         let mut judge = |texts: &[&str]| -> Result<String, Infallible> {
             judged.push(texts.iter().map(ToString::to_string).collect());

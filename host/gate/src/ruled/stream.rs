@@ -14,13 +14,14 @@ use leafgate_record::AnswerOutcome;
 use tokio::time::sleep;
 
 use super::Ruling;
-use super::texts::{Ends, Texts};
-use super::whole::{COPIES, Ruled, SoFar, too_large, unreadable};
+use super::texts::{Ends, PassingTexts};
+use super::whole::{COPIES, RuledAnswer, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
-use crate::gate::Shared;
-use crate::log::RequestLogProgress;
-use crate::recording::Told;
+use crate::log::RequestProgress;
+use crate::recording::ToldRequest;
+use crate::request_event::RequestEvent;
+use crate::shared::Shared;
 use leafgate_http::budget::{AnswerWeight, Reservation};
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Refusal;
@@ -32,7 +33,7 @@ type Given = Option<Result<Frame<Bytes>, ContentError>>;
 struct Judging {
     shared: Arc<Shared>,
     ruling: Arc<Ruling>,
-    progress: Arc<RequestLogProgress>,
+    progress: Arc<RequestProgress>,
     body: Content,
     /// What spells the stream anew before it is heard, where rules say so.
     respelling: Option<Respelling>,
@@ -42,9 +43,9 @@ struct Judging {
     /// `None` once the upstream's stream has ended.
     gathering: Option<Gathering>,
     /// Who is told what is heard.
-    recorder: Option<Told>,
+    recorder: Option<ToldRequest>,
     /// What reads the texts that pass, where rules do.
-    texts: Option<Texts>,
+    texts: Option<PassingTexts>,
     /// What it did, and the ends of what left, once no more texts pass.
     told: Option<SoFar>,
     ends: Ends,
@@ -62,7 +63,7 @@ impl Shared {
         self: &Arc<Self>,
         answer: Arriving,
         ruling: &Arc<Ruling>,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Content {
         let (body, recorder) = answer.heard();
         let holding = match ruling.of.look_behind {
@@ -81,7 +82,7 @@ impl Shared {
             event: BytesMut::new(),
             gathering: Some(Gathering::new(ruling.answers, Some(holding))),
             recorder,
-            texts: (holding == Holding::Unspoken).then(|| Texts::new(self, ruling)),
+            texts: (holding == Holding::Unspoken).then(|| PassingTexts::new(self, ruling)),
             told: None,
             ends: Ends::default(),
             held: BytesMut::new(),
@@ -145,7 +146,7 @@ impl Judging {
 
     /// Whether something came that did not go on.
     fn keeps_waiting(&self) -> bool {
-        !self.held.is_empty() || self.texts.as_ref().is_some_and(Texts::are_waiting)
+        !self.held.is_empty() || self.texts.as_ref().is_some_and(PassingTexts::are_waiting)
     }
 
     fn sign_of_life(&self) -> Given {
@@ -157,8 +158,8 @@ impl Judging {
         self.over = true;
         self.record_end(false);
         self.tell(AnswerOutcome::Blocked);
-        self.shared.not_judged(&self.progress);
-        self.shared.refused(&refusal, &self.progress);
+        self.progress.not_judged();
+        self.progress.tell(RequestEvent::Refused(&refusal));
         Some(Ok(Frame::data(dialect::ending(&refusal, self.ruling.api))))
     }
 
@@ -247,9 +248,9 @@ impl Judging {
         let texts = self.texts.take();
         let texts = texts.map(|texts| SoFar { tally: texts.tally, changed: texts.changed });
         let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
-        self.shared.rules_ran(&self.ruling, &tally);
+        self.progress.rules_ran(&self.ruling, &tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
-        self.shared.answer_is(outcome.max(least), &tally, &self.progress);
+        self.progress.answer_is(outcome.max(least), &tally);
     }
 
     /// The upstream's stream has ended.
@@ -289,8 +290,8 @@ impl Judging {
         let texts = held.texts(|kind| ends.of(kind));
         Box::pin(async move {
             match shared.ruled(&ruling, held.answer.clone(), texts, told, &progress).await? {
-                Ruled::Unchanged => Ok(as_it_came),
-                Ruled::Changed(changed) => {
+                RuledAnswer::Unchanged => Ok(as_it_came),
+                RuledAnswer::Changed(changed) => {
                     let rest = held.rest(&changed.json()).ok_or_else(|| {
                         Refusal::internal("what was decided cannot be told in a stream that has begun")
                     })?;

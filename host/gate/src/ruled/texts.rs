@@ -13,39 +13,39 @@ use leafgate_answer::{Account, CallError, Heard, Position, RunKind, Said, TextPl
 use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::Ruling;
-use super::scan::{Scan, Segment, floor};
-use crate::gate::Shared;
-use crate::log::Tally;
+use super::scan::{TextScan, TextSegment, floor};
+use crate::shared::Shared;
+use crate::tally::RuleTally;
 use leafgate_http::refusal::Refusal;
 
 /// So many texts an answer may have.
 const MAX_TEXTS: usize = 512;
 
 /// Judges the texts of one stream.
-pub(super) struct Texts {
+pub(super) struct PassingTexts {
     shared: Arc<Shared>,
     ruling: Arc<Ruling>,
-    runs: Vec<Run>,
+    runs: Vec<JoinedTexts>,
     /// The runs that may go on: what is said, and what is thought.
     open: BTreeMap<bool, usize>,
     /// Where each text stands.
-    texts: BTreeMap<TextPlace, Stretch>,
-    line: VecDeque<Waiting>,
+    texts: BTreeMap<TextPlace, TextStretch>,
+    line: VecDeque<WaitingEvent>,
     /// What rules did so far.
-    pub(super) tally: Tally,
+    pub(super) tally: RuleTally,
     /// Whether anything was changed.
     pub(super) changed: bool,
 }
 
 /// Texts that follow each other.
-struct Run {
-    scan: Scan,
+struct JoinedTexts {
+    scan: TextScan,
     /// Whether they are reasoning.
     thinks: bool,
     /// What the model said.
     said: String,
     /// Where it was changed, in order.
-    segments: Vec<Segment>,
+    segments: Vec<TextSegment>,
     decided: usize,
 }
 
@@ -69,33 +69,33 @@ impl Ends {
 
 /// A stretch of a run.
 #[derive(Clone)]
-struct Stretch {
+struct TextStretch {
     run: usize,
     range: Range<usize>,
 }
 
 /// An event that waits, or what stands between two.
 #[derive(Default)]
-struct Waiting {
+struct WaitingEvent {
     bytes: Bytes,
     document: Option<Arc<Document>>,
-    says: Vec<(NodeId, Stretch)>,
+    says: Vec<(NodeId, TextStretch)>,
     /// Those of these leaves in which nothing may be changed.
     sealed: Vec<NodeId>,
     /// What becomes of texts beside these.
     beside: Vec<(NodeId, String)>,
 }
 
-impl Texts {
+impl PassingTexts {
     pub(super) fn new(shared: &Arc<Shared>, ruling: &Arc<Ruling>) -> Self {
-        Texts {
+        PassingTexts {
             shared: Arc::clone(shared),
             ruling: Arc::clone(ruling),
             runs: Vec::new(),
             open: BTreeMap::new(),
             texts: BTreeMap::new(),
             line: VecDeque::new(),
-            tally: Tally::default(),
+            tally: RuleTally::default(),
             changed: false,
         }
     }
@@ -107,7 +107,7 @@ impl Texts {
 
     /// Takes what stands between events, and returns what may leave.
     pub(super) fn between(&mut self, bytes: Bytes) -> Result<Bytes, Refusal> {
-        self.line.push_back(Waiting { bytes, ..Waiting::default() });
+        self.line.push_back(WaitingEvent { bytes, ..WaitingEvent::default() });
         self.leave()
     }
 
@@ -139,7 +139,7 @@ impl Texts {
             }
         }
         let (document, beside) = (Some(Arc::clone(&heard.document)), self.beside(heard, account)?);
-        self.line.push_back(Waiting { bytes, document, says, sealed, beside });
+        self.line.push_back(WaitingEvent { bytes, document, says, sealed, beside });
         self.leave()
     }
 
@@ -179,7 +179,7 @@ impl Texts {
     }
 
     /// Takes more of a text. It goes on with the run of its kind.
-    fn more(&mut self, place: TextPlace, more: &str) -> Result<Option<Stretch>, Refusal> {
+    fn more(&mut self, place: TextPlace, more: &str) -> Result<Option<TextStretch>, Refusal> {
         if more.is_empty() {
             return Ok(None);
         }
@@ -193,7 +193,7 @@ impl Texts {
             self.end(|thinks| thinks)?;
         }
         let run = *self.open.entry(thinks).or_insert_with(|| {
-            self.runs.push(Run::new(self.ruling.of.look_behind.unwrap_or_default(), thinks));
+            self.runs.push(JoinedTexts::new(self.ruling.of.look_behind.unwrap_or_default(), thinks));
             self.runs.len() - 1
         });
         let spoken = &mut self.runs[run];
@@ -201,7 +201,7 @@ impl Texts {
         if start > 0 && !self.texts.contains_key(&place) {
             spoken.scan.border();
         }
-        let text = self.texts.entry(place).or_insert(Stretch { run, range: start..start });
+        let text = self.texts.entry(place).or_insert(TextStretch { run, range: start..start });
         // What comes behind another text does not go on with this one for every client.
         if text.run != run || text.range.end != start {
             return Err(odd());
@@ -216,7 +216,7 @@ impl Texts {
         if self.texts.len() > MAX_TEXTS {
             return Err(odd());
         }
-        Ok(Some(Stretch { run, range }))
+        Ok(Some(TextStretch { run, range }))
     }
 
     fn end(&mut self, ends: impl Fn(bool) -> bool) -> Result<(), Refusal> {
@@ -235,7 +235,8 @@ impl Texts {
     fn leave(&mut self) -> Result<Bytes, Refusal> {
         let mut left = BytesMut::new();
         while let Some(first) = self.line.front() {
-            let is_decided = |(_, said): &(NodeId, Stretch)| said.range.end <= self.runs[said.run].decided;
+            let is_decided =
+                |(_, said): &(NodeId, TextStretch)| said.range.end <= self.runs[said.run].decided;
             if !first.says.iter().all(is_decided) {
                 break;
             }
@@ -246,7 +247,7 @@ impl Texts {
     }
 
     /// An event as it leaves.
-    fn told(&self, waiting: Waiting) -> Result<Bytes, Refusal> {
+    fn told(&self, waiting: WaitingEvent) -> Result<Bytes, Refusal> {
         let said = waiting
             .says
             .iter()
@@ -266,13 +267,19 @@ impl Texts {
     }
 }
 
-impl Run {
+impl JoinedTexts {
     fn new(look_behind: usize, thinks: bool) -> Self {
-        Run { scan: Scan::new(look_behind), thinks, said: String::new(), segments: Vec::new(), decided: 0 }
+        JoinedTexts {
+            scan: TextScan::new(look_behind),
+            thinks,
+            said: String::new(),
+            segments: Vec::new(),
+            decided: 0,
+        }
     }
 
     /// Keeps a segment, and returns whether it was changed.
-    fn decide(&mut self, segment: Segment) -> bool {
+    fn decide(&mut self, segment: TextSegment) -> bool {
         self.decided = segment.range.end;
         let changed = segment.now.is_some();
         if changed {

@@ -9,13 +9,13 @@ use leafgate_policy::answers;
 use leafgate_record::AnswerOutcome;
 
 use super::Ruling;
-use super::judge::{Calls, Judged};
+use super::judge::{CallsDecision, JudgedAnswer};
 use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::gate::Shared;
-use crate::hold;
-use crate::log::{RequestLogProgress, Tally};
+use crate::log::RequestProgress;
 use crate::pending::{Decision, Waiter};
+use crate::shared::Shared;
+use crate::tally::RuleTally;
 use leafgate_http::content::{self, Content};
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
@@ -32,13 +32,13 @@ const MOST_NAMED: usize = 5;
 /// What rules did about an answer while it came.
 #[derive(Default)]
 pub(crate) struct SoFar {
-    pub(super) tally: Tally,
+    pub(super) tally: RuleTally,
     /// Whether they changed anything.
     pub(super) changed: bool,
 }
 
 /// What became of a whole answer.
-pub(crate) enum Ruled {
+pub(crate) enum RuledAnswer {
     /// It leaves as it came.
     Unchanged,
     /// This leaves in its place.
@@ -51,7 +51,7 @@ impl Shared {
         self: &Arc<Self>,
         answer: Arriving,
         ruling: &Arc<Ruling>,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Content, Refusal> {
         let (mut body, mut told) = answer.heard();
         let mut reservation = self.answers.reserve();
@@ -75,8 +75,8 @@ impl Shared {
         }
         let texts = answer.texts().to_vec();
         let leaves = match self.ruled(ruling, answer, texts, SoFar::default(), progress).await? {
-            Ruled::Unchanged => bytes,
-            Ruled::Changed(changed) => changed.bytes().clone(),
+            RuledAnswer::Unchanged => bytes,
+            RuledAnswer::Changed(changed) => changed.bytes().clone(),
         };
         Ok(content::with(content::full(leaves), reservation))
     }
@@ -89,8 +89,8 @@ impl Shared {
         answer: Answer,
         texts: Vec<TextRun>,
         told: SoFar,
-        progress: &Arc<RequestLogProgress>,
-    ) -> Result<Ruled, Refusal> {
+        progress: &Arc<RequestProgress>,
+    ) -> Result<RuledAnswer, Refusal> {
         let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, ruling.policy.has_plugins());
         let SoFar { mut tally, changed: changed_before } = told;
         let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), answer.clone());
@@ -103,25 +103,29 @@ impl Shared {
             (true, true) => self.on_worker(judge).await?,
             (false, _) => self.on_blocking_pool(judge).await?,
         };
-        self.rules_ran(ruling, &tally);
-        let told = |outcome| self.answer_is(outcome, &tally, progress);
-        let Judged { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
+        progress.rules_ran(ruling, &tally);
+        let told = |outcome| progress.answer_is(outcome, &tally);
+        let JudgedAnswer { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
         let was_changed = changed.is_some();
         let mut answer = changed.unwrap_or(answer);
         let why = match calls {
-            Calls::Pass => {
+            CallsDecision::Pass => {
                 told(match was_changed || changed_before {
                     true => AnswerOutcome::Changed,
                     false => AnswerOutcome::Passed,
                 });
-                return Ok(if was_changed { Ruled::Changed(Box::new(answer)) } else { Ruled::Unchanged });
+                return Ok(if was_changed {
+                    RuledAnswer::Changed(Box::new(answer))
+                } else {
+                    RuledAnswer::Unchanged
+                });
             }
-            Calls::Refused(why) => {
+            CallsDecision::Refused(why) => {
                 told(AnswerOutcome::Refused);
                 why
             }
-            Calls::Wait(waiter) => {
-                let waiting = Waiting::begin(told);
+            CallsDecision::Wait(waiter) => {
+                let waiting = WaitingCalls::begin(told);
                 let decided = self.decided(ruling, waiter, &mut answer).await;
                 waiting.end(match &decided {
                     Ok(Ok(outcome)) => *outcome,
@@ -129,15 +133,15 @@ impl Shared {
                     Err(_) => AnswerOutcome::Blocked,
                 });
                 match decided? {
-                    Ok(AnswerOutcome::Approved) if !was_changed => return Ok(Ruled::Unchanged),
-                    Ok(_) => return Ok(Ruled::Changed(Box::new(answer))),
+                    Ok(AnswerOutcome::Approved) if !was_changed => return Ok(RuledAnswer::Unchanged),
+                    Ok(_) => return Ok(RuledAnswer::Changed(Box::new(answer))),
                     Err(why) => why,
                 }
             }
         };
         let refused = vec![true; answer.calls().len()];
         let changed = answer.refused(&refused, &words(answer.calls(), &why));
-        Ok(Ruled::Changed(Box::new(ruling.read_again(&changed)?)))
+        Ok(RuledAnswer::Changed(Box::new(ruling.read_again(&changed)?)))
     }
 
     /// Waits for a decision about calls, and writes what was let go into the answer. What is refused has a reason.
@@ -151,7 +155,7 @@ impl Shared {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Ok(Err(because(dismissed.dismissal))),
         };
-        hold::check(waiter.destination(), &release)?;
+        release.check(waiter.destination())?;
         let came = answer.calls().to_vec();
         let Some(left) = answers::calls_read(&release.body, &came) else {
             return Ok(Err("what was let go is something else".to_owned()));
@@ -181,15 +185,15 @@ impl Shared {
 }
 
 /// Calls that wait for a person. Their client may leave meanwhile: then this is dropped, and tells so.
-struct Waiting<T: Fn(AnswerOutcome)> {
+struct WaitingCalls<T: Fn(AnswerOutcome)> {
     told: T,
     over: bool,
 }
 
-impl<T: Fn(AnswerOutcome)> Waiting<T> {
+impl<T: Fn(AnswerOutcome)> WaitingCalls<T> {
     fn begin(told: T) -> Self {
         told(AnswerOutcome::Held);
-        Waiting { told, over: false }
+        WaitingCalls { told, over: false }
     }
 
     fn end(mut self, outcome: AnswerOutcome) {
@@ -198,7 +202,7 @@ impl<T: Fn(AnswerOutcome)> Waiting<T> {
     }
 }
 
-impl<T: Fn(AnswerOutcome)> Drop for Waiting<T> {
+impl<T: Fn(AnswerOutcome)> Drop for WaitingCalls<T> {
     fn drop(&mut self) {
         if !self.over {
             (self.told)(AnswerOutcome::Abandoned);

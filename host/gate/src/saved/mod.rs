@@ -49,7 +49,7 @@ pub(crate) struct Saved {
     /// Those of each conversation. Never empty ones.
     sessions: Mutex<HashMap<Arc<str>, Arc<ScopeEdits>>>,
     /// What became of each the last time.
-    uses: Mutex<HashMap<(Scope, SavedId), Use>>,
+    uses: Mutex<HashMap<(Scope, SavedId), EditUse>>,
     counts: Mutex<SavedCounts>,
     /// One change is made before the next one is.
     changing: Mutex<()>,
@@ -60,7 +60,7 @@ pub(crate) type SavedCounts = BTreeMap<(Scope, &'static str), u64>;
 
 /// What became of a saved edit in a request.
 #[derive(Clone)]
-struct Use {
+struct EditUse {
     session: Arc<str>,
     fit: Fit,
     /// The replaced text, masked, where it is not too long.
@@ -167,7 +167,7 @@ impl Saved {
             };
             let is_full = uses.len() >= NOTED && !uses.contains_key(&(scope, id.clone()));
             if !is_full {
-                uses.insert((scope, id), Use { session: Arc::clone(session), fit, before });
+                uses.insert((scope, id), EditUse { session: Arc::clone(session), fit, before });
             }
         }
     }

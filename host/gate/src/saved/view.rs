@@ -8,7 +8,7 @@ use leafgate_admin::{
 };
 use leafgate_saved::{Fit, SavedChange, SavedEdit, Scope, ScopeEdits};
 
-use super::{Saved, SavedFiles, Use, lock};
+use super::{EditUse, Saved, SavedFiles, lock};
 
 impl Saved {
     /// What a banner shows. `session` is the active conversation.
@@ -108,7 +108,7 @@ pub fn saved_views(files: &SavedFiles) -> Vec<SavedEditView> {
     layers.flat_map(|layer| layer.edits.iter().map(|edit| view(edit, layer.scope, None, None))).collect()
 }
 
-fn view(edit: &SavedEdit, scope: Scope, session: Option<&Arc<str>>, used: Option<&Use>) -> SavedEditView {
+fn view(edit: &SavedEdit, scope: Scope, session: Option<&Arc<str>>, used: Option<&EditUse>) -> SavedEditView {
     let SavedEdit { id, place, replaces, change, on_drift, updated_at } = edit;
     // A use in another conversation is nothing to this one.
     let used = used.filter(|used| session.is_none_or(|session| *session == used.session));
@@ -135,7 +135,7 @@ fn view(edit: &SavedEdit, scope: Scope, session: Option<&Arc<str>>, used: Option
     }
 }
 
-fn used_view(used: &Use) -> SavedUse {
+fn used_view(used: &EditUse) -> SavedUse {
     let why = used.fit.why();
     SavedUse {
         fits: why.is_none(),

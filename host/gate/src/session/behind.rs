@@ -15,14 +15,14 @@ const ENTRY: usize = 64;
 
 /// What is known of one response.
 #[derive(Default)]
-pub(crate) struct Behind {
+pub(crate) struct PriorResponse {
     offered: Offered,
-    calls: Mutex<Calls>,
+    calls: Mutex<KnownCalls>,
 }
 
 /// What is known of calls, by their ids; `None` where two have one id.
 #[derive(Default)]
-struct Calls {
+struct KnownCalls {
     tools: Words,
     /// The names of the files that they read.
     files: Words,
@@ -31,14 +31,14 @@ struct Calls {
 
 type Words = BTreeMap<String, Option<Arc<str>>>;
 
-impl Behind {
+impl PriorResponse {
     /// Of the response to a request, which goes on from what is known of another one.
-    pub(super) fn to(request: &Document, before: Option<&Behind>) -> Self {
+    pub(super) fn to(request: &Document, before: Option<&PriorResponse>) -> Self {
         let mut offered = Offered::of(request);
         if let Some(before) = before {
             offered.extend(&before.offered);
         }
-        Behind { offered, calls: Mutex::default() }
+        PriorResponse { offered, calls: Mutex::default() }
     }
 
     /// The tools that its request offered, or those before it did.
@@ -49,20 +49,20 @@ impl Behind {
     /// A call of it has this id.
     pub(super) fn called(&self, id: &str, tool: &str) {
         if !id.is_empty() && !tool.is_empty() {
-            let Calls { tools, taken, .. } = &mut *self.calls();
+            let KnownCalls { tools, taken, .. } = &mut *self.calls();
             note(tools, taken, id, Some(tool));
         }
     }
 
     /// The call of this id reads this file; `None` where that is not certain.
     pub(super) fn reads(&self, id: &str, file: Option<&str>) {
-        let Calls { files, taken, .. } = &mut *self.calls();
+        let KnownCalls { files, taken, .. } = &mut *self.calls();
         note(files, taken, id, file);
     }
 
     /// Nobody knows what it called.
     pub(super) fn doubt(&self) {
-        *self.calls() = Calls { taken: MOST, ..Calls::default() };
+        *self.calls() = KnownCalls { taken: MOST, ..KnownCalls::default() };
     }
 
     /// Returns what is known of a call; `None` where that is not certain.
@@ -73,7 +73,7 @@ impl Behind {
     }
 
     /// A panic while the lock is held leaves whole maps behind.
-    fn calls(&self) -> MutexGuard<'_, Calls> {
+    fn calls(&self) -> MutexGuard<'_, KnownCalls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn two_calls_of_one_id_are_none() {
-        let behind = Behind::default();
+        let behind = PriorResponse::default();
         behind.called("a", "read_file");
         assert!(behind.call("a").is_some_and(|call| &*call.tool == "read_file" && call.file.is_none()));
         for _ in 0..2 {
@@ -113,7 +113,7 @@ mod tests {
         behind.called("a", "Bash");
         assert!(behind.call("a").is_none());
         for (first, then) in [(None, Some("/w/.env")), (Some("/w/.env"), None)] {
-            let behind = Behind::default();
+            let behind = PriorResponse::default();
             behind.called("a", "read_file");
             [first, then].into_iter().for_each(|file| behind.reads("a", file));
             assert!(behind.call("a").unwrap().file.is_none(), "{first:?}");
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_has_a_bound() {
-        let behind = Behind::default();
+        let behind = PriorResponse::default();
         let name = "x".repeat(1_000);
         for id in 0..1_000 {
             behind.called(&id.to_string(), &name);

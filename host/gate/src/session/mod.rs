@@ -18,7 +18,7 @@ use lru::LruCache;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-pub(crate) use behind::Behind;
+pub(crate) use behind::PriorResponse;
 pub(crate) use intent::{Intent, Location};
 use name::Hint;
 pub(crate) use name::{BodyHints, CLAUDE_CODE, Name};
@@ -43,7 +43,7 @@ pub(crate) struct Sessions {
 }
 
 /// A conversation, and what is known of a response in it.
-type KnownResponse = (Arc<str>, Option<Arc<Behind>>);
+type KnownResponse = (Arc<str>, Option<Arc<PriorResponse>>);
 
 /// What a request's header says about its conversation.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +82,7 @@ pub(crate) struct Session {
 pub(crate) struct Thread {
     sessions: Arc<Sessions>,
     key: Arc<str>,
-    behind: Option<Arc<Behind>>,
+    behind: Option<Arc<PriorResponse>>,
 }
 
 /// Returns the name of a request's conversation, as the policy and its plugins see it: opaque, the
@@ -208,7 +208,7 @@ impl Sessions {
     }
 
     /// Returns what is known of the response that a request goes on from.
-    pub(crate) fn behind(&self, request: &Document) -> Option<Arc<Behind>> {
+    pub(crate) fn behind(&self, request: &Document) -> Option<Arc<PriorResponse>> {
         let id = request.member(request.root(), "previous_response_id")?;
         let response = self.response(&name::follows(request.leaf(id)?.text().expose()));
         let mut responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
@@ -234,7 +234,7 @@ impl Thread {
     /// Remembers with its responses what this request offers and what it goes on from, and what they call.
     pub(crate) fn remembering(self, request: &Document) -> Self {
         let before = self.sessions.behind(request);
-        Thread { behind: Some(Arc::new(Behind::to(request, before.as_deref()))), ..self }
+        Thread { behind: Some(Arc::new(PriorResponse::to(request, before.as_deref()))), ..self }
     }
 
     /// Returns whether it wants to know of calls.

@@ -11,18 +11,20 @@ use leafgate_assemble::{Refused, refused};
 use tokio::sync::SemaphorePermit;
 
 use super::drive::RunCase;
-use super::live::Live;
+use super::live::LiveRun;
 use crate::arriving::Arriving;
 use crate::begun;
-use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
-use crate::log::RequestLogProgress;
-use crate::outgoing::{Outgoing, Passed};
-use crate::ruled::{Ruled, Ruling, SoFar};
+use crate::blocked::{NOT_ELSEWHERE, blocked};
+use crate::judge::{Asker, JudgeCase};
+use crate::log::RequestProgress;
+use crate::request_event::RequestEvent;
+use crate::ruled::{RuledAnswer, Ruling, SoFar};
+use crate::stages::{Along, Passed, RequestOutcome};
 use leafgate_http::media;
 use leafgate_http::refusal::Refusal;
 
 /// What became of a request of a frame.
-pub(super) enum Asked {
+pub(super) enum FrameAnswer {
     /// The model answered.
     Turn(ModelTurn),
     /// The provider takes no tools.
@@ -41,25 +43,23 @@ impl RunCase {
         agent: Arc<str>,
         asker: Asker,
         turn: SemaphorePermit<'_>,
-        live: Option<&Live>,
-    ) -> Asked {
+        live: Option<&LiveRun>,
+    ) -> FrameAnswer {
         let case = match self.case(body, agent) {
-            Ok(case) => Case { asker: Some(asker), ..case },
+            Ok(case) => JudgeCase { asker: Some(asker), ..case },
             Err(refusal) => return self.not_asked(&refusal),
         };
         // A recorder is told of each frame's request by itself.
-        let progress = RequestLogProgress::default();
+        let progress = RequestProgress::new(&self.shared.counters);
         let passed = match self.let_through(case, &progress, turn).await {
             Ok(passed) => passed,
             Err(refusal) => {
-                self.shared.refused(&refusal, &progress);
-                return Asked::Failed(Why::Policy);
+                progress.tell(RequestEvent::Refused(&refusal));
+                return FrameAnswer::Failed(Why::Policy);
             }
         };
-        let ruling = passed.ruling.clone();
-        let mut outgoing = Outgoing::for_begun_stream(&self.parts, passed);
         // What frames hear stays as the model says it: values come back in what the client reads.
-        outgoing.restoring = None;
+        let (outgoing, Along { ruling, .. }) = passed.leaves(&self.parts, true);
         self.progress.sent_for_frame(outgoing.body.whole().map_or(0, Bytes::len));
         let answer = self.shared.send(&self.lane, outgoing, &progress).await;
         progress.recorded();
@@ -67,13 +67,13 @@ impl RunCase {
             Ok(answer) if answer.status().is_success() => {
                 match self.read(answer, live.filter(|_| ruling.is_none())).await {
                     Some(answer) => self.ruled(answer, ruling.as_ref(), &Arc::new(progress)).await,
-                    None => Asked::Failed(Why::Unreadable),
+                    None => FrameAnswer::Failed(Why::Unreadable),
                 }
             }
             Ok(answer) => self.refused(answer).await,
             Err(refusal) => {
-                self.shared.refused(&refusal, &progress);
-                Asked::Failed(Why::Upstream)
+                progress.tell(RequestEvent::Refused(&refusal));
+                FrameAnswer::Failed(Why::Upstream)
             }
         }
     }
@@ -83,39 +83,39 @@ impl RunCase {
         &self,
         answer: Answer,
         ruling: Option<&Arc<Ruling>>,
-        progress: &Arc<RequestLogProgress>,
-    ) -> Asked {
+        progress: &Arc<RequestProgress>,
+    ) -> FrameAnswer {
         let turn =
-            |answer: Answer| Asked::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply });
+            |answer: Answer| FrameAnswer::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply });
         let Some(ruling) = ruling else { return turn(answer) };
         let texts = answer.texts().to_vec();
         let ruled = self.shared.ruled(ruling, answer.clone(), texts, SoFar::default(), progress).await;
         self.progress.ruled_as(progress);
         match ruled {
-            Ok(Ruled::Unchanged) => turn(answer),
-            Ok(Ruled::Changed(changed)) => turn(*changed),
+            Ok(RuledAnswer::Unchanged) => turn(answer),
+            Ok(RuledAnswer::Changed(changed)) => turn(*changed),
             Err(refusal) => self.not_asked(&refusal),
         }
     }
 
-    pub(super) fn not_asked(&self, refusal: &Refusal) -> Asked {
-        self.shared.refused(refusal, &self.progress);
-        Asked::Failed(Why::Policy)
+    pub(super) fn not_asked(&self, refusal: &Refusal) -> FrameAnswer {
+        self.progress.tell(RequestEvent::Refused(refusal));
+        FrameAnswer::Failed(Why::Policy)
     }
 
     /// Has a body judged, and waits where a person must decide.
     async fn let_through(
         &self,
-        case: Case,
-        progress: &RequestLogProgress,
+        case: JudgeCase,
+        progress: &RequestProgress,
         turn: SemaphorePermit<'_>,
     ) -> Result<Passed, Refusal> {
-        let (outcome, _) = self.shared.judge_told(case, &self.parts.method, &self.path, progress).await?;
+        let outcome = self.shared.judge_told(case, &self.path, progress).await;
         drop(turn);
         match outcome? {
-            Outcome::Pass(passed) => Ok(passed),
-            Outcome::Route(further) => Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
-            Outcome::Wait(mut held) => {
+            RequestOutcome::Pass(passed) => Ok(passed),
+            RequestOutcome::Route(further) => Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
+            RequestOutcome::Wait(mut held) => {
                 let decision = held.waiter.decision().await;
                 self.shared.release(held, decision, progress).await
             }
@@ -124,7 +124,7 @@ impl RunCase {
 
     /// Reads an answer to its end; `None` for what is none, for one that was cut off, and for what
     /// clients could read in another way.
-    async fn read(&self, answer: Response<Arriving>, live: Option<&Live>) -> Option<Answer> {
+    async fn read(&self, answer: Response<Arriving>, live: Option<&LiveRun>) -> Option<Answer> {
         let limits = AnswerLimits { bytes: self.shared.limits.answer, ..AnswerLimits::default() };
         let api = self.wire.answers();
         let mut reader = match media::is_event_stream(answer.headers()) {
@@ -155,13 +155,13 @@ impl RunCase {
         answer.filter(|answer| answer.failure.is_none() && !answer.is_cut_off && !answer.is_odd)
     }
 
-    async fn refused(&self, answer: Response<Arriving>) -> Asked {
+    async fn refused(&self, answer: Response<Arriving>) -> FrameAnswer {
         let status = answer.status();
         let error = begun::error_body(Arriving::passes(answer).into_body()).await.unwrap_or_default();
         tracing::warn!(target: "leafgate::agents", status = status.as_u16(), "the upstream refused a frame's request");
         match refused(status.as_u16(), &error) {
-            Some(Refused::Tools) => Asked::ToolsRefused,
-            _ => Asked::Failed(Why::Upstream),
+            Some(Refused::Tools) => FrameAnswer::ToolsRefused,
+            _ => FrameAnswer::Failed(Why::Upstream),
         }
     }
 }

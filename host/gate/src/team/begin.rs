@@ -11,13 +11,14 @@ use serde_json::Value;
 use super::live::PROGRESS;
 use super::wire::{self, Body};
 use crate::apis::{Api, Wants};
-use crate::base::Base;
-use crate::gate::{Came, Shared};
-use crate::judge::unreadable;
-use crate::log::{RequestLog, RequestLogProgress};
+use crate::base::RequestBase;
+use crate::blocked::unreadable;
+use crate::log::{RequestLog, RequestProgress};
+use crate::shared::Shared;
+use crate::stages::Came;
 use crate::upstreams::Lane;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, Caps, Decoded};
+use leafgate_http::coding::{self, CodingCaps, DecodedBody};
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
 
@@ -33,7 +34,7 @@ pub(crate) struct TeamHead {
     pub(crate) path: Arc<str>,
     pub(crate) api: Api,
     pub(crate) policy: Arc<Policy>,
-    pub(crate) progress: Arc<RequestLogProgress>,
+    pub(crate) progress: Arc<RequestProgress>,
 }
 
 /// A request to a team as it came.
@@ -74,7 +75,7 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         parts: &request::Parts,
-        base: &Base,
+        base: &RequestBase,
         policy: &Arc<Policy>,
         came: Came,
         request_log: &RequestLog,
@@ -84,7 +85,7 @@ impl Shared {
         let wants = api.wants(path);
         let Some(format) = api.format().filter(|_| !matches!(wants, Wants::Data | Wants::Other)) else {
             return match (base, wants) {
-                (Base::Team(_), Wants::Text | Wants::Later) => Err(not_spoken(api)),
+                (RequestBase::Team(_), Wants::Text | Wants::Later) => Err(not_spoken(api)),
                 _ => Ok(ForTeam::No(came)),
             };
         };
@@ -92,14 +93,16 @@ impl Shared {
         let by_path = || api.model(path).is_some_and(|model| named(&model).is_some());
         let by_base = match base {
             // Its client would take the model's words for the team's.
-            Base::Team(_) if !speaks => return Err(not_spoken(api)),
-            Base::Team(at) => Some(at.clone()),
-            Base::Profile(_) => return Ok(ForTeam::No(came)),
+            RequestBase::Team(_) if !speaks => return Err(not_spoken(api)),
+            RequestBase::Team(at) => Some(at.clone()),
+            RequestBase::Profile(_) => return Ok(ForTeam::No(came)),
             // A gate without a team looks at nothing.
-            Base::Plain if self.teams.team().is_none() => return Ok(ForTeam::No(came)),
-            Base::Plain if !speaks && by_path() => return Err(not_spoken(api)),
-            Base::Plain if !may_name_team(&came) && !may_be_told(&came) => return Ok(ForTeam::No(came)),
-            Base::Plain => None,
+            RequestBase::Plain if self.teams.team().is_none() => return Ok(ForTeam::No(came)),
+            RequestBase::Plain if !speaks && by_path() => return Err(not_spoken(api)),
+            RequestBase::Plain if !may_name_team(&came) && !may_be_told(&came) => {
+                return Ok(ForTeam::No(came));
+            }
+            RequestBase::Plain => None,
         };
         let head = TeamHead {
             lane: Arc::clone(lane),
@@ -123,8 +126,8 @@ impl Shared {
 
     fn read_for_team(&self, coming: Coming) -> Result<ForTeam, Refusal> {
         let Coming { head, format, speaks, by_base, mut came } = coming;
-        let caps = Caps { size: self.limits.body, ratio: self.limits.ratio };
-        let Decoded { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
+        let caps = CodingCaps { size: self.limits.body, ratio: self.limits.ratio };
+        let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
         came.reservation.cover(came.body.len() + body.len())?;
         let read = |body| Document::parse(body, format, &Limits::default()).map_err(unreadable);
         let document = read(body)?;

@@ -13,7 +13,7 @@ use http::{HeaderMap, Response};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
     Degraded, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run, RunEffect, RunEffects, RunError,
-    RunId, RunLimits, Tick, Why,
+    RunId, RunLimits, Team, Tick, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
 use leafgate_desk::{PartsDigest, TurnClass};
@@ -22,18 +22,19 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
-use super::Began;
-use super::ask::Asked;
+use super::ask::FrameAnswer;
 use super::begin::{TeamHead, TeamRequest};
-use super::give::{Heard, mark_direct};
-use super::live::{self, Given, Live, Piece, Running};
+use super::give::{HeardReplies, mark_direct};
+use super::live::{self, Given, LiveRun, Running, ShownPiece};
 use super::progress;
 use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
-use crate::gate::Shared;
 use crate::judge::Asker;
+use crate::request_event::RequestEvent;
 use crate::session::{Hints, Session};
+use crate::shared::Shared;
+use crate::teams::Began;
 use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
 
@@ -55,7 +56,7 @@ pub(super) struct RunCase {
     /// Whether its client asked for a stream of events.
     pub(super) streams: bool,
     /// What the client of a stream is shown; there while the run is driven.
-    pub(super) live: Option<Live>,
+    pub(super) live: Option<LiveRun>,
     pub(super) session: Session,
     /// What the run began with.
     pub(super) began: Began,
@@ -80,7 +81,7 @@ impl Shared {
         let progress = Arc::clone(&request.head.progress);
         let (shows, pieces) = unbounded_channel();
         let run = self.paced(request, streams.then_some(shows));
-        let client = live::Client { shared: Arc::clone(self), progress: Arc::clone(&progress), api };
+        let client = live::StreamClient { shared: Arc::clone(self), progress: Arc::clone(&progress), api };
         let mut answer = Box::pin(live::answer(run, pieces, client));
         if !streams {
             return answer.await;
@@ -88,16 +89,15 @@ impl Shared {
         match timeout(self.limits.silence, &mut answer).await {
             Ok(answer) => answer,
             Err(_) => {
-                let shared = Arc::clone(self);
-                let answer =
-                    async move { answer.await.inspect_err(|refusal| shared.refused(refusal, &progress)) };
+                let told = move |refusal: &Refusal| progress.tell(RequestEvent::Refused(refusal));
+                let answer = async move { answer.await.inspect_err(told) };
                 Ok(begun::begin(answer, api, self.limits.keepalive))
             }
         }
     }
 
     /// Answers a request to the team piece by piece, among all other runs.
-    fn paced(self: &Arc<Self>, request: TeamRequest, shows: Option<UnboundedSender<Piece>>) -> Running {
+    fn paced(self: &Arc<Self>, request: TeamRequest, shows: Option<UnboundedSender<ShownPiece>>) -> Running {
         let (shared, team) = (Arc::clone(self), Arc::clone(self));
         Box::pin(async move {
             let run = shared.team_answer(request, shows);
@@ -111,7 +111,7 @@ impl Shared {
     async fn team_answer(
         self: Arc<Self>,
         request: TeamRequest,
-        shows: Option<UnboundedSender<Piece>>,
+        shows: Option<UnboundedSender<ShownPiece>>,
     ) -> Given {
         let serving = self.teams.team().ok_or_else(no_team)?;
         let _reservation = request.reservation;
@@ -150,21 +150,7 @@ impl Shared {
                 effects.map_err(|error| Refusal::internal(format!("a run cannot go on: {error}")))?;
             return case.drive(run, effects, shows).await;
         }
-        if let Some(why) = wire.refuses(&case.body) {
-            return Err(Refusal::malformed(why));
-        }
-        let model = case.document.model().filter(|_| !request.by_model).map(|model| model.into_owned());
-        if model.is_none() && serving.team.settings().default_model.is_none() {
-            return Err(Refusal::malformed(
-                "the request names no model: name one, or set `leafgate.defaultModel` in the team's file",
-            ));
-        }
-        let opening = Opening {
-            id: RunId(random()?),
-            model,
-            tools: wire::tool_names(wire, &case.body),
-            bytes: case.document.source().len(),
-        };
+        let opening = case.opening(&serving.team, request.by_model)?;
         let at = request.at.as_deref();
         match Run::start(Arc::clone(&serving.team), at, opening, key, RunLimits::default(), now) {
             Ok((run, _)) if counts => case.count(&run).await.map(Some),
@@ -177,8 +163,28 @@ impl Shared {
 }
 
 impl RunCase {
+    /// What a run begins with; `by_model` where the model of the request names an agent.
+    fn opening(&self, team: &Team, by_model: bool) -> Result<Opening, Refusal> {
+        if let Some(why) = self.wire.refuses(&self.body) {
+            return Err(Refusal::malformed(why));
+        }
+        let model = self.document.model().filter(|_| !by_model).map(|model| model.into_owned());
+        if model.is_none() && team.settings().default_model.is_none() {
+            return Err(Refusal::malformed(
+                "the request names no model: name one, or set `leafgate.defaultModel` in the team's file",
+            ));
+        }
+        let tools = wire::tool_names(self.wire, &self.body);
+        Ok(Opening { id: RunId(random()?), model, tools, bytes: self.document.source().len() })
+    }
+
     /// Carries out what a run wants, until its client is to be answered.
-    async fn drive(mut self, run: Run, effects: RunEffects, shows: Option<UnboundedSender<Piece>>) -> Given {
+    async fn drive(
+        mut self,
+        run: Run,
+        effects: RunEffects,
+        shows: Option<UnboundedSender<ShownPiece>>,
+    ) -> Given {
         self.began.answers += 1;
         let head = self.head(&run);
         self.live = shows.map(|pieces| self.live(&run, &head, pieces));
@@ -190,7 +196,7 @@ impl RunCase {
             asked: FuturesUnordered::new(),
             aborts: HashMap::new(),
             deadline: None,
-            heard: Heard::default(),
+            heard: HeardReplies::default(),
             broke_off: false,
             watched,
         };
@@ -310,10 +316,10 @@ struct Driver {
     case: Arc<RunCase>,
     run: Run,
     /// Polled with the run itself, so that a run is one piece of work at a time.
-    asked: FuturesUnordered<Abortable<BoxFuture<'static, (RequestId, Asked)>>>,
+    asked: FuturesUnordered<Abortable<BoxFuture<'static, (RequestId, FrameAnswer)>>>,
     aborts: HashMap<RequestId, AbortHandle>,
     deadline: Option<Tick>,
-    heard: Heard,
+    heard: HeardReplies,
     /// The entry's model did not end what the client has heard of it.
     broke_off: bool,
     watched: Watched,
@@ -401,17 +407,17 @@ impl Driver {
         self.aborts.insert(request, abort);
     }
 
-    fn hear(&mut self, request: RequestId, asked: Asked) -> RunEffects {
+    fn hear(&mut self, request: RequestId, asked: FrameAnswer) -> RunEffects {
         self.aborts.remove(&request);
         let now = self.case.shared.teams.now();
         let asks = |frame: &&Frame| matches!(frame.state(), FrameState::Asking(of) if of == request);
         let frame = self.run.frames().iter().find(asks);
         let by_entry = frame.is_some_and(|frame| frame.parent().is_none());
         let live = self.case.live.as_ref();
-        let is_heard = by_entry && live.is_some_and(Live::is_within_reply);
+        let is_heard = by_entry && live.is_some_and(LiveRun::is_within_reply);
         let effects = match asked {
-            Asked::Turn(turn) if is_heard && is_broken_off(&turn.reply) => self.break_off(request, now),
-            Asked::Turn(turn) => {
+            FrameAnswer::Turn(turn) if is_heard && is_broken_off(&turn.reply) => self.break_off(request, now),
+            FrameAnswer::Turn(turn) => {
                 match (live, frame) {
                     (Some(live), Some(_)) if by_entry => live.said(turn.reply.content.expose()),
                     (Some(live), Some(frame)) => progress::worked(live, frame, &turn.reply),
@@ -420,9 +426,9 @@ impl Driver {
                 self.heard.add(&turn.reply, by_entry);
                 self.run.replied(request, turn, now)
             }
-            Asked::ToolsRefused => self.run.tools_refused(request, now),
-            Asked::Failed(_) if is_heard => self.break_off(request, now),
-            Asked::Failed(why) => self.run.failed(request, why, now),
+            FrameAnswer::ToolsRefused => self.run.tools_refused(request, now),
+            FrameAnswer::Failed(_) if is_heard => self.break_off(request, now),
+            FrameAnswer::Failed(why) => self.run.failed(request, why, now),
         };
         // An answer that nobody waits for any more.
         effects.unwrap_or_default()
@@ -459,31 +465,20 @@ fn is_broken_off(reply: &Reply) -> bool {
 }
 
 fn event(run: String, happened: &Happened) -> AgentEvent {
-    let told = |kind, agent: Option<&leafgate_agents::AgentName>| AgentEvent {
-        run,
-        kind,
-        agent: agent.map(ToString::to_string),
-        to: None,
-        error: None,
-    };
-    match happened {
-        Happened::Withheld { agent, .. } => told(AgentEventKind::Withheld, Some(agent)),
+    let (kind, agent, to, error) = match happened {
+        Happened::Withheld { agent, .. } => (AgentEventKind::Withheld, Some(agent), None, None),
         Happened::Delegated { from, to, .. } => {
-            AgentEvent { to: Some(to.to_string()), ..told(AgentEventKind::Delegated, Some(from)) }
+            (AgentEventKind::Delegated, Some(from), Some(to.to_string()), None)
         }
-        Happened::Reported { agent, .. } => told(AgentEventKind::Reported, Some(agent)),
-        Happened::Refused { agent, error, .. } => AgentEvent {
-            error: Some(error.kind.as_str().to_owned()),
-            ..told(AgentEventKind::Refused, Some(agent))
-        },
-        Happened::Failed { agent, error, .. } => AgentEvent {
-            error: Some(error.kind.as_str().to_owned()),
-            ..told(AgentEventKind::Failed, Some(agent))
-        },
+        Happened::Reported { agent, .. } => (AgentEventKind::Reported, Some(agent), None, None),
+        Happened::Refused { agent, error, .. } => (AgentEventKind::Refused, Some(agent), None, Some(error)),
+        Happened::Failed { agent, error, .. } => (AgentEventKind::Failed, Some(agent), None, Some(error)),
         Happened::Degraded(degraded) => {
-            AgentEvent { to: Some(degraded.as_str().to_owned()), ..told(AgentEventKind::Degraded, None) }
+            (AgentEventKind::Degraded, None, Some(degraded.as_str().to_owned()), None)
         }
-    }
+    };
+    let error = error.map(|error| error.kind.as_str().to_owned());
+    AgentEvent { run, kind, agent: agent.map(ToString::to_string), to, error }
 }
 
 /// Names the client as far as it was authenticated: by what it knows, and by its conversation.
@@ -504,7 +499,7 @@ fn no_team() -> Refusal {
     )
 }
 
-fn no_agent(team: &leafgate_agents::Team) -> Refusal {
+fn no_agent(team: &Team) -> Refusal {
     let names: Vec<&str> = team.agents().iter().map(|agent| agent.name.as_str()).collect();
     Refusal::malformed(format!("the team has no such agent; its agents are: {}", names.join(", ")))
 }

@@ -7,7 +7,7 @@
 use http::{Method, StatusCode, request};
 
 use crate::apis::Api;
-use crate::base::Base;
+use crate::base::RequestBase;
 use crate::upstreams::Lane;
 use leafgate_http::refusal::{Code, Refusal};
 
@@ -18,14 +18,14 @@ const BESIDE: [&str; 4] = [":embedContent", ":batchEmbedContents", "/batches", "
 /// Refuses a request to the team's base URL that is neither for the team nor harmless without it.
 /// `shown` is its path, masked.
 pub(crate) fn refuse_elsewhere(
-    base: &Base,
+    base: &RequestBase,
     lane: &Lane,
     parts: &request::Parts,
     shown: &str,
 ) -> Result<(), Refusal> {
     match base {
-        Base::Team(_) if !passes(lane, parts) => {}
-        Base::Team(_) | Base::Profile(_) | Base::Plain => return Ok(()),
+        RequestBase::Team(_) if !passes(lane, parts) => {}
+        RequestBase::Team(_) | RequestBase::Profile(_) | RequestBase::Plain => return Ok(()),
     }
     let message = format!(
         "a team answers chat completions, Responses and Messages, and knows nothing of {} {shown}: send that \

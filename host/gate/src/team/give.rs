@@ -7,7 +7,7 @@ use leafgate_answer::{AnswerText, AnswerWriter as _, Call, Finish, Head, LiveAns
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::drive::RunCase;
-use super::live::{Begin, Given, Live, Piece};
+use super::live::{Begin, Given, LiveRun, ShownPiece};
 use crate::restore::Restoring;
 use leafgate_http::content::{self, Content};
 
@@ -22,7 +22,7 @@ const NOTHING: &str = "[leafgate: the agents ended without an answer]";
 
 /// What the entry said since the client was answered last, and what that cost.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct HeardReplies {
     content: String,
     finish: Option<Finish>,
     usage: Usage,
@@ -30,7 +30,7 @@ pub(super) struct Heard {
     counted: bool,
 }
 
-impl Heard {
+impl HeardReplies {
     /// The model answered; `says` where its words are for the client.
     pub(super) fn add(&mut self, reply: &Reply, says: bool) {
         if let Some(usage) = reply.usage {
@@ -102,11 +102,11 @@ impl RunCase {
     }
 
     /// What is shown to a client that asked for a stream, from the beginning of an answer.
-    pub(super) fn live(&self, run: &Run, head: &Head, pieces: UnboundedSender<Piece>) -> Live {
+    pub(super) fn live(&self, run: &Run, head: &Head, pieces: UnboundedSender<ShownPiece>) -> LiveRun {
         let answer = LiveAnswer::new(self.wire.answers(), head.clone(), self.wants_usage());
         let restoring = self.restoring().map(Restoring::while_values_come);
         let begin = Begin { restoring, degraded: run.degraded() };
-        Live::new(pieces, answer, begin, run.team().settings().progress)
+        LiveRun::new(pieces, answer, begin, run.team().settings().progress)
     }
 
     fn restoring(&self) -> Option<Restoring> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use http::Response;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::HeaderValue;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use leafgate_agents::Degraded;
@@ -23,11 +23,12 @@ use tokio::time::sleep;
 
 use super::give::{AGENTS, BETWEEN};
 use crate::answer;
-use crate::apis::Api;
-use crate::apis::dialect;
-use crate::gate::Shared;
-use crate::log::RequestLogProgress;
+use crate::apis::{Api, dialect};
+use crate::begun;
+use crate::log::RequestProgress;
+use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
+use crate::shared::Shared;
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Refusal;
 
@@ -42,7 +43,7 @@ pub(super) type Given = Result<Option<Response<Content>>, Refusal>;
 pub(super) type Running = Pin<Box<dyn Future<Output = Given> + Send>>;
 
 /// A piece of what is shown.
-pub(super) enum Piece {
+pub(super) enum ShownPiece {
     /// Comes first, and once.
     Begin(Box<Begin>),
     Events(Bytes),
@@ -55,8 +56,8 @@ pub(super) struct Begin {
 }
 
 /// What a client is shown while its run goes on.
-pub(super) struct Live {
-    pieces: UnboundedSender<Piece>,
+pub(super) struct LiveRun {
+    pieces: UnboundedSender<ShownPiece>,
     showing: Mutex<Showing>,
 }
 
@@ -71,15 +72,15 @@ struct Showing {
     shown: usize,
 }
 
-impl Live {
+impl LiveRun {
     pub(super) fn new(
-        pieces: UnboundedSender<Piece>,
+        pieces: UnboundedSender<ShownPiece>,
         answer: LiveAnswer,
         begin: Begin,
         progress: bool,
-    ) -> Live {
+    ) -> LiveRun {
         let showing = Showing { answer: Some(answer), begin: Some(Box::new(begin)), progress, shown: 0 };
-        Live { pieces, showing: Mutex::new(showing) }
+        LiveRun { pieces, showing: Mutex::new(showing) }
     }
 
     /// The entry's model says more.
@@ -137,10 +138,10 @@ impl Live {
         }
         // A client that is gone hears nothing, and its run hears of that by itself.
         if let Some(begin) = showing.begin.take() {
-            let _ = self.pieces.send(Piece::Begin(begin));
+            let _ = self.pieces.send(ShownPiece::Begin(begin));
         }
         let events: String = events.iter().map(ToString::to_string).collect();
-        let _ = self.pieces.send(Piece::Events(events.into()));
+        let _ = self.pieces.send(ShownPiece::Events(events.into()));
     }
 
     fn showing(&self) -> MutexGuard<'_, Showing> {
@@ -161,41 +162,41 @@ impl Showing {
 }
 
 /// What a client's stream needs besides its run.
-pub(super) struct Client {
+pub(super) struct StreamClient {
     pub(super) shared: Arc<Shared>,
-    pub(super) progress: Arc<RequestLogProgress>,
+    pub(super) progress: Arc<RequestProgress>,
     pub(super) api: Api,
 }
 
 /// Waits for the beginning of what is shown, or for the answer of a run that showed nothing.
 pub(super) async fn answer(
     mut run: Running,
-    mut pieces: UnboundedReceiver<Piece>,
-    client: Client,
+    mut pieces: UnboundedReceiver<ShownPiece>,
+    client: StreamClient,
 ) -> Result<Response<Content>, Refusal> {
     let given = tokio::select! {
         biased;
-        Some(Piece::Begin(begin)) = pieces.recv() => return Ok(client.stream(*begin, pieces, run)),
+        Some(ShownPiece::Begin(begin)) = pieces.recv() => return Ok(client.stream(*begin, pieces, run)),
         given = &mut run => given,
     };
     // It may have begun and ended since its pieces were looked for.
     match pieces.try_recv() {
-        Ok(Piece::Begin(begin)) => Ok(client.stream(*begin, pieces, Box::pin(ready(given)))),
+        Ok(ShownPiece::Begin(begin)) => Ok(client.stream(*begin, pieces, Box::pin(ready(given)))),
         _ => given?.ok_or_else(|| Refusal::internal("a run of agents ended without an answer")),
     }
 }
 
 /// What is left of a stream.
 struct Rest {
-    client: Client,
-    pieces: UnboundedReceiver<Piece>,
+    client: StreamClient,
+    pieces: UnboundedReceiver<ShownPiece>,
     /// `None` once it has ended.
     run: Option<Running>,
     every: Duration,
 }
 
-impl Client {
-    fn stream(self, begin: Begin, pieces: UnboundedReceiver<Piece>, run: Running) -> Response<Content> {
+impl StreamClient {
+    fn stream(self, begin: Begin, pieces: UnboundedReceiver<ShownPiece>, run: Running) -> Response<Content> {
         let every = self.shared.limits.keepalive;
         let rest = Rest { client: self, pieces, run: Some(run), every };
         let events = stream::unfold(rest, |mut rest| async move {
@@ -206,12 +207,9 @@ impl Client {
         if let Some(restoring) = begin.restoring {
             body = answer::events(body, restoring);
         }
-        let mut response = Response::new(body);
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        let mut response = begun::events(body);
         if let Some(degraded) = begin.degraded {
-            headers.insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
+            response.headers_mut().insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
         }
         response
     }
@@ -224,8 +222,8 @@ impl Rest {
             tokio::select! {
                 biased;
                 piece = self.pieces.recv() => match piece {
-                    Some(Piece::Events(events)) => return Some(events),
-                    Some(Piece::Begin(_)) => {}
+                    Some(ShownPiece::Events(events)) => return Some(events),
+                    Some(ShownPiece::Begin(_)) => {}
                     // Nothing more is shown: the run is over, or breaks off.
                     None => break,
                 },
@@ -233,7 +231,7 @@ impl Rest {
             }
         }
         let refusal = self.run.take()?.await.err()?;
-        self.client.shared.refused(&refusal, &self.client.progress);
+        self.client.progress.tell(RequestEvent::Refused(&refusal));
         Some(dialect::ending(&refusal, self.client.api))
     }
 }

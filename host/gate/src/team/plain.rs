@@ -10,20 +10,21 @@ use leafgate_desk::TurnClass;
 use super::drive::{RunCase, agent_name};
 use super::wire;
 use crate::agent;
+use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::flow::Delivered;
-use crate::gate::Came;
-use crate::judge::{Asker, Case, NOT_ELSEWHERE, Outcome, blocked};
+use crate::judge::{Asker, JudgeCase};
 use crate::session::Session;
+use crate::stages::{Came, RequestOutcome};
 use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
 
 impl RunCase {
     /// A body to be judged in the run's session.
-    pub(super) fn case(&self, body: Bytes, agent: Arc<str>) -> Result<Case, Refusal> {
+    pub(super) fn case(&self, body: Bytes, agent: Arc<str>) -> Result<JudgeCase, Refusal> {
         let mut reservation = self.shared.bodies.reserve();
         reservation.cover(body.len())?;
         let came = Came { body, codings: Vec::new(), reservation };
-        Ok(Case {
+        Ok(JudgeCase {
             model: None,
             agent,
             // A team's prompts are its own: no profile puts others in their place.
@@ -55,7 +56,7 @@ impl RunCase {
         let body = wire::body(self.wire, &self.body, entry, run.team(), run.model());
         let body = serde_json::Value::Object(body).to_string();
         let case = self.case(body.into(), agent_name(entry))?;
-        self.pass(Case {
+        self.pass(JudgeCase {
             asker: Some(Asker { class: TurnClass::Side, chain: entry.agent().as_str().into() }),
             ..case
         })
@@ -63,15 +64,13 @@ impl RunCase {
     }
 
     /// Has a body judged and sent, and gives its answer as it comes.
-    async fn pass(&self, case: Case) -> Result<Response<Content>, Refusal> {
-        let (outcome, _) =
-            self.shared.judge_told(case, &self.parts.method, &self.path, &self.progress).await?;
-        let passed = match outcome? {
-            Outcome::Wait(held) => {
+    async fn pass(&self, case: JudgeCase) -> Result<Response<Content>, Refusal> {
+        let passed = match self.shared.judge_told(case, &self.path, &self.progress).await? {
+            RequestOutcome::Wait(held) => {
                 return self.shared.answer_begun(&self.lane, &self.parts, held, &self.progress).await;
             }
-            Outcome::Pass(passed) => passed,
-            Outcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
+            RequestOutcome::Pass(passed) => passed,
+            RequestOutcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
         };
         match self.shared.deliver(&self.lane, &self.parts, passed, self.streams, &self.progress).await? {
             Delivered::Answered(answer) => Ok(answer),

@@ -5,10 +5,10 @@
 use leafgate_agents::{Frame, Happened, Run};
 use leafgate_answer::Reply;
 
-use super::live::Live;
+use super::live::LiveRun;
 
 /// An agent's model answered.
-pub(super) fn worked(live: &Live, frame: &Frame, reply: &Reply) {
+pub(super) fn worked(live: &LiveRun, frame: &Frame, reply: &Reply) {
     let said = reply.content.expose();
     if !said.is_empty() {
         live.tells(&format!("{}: {said}", frame.agent()));
@@ -16,7 +16,7 @@ pub(super) fn worked(live: &Live, frame: &Frame, reply: &Reply) {
 }
 
 /// Something happened in a run.
-pub(super) fn happened(live: &Live, run: &Run, happened: &Happened) {
+pub(super) fn happened(live: &LiveRun, run: &Run, happened: &Happened) {
     match happened {
         Happened::Delegated { from, to, frame } => {
             let work = run.frame(*frame).and_then(|frame| frame.messages().first()?.words());

@@ -96,7 +96,7 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// Connects within one timeout.
 #[derive(Clone)]
 pub(super) struct Connector {
-    https: HttpsConnector<Way>,
+    https: HttpsConnector<ConnectWay>,
     limit: Duration,
 }
 
@@ -111,10 +111,10 @@ impl Connector {
         // An idle connection must not be forgotten by what stands on the way, nor a dead one kept.
         tcp.set_keepalive(Some(KEEPALIVE));
         let way = match reach.proxy_to(base)? {
-            None => Way::Direct(tcp),
+            None => ConnectWay::Direct(tcp),
             Some(proxy) => {
                 let tunnel = Tunnel::new(proxy.address, tcp);
-                Way::Proxied(match proxy.authorization {
+                ConnectWay::Proxied(match proxy.authorization {
                     Some(authorization) => tunnel.with_auth(authorization),
                     None => tunnel,
                 })
@@ -133,20 +133,20 @@ type Tcp = HttpConnector<Resolver>;
 
 /// The way to the upstream. A proxy is asked for a tunnel, whatever the scheme: so it sees no request.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(super) enum ConnectWay {
     Direct(Tcp),
     Proxied(Tunnel<Tcp>),
 }
 
-impl Service<Uri> for Way {
+impl Service<Uri> for ConnectWay {
     type Response = <Tcp as Service<Uri>>::Response;
     type Error = BoxError;
     type Future = Pending<Self::Response>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         match self {
-            Way::Direct(tcp) => tcp.poll_ready(context).map_err(Into::into),
-            Way::Proxied(tunnel) => {
+            ConnectWay::Direct(tcp) => tcp.poll_ready(context).map_err(Into::into),
+            ConnectWay::Proxied(tunnel) => {
                 tunnel.poll_ready(context).map_err(|error| ProxyFailed(error.into()).into())
             }
         }
@@ -154,11 +154,11 @@ impl Service<Uri> for Way {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         match self {
-            Way::Direct(tcp) => {
+            ConnectWay::Direct(tcp) => {
                 let connecting = tcp.call(uri);
                 Box::pin(async move { connecting.await.map_err(Into::into) })
             }
-            Way::Proxied(tunnel) => {
+            ConnectWay::Proxied(tunnel) => {
                 let connecting = tunnel.call(uri);
                 Box::pin(async move { connecting.await.map_err(|error| ProxyFailed(error.into()).into()) })
             }
@@ -171,7 +171,7 @@ impl Service<Uri> for Way {
 struct ProxyFailed(#[source] BoxError);
 
 impl Service<Uri> for Connector {
-    type Response = <HttpsConnector<Way> as Service<Uri>>::Response;
+    type Response = <HttpsConnector<ConnectWay> as Service<Uri>>::Response;
     type Error = BoxError;
     type Future = Pending<Self::Response>;
 

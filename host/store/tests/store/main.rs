@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use leafgate_desk::{Destination, Digest};
-use leafgate_record::{Approval, RecordId, Recorded, RecordedEdit, Recorder, RequestRecord};
+use leafgate_record::{RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder, RequestRecord};
 use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys, mark, receipt};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
@@ -282,7 +282,7 @@ fn no_digest_in_an_export_is_computable_without_the_key() {
         let mut record = request(1, &body(&["536-90-4399".to_owned()]));
         let to = destination();
         let digest = Digest::of(&to, record.sent.as_deref().unwrap());
-        record.approved = Some(Approval { to, digest, by: "user" });
+        record.approved = Some(RecordedApproval { to, digest, by: "user" });
         taken(store.request(record));
         store.close();
         let mut file = Vec::new();
@@ -311,7 +311,7 @@ fn what_left_is_compared_with_what_was_agreed_to() {
     for (number, shown) in [(1, "shown"), (2, "something else")] {
         let mut record = request(number, &body(&["shown".to_owned()]));
         let digest = Digest::of(&to, &body(&[shown.to_owned()]));
-        record.approved = Some(Approval { to: to.clone(), digest, by: "user" });
+        record.approved = Some(RecordedApproval { to: to.clone(), digest, by: "user" });
         taken(store.request(record));
     }
     store.close();

@@ -15,13 +15,13 @@ const VECTOR: [f32; 3] = [1.0, 0.0, 0.0];
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct EmbeddingRequest {
     input: Value,
     encoding_format: Option<String>,
 }
 
 pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
-    let asked: Asked = serde_json::from_str(echo.text).unwrap_or_default();
+    let asked: EmbeddingRequest = serde_json::from_str(echo.text).unwrap_or_default();
     let coded = asked.encoding_format.as_deref() == Some("base64");
     let embedding = if coded { json!(CODED) } else { json!(VECTOR) };
     let vector = |index| json!({ "object": "embedding", "index": index, "embedding": embedding });

@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::{is_googles, is_internal, resource};
 use crate::apis::Endpoint;
-use crate::apis::dialect::Dialect;
+use crate::apis::dialect::ApiDialect;
 use crate::sse;
 
 /// What Google's clients send with every request.
 const HEADERS: [&str; 2] = ["x-goog-api-key", "x-goog-api-client"];
 
-pub(in crate::apis) static GEMINI: Dialect = Dialect {
+pub(in crate::apis) static GEMINI: ApiDialect = ApiDialect {
     is_rooted: |path| resource(path).is_some(),
     has_path: is_googles,
     has_headers: |headers| HEADERS.iter().any(|name| headers.contains_key(*name)),
@@ -37,7 +37,7 @@ pub(in crate::apis) static GEMINI: Dialect = Dialect {
 
 static OTHER: Endpoint = Endpoint::other("google", &GEMINI);
 
-pub(in crate::apis) static CODE_ASSIST: Dialect = Dialect {
+pub(in crate::apis) static CODE_ASSIST: ApiDialect = ApiDialect {
     is_rooted: is_internal,
     has_path: is_internal,
     has_headers: |_| false,

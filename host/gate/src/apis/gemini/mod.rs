@@ -20,7 +20,7 @@ use leafgate_tree::{Document, Format};
 use serde_json::json;
 
 use super::{Conversation, Endpoint, Wants, openai, segment};
-use crate::apis::dialect::Dialect;
+use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::{Echo, Echoed};
 use crate::session::{BodyHints, Name};
 
@@ -101,7 +101,7 @@ pub(super) static ENDPOINTS: [Endpoint; 8] = [
 const fn row(
     name: &'static str,
     conversation: &'static Conversation,
-    dialect: &'static Dialect,
+    dialect: &'static ApiDialect,
     echo: fn(&Echo<'_>) -> Option<Echoed>,
 ) -> Endpoint {
     Endpoint {

@@ -4,14 +4,14 @@
 use http::StatusCode;
 use serde_json::json;
 
-use crate::apis::dialect::Dialect;
+use crate::apis::dialect::ApiDialect;
 use crate::apis::{Endpoint, openai};
 use crate::sse;
 
 /// What Anthropic's clients send with every request.
 const VERSION: &str = "anthropic-version";
 
-pub(in crate::apis) static ANTHROPIC: Dialect = Dialect {
+pub(in crate::apis) static ANTHROPIC: ApiDialect = ApiDialect {
     is_rooted: |path| path.starts_with("/v1/"),
     has_path: |path| {
         openai::endpoint(path).and_then(|endpoint| endpoint.split('/').next()) == Some("messages")

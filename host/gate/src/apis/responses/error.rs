@@ -9,11 +9,11 @@
 use serde_json::{Value, json};
 
 use super::openai;
-use crate::apis::dialect::Dialect;
+use crate::apis::dialect::ApiDialect;
 use crate::sse;
 
 /// They claim nobody's requests: OpenAI's do.
-pub(super) static RESPONSES: Dialect = Dialect {
+pub(super) static RESPONSES: ApiDialect = ApiDialect {
     has_path: |_| false,
     has_headers: |_| false,
     end_stream: |error, again, stream| {

@@ -84,7 +84,7 @@ pub(super) struct CallResult<'r> {
 
 /// What a client sends back.
 #[derive(Default)]
-pub(super) struct Answered {
+pub(super) struct AnsweredCalls {
     pub(super) results: Vec<ClientResult>,
     pub(super) said: Option<String>,
 }
@@ -122,13 +122,13 @@ pub(super) fn behind_system(opening: &[Value]) -> usize {
 }
 
 /// Returns the results of calls that stand at the end of a body, and what the user said there.
-pub(super) fn answered(wire: &dyn TeamWire, body: &Body) -> Answered {
+pub(super) fn answered(wire: &dyn TeamWire, body: &Body) -> AnsweredCalls {
     let elements = list(wire, body);
     let after = elements.iter().rposition(|element| wire.is_of_model(element)).map_or(0, |at| at + 1);
     let (mut results, mut said) = (Vec::new(), Vec::new());
     elements[after..].iter().for_each(|element| wire.add_answered(element, &mut results, &mut said));
     said.retain(|text| !text.trim().is_empty());
-    Answered { results, said: (!said.is_empty()).then(|| said.join("\n\n")) }
+    AnsweredCalls { results, said: (!said.is_empty()).then(|| said.join("\n\n")) }
 }
 
 /// The names of the tools that a client offers, in order.

@@ -29,14 +29,14 @@ impl Records {
     }
 
     /// A run is at this point.
-    pub(super) fn at(&self, run: &Run, state: RunState, result: Option<RawJson>) {
+    pub(crate) fn at(&self, run: &Run, state: RunState, result: Option<RawJson>) {
         let mut kept = self.kept();
         let began = kept.get(&run.id()).map_or_else(now, |view| view.at);
         kept.put(run.id(), view(run, began, state, result));
     }
 
     /// A run has ended without a word.
-    pub(super) fn ended(&self, run: RunId, state: RunState) {
+    pub(crate) fn ended(&self, run: RunId, state: RunState) {
         if let Some(view) = self.kept().get_mut(&run) {
             view.state = state;
         }

@@ -1,23 +1,25 @@
 //! A request on its way to an upstream: told to the recorder, sent, its answer prepared.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::{Response, request};
-use leafgate_record::{RecordId, Recorded};
+use leafgate_record::Recorded;
 
-use super::Shared;
 use crate::answer;
 use crate::apis::copilot;
 use crate::arriving::Arriving;
-use crate::log::RequestLogProgress;
+use crate::log::RequestProgress;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::recording::Told;
+use crate::recording::ToldRequest;
+use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
+use crate::shared::Shared;
+use crate::stages::Along;
 use crate::upstreams::Lane;
 use leafgate_http::content::Content;
+use leafgate_http::headers::RequestChanges;
 use leafgate_http::refusal::Refusal;
 
 impl Shared {
@@ -25,14 +27,24 @@ impl Shared {
     pub(crate) async fn forward(
         self: &Arc<Self>,
         lane: &Lane,
-        mut outgoing: Outgoing,
-        progress: &Arc<RequestLogProgress>,
+        outgoing: Outgoing,
+        along: Along,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
-        let (restoring, ruling) = (outgoing.restoring.take(), outgoing.ruling.take());
         let answer = self.send(lane, outgoing, progress).await?;
+        self.answered(answer, along, progress).await
+    }
+
+    /// Has an answer judged and prepared for its client: the request will not be sent in another form.
+    pub(crate) async fn answered(
+        self: &Arc<Self>,
+        answer: Response<Arriving>,
+        along: Along,
+        progress: &Arc<RequestProgress>,
+    ) -> Result<Response<Content>, Refusal> {
         progress.recorded();
-        let answer = self.rule(answer, ruling.as_ref(), progress).await?;
-        self.prepare(answer, restoring).await
+        let answer = self.rule(answer, along.ruling.as_ref(), progress).await?;
+        self.prepare(answer, along.restoring).await
     }
 
     /// Sends a request without a body on. What Copilot says of its models is put right by the way.
@@ -40,11 +52,11 @@ impl Shared {
         self: &Arc<Self>,
         lane: &Lane,
         parts: &request::Parts,
-        progress: &Arc<RequestLogProgress>,
+        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
-        let mut outgoing = Outgoing::without_body(parts);
+        let mut outgoing = Outgoing::new(parts, OutgoingBody::None, RequestChanges::default());
         if !copilot::asks_for_models(lane.kind, parts) {
-            return self.forward(lane, outgoing, progress).await;
+            return self.forward(lane, outgoing, Along::default(), progress).await;
         }
         outgoing.ask_for_plain_answer();
         let answer = Arriving::passes(self.send(lane, outgoing, progress).await?);
@@ -58,22 +70,16 @@ impl Shared {
         &self,
         lane: &Lane,
         mut outgoing: Outgoing,
-        progress: &RequestLogProgress,
+        progress: &RequestProgress,
     ) -> Result<Response<Arriving>, Refusal> {
-        progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
-        self.counters.forwarded();
+        progress.tell(RequestEvent::Sent(outgoing.body.whole().map_or(0, Bytes::len)));
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
         let told = self.tell(&mut outgoing, progress).await?;
         let began = Instant::now();
-        let response = match lane.upstream.send(outgoing).await {
-            Ok(response) => response,
-            Err(refusal) => {
-                self.counters.unanswered();
-                return Err(refusal);
-            }
-        };
+        let sent = lane.upstream.send(outgoing).await;
+        let response = sent.inspect_err(|_| progress.tell(RequestEvent::Unanswered))?;
         let after = began.elapsed();
-        self.counters.answered(response.status(), after);
+        progress.tell(RequestEvent::Answered(response.status(), after));
         let response = Arriving::new(response, told, after);
         if has_body {
             answer::refuse_redirect(response.status())?;
@@ -95,11 +101,10 @@ impl Shared {
     async fn tell(
         &self,
         outgoing: &mut Outgoing,
-        progress: &RequestLogProgress,
-    ) -> Result<Option<Told>, Refusal> {
+        progress: &RequestProgress,
+    ) -> Result<Option<ToldRequest>, Refusal> {
         let Some(body) = outgoing.body.whole() else { return Ok(None) };
-        let id = || RecordId(self.recorded.fetch_add(1, Relaxed) + 1);
-        let Some((told, recorded)) = progress.tell(id, body) else { return Ok(None) };
+        let Some((told, recorded)) = progress.leaves(|| self.next_record(), body) else { return Ok(None) };
         let kept = match recorded {
             Recorded::Taken => true,
             Recorded::Missed => return Ok(None),

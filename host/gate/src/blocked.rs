@@ -10,7 +10,7 @@ use leafgate_http::refusal::{Code, Refusal};
 pub(crate) const NOT_ELSEWHERE: &str = "a request like this one cannot be sent on";
 
 /// Blocks a request that only a person could let go.
-pub(super) fn unshowable(holds: &[Hold]) -> Refusal {
+pub(crate) fn unshowable(holds: &[Hold]) -> Refusal {
     let because: Vec<_> = holds.iter().map(because).collect();
     blocked_as(format!(
         "blocked by this gate: {}; the rule asks for a person, and a request without a body cannot be shown to one",

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
 /// The lines of a gate. They end with it.
-pub(crate) struct Pace {
+pub(crate) struct RunPace {
     /// How many runs may be polled at a time.
     width: usize,
     /// Begun with the first run: most gates have none.
@@ -42,9 +42,9 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// A run whose result somebody waits for. It is given up when this is dropped.
 struct Waited(Arc<Paced>);
 
-impl Pace {
+impl RunPace {
     pub(crate) fn new(width: usize) -> Self {
-        Pace { width: width.max(1), lines: OnceLock::new(), next: AtomicUsize::new(0) }
+        RunPace { width: width.max(1), lines: OnceLock::new(), next: AtomicUsize::new(0) }
     }
 
     /// Does work piece by piece, among that of all others; `None` where it panicked. Dropping the
@@ -143,7 +143,7 @@ mod tests {
     #[tokio::test]
     async fn a_hop_waits_behind_one_piece_a_line() {
         for width in [1, 2, 3] {
-            let pace = Arc::new(Pace::new(width));
+            let pace = Arc::new(RunPace::new(width));
             let pieces = Arc::new(AtomicUsize::new(0));
             let runs: Vec<_> = (0..100)
                 .map(|_| {
@@ -189,7 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_waits_for_is_dropped() {
-        let pace = Arc::new(Pace::new(1));
+        let pace = Arc::new(RunPace::new(1));
         let (held, dropped) = oneshot::channel::<()>();
         let (begins, begun) = oneshot::channel();
         let work = async move {
@@ -206,7 +206,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_panics_is_its_own() {
-        let pace = Pace::new(1);
+        let pace = RunPace::new(1);
         let (said, hears) = oneshot::channel();
         let second = async move { hears.await.unwrap_or(0) };
         let panics = async move {

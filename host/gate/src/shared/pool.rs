@@ -104,14 +104,14 @@ mod tests {
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 
     use super::*;
-    use crate::{Gate, GateConfig, UpstreamTarget};
+    use crate::{GateConfig, UpstreamTarget};
 
-    fn gate(judges: usize) -> Gate {
+    fn gate(judges: usize) -> Arc<Shared> {
         let keys = TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("test"));
         let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
         let mut config = GateConfig::new(UpstreamTarget::Echo);
         config.limits.judges = judges;
-        Gate::new(config, keys, policy).unwrap()
+        Arc::new(Shared::new(config, keys, policy).unwrap())
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -119,7 +119,7 @@ mod tests {
         let gate = gate(1);
         let (release, released) = mpsc::channel();
         let (begins, begun) = tokio::sync::oneshot::channel();
-        let shared = Arc::clone(&gate.0);
+        let shared = Arc::clone(&gate);
         let work = move || {
             begins.send(std::thread::current().id()).unwrap();
             let mut got = None;
@@ -135,8 +135,8 @@ mod tests {
         });
         let worker = other.await.unwrap();
         assert_eq!(slow.await.unwrap(), Some(()), "somebody released it");
-        assert!(gate.0.slow.is_lately(Instant::now()));
-        let shared = Arc::clone(&gate.0);
+        assert!(gate.slow.is_lately(Instant::now()));
+        let shared = Arc::clone(&gate);
         let next = tokio::spawn(async move { shared.on_worker(is_needed).await.ok() }).await.unwrap();
         assert_eq!(next, Some(false), "the next work is done by {worker:?} no more, but on the pool");
     }
@@ -146,13 +146,13 @@ mod tests {
         let gate = gate(1);
         let before = Instant::now().checked_sub(SLOW).unwrap();
         for _ in 0..2 {
-            let shared = Arc::clone(&gate.0);
+            let shared = Arc::clone(&gate);
             let task = tokio::spawn(async move {
                 let worker = std::thread::current().id();
                 shared.on_worker(move || is_needed() && std::thread::current().id() == worker).await.ok()
             });
             assert_eq!(task.await.unwrap(), Some(true));
-            gate.0.slow.is(before);
+            gate.slow.is(before);
         }
     }
 
@@ -160,18 +160,18 @@ mod tests {
     async fn work_that_panics_is_refused_and_leaves_its_turn_to_the_next() {
         let gate = gate(1);
         for _ in 0..2 {
-            let done = gate.0.on_worker(|| -> u8 { panic!("a test of panics") }).await;
+            let done = gate.on_worker(|| -> u8 { panic!("a test of panics") }).await;
             assert_eq!(
                 done.map_err(|refusal| refusal.status()),
                 Err(http::StatusCode::INTERNAL_SERVER_ERROR)
             );
         }
-        assert!(gate.0.on_worker(|| ()).await.is_ok());
+        assert!(gate.on_worker(|| ()).await.is_ok());
     }
 
     #[tokio::test]
     async fn work_is_done_on_the_pool_where_no_thread_could_take_over() {
-        let done = gate(1).0.on_worker(is_needed).await;
+        let done = gate(1).on_worker(is_needed).await;
         assert!(matches!(done, Ok(false)));
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let gate = gate(1);
         let (release, released) = mpsc::channel::<()>();
         let (begins, begun) = tokio::sync::oneshot::channel();
-        let counting = Arc::clone(&gate.0);
+        let counting = Arc::clone(&gate);
         let count = tokio::spawn(async move {
             counting
                 .counted(move |_| {
@@ -192,7 +192,7 @@ mod tests {
         });
         begun.await.unwrap();
         // One that looks at a turn counts; the only place of a judge is free all the same.
-        gate.0.on_blocking_pool(|| ()).await.unwrap();
+        gate.on_blocking_pool(|| ()).await.unwrap();
         release.send(()).unwrap();
         count.await.unwrap().unwrap();
     }

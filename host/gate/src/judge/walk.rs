@@ -4,39 +4,29 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use bytes::Bytes;
 use http::{Method, request};
 use hyper::body::Incoming;
-use leafgate_admin::shown_url;
-use leafgate_policy::{Assembly, Policy};
-use leafgate_record::{RecordId, RequestRecord};
-use leafgate_vault::Vault;
+use leafgate_policy::{Assembly, Context, Policy};
 
-use super::Shared;
+use super::bodyless::judge_bodyless;
+use super::{JudgeCase, JudgedCase};
 use crate::agent;
 use crate::apis::{Api, Wants};
-use crate::files::Files;
-use crate::judge::{Bodyless, Case, Judged, Outcome};
-use crate::log::{self, RequestLog, RequestLogProgress, Tally};
+use crate::files::RequestFiles;
+use crate::log::{self, RequestLog, RequestProgress};
 use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint};
 use crate::recording::Recording;
-use crate::routed::Before;
+use crate::request_event::RequestEvent;
 use crate::session::Hints;
+use crate::shared::Shared;
+use crate::stages::{Came, RequestOutcome};
 use crate::upstreams::Lane;
 use leafgate_http::body;
-use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, Caps, Coding};
+use leafgate_http::coding::{self, CodingCaps};
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
-
-/// A body as it came.
-pub(crate) struct Came {
-    pub(crate) body: Bytes,
-    pub(crate) codings: Vec<Coding>,
-    pub(crate) reservation: Reservation,
-}
 
 /// A body that is to be judged: where it goes, and with what head.
 pub(crate) struct Walked<'w> {
@@ -48,13 +38,13 @@ pub(crate) struct Walked<'w> {
     /// The profile that its base URL chose.
     pub(crate) chosen: Option<Arc<Assembly>>,
     pub(crate) policy: Arc<Policy>,
-    /// The rule that sent it here, and what was counted before it did.
-    pub(crate) sent_by: Option<(Arc<str>, Before)>,
+    /// The rule that sent it here.
+    pub(crate) sent_by: Option<Arc<str>>,
 }
 
 impl Shared {
     /// Has a request without a body judged by what it says elsewhere.
-    pub(super) async fn judge_bodyless(
+    pub(crate) async fn judge_bodyless(
         &self,
         lane: &Lane,
         parts: &request::Parts,
@@ -62,27 +52,31 @@ impl Shared {
         request_log: &mut RequestLog,
     ) -> Result<(), Refusal> {
         request_log.generation(policy.generation_name());
-        let elsewhere = policy.has_plugins();
-        let bodyless = Bodyless {
-            outside: OutsideTexts::of(parts),
-            agent: agent::agent(&parts.headers),
-            wants: wants_bodyless(lane, parts),
-            to: pending::destination(lane, parts),
-            lane: lane.name().map(Into::into),
-            policy,
-            vault: self.unnamed_vault(),
+        let (texts, wants) = (OutsideTexts::of(parts), wants_bodyless(lane, parts));
+        let (to, upstream_name) = (pending::destination(lane, parts), lane.name().map(str::to_owned));
+        let (agent, vault) = (agent::agent(&parts.headers), self.unnamed_vault());
+        let judging = Arc::clone(&policy);
+        let judge = move || {
+            let context = Context {
+                agent: Some(agent),
+                upstream: Some(&to.upstream),
+                upstream_name: upstream_name.as_deref(),
+                endpoint: Some(to.endpoint()),
+                outside: &texts.list(),
+                ..Context::default()
+            };
+            judge_bodyless(&judging, &vault, &context, &wants)
         };
-        let (judged, tally) = match elsewhere {
-            true => self.on_worker(move || bodyless.judge()).await?,
-            false => bodyless.judge(),
+        let (judged, tally) = match policy.has_plugins() {
+            true => self.on_worker(judge).await?,
+            false => judge(),
         };
-        self.counters.judged(&tally);
-        request_log.judged(tally);
+        request_log.progress().judged(&policy, tally, Duration::ZERO, false);
         judged
     }
 
     /// Returns a path as the log shows it, with all findings masked.
-    pub(super) async fn shown_path(&self, path: &str, policy: &Arc<Policy>) -> String {
+    pub(crate) async fn shown_path(&self, path: &str, policy: &Arc<Policy>) -> String {
         if log::is_fixed_path(path) {
             return path.to_owned();
         }
@@ -95,13 +89,8 @@ impl Shared {
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 
-    /// A vault of no session: it knows our tokens and remembers nothing.
-    fn unnamed_vault(&self) -> Vault {
-        Vault::new(self.keys.clone())
-    }
-
     /// Reads a body.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         &self,
         parts: &request::Parts,
         policy: &Policy,
@@ -112,7 +101,7 @@ impl Shared {
         let codings = coding::codings(&parts.headers)?;
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
-        request_log.progress().received(body.len());
+        request_log.progress().tell(RequestEvent::Received(body.len()));
         Ok(Came { body, codings, reservation })
     }
 
@@ -122,28 +111,23 @@ impl Shared {
         walked: Walked<'_>,
         came: Came,
         request_log: &mut RequestLog,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<RequestOutcome, Refusal> {
         let Walked { lane, client, parts, chosen, policy, sent_by } = walked;
-        let (routed, before) = sent_by.unzip();
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let raw = lane.is_raw(parts.uri.path());
         let boundary = match raw || api.format().is_some() {
             true => None,
             false => multipart::boundary(&parts.headers)?,
         };
-        let case = Case {
+        let case = JudgeCase {
             raw,
             boundary,
-            may_route: routed.is_none(),
-            routed,
-            before,
+            may_route: sent_by.is_none(),
+            routed: sent_by,
             chosen,
             ..self.case(lane, client, parts, policy, came)
         };
-        let (outcome, tally) =
-            self.judge_told(case, &parts.method, request_log.path(), &request_log.progress()).await?;
-        request_log.judged(tally);
-        outcome
+        self.judge_told(case, request_log.path(), &request_log.progress()).await
     }
 
     /// Returns a body that is to be judged once, and sent as JSON with the head of `parts`; `client` is the head that came.
@@ -154,18 +138,15 @@ impl Shared {
         parts: &request::Parts,
         policy: Arc<Policy>,
         came: Came,
-    ) -> Case {
-        let Came { body, codings, reservation } = came;
+    ) -> JudgeCase {
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
-        Case {
-            body,
-            codings,
-            reservation,
-            caps: Caps { size: self.limits.body, ratio: self.limits.ratio },
+        JudgeCase {
+            came,
+            caps: CodingCaps { size: self.limits.body, ratio: self.limits.ratio },
             limits: self.limits.document,
             raw: false,
             boundary: None,
-            files: Files::new(&self.file_reader, lane.on_unread),
+            files: RequestFiles::new(&self.file_reader, lane.on_unread),
             restore: lane.restore,
             intercepts: self.intercepts(parts.uri.path()),
             api,
@@ -180,7 +161,6 @@ impl Shared {
             to: pending::destination(lane, parts),
             lane: lane.name().map(Into::into),
             routed: None,
-            before: None,
             may_route: false,
             agent: agent::agent(&client.headers).into(),
             chosen: None,
@@ -189,84 +169,40 @@ impl Shared {
             answers_cancel: self.answer_cancelled.then(|| parts.uri.path().to_owned()),
             session: None,
             asker: None,
-            recorded: false,
+            recorded: None,
             trial: None,
         }
     }
 
-    /// Has a body judged, counts what the policy did, and keeps what a recorder will be told of it in
+    /// Has a body judged, tells what the policy did, and keeps what a recorder will be told of it in
     /// `progress`. `path` is masked.
     pub(crate) async fn judge_told(
         &self,
-        mut case: Case,
-        method: &Method,
+        mut case: JudgeCase,
         path: &str,
-        progress: &RequestLogProgress,
-    ) -> Result<(Result<Outcome, Refusal>, Tally), Refusal> {
+        progress: &RequestProgress,
+    ) -> Result<RequestOutcome, Refusal> {
         let recorder = self.recorder().cloned();
-        case.recorded = recorder.is_some();
+        case.recorded = recorder.is_some().then(|| (SystemTime::now(), path.to_owned()));
         case.trial = self.policy.turn(&case.policy);
-        let (at, began) = (SystemTime::now(), Instant::now());
-        let (received, coded) = (case.body.clone(), !case.codings.is_empty());
-        let (policy, upstream_name) = (Arc::clone(&case.policy), case.lane.clone());
-        let upstream = if recorder.is_some() { shown_url(&case.to.upstream) } else { String::new() };
-        let agent = Arc::clone(&case.agent);
-        let before = case.before.take();
-        let Judged { mut outcome, tally, seen } = self.judge(case).await?;
-        let judging = self.count(began.elapsed(), &tally, before.as_ref());
-        if let Ok(Outcome::Route(rerouted)) = &mut outcome {
-            rerouted.before = Before { tally: tally.clone(), judging };
-        } else {
-            self.counters.metrics.judged(judging);
+        let (policy, began) = (Arc::clone(&case.policy), Instant::now());
+        let JudgedCase { outcome, tally, mut record } = self.judge(case).await?;
+        if let Some(record) = &mut record {
+            (record.rules, record.held) = (tally.rules.clone(), tally.held.clone());
         }
-        if let (Some(recorder), Some(seen)) = (recorder, seen) {
-            let record = Box::new(RequestRecord {
-                id: RecordId(0),
-                at,
-                method: method.to_string(),
-                path: path.to_owned(),
-                upstream: upstream.into(),
-                upstream_name,
-                api: seen.api.name(),
-                answers: seen.api.answers(),
-                provider: seen.api.dialect.provider,
-                agent,
-                class: seen.class.name(),
-                session: seen.session,
-                model: seen.model,
-                policy,
-                verdict: "forwarded",
-                rules: tally.rules.clone(),
-                held: tally.held.clone(),
-                edits: seen.edits.into(),
-                received,
-                source: seen.source,
-                sent: None,
-                coded,
-                approved: None,
-                judging,
-                waiting: None,
-            });
-            let waits = matches!(outcome, Ok(Outcome::Wait(_)));
+        let is_timed = !matches!(outcome, Ok(RequestOutcome::Route(_)));
+        let judging = progress.judged(&policy, tally, began.elapsed(), is_timed);
+        if let (Some(recorder), Some(mut record)) = (recorder, record) {
+            record.judging = judging;
+            let waits = matches!(outcome, Ok(RequestOutcome::Wait(_)));
             progress.records(Recording::new(recorder, record, waits));
         }
-        Ok((outcome, tally))
-    }
-
-    /// Counts what rules did, and what of it is new where the request was judged before. Gives how long
-    /// judging it took in all.
-    fn count(&self, took: Duration, tally: &Tally, before: Option<&Before>) -> Duration {
-        let Some(before) = before else {
-            self.counters.judged(tally);
-            return took;
-        };
-        self.counters.judged_further(&tally.beyond(&before.tally));
-        before.judging + took
+        outcome
     }
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
-    pub(crate) async fn judge(&self, case: Case) -> Result<Judged, Refusal> {
-        let large = case.body.len() > INLINE_BODY || !case.codings.is_empty();
+    pub(crate) async fn judge(&self, case: JudgeCase) -> Result<JudgedCase, Refusal> {
+        let large = case.came.body.len() > INLINE_BODY || case.came.is_coded();
         if large || !case.policy.assemblies().is_empty() {
             return self.on_blocking_pool(move || case.judge()).await;
         }
@@ -274,11 +210,6 @@ impl Shared {
             true => self.on_worker(move || case.judge()).await,
             false => Ok(case.judge()),
         }
-    }
-
-    /// Returns whether a mode may pause requests of this path.
-    pub(crate) fn intercepts(&self, path: &str) -> bool {
-        self.intercept.is_empty() || self.intercept.iter().any(|pattern| pattern.is(path))
     }
 }
 

@@ -1,0 +1,167 @@
+//! What a request is on its way: it came, and it leaves, waits for a person, or goes elsewhere.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request;
+use leafgate_assemble::Refused;
+use leafgate_policy::{Assembly, Route};
+use leafgate_tree::Format;
+
+use crate::apis::Api;
+use crate::outgoing::{Outgoing, OutgoingBody};
+use crate::pending::Waiter;
+use crate::restore::Restoring;
+use crate::ruled::Ruling;
+use crate::session::Thread;
+use crate::subject::Subject;
+use leafgate_http::budget::Reservation;
+use leafgate_http::coding::Coding;
+use leafgate_http::headers::RequestChanges;
+use leafgate_http::refusal::Manner;
+
+/// A body as it came.
+pub(crate) struct Came {
+    pub(crate) body: Bytes,
+    pub(crate) codings: Vec<Coding>,
+    /// Its part of the bytes that the gate may hold.
+    pub(crate) reservation: Reservation,
+}
+
+impl Came {
+    pub(crate) fn is_coded(&self) -> bool {
+        !self.codings.is_empty()
+    }
+
+    /// Returns it as it was judged, but for its reservation where another one counts it.
+    pub(crate) fn received(self, wraps_more: bool) -> Received {
+        let coded = self.is_coded();
+        Received { body: self.body, coded, wraps_more, reservation: Some(self.reservation) }
+    }
+}
+
+/// What becomes of a request that is not refused.
+pub(crate) enum RequestOutcome {
+    /// It may leave.
+    Pass(Passed),
+    /// A person must decide.
+    Wait(HeldRequest),
+    /// It must go elsewhere.
+    Route(Box<Rerouted>),
+}
+
+/// A request that must go elsewhere, with the body that came.
+pub(crate) struct Rerouted {
+    pub(crate) route: Route,
+    pub(crate) came: Came,
+}
+
+/// A body that was judged, as it came over the wire.
+pub(crate) struct Received {
+    pub(crate) body: Bytes,
+    /// Whether it is compressed.
+    pub(crate) coded: bool,
+    /// Whether it may hold bytes that were not looked at. It leaves decoded then.
+    pub(crate) wraps_more: bool,
+    /// Its part of the bytes that a gate may hold; none for a request that waits at the desk, which counts it.
+    pub(crate) reservation: Option<Reservation>,
+}
+
+impl Received {
+    /// Returns what leaves for it: the very bytes that came where nothing was edited, or else `rendered`, which is never compressed.
+    pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, along: Along) -> Passed {
+        let as_it_came = !self.wraps_more && is_same(&rendered, source);
+        let (body, decoded) = if as_it_came { (self.body, false) } else { (rendered, self.coded) };
+        Passed { body, decoded, reservation: self.reservation, along }
+    }
+}
+
+/// Returns whether two bodies are the same. Where they are one buffer, no byte is looked at.
+fn is_same(one: &Bytes, other: &Bytes) -> bool {
+    one.len() == other.len() && (one.as_ptr() == other.as_ptr() || one == other)
+}
+
+/// What goes along with a body that leaves, or waits for that.
+#[derive(Default)]
+pub(crate) struct Along {
+    /// How its answer is restored, where it may repeat tokens.
+    pub(crate) restoring: Option<Restoring>,
+    /// What its answer is judged by, where it is.
+    pub(crate) ruling: Option<Arc<Ruling>>,
+    /// What makes lesser forms of it, where a profile made it.
+    pub(crate) flow: Option<Box<DowngradeFlow>>,
+    /// The model that is asked instead of the one that its path names.
+    pub(crate) other_model: Option<Arc<str>>,
+}
+
+/// A body that may leave.
+pub(crate) struct Passed {
+    pub(crate) body: Bytes,
+    /// Whether the body leaves without the codings that it came in.
+    decoded: bool,
+    reservation: Option<Reservation>,
+    pub(crate) along: Along,
+}
+
+impl Passed {
+    /// Returns the request that leaves. Its answer comes uncompressed where it is to be read; `is_read` says that it is in any case,
+    /// as one that goes into a stream that has begun.
+    pub(crate) fn leaves(self, parts: &request::Parts, is_read: bool) -> (Outgoing, Along) {
+        let Passed { body, decoded, reservation, along } = self;
+        let restores = along.restoring.as_ref().is_some_and(|restoring| !restoring.is_idle());
+        let plain_answer = is_read || restores || along.ruling.is_some();
+        let changes = RequestChanges { decoded, plain_answer };
+        let mut outgoing = Outgoing::new(parts, OutgoingBody::Whole(body), changes);
+        outgoing.reservation = reservation;
+        if let Some(model) = &along.other_model {
+            outgoing.ask_model(parts, model);
+        }
+        (outgoing, along)
+    }
+}
+
+/// A request that waits, and what leaves for it depends on.
+pub(crate) struct HeldRequest {
+    pub(crate) waiter: Waiter,
+    pub(crate) received: Received,
+    /// The body without its codings.
+    pub(crate) source: Bytes,
+    /// Whether its client asked for a stream of events.
+    pub(crate) streams: bool,
+    /// Which API it asks.
+    pub(crate) api: Api,
+    /// How a cancel is answered, where it is no error to the client.
+    pub(crate) manner: Option<Box<Manner>>,
+    pub(crate) along: Along,
+}
+
+/// A request that a profile made, on its way: what judges another form of it, and what it does
+/// without already.
+pub(crate) struct DowngradeFlow {
+    pub(crate) assembly: Arc<Assembly>,
+    pub(crate) subject: Arc<Subject>,
+    pub(crate) format: Format,
+    /// Whether its client asked for a stream of events.
+    pub(crate) streams: bool,
+    /// Whether it came compressed: its header says so.
+    pub(crate) coded: bool,
+    pub(crate) thread: Thread,
+    /// Whether values are put back into its answer.
+    pub(crate) restore: bool,
+    pub(crate) lessened: Lessened,
+}
+
+/// How far a request was taken down.
+#[derive(Default)]
+pub(crate) struct Lessened {
+    /// Whether a person let it go.
+    pub(crate) approved: bool,
+    pub(crate) without: BTreeSet<Refused>,
+    /// Models of the profile that were asked.
+    pub(crate) models: usize,
+    /// What it does without, in order.
+    pub(crate) words: Vec<String>,
+    /// Whether a person was asked about a refused model. They are asked once.
+    pub(crate) asked: bool,
+}
