@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use leafgate_admin::ExceptionView;
 use leafgate_gate::{NotExcepted, PolicyFiles, UpstreamName};
 use leafgate_policy::{NewException, Policy, PolicySource};
 
-use super::FILE;
 use super::file::{Idle, TargetFile};
+use super::{FILE, views_of};
 
 /// The policies that a gate was started with. It writes into their folders and nowhere else.
 pub(crate) struct PolicyFolders {
@@ -33,7 +34,7 @@ impl PolicyFiles for PolicyFolders {
         &self,
         upstream: Option<&str>,
         exception: &NewException,
-        works: &dyn Fn(&Policy) -> bool,
+        works: Option<&dyn Fn(&Policy) -> bool>,
     ) -> Result<String, NotExcepted> {
         let source = self.of(upstream);
         if source.folder().is_none() {
@@ -46,10 +47,18 @@ impl PolicyFiles for PolicyFolders {
         };
         let target = TargetFile::new(source, Path::new(FILE)).map_err(failed)?;
         // Such as by this very person a moment ago.
-        if works(target.policy()) {
+        if works.is_some_and(|works| works(target.policy())) {
             return Err(NotExcepted::Already);
         }
-        target.add(exception, works).map_err(failed)?;
+        target.add(exception, works.unwrap_or(&|_| true)).map_err(failed)?;
         Ok(target.path().display().to_string())
+    }
+
+    fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
+        let own = self.own.iter().map(|(name, source)| (Some(name.as_str()), source));
+        let all = [(None, &self.main)].into_iter().chain(own);
+        let views: anyhow::Result<Vec<_>> =
+            all.map(|(upstream, source)| views_of(source, upstream)).collect();
+        Ok(views.map_err(|error| NotExcepted::Failed(format!("{error:#}")))?.concat())
     }
 }

@@ -106,6 +106,8 @@ async fn carry_out(
         AdminCall::SavedEdit => saved::show(gate, id).await,
         AdminCall::RemoveSaved => saved::remove(gate, id).await,
         AdminCall::SavedDiff => saved::diff(gate, id).await,
+        AdminCall::Exceptions => except::list(gate).await,
+        AdminCall::AddException => except::add(gate, read(command)?).await,
         AdminCall::Sessions => Ok(answer::json(&gate.turns.sessions())),
         AdminCall::Follow => Ok(answer::json(&gate.turns.follow(read::<Follow>(command)?.follow))),
         AdminCall::Select => select(gate, id, read(command)?),

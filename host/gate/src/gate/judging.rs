@@ -96,7 +96,7 @@ impl Shared {
     }
 
     /// A vault of no session: it knows our tokens and remembers nothing.
-    fn unnamed_vault(&self) -> Vault {
+    pub(crate) fn unnamed_vault(&self) -> Vault {
         Vault::new(self.keys.clone())
     }
 
