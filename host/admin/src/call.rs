@@ -135,6 +135,8 @@ calls! {
     Exceptions = "exceptions", GET "/v1/exceptions", answers ExceptionList;
     /// Writes an exception into a policy folder.
     AddException = "add_exception", POST "/v1/exceptions", takes AddException, answers ExceptionList;
+    /// Takes an exception out of its file.
+    RemoveException = "remove_exception", DELETE "/v1/exceptions/{id}", answers ExceptionList;
     /// The conversations that are known.
     Sessions = "sessions", GET "/v1/sessions", answers SessionList;
     /// Has the mode follow the latest conversation, or stay.

@@ -23,6 +23,12 @@ pub trait PolicyFiles: Send + Sync {
     /// # Errors
     /// Where the files cannot be read.
     fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted>;
+
+    /// Takes the exception with this id out of its file.
+    ///
+    /// # Errors
+    /// Where there is none, or its file stays as it is.
+    fn remove(&self, id: &str) -> Result<(), NotExcepted>;
 }
 
 /// Why an exception was not written.
@@ -41,6 +47,9 @@ pub enum NotExcepted {
         "the rule would redact it all the same: what it found is more than this value, or stands in several places. Nothing was written"
     )]
     Idle,
+    /// There is none of this id.
+    #[error("no exception has this id: it was removed, or changed since it was listed")]
+    Unknown,
     /// The policy does not load with it, or it cannot be written.
     #[error("{0}")]
     Failed(String),

@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use anyhow::Context as _;
 use leafgate_admin::ExceptionView;
 use leafgate_gate::{NotExcepted, PolicyFiles, UpstreamName};
-use leafgate_policy::{NewException, Policy, PolicySource};
+use leafgate_policy::{NewException, Policy, PolicySource, written_exceptions};
 
 use super::file::{Idle, TargetFile};
 use super::{FILE, views_of};
+use crate::home;
 
 /// The policies that a gate was started with. It writes into their folders and nowhere else.
 pub(crate) struct PolicyFolders {
@@ -54,6 +56,19 @@ impl PolicyFiles for PolicyFolders {
         Ok(target.path().display().to_string())
     }
 
+    fn remove(&self, id: &str) -> Result<(), NotExcepted> {
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.own.iter().map(|(_, source)| source);
+        for source in [&self.main].into_iter().chain(own) {
+            match remove(source, id) {
+                Ok(false) => {}
+                Ok(true) => return Ok(()),
+                Err(error) => return Err(NotExcepted::Failed(format!("{error:#}"))),
+            }
+        }
+        Err(NotExcepted::Unknown)
+    }
+
     fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
         let own = self.own.iter().map(|(name, source)| (Some(name.as_str()), source));
         let all = [(None, &self.main)].into_iter().chain(own);
@@ -61,4 +76,17 @@ impl PolicyFiles for PolicyFolders {
             all.map(|(upstream, source)| views_of(source, upstream)).collect();
         Ok(views.map_err(|error| NotExcepted::Failed(format!("{error:#}")))?.concat())
     }
+}
+
+/// Takes an exception out of its file; gives whether there is one with this id.
+pub(super) fn remove(source: &PolicySource, id: &str) -> anyhow::Result<bool> {
+    let Some(folder) = source.folder() else { return Ok(false) };
+    let written = written_exceptions(folder, &home::token_keys()?).map_err(anyhow::Error::msg)?;
+    let Some(exception) = written.into_iter().find(|exception| exception.id == id) else { return Ok(false) };
+    let target = TargetFile::new(source, Path::new(exception.path.file_name().unwrap_or_default()))?;
+    let before = target.read()?;
+    let after = before.as_deref().and_then(|text| exception.taken_out_of(text));
+    let after = after.context("the file was changed meanwhile: list the exceptions again")?;
+    target.replace(before.as_deref(), &after, &|_| true)?;
+    Ok(true)
 }

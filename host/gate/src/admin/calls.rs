@@ -108,6 +108,7 @@ async fn carry_out(
         AdminCall::SavedDiff => saved::diff(gate, id).await,
         AdminCall::Exceptions => except::list(gate).await,
         AdminCall::AddException => except::add(gate, read(command)?).await,
+        AdminCall::RemoveException => except::remove(gate, id).await,
         AdminCall::Sessions => Ok(answer::json(&gate.turns.sessions())),
         AdminCall::Follow => Ok(answer::json(&gate.turns.follow(read::<Follow>(command)?.follow))),
         AdminCall::Select => select(gate, id, read(command)?),

@@ -70,6 +70,14 @@ pub(super) async fn add(gate: &Shared, command: AddException) -> Answered {
     list(gate).await
 }
 
+/// Takes one out of its file, and lists the others.
+pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
+    let name = id.to_owned();
+    with_files(gate, move |files| files.remove(&name).map_err(|error| not_written(&error))).await?;
+    tracing::info!(target: "leafgate::policy", id, "a person removed an exception");
+    list(gate).await
+}
+
 /// Does something with the policy folders, and to its end, even where the caller goes away.
 async fn with_files<R: Send + 'static>(
     gate: &Shared,
@@ -184,6 +192,7 @@ fn refused(message: &str) -> Failure {
 fn not_written(error: &NotExcepted) -> Failure {
     match error {
         NotExcepted::BuiltIn | NotExcepted::Already | NotExcepted::Idle => refused(&error.to_string()),
+        NotExcepted::Unknown => Failure::new(ErrorCode::NotFound, error.to_string()),
         NotExcepted::Failed(_) => Failure::new(ErrorCode::NotExceptable, error.to_string())
             .hint("`leafgate check` says what is wrong with the policy on disk"),
     }

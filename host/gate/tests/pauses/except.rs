@@ -44,6 +44,14 @@ impl PolicyFiles for Folder {
         }
     }
 
+    fn remove(&self, id: &str) -> Result<(), NotExcepted> {
+        let written = written_exceptions(&self.path, &keys("test")).unwrap();
+        let one = written.iter().find(|one| one.id == id).ok_or(NotExcepted::Unknown)?;
+        let text = std::fs::read_to_string(&one.path).unwrap();
+        std::fs::write(&one.path, one.taken_out_of(&text).unwrap()).unwrap();
+        Ok(())
+    }
+
     fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
         let view = |written: WrittenException| ExceptionView {
             id: written.id,
@@ -218,6 +226,10 @@ impl PolicyFiles for Unmoved {
         }
     }
 
+    fn remove(&self, _: &str) -> Result<(), NotExcepted> {
+        Err(NotExcepted::Unknown)
+    }
+
     fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
         Err(NotExcepted::Failed("no file is read".to_owned()))
     }
@@ -286,4 +298,18 @@ async fn exceptions_are_listed_and_written_without_a_turn() {
     let by_token: ExceptionList = add(with("allows", json!({ "token": known }))).await.json();
     assert!(by_token.exceptions[0].table.contains(&format!("finding = \"{known}\"")), "{by_token:?}");
     assert!(!logs::logged().contains(EMAIL));
+}
+
+#[tokio::test]
+async fn an_exception_is_removed_by_its_id_once() {
+    let (house, folder, _) = house(RULES).await;
+    let value = json!({ "allows": { "value": EMAIL }, "reason": "our own", "by": "ann" });
+    let written: ExceptionList = house.call(Method::POST, "/v1/exceptions", Some(&value)).await.json();
+    let path = format!("/v1/exceptions/{}", written.exceptions[0].id);
+    let left = house.call(Method::DELETE, &path, None).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    assert!(left.json::<ExceptionList>().exceptions.is_empty());
+    assert!(!std::fs::read_to_string(folder.path().join("exceptions.toml")).unwrap().contains(EMAIL));
+    let (status, code, message) = refused(&house.call(Method::DELETE, &path, None).await);
+    assert_eq!((status, code), (404, ErrorCode::NotFound), "{message}");
 }
