@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, Error, bail};
+use anyhow::{Context as _, Error, bail, ensure};
 use clap::{Args, Subcommand};
 use leafgate_admin::ExceptionView;
 use leafgate_policy::{
@@ -26,6 +26,7 @@ use serde_json::json;
 
 pub(crate) use self::file::TargetFile;
 pub(crate) use self::gate::PolicyFolders;
+use self::gate::remove;
 use crate::exit::Exit;
 use crate::masking::masked;
 use crate::options::{PolicyArg, formats};
@@ -41,6 +42,16 @@ pub(crate) enum ExceptCommand {
     Add(AddArgs),
     /// List the exceptions that stand in the files, those too that have ended
     List(PolicyArg),
+    /// Take an exception out of its file
+    Remove(RemoveExceptionArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct RemoveExceptionArgs {
+    #[command(flatten)]
+    policy: PolicyArg,
+    /// Its id, as `leafgate except list` shows it
+    id: String,
 }
 
 #[derive(Args)]
@@ -115,6 +126,13 @@ pub(crate) fn run(command: &ExceptCommand, printer: &mut Printer) -> anyhow::Res
     match command {
         ExceptCommand::Add(args) => add(args, printer),
         ExceptCommand::List(policy) => printer.show(&views_of(&policy.source, None)?, print_list),
+        ExceptCommand::Remove(RemoveExceptionArgs { policy, id }) => {
+            ensure!(
+                remove(&policy.source, id)?,
+                "no exception has the id {id}: `leafgate except list` shows them"
+            );
+            printer.tell(&json!({ "removed": id }), &format!("{id} removed"))
+        }
     }
 }
 
