@@ -7,10 +7,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    AgentsView, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, Diff,
-    EditCommand, EditableRequest, Event, Except, Excepted, Follow, ModeView, OutlineView, Payload, Pending,
-    Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView, SavedDiff, SavedEditView, SavedList,
-    Select, SessionList, SetMode, SetSaved, Status, Subagents, SwitchOff, TurnSummary, TurnView,
+    AddException, AgentsView, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved,
+    Diff, EditCommand, EditableRequest, Event, Except, Excepted, ExceptionList, Follow, ModeView,
+    OutlineView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView,
+    SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
+    SwitchOff, TurnSummary, TurnView,
 };
 
 /// What stands for an id in a path.
@@ -130,6 +131,12 @@ calls! {
     RemoveSaved = "remove_saved", DELETE "/v1/saved/{id}", answers SavedList;
     /// What a saved edit replaced the last time.
     SavedDiff = "saved_diff", GET "/v1/saved/{id}/diff", answers SavedDiff;
+    /// The exceptions in the gate's policy folders.
+    Exceptions = "exceptions", GET "/v1/exceptions", answers ExceptionList;
+    /// Writes an exception into a policy folder.
+    AddException = "add_exception", POST "/v1/exceptions", takes AddException, answers ExceptionList;
+    /// Takes an exception out of its file.
+    RemoveException = "remove_exception", DELETE "/v1/exceptions/{id}", answers ExceptionList;
     /// The conversations that are known.
     Sessions = "sessions", GET "/v1/sessions", answers SessionList;
     /// Has the mode follow the latest conversation, or stay.

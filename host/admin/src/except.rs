@@ -1,4 +1,4 @@
-//! Exceptions that a person writes from a redaction in a turn.
+//! Exceptions: from a redaction in a turn, and as they stand in the policy folders of a gate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,4 +34,80 @@ pub struct Excepted {
     /// Who redacts the value all the same, in a request like this one: `rule secrets`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub still: Option<String>,
+}
+
+/// The exceptions in the files of a gate's policy folders, those too that are not in force any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExceptionList {
+    /// Folder by folder, in the order of their files.
+    pub exceptions: Vec<ExceptionView>,
+}
+
+/// An exception in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExceptionView {
+    /// What names it in calls: another one as soon as its table says anything else.
+    pub id: String,
+    /// The upstream whose own policy has it; nothing for one of the gate's policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// File and line.
+    pub origin: String,
+    /// The rules that it is about; all where it names none.
+    pub rules: Vec<String>,
+    /// Its table as TOML, with stars for what looks like a secret.
+    pub table: String,
+    /// Why.
+    pub reason: String,
+    /// Who answers for it.
+    pub by: String,
+    /// Its last day, or `never`.
+    pub until: String,
+    /// Whether that day is over.
+    pub ended: bool,
+}
+
+/// Writes an exception into a policy folder of the gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddException {
+    /// The upstream whose own policy takes it; without it the gate's policy does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// The redact rules that it is about; all where it names none.
+    #[serde(default)]
+    pub rules: Vec<String>,
+    /// What may leave.
+    pub allows: ExceptedFinding,
+    /// Why: one line, of at most 200 characters, in which no rule finds anything.
+    pub reason: String,
+    /// Who answers for it: 1 to 64 printable characters of ASCII.
+    pub by: String,
+    /// As in [`Except`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+/// What an exception lets leave. `Debug` prints no value.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ExceptedFinding {
+    /// The whole of what is found. Files have it as it stands here: a token says as much and shows nothing.
+    Value(String),
+    /// A regular expression that matches the whole of it.
+    Pattern(String),
+    /// The token that stands for it: `EMAIL_k7f3q2xw9mz4ab6c`.
+    Token(String),
+}
+
+impl std::fmt::Debug for ExceptedFinding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ExceptedFinding::Value(_) => "Value",
+            ExceptedFinding::Pattern(_) => "Pattern",
+            ExceptedFinding::Token(_) => "Token",
+        })
+    }
 }

@@ -40,7 +40,7 @@ pub use agents::{
 };
 pub use call::{AdminCall, AdminCommand, AdminView};
 pub use error::{ApiError, ErrorCode};
-pub use except::{Except, Excepted};
+pub use except::{AddException, Except, Excepted, ExceptedFinding, ExceptionList, ExceptionView};
 pub use mode::{
     ActiveSession, AutoState, BadMode, Follow, ModeView, Select, SessionList, SessionView, SetMode,
     SwitchOff, TurnClass, TurnMode,

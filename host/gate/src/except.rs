@@ -1,12 +1,13 @@
 //! Where exceptions are written: policy folders, of which the gate itself opens none.
 
+use leafgate_admin::ExceptionView;
 use leafgate_policy::{NewException, Policy};
 
 /// The folders of a gate's policies.
 pub trait PolicyFiles: Send + Sync {
-    /// Writes an exception into the policy of a named upstream, or into the gate's own, where `works` is
-    /// false of the policy as it is. It stays where the policy loads with it and `works` says so of what
-    /// was loaded. Returns the file that has it.
+    /// Writes an exception into the policy of a named upstream, or into the gate's own. It stays where the
+    /// policy loads with it. Where `works` is given, it must be false of the policy as it is and true of
+    /// what was loaded. Returns the file that has it.
     ///
     /// # Errors
     /// Where it is not written: the files are as before then.
@@ -14,8 +15,20 @@ pub trait PolicyFiles: Send + Sync {
         &self,
         upstream: Option<&str>,
         exception: &NewException,
-        works: &dyn Fn(&Policy) -> bool,
+        works: Option<&dyn Fn(&Policy) -> bool>,
     ) -> Result<String, NotExcepted>;
+
+    /// Returns the exceptions that stand in the files, in force or not.
+    ///
+    /// # Errors
+    /// Where the files cannot be read.
+    fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted>;
+
+    /// Takes the exception with this id out of its file.
+    ///
+    /// # Errors
+    /// Where there is none, or its file stays as it is.
+    fn remove(&self, id: &str) -> Result<(), NotExcepted>;
 }
 
 /// Why an exception was not written.
@@ -34,6 +47,9 @@ pub enum NotExcepted {
         "the rule would redact it all the same: what it found is more than this value, or stands in several places. Nothing was written"
     )]
     Idle,
+    /// There is none of this id.
+    #[error("no exception has this id: it was removed, or changed since it was listed")]
+    Unknown,
     /// The policy does not load with it, or it cannot be written.
     #[error("{0}")]
     Failed(String),

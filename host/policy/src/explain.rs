@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::Policy;
 use crate::assembly::Assembly;
-use crate::exception::Exception;
 use crate::file::assemble::raw::RawAssemble;
 use crate::file::raw::{RawException, RawRule};
 use crate::index::PluginIndex;
@@ -94,7 +93,11 @@ impl Policy {
             generation: self.generation_name(),
             profiles: self.assemblies.iter().map(|assembly| TableExplanation::of_profile(assembly)).collect(),
             phases: Phase::ALL.iter().map(phase).collect(),
-            exceptions: self.exceptions.iter().map(TableExplanation::of_exception).collect(),
+            exceptions: self
+                .exceptions
+                .iter()
+                .map(|it| TableExplanation::of_exception(&it.origin, it.says.clone()))
+                .collect(),
             plugins: (0..self.declared).map(|at| explain_plugin(self, PluginIndex::new(at))).collect(),
         }
     }
@@ -109,8 +112,8 @@ impl TableExplanation {
         TableExplanation::of::<RawRule>("rule", &rule.origin, rule.says_all())
     }
 
-    pub(crate) fn of_exception(exception: &Exception) -> Self {
-        TableExplanation::of::<RawException>("exception", &exception.origin, exception.says.clone())
+    pub(crate) fn of_exception(origin: &str, says: toml::Table) -> Self {
+        TableExplanation::of::<RawException>("exception", origin, says)
     }
 
     fn of_profile(assembly: &Assembly) -> Self {

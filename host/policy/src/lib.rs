@@ -65,6 +65,7 @@ mod shorten;
 mod tool_names;
 mod verdict;
 mod work;
+mod written_exception;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -100,6 +101,7 @@ pub use rule::{
     Sees, Subagents, Urgency, With,
 };
 pub use verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Route, SAVED_EDITS, STRUCTURE, Verdict};
+pub use written_exception::{WrittenException, written_exceptions};
 
 /// All rules, profiles and plugins of one load, compiled.
 #[derive(Debug)]

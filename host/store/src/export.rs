@@ -107,7 +107,7 @@ impl Log {
                 let entries: usize =
                     prompts.iter().map(|prompt| prompt["logs"].as_array().map_or(0, Vec::len)).sum();
                 let replay = json!({
-                    "exportedAt": moment(crate::writer::millis(std::time::SystemTime::now())),
+                    "exportedAt": moment(crate::schema::millis(std::time::SystemTime::now())),
                     "totalPrompts": prompts.len(),
                     "totalLogEntries": entries,
                     "prompts": prompts,

@@ -9,8 +9,7 @@ use serde::Serialize;
 use crate::found;
 use crate::live::SavedCall;
 use crate::pieces::read_ids;
-use crate::schema;
-use crate::store::{FILE, OPENING};
+use crate::schema::{self, FILE, OPENING};
 use crate::work::WrittenEdit;
 
 /// A piece is no larger when it is read: a body has that bound.

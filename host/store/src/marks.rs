@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::log::{Filter, Log, LogError};
-use crate::store::{FILE, OPENING};
+use crate::schema::{FILE, OPENING};
 
 /// Wrong matches that are named.
 const NAMED: usize = 8;

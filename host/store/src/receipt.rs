@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::keys::StoreKeys;
+use crate::schema::millis;
 
 /// The digest before the first receipt of a log.
 pub(crate) const NONE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -76,7 +77,7 @@ impl Receipt {
         });
         Receipt {
             number: 0,
-            at: crate::writer::millis(record.at),
+            at: millis(record.at),
             session: record.session.to_string(),
             agent: record.agent.to_string(),
             upstream: record.upstream.to_string(),

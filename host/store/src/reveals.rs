@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::log::{Filter, Log, LogError};
 use crate::mask::Masker;
-use crate::writer::millis;
+use crate::schema::millis;
 
 /// Rows that are kept at most, whatever their age.
 const MOST: i64 = 100_000;

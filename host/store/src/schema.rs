@@ -1,6 +1,15 @@
 //! The tables of the database.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use rusqlite::Connection;
+
+/// The file of the database in its folder.
+pub(crate) const FILE: &str = "log.db";
+
+/// How long whoever opens a log waits for one that makes it, or puts in order what a killed one left. Under load that
+/// takes seconds.
+pub(crate) const OPENING: Duration = Duration::from_secs(20);
 
 /// The version that this program writes: another for each change of [`TABLES`].
 pub(crate) const VERSION: i64 = 5;
@@ -157,6 +166,15 @@ pub(crate) fn make(database: &mut Connection) -> Result<(), SchemaError> {
     }
     transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)
+}
+
+/// Returns a time as milliseconds of Unix time.
+pub(crate) fn millis(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, whole_millis)
+}
+
+pub(crate) fn whole_millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

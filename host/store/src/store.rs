@@ -17,18 +17,11 @@ use crate::files::LogFiles;
 use crate::keys::StoreKeys;
 use crate::presence::Presence;
 use crate::queue::{Entrance, Left, Message, queue};
-use crate::schema::{self, SchemaError};
+use crate::schema::{self, FILE, OPENING, SchemaError};
 use crate::writer::Writer;
-
-/// The file of the database in its folder.
-pub(crate) const FILE: &str = "log.db";
 
 /// How long the writer waits for another process that writes, while requests wait for it.
 const BUSY: Duration = Duration::from_secs(2);
-
-/// How long whoever opens a log waits for one that makes it, or puts in order what a killed one left. Under load that
-/// takes seconds.
-pub(crate) const OPENING: Duration = Duration::from_secs(20);
 
 /// What a store is told when it is opened.
 #[derive(Clone, Debug)]

@@ -15,8 +15,7 @@ use crate::mask::{Masked, Masker, Start};
 use crate::names::{PieceName, PieceNames};
 use crate::pieces::{Cutter, Within, write_ids};
 use crate::receipt::{self, Receipt, sha256};
-use crate::schema::{EPOCH, words_of};
-use crate::writer::whole_millis;
+use crate::schema::{EPOCH, whole_millis, words_of};
 
 /// A change of a request, as the log has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use leafgate_policy::Background;
 use leafgate_record::{AnswerPart, RecordId};
@@ -24,7 +24,7 @@ use crate::pace::Pace;
 use crate::presence::Presence;
 use crate::queue::{Batch, Exit, Message};
 use crate::reveals;
-use crate::schema::EPOCH;
+use crate::schema::{EPOCH, millis};
 use crate::store::{State, StoreConfig};
 use crate::work::{Done, Known, Work};
 
@@ -303,15 +303,6 @@ impl Writer {
             Err(error) => self.state.fails(Some(told(&error))),
         }
     }
-}
-
-/// Returns a time as milliseconds of Unix time.
-pub(crate) fn millis(time: SystemTime) -> i64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, whole_millis)
-}
-
-pub(crate) fn whole_millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Why something is not in the log.

@@ -3,11 +3,14 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use anyhow::Context as _;
+use leafgate_admin::ExceptionView;
 use leafgate_gate::{NotExcepted, PolicyFiles, UpstreamName};
-use leafgate_policy::{NewException, Policy, PolicySource};
+use leafgate_policy::{NewException, Policy, PolicySource, written_exceptions};
 
-use super::FILE;
 use super::file::{Idle, TargetFile};
+use super::{FILE, views_of};
+use crate::home;
 
 /// The policies that a gate was started with. It writes into their folders and nowhere else.
 pub(crate) struct PolicyFolders {
@@ -33,7 +36,7 @@ impl PolicyFiles for PolicyFolders {
         &self,
         upstream: Option<&str>,
         exception: &NewException,
-        works: &dyn Fn(&Policy) -> bool,
+        works: Option<&dyn Fn(&Policy) -> bool>,
     ) -> Result<String, NotExcepted> {
         let source = self.of(upstream);
         if source.folder().is_none() {
@@ -46,10 +49,44 @@ impl PolicyFiles for PolicyFolders {
         };
         let target = TargetFile::new(source, Path::new(FILE)).map_err(failed)?;
         // Such as by this very person a moment ago.
-        if works(target.policy()) {
+        if works.is_some_and(|works| works(target.policy())) {
             return Err(NotExcepted::Already);
         }
-        target.add(exception, works).map_err(failed)?;
+        target.add(exception, works.unwrap_or(&|_| true)).map_err(failed)?;
         Ok(target.path().display().to_string())
     }
+
+    fn remove(&self, id: &str) -> Result<(), NotExcepted> {
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.own.iter().map(|(_, source)| source);
+        for source in [&self.main].into_iter().chain(own) {
+            match remove(source, id) {
+                Ok(false) => {}
+                Ok(true) => return Ok(()),
+                Err(error) => return Err(NotExcepted::Failed(format!("{error:#}"))),
+            }
+        }
+        Err(NotExcepted::Unknown)
+    }
+
+    fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
+        let own = self.own.iter().map(|(name, source)| (Some(name.as_str()), source));
+        let all = [(None, &self.main)].into_iter().chain(own);
+        let views: anyhow::Result<Vec<_>> =
+            all.map(|(upstream, source)| views_of(source, upstream)).collect();
+        Ok(views.map_err(|error| NotExcepted::Failed(format!("{error:#}")))?.concat())
+    }
+}
+
+/// Takes an exception out of its file; gives whether there is one with this id.
+pub(super) fn remove(source: &PolicySource, id: &str) -> anyhow::Result<bool> {
+    let Some(folder) = source.folder() else { return Ok(false) };
+    let written = written_exceptions(folder, &home::token_keys()?).map_err(anyhow::Error::msg)?;
+    let Some(exception) = written.into_iter().find(|exception| exception.id == id) else { return Ok(false) };
+    let target = TargetFile::new(source, Path::new(exception.path.file_name().unwrap_or_default()))?;
+    let before = target.read()?;
+    let after = before.as_deref().and_then(|text| exception.taken_out_of(text));
+    let after = after.context("the file was changed meanwhile: list the exceptions again")?;
+    target.replace(before.as_deref(), &after, &|_| true)?;
+    Ok(true)
 }

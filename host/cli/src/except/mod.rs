@@ -1,4 +1,4 @@
-//! `except add` and `baseline`: write exceptions into a policy folder.
+//! `except` and `baseline`: the exceptions of a policy folder, and how they get there.
 //!
 //! What is written is a file of rules like any other. It is put in its place whole, and taken back where
 //! the policy does not load with it. A value that nobody may read is named by its token, which is keyed:
@@ -8,12 +8,17 @@ mod file;
 mod gate;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, Error, bail, ensure};
 use clap::{Args, Subcommand};
-use leafgate_policy::{Allows, Context, Hold, NewException, Policy, Verdict, last_day};
+use leafgate_admin::ExceptionView;
+use leafgate_policy::{
+    Allows, Context, Hold, NewException, Policy, PolicySource, Verdict, WrittenException, has_ended,
+    last_day, written_exceptions,
+};
 use leafgate_store::Filter;
 use leafgate_tree::{Author, Format};
 use leafgate_vault::Vault;
@@ -21,10 +26,11 @@ use serde_json::json;
 
 pub(crate) use self::file::TargetFile;
 pub(crate) use self::gate::PolicyFolders;
+use self::gate::remove;
 use crate::exit::Exit;
 use crate::masking::masked;
 use crate::options::{PolicyArg, formats};
-use crate::print::{Printer, counted};
+use crate::print::{Printer, Style, counted};
 use crate::{home, log, moments, policy, request};
 
 /// The file that exceptions are written into one by one.
@@ -34,6 +40,18 @@ const FILE: &str = "exceptions.toml";
 pub(crate) enum ExceptCommand {
     /// Allow a value, a shape of values, or the value that a token stands for
     Add(AddArgs),
+    /// List the exceptions that stand in the files, those too that have ended
+    List(PolicyArg),
+    /// Take an exception out of its file
+    Remove(RemoveExceptionArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct RemoveExceptionArgs {
+    #[command(flatten)]
+    policy: PolicyArg,
+    /// Its id, as `leafgate except list` shows it
+    id: String,
 }
 
 #[derive(Args)]
@@ -107,6 +125,14 @@ pub(crate) struct BaselineArgs {
 pub(crate) fn run(command: &ExceptCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
     match command {
         ExceptCommand::Add(args) => add(args, printer),
+        ExceptCommand::List(policy) => printer.show(&views_of(&policy.source, None)?, print_list),
+        ExceptCommand::Remove(RemoveExceptionArgs { policy, id }) => {
+            ensure!(
+                remove(&policy.source, id)?,
+                "no exception has the id {id}: `leafgate except list` shows them"
+            );
+            printer.tell(&json!({ "removed": id }), &format!("{id} removed"))
+        }
     }
 }
 
@@ -158,6 +184,44 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let (file, table) = (target.path().display().to_string(), exception.table());
     let line = format!("{file}:\n\n{}", table.trim_end());
     printer.tell(&json!({ "file": file, "exception": table }), &line)
+}
+
+/// Returns the exceptions in the files of a policy, which may be that of a named upstream.
+fn views_of(source: &PolicySource, upstream: Option<&str>) -> anyhow::Result<Vec<ExceptionView>> {
+    let Some(folder) = source.folder() else { return Ok(Vec::new()) };
+    let written = written_exceptions(folder, &home::token_keys()?).map_err(Error::msg)?;
+    let now = SystemTime::now();
+    let view = |WrittenException { id, table, .. }| {
+        let text =
+            |key: &str| table.says.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+        let rules = match table.says.get("rule") {
+            Some(toml::Value::Array(rules)) => rules.iter().filter_map(toml::Value::as_str).collect(),
+            Some(rule) => rule.as_str().into_iter().collect(),
+            None => Vec::new(),
+        };
+        ExceptionView {
+            id,
+            upstream: upstream.map(str::to_owned),
+            origin: table.origin.clone(),
+            rules: rules.into_iter().map(str::to_owned).collect(),
+            reason: text("reason"),
+            by: text("by"),
+            ended: has_ended(&text("until"), now) == Some(true),
+            until: text("until"),
+            table: table.to_string(),
+        }
+    };
+    Ok(written.into_iter().map(view).collect())
+}
+
+fn print_list(exceptions: &Vec<ExceptionView>, printer: &mut Printer) -> io::Result<()> {
+    printer
+        .none(exceptions.len(), "no file of this policy has an exception: `leafgate except add` writes one");
+    for ExceptionView { id, table, ended, .. } in exceptions {
+        printer.text(Style::Strong, &format!("# {id}"))?;
+        printer.line(&format!("{}\n{}", if *ended { ", ended" } else { "" }, table.trim()))?;
+    }
+    Ok(())
 }
 
 /// What is found in some requests is allowed from now on, so that a policy can begin to act on what is

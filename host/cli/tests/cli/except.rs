@@ -51,6 +51,24 @@ fn a_second_exception_stands_behind_the_first() {
 }
 
 #[test]
+fn exceptions_are_listed_and_removed_by_their_ids() {
+    let bench = bench();
+    assert_eq!(add(&bench, &["--value", EMAIL]).code, 0);
+    assert_eq!(add(&bench, &["--pattern", r"ghp_\w+", "--rule", "secrets"]).code, 0);
+    let except = |rest: &[&str]| bench.run(&[&["except"], rest, &["--policy", "policy"]].concat(), "");
+    let list = except(&["list"]);
+    let ids: Vec<&str> = list.out.lines().filter_map(|line| line.strip_prefix("# ")).collect();
+    assert_eq!((list.code, ids.len()), (0, 2), "{}", list.shown());
+    let removed = except(&["remove", ids[0]]);
+    assert_eq!(removed.code, 0, "{}", removed.shown());
+    let after = sent(&bench);
+    assert!(!after.contains(EMAIL) && after.contains(&secret()), "{after}");
+    let again = except(&["remove", ids[0]]);
+    assert!(again.code == 2 && again.err.contains("no exception has the id"), "{}", again.shown());
+    assert!(except(&["list"]).out.contains(ids[1]));
+}
+
+#[test]
 fn what_does_not_load_is_not_written() {
     let bench = bench();
     for wrong in [["--rule", "polite", "--value", "x"], ["--rule", "nobody", "--value", "x"]] {

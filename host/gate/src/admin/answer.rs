@@ -22,6 +22,9 @@ pub(super) struct Failure {
     allow: Option<HeaderValue>,
 }
 
+/// What a call comes to.
+pub(super) type Answered = Result<Response<Content>, Failure>;
+
 impl Failure {
     /// The message must hold no text of a leaf, and nothing that the caller sent.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {

@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Response, request};
+use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_admin::{
-    AdminCall, ArmCapture, Cancel, ClearSaved, EditCommand, ErrorCode, Follow, Pending, Pins, Release,
-    Resume, Resumed, Select, SetMode, SwitchOff,
+    AdminCall, Cancel, EditCommand, ErrorCode, Follow, Pending, Pins, Release, Resume, Resumed, Select,
+    SetMode, SwitchOff,
 };
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use leafgate_tokenize::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::answer::{self, Failure};
+use super::answer::{self, Answered, Failure};
 use super::outline::{self, OutlineQuery};
 use super::tokens::Counted;
 use super::{auth, except, reveal, saved, view, whole};
@@ -23,7 +23,6 @@ use crate::off::LONGEST;
 use crate::pending::Snapshot;
 use crate::shared::Shared;
 use leafgate_http::body::{self, Bounds};
-use leafgate_http::content::Content;
 
 /// Finds the call that a request makes, and the id in its path.
 fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), Failure> {
@@ -54,24 +53,8 @@ pub(super) fn bounds(gate: &Shared) -> Bounds {
 }
 
 /// Answers a call that passed the checks of [`auth`].
-pub(super) async fn answer(
-    gate: &Shared,
-    parts: &request::Parts,
-    body: &mut Incoming,
-) -> Result<Response<Content>, Failure> {
+pub(super) async fn answer(gate: &Shared, parts: &request::Parts, body: &mut Incoming) -> Answered {
     let (call, id) = found(&parts.method, parts.uri.path())?;
-    let answered = carry_out(gate, call, id, parts, body).await?;
-    gate.counters.metrics.called(call.name());
-    Ok(answered)
-}
-
-async fn carry_out(
-    gate: &Shared,
-    call: AdminCall,
-    id: &str,
-    parts: &request::Parts,
-    body: &mut Incoming,
-) -> Result<Response<Content>, Failure> {
     // Nothing waits and nothing is kept where nothing is looked at.
     if !gate.enabled && !matches!(call, AdminCall::Status | AdminCall::Events) {
         let off = Failure::new(ErrorCode::NotFound, "this gate is switched off: it is a plain proxy");
@@ -83,80 +66,58 @@ async fn carry_out(
     } else {
         Bytes::new()
     };
+    let answered = carry_out(gate, call, id, parts.uri.query(), &command).await?;
+    gate.counters.metrics.called(call.name());
+    Ok(answered)
+}
+
+/// Does what a call asks: one row for each.
+async fn carry_out(
+    gate: &Shared,
+    call: AdminCall,
+    id: &str,
+    query: Option<&str>,
+    command: &[u8],
+) -> Answered {
     let turn = || turn_id(id);
     match call {
         AdminCall::Status => Ok(answer::json(&gate.status())),
         AdminCall::Events => Ok(answer::events(gate.hub.listen())),
         AdminCall::Pending => Ok(answer::json(&Pending { turns: gate.turns.list() })),
         AdminCall::Turn => show_counted(gate, turn()?, |snapshot| view::turn(&snapshot)).await,
-        AdminCall::Request => {
-            let fields = gate.metadata_fields.clone();
-            show_counted(gate, turn()?, |snapshot| whole::request(&snapshot, fields)).await
-        }
-        AdminCall::Outline => {
-            let query = OutlineQuery::parse(parts.uri.query())?;
-            let snapshot = gate.turns.snapshot(turn()?)?;
-            let outline = move || outline::outline(&snapshot.shown(), snapshot.version, &query);
-            Ok(answer::json(&gate.on_blocking_pool(outline).await??))
-        }
+        AdminCall::Request => request(gate, turn()?).await,
+        AdminCall::Outline => outline(gate, turn()?, query).await,
         AdminCall::Diff => show(gate, turn()?, |snapshot| view::diff(&snapshot.shown())).await,
         AdminCall::Payload => show(gate, turn()?, |snapshot| view::payload(&snapshot)).await,
-        AdminCall::Edit => edit(gate, turn()?, read(&command)?).await,
-        AdminCall::Pin => pin(gate, turn()?, read(&command)?).await,
-        AdminCall::Except => except::except(gate, turn()?, read(&command)?).await,
-        AdminCall::Resume => resume(gate, turn()?, &read(&command)?).await,
-        AdminCall::Cancel => {
-            let Cancel {} = read(&command)?;
-            Ok(answer::json(&gate.turns.cancel(turn()?, CancelReason::User)?))
-        }
-        AdminCall::Preview => {
-            let first = gate.turns.preview_limit();
-            show(gate, turn()?, move |snapshot| view::preview(&snapshot.shown(), first)).await
-        }
-        AdminCall::Capture => saved::capture(gate, turn()?, read(&command)?).await,
+        AdminCall::Edit => edit(gate, turn()?, read(command)?).await,
+        AdminCall::Pin => pin(gate, turn()?, read(command)?).await,
+        AdminCall::Preview => preview(gate, turn()?).await,
+        AdminCall::Capture => saved::capture(gate, turn()?, read(command)?).await,
+        AdminCall::Except => except::except(gate, turn()?, read(command)?).await,
+        AdminCall::Resume => resume(gate, turn()?, &read(command)?).await,
+        AdminCall::Cancel => cancel(gate, turn()?, read(command)?),
+        AdminCall::Mode => Ok(answer::json(&gate.turns.mode())),
+        AdminCall::SetMode => set_mode(gate, read(command)?).await,
+        AdminCall::SwitchOff => switch_off(gate, read(command)?),
         AdminCall::Saved => saved::list(gate).await,
-        AdminCall::SetSaved => saved::set(gate, read(&command)?).await,
-        AdminCall::ArmCapture => {
-            let ArmCapture {} = read(&command)?;
-            gate.turns.arm_capture()?;
-            saved::list(gate).await
-        }
-        AdminCall::ClearSaved => {
-            let ClearSaved { scope } = read(&command)?;
-            saved::clear(gate, scope).await
-        }
+        AdminCall::SetSaved => saved::set(gate, read(command)?).await,
+        AdminCall::ArmCapture => saved::arm(gate, read(command)?).await,
+        AdminCall::ClearSaved => saved::clear(gate, read(command)?).await,
         AdminCall::SavedEdit => saved::show(gate, id).await,
         AdminCall::RemoveSaved => saved::remove(gate, id).await,
         AdminCall::SavedDiff => saved::diff(gate, id).await,
-        AdminCall::Mode => Ok(answer::json(&gate.turns.mode())),
-        AdminCall::SetMode => set_mode(gate, read(&command)?).await,
-        AdminCall::SwitchOff => switch_off(gate, read(&command)?),
+        AdminCall::Exceptions => except::list(gate).await,
+        AdminCall::AddException => except::add(gate, read(command)?).await,
+        AdminCall::RemoveException => except::remove(gate, id).await,
         AdminCall::Sessions => Ok(answer::json(&gate.turns.sessions())),
-        AdminCall::Follow => {
-            let Follow { follow } = read(&command)?;
-            Ok(answer::json(&gate.turns.follow(follow)))
-        }
-        AdminCall::Select => {
-            let Select {} = read(&command)?;
-            Ok(answer::json(&gate.turns.select(id)?))
-        }
+        AdminCall::Follow => Ok(answer::json(&gate.turns.follow(read::<Follow>(command)?.follow))),
+        AdminCall::Select => select(gate, id, read(command)?),
         AdminCall::Dispose => Ok(answer::json(&gate.turns.dispose(id)?)),
         AdminCall::Subagents => Ok(answer::json(&gate.turns.subagents())),
         AdminCall::Agents => Ok(answer::json(&gate.teams.view())),
-        AdminCall::AgentRun => match gate.teams.run(id) {
-            Some(run) => Ok(answer::json(&run)),
-            None => Err(Failure::new(ErrorCode::NotFound, "there is no such run")
-                .hint("list the runs: the latest 64 are remembered")),
-        },
-        AdminCall::Release => {
-            let Release {} = read(&command)?;
-            match gate.release_plugin(id) {
-                Some(released) => Ok(answer::json(&released)),
-                None => Err(Failure::new(ErrorCode::NotFound, "no policy that serves has such a plugin")
-                    .hint("`leafgate status` names them")),
-            }
-        }
-        AdminCall::Reveal => reveal::reveal(gate, read(&command)?).await,
+        AdminCall::AgentRun => agent_run(gate, id),
+        AdminCall::Release => release(gate, id, read(command)?),
+        AdminCall::Reveal => reveal::reveal(gate, read(command)?).await,
     }
 }
 
@@ -165,7 +126,7 @@ async fn show<V: Serialize + Send + 'static>(
     gate: &Shared,
     turn: TurnId,
     view: impl FnOnce(Snapshot) -> V + Send + 'static,
-) -> Result<Response<Content>, Failure> {
+) -> Answered {
     let snapshot = gate.turns.snapshot(turn)?;
     Ok(gate.on_blocking_pool(move || answer::json(&view(snapshot))).await?)
 }
@@ -175,7 +136,7 @@ async fn show_counted<V: Counted + Serialize + Send + 'static>(
     gate: &Shared,
     turn: TurnId,
     view: impl FnOnce(Snapshot) -> V + Send + 'static,
-) -> Result<Response<Content>, Failure> {
+) -> Answered {
     let snapshot = gate.turns.snapshot(turn)?;
     let mut view = gate.on_blocking_pool(move || view(snapshot)).await?;
     let counted = move |counter: &Counter| {
@@ -185,8 +146,22 @@ async fn show_counted<V: Counted + Serialize + Send + 'static>(
     Ok(gate.counted(counted).await?)
 }
 
+/// A turn with its whole request.
+async fn request(gate: &Shared, turn: TurnId) -> Answered {
+    let fields = gate.metadata_fields.clone();
+    show_counted(gate, turn, |snapshot| whole::request(&snapshot, fields)).await
+}
+
+/// A part of a turn's tree.
+async fn outline(gate: &Shared, turn: TurnId, query: Option<&str>) -> Answered {
+    let query = OutlineQuery::parse(query)?;
+    let snapshot = gate.turns.snapshot(turn)?;
+    let outline = move || outline::outline(&snapshot.shown(), snapshot.version, &query);
+    Ok(answer::json(&gate.on_blocking_pool(outline).await??))
+}
+
 /// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
-async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Response<Content>, Failure> {
+async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Answered {
     let change = view::change(command, &*gate.turns.draft(turn)?)?;
     let revision = gate.turns.revise(turn)?;
     let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
@@ -195,15 +170,21 @@ async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Result<Respo
 }
 
 /// Pins sections for people. The answer is the turn after it.
-async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Result<Response<Content>, Failure> {
+async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Answered {
     let draft = gate.turns.draft(turn)?;
     let sections = gate.on_blocking_pool(move || view::arrangement(&pins, &draft)).await??;
     gate.turns.arrange(turn, &sections)?;
     show_counted(gate, turn, |snapshot| view::turn(&snapshot)).await
 }
 
+/// What saving a turn's edits would save.
+async fn preview(gate: &Shared, turn: TurnId) -> Answered {
+    let first = gate.turns.preview_limit();
+    show(gate, turn, move |snapshot| view::preview(&snapshot.shown(), first)).await
+}
+
 /// Lets a turn go. What waited to be captured is saved once it has left.
-async fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Result<Response<Content>, Failure> {
+async fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Answered {
     let seen: Digest = command
         .digest
         .parse()
@@ -217,9 +198,13 @@ async fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Result<Respons
     Ok(answer::json(&Resumed { turn, captured }))
 }
 
+fn cancel(gate: &Shared, turn: TurnId, Cancel {}: Cancel) -> Answered {
+    Ok(answer::json(&gate.turns.cancel(turn, CancelReason::User)?))
+}
+
 /// Chooses a mode. Keeping it waits for the disk, so it is done on the blocking pool, and to its end
 /// even where the caller goes away.
-async fn set_mode(gate: &Shared, command: SetMode) -> Result<Response<Content>, Failure> {
+async fn set_mode(gate: &Shared, command: SetMode) -> Answered {
     let turns = Arc::clone(&gate.turns);
     let chosen = tokio::task::spawn_blocking(move || turns.choose(command.mode)).await;
     let failed = |_| Failure::new(ErrorCode::Internal, "the gate failed at this choice of a mode");
@@ -227,7 +212,7 @@ async fn set_mode(gate: &Shared, command: SetMode) -> Result<Response<Content>, 
 }
 
 /// Has everything pass as it comes for a while, or the policy serve again.
-fn switch_off(gate: &Shared, command: SwitchOff) -> Result<Response<Content>, Failure> {
+fn switch_off(gate: &Shared, command: SwitchOff) -> Answered {
     if command.seconds > 0 && !gate.may_be_off {
         let forbidden = Failure::new(ErrorCode::Forbidden, "this gate may not be switched off");
         return Err(forbidden.hint("its operator set `switch-off = false`"));
@@ -237,6 +222,27 @@ fn switch_off(gate: &Shared, command: SwitchOff) -> Result<Response<Content>, Fa
         return Err(Failure::new(ErrorCode::Malformed, "a gate is switched off for an hour at most"));
     }
     Ok(answer::json(&gate.turns.switch_off(time)))
+}
+
+fn select(gate: &Shared, id: &str, Select {}: Select) -> Answered {
+    Ok(answer::json(&gate.turns.select(id)?))
+}
+
+fn agent_run(gate: &Shared, id: &str) -> Answered {
+    let none = || {
+        Failure::new(ErrorCode::NotFound, "there is no such run")
+            .hint("list the runs: the latest 64 are remembered")
+    };
+    Ok(answer::json(&gate.teams.run(id).ok_or_else(none)?))
+}
+
+/// Ends the quarantine of a plugin.
+fn release(gate: &Shared, id: &str, Release {}: Release) -> Answered {
+    let none = || {
+        Failure::new(ErrorCode::NotFound, "no policy that serves has such a plugin")
+            .hint("`leafgate status` names them")
+    };
+    Ok(answer::json(&gate.release_plugin(id).ok_or_else(none)?))
 }
 
 /// Reads a command. The error says where it is wrong and not what stands there: that may be the text of a leaf.

@@ -1,23 +1,23 @@
-//! An exception from a redaction in a turn.
+//! Exceptions: from a redaction in a turn, and those that stand in the policy folders.
 //!
-//! The person names the redaction, and the gate alone knows the value: what is written is the value's
-//! token, which is keyed. The folder is the policy's own, whatever the caller says.
+//! In a turn the person names the redaction, and the gate alone knows the value: what is written is the
+//! value's token, which is keyed. The folder is the policy's own, whatever the caller says.
 
 use std::cell::RefCell;
 use std::time::SystemTime;
 
-use http::Response;
-use leafgate_admin::{ErrorCode, Except, Excepted};
+use leafgate_admin::{AddException, ErrorCode, Except, Excepted, ExceptedFinding, ExceptionList};
 use leafgate_desk::TurnId;
-use leafgate_policy::{Allows, NewException, last_day};
+use leafgate_policy::{Allows, NewException, Policy, last_day};
 use leafgate_tree::{Author, RedactionRecord};
+use leafgate_vault::Vault;
 
-use super::answer::{self, Failure};
-use super::reveal::check_name;
+use super::answer::{self, Answered, Failure};
+use super::reveal::{check_name, foreign_token};
 use crate::except::{NotExcepted, PolicyFiles};
 use crate::pending::Snapshot;
+use crate::session::Recalled;
 use crate::shared::Shared;
-use leafgate_http::content::Content;
 
 /// How long an exception is in force where nobody says so: long enough to mend a rule.
 const UNTIL: &str = "30d";
@@ -25,27 +25,93 @@ const UNTIL: &str = "30d";
 /// Characters of a reason. It is one line of a file.
 const MOST_REASON: usize = 200;
 
-pub(super) async fn except(
-    gate: &Shared,
-    turn: TurnId,
-    command: Except,
-) -> Result<Response<Content>, Failure> {
+pub(super) async fn except(gate: &Shared, turn: TurnId, command: Except) -> Answered {
     check_name(&command.by)?;
     let snapshot = gate.turns.snapshot(turn)?;
-    let Some(files) = gate.policy_files() else {
-        return Err(refused("this gate was given no policy folder that it may write into"));
-    };
     let lane = snapshot.guard.lane.clone();
     let own =
         lane.filter(|name| gate.upstreams().by_name(name).is_some_and(|lane| lane.own_policy().is_some()));
-    // To its end, even where the caller goes away.
-    let written =
-        tokio::task::spawn_blocking(move || write(&*files, &snapshot, own.as_deref(), &command)).await;
-    let failed = |_| Failure::new(ErrorCode::Internal, "the gate failed at this exception");
-    let excepted = written.map_err(failed)??;
+    let write = move |files: &dyn PolicyFiles| write(files, &snapshot, own.as_deref(), &command);
+    let excepted = with_files(gate, write).await?;
     let Excepted { file, rule, label, until, .. } = &excepted;
     tracing::info!(target: "leafgate::policy", file, rule, label, until, "a person wrote an exception");
     Ok(answer::json(&excepted))
+}
+
+/// Lists those that stand in the files.
+pub(super) async fn list(gate: &Shared) -> Answered {
+    let exceptions = |files: &dyn PolicyFiles| files.exceptions().map_err(|error| not_written(&error));
+    Ok(answer::json(&ExceptionList { exceptions: with_files(gate, exceptions).await? }))
+}
+
+/// Writes one that somebody has thought of, and lists all.
+pub(super) async fn add(gate: &Shared, command: AddException) -> Answered {
+    let AddException { upstream, rules, allows, reason, by, until } = command;
+    check_name(&by)?;
+    let policy = match &upstream {
+        None => gate.policy.serving().load(),
+        Some(name) => {
+            let own = gate.upstreams().by_name(name).and_then(|lane| Some(lane.own_policy()?.load()));
+            own.ok_or_else(|| {
+                Failure::new(ErrorCode::NotFound, "no upstream of this name has its own policy")
+            })?
+        }
+    };
+    let exception = NewException {
+        rules,
+        allowed: allowed(gate, &policy, allows)?,
+        reason: checked_reason(&reason, &policy, &gate.unnamed_vault())?,
+        by,
+        until: last_day_of(until.as_deref())?,
+    };
+    let write = move |files: &dyn PolicyFiles| files.except(upstream.as_deref(), &exception, None);
+    let file = with_files(gate, move |files| write(files).map_err(|error| not_written(&error))).await?;
+    tracing::info!(target: "leafgate::policy", file, "a person wrote an exception");
+    list(gate).await
+}
+
+/// Takes one out of its file, and lists the others.
+pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
+    let name = id.to_owned();
+    with_files(gate, move |files| files.remove(&name).map_err(|error| not_written(&error))).await?;
+    tracing::info!(target: "leafgate::policy", id, "a person removed an exception");
+    list(gate).await
+}
+
+/// Does something with the policy folders, and to its end, even where the caller goes away.
+async fn with_files<R: Send + 'static>(
+    gate: &Shared,
+    work: impl FnOnce(&dyn PolicyFiles) -> Result<R, Failure> + Send + 'static,
+) -> Result<R, Failure> {
+    let Some(files) = gate.policy_files() else {
+        return Err(refused("this gate was given no policy folder that it may write into"));
+    };
+    let done = tokio::task::spawn_blocking(move || work(&*files)).await;
+    done.map_err(|_| Failure::new(ErrorCode::Internal, "the gate failed at this exception"))?
+}
+
+/// Returns what may leave. A value that somebody named as secret may not, by whatever name.
+fn allowed(gate: &Shared, policy: &Policy, allows: ExceptedFinding) -> Result<Allows, Failure> {
+    match allows {
+        ExceptedFinding::Value(value) if policy.is_known(&value) => Err(known()),
+        ExceptedFinding::Value(value) => Ok(Allows::Values(vec![value])),
+        ExceptedFinding::Pattern(pattern) => Ok(Allows::Pattern(pattern)),
+        ExceptedFinding::Token(token) => match gate.sessions.recall(&token) {
+            Recalled::Unknown => Err(foreign_token()),
+            Recalled::Value { value, .. } if policy.is_known(&value) => Err(known()),
+            _ => Ok(Allows::Findings(vec![token])),
+        },
+    }
+}
+
+fn known() -> Failure {
+    refused("you named this value as secret, and an exception would let it leave")
+        .hint("`leafgate known` takes it back")
+}
+
+fn last_day_of(until: Option<&str>) -> Result<String, Failure> {
+    last_day(until.unwrap_or(UNTIL), SystemTime::now())
+        .map_err(|error| Failure::new(ErrorCode::Malformed, error.to_string()))
 }
 
 fn write(
@@ -67,12 +133,10 @@ fn write(
         return Err(refused("it was made in a text that was written, so no value was received here"));
     };
     if guard.policy.is_known(value.expose()) {
-        return Err(refused("you named this value as secret, and an exception would let it leave")
-            .hint("`leafgate known` takes it back"));
+        return Err(known());
     }
-    let reason = reason(&command.reason, snapshot)?;
-    let until = last_day(command.until.as_deref().unwrap_or(UNTIL), SystemTime::now())
-        .map_err(|error| Failure::new(ErrorCode::Malformed, error.to_string()))?;
+    let reason = checked_reason(&command.reason, &guard.policy, &guard.vault)?;
+    let until = last_day_of(command.until.as_deref())?;
     let token = guard.vault.keys().token(&made.label, value.expose()).as_str().to_owned();
     let exception = NewException {
         rules: vec![rule.to_string()],
@@ -82,13 +146,13 @@ fn write(
         until: until.clone(),
     };
     let still = RefCell::new(None);
-    let works = |policy: &leafgate_policy::Policy| {
+    let works = |policy: &Policy| {
         let after = guard.evaluate_by(policy, draft);
         let again = after.draft.redactions().find(|again| takes_away(again, made));
         *still.borrow_mut() = again.map(|again| again.author.clone());
         again.is_none_or(|again| again.author != made.author)
     };
-    let file = files.except(upstream, &exception, &works).map_err(|error| not_written(&error))?;
+    let file = files.except(upstream, &exception, Some(&works)).map_err(|error| not_written(&error))?;
     Ok(Excepted {
         file,
         rule: rule.to_string(),
@@ -106,7 +170,7 @@ fn takes_away(again: &RedactionRecord, made: &RedactionRecord) -> bool {
 
 /// Returns the reason as it is written. A person may type the very value: a text in which a rule finds
 /// something is written nowhere.
-fn reason(typed: &str, snapshot: &Snapshot) -> Result<String, Failure> {
+fn checked_reason(typed: &str, policy: &Policy, vault: &Vault) -> Result<String, Failure> {
     let typed = typed.trim();
     let fits = (1..=MOST_REASON).contains(&typed.chars().count()) && !typed.chars().any(char::is_control);
     if !fits {
@@ -114,8 +178,7 @@ fn reason(typed: &str, snapshot: &Snapshot) -> Result<String, Failure> {
         return Err(Failure::new(ErrorCode::Malformed, message)
             .hint(format!("say in 1 to {MOST_REASON} characters why the value may leave")));
     }
-    let guard = &snapshot.guard;
-    if guard.policy.masked_text(typed, &guard.vault).is_none_or(|masked| masked != typed) {
+    if policy.masked_text(typed, vault).is_none_or(|masked| masked != typed) {
         return Err(refused("a rule finds something in the reason, which would be written into a file")
             .hint("say why without the value"));
     }
@@ -129,6 +192,7 @@ fn refused(message: &str) -> Failure {
 fn not_written(error: &NotExcepted) -> Failure {
     match error {
         NotExcepted::BuiltIn | NotExcepted::Already | NotExcepted::Idle => refused(&error.to_string()),
+        NotExcepted::Unknown => Failure::new(ErrorCode::NotFound, error.to_string()),
         NotExcepted::Failed(_) => Failure::new(ErrorCode::NotExceptable, error.to_string())
             .hint("`leafgate check` says what is wrong with the policy on disk"),
     }

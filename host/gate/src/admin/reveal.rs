@@ -6,19 +6,17 @@
 
 use std::time::SystemTime;
 
-use http::Response;
 use leafgate_admin::{ErrorCode, Reveal, Revealed, RevealedValue};
 
-use super::answer::{self, Failure};
+use super::answer::{self, Answered, Failure};
 use crate::session::Recalled;
 use crate::shared::Shared;
-use leafgate_http::content::Content;
 use leafgate_record::{Recorded, RevealRecord};
 
 /// Characters of a name in the log.
 const MOST_BY: usize = 64;
 
-pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Result<Response<Content>, Failure> {
+pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Answered {
     let Reveal { token, by } = command;
     check_name(&by)?;
     let (token, session, value) = match gate.sessions.recall(&token) {
@@ -39,13 +37,7 @@ pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Result<Response<Co
                  (limits `sessions` and `vaults`); a turn that sends the value again brings it back",
             ));
         }
-        Recalled::Unknown => {
-            return Err(Failure::new(
-                ErrorCode::NotFound,
-                "this is no token of this installation: its check does not fit",
-            )
-            .hint("copy the whole word, label included, as in EMAIL_k7f3q2xw9mz4ab6c"));
-        }
+        Recalled::Unknown => return Err(foreign_token()),
     };
     let record = RevealRecord {
         at: SystemTime::now(),
@@ -71,6 +63,11 @@ pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Result<Response<Co
         session: session.to_string(),
         value: RevealedValue::new(value.as_str()),
     }))
+}
+
+pub(super) fn foreign_token() -> Failure {
+    Failure::new(ErrorCode::NotFound, "this is no token of this installation: its check does not fit")
+        .hint("copy the whole word, label included, as in EMAIL_k7f3q2xw9mz4ab6c")
 }
 
 /// Refuses what is no name of a person.

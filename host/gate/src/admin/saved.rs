@@ -4,18 +4,16 @@
 use std::io;
 use std::sync::Arc;
 
-use http::Response;
-use leafgate_admin::{CaptureTurn, CapturedEdits, ErrorCode, OnDrift, SavedScope, SetSaved};
+use leafgate_admin::{
+    ArmCapture, CaptureTurn, CapturedEdits, ClearSaved, ErrorCode, OnDrift, SavedScope, SetSaved,
+};
 use leafgate_desk::TurnId;
 use leafgate_saved::Scope;
 
-use super::answer::{self, Failure};
+use super::answer::{self, Answered, Failure};
 use crate::pending::{CaptureCase, Turns};
 use crate::saved::{PREVIEW_LIMITS, SavedSettings, scope_of};
 use crate::shared::Shared;
-use leafgate_http::content::Content;
-
-type Answered = Result<Response<Content>, Failure>;
 
 async fn blocking<R: Send + 'static>(
     gate: &Shared,
@@ -55,7 +53,12 @@ pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
     if removed { list(gate).await } else { Err(unknown()) }
 }
 
-pub(super) async fn clear(gate: &Shared, scope: Option<SavedScope>) -> Answered {
+pub(super) async fn arm(gate: &Shared, ArmCapture {}: ArmCapture) -> Answered {
+    gate.turns.arm_capture()?;
+    list(gate).await
+}
+
+pub(super) async fn clear(gate: &Shared, ClearSaved { scope }: ClearSaved) -> Answered {
     writable(scope)?;
     blocking(gate, move |turns| turns.clear_saved(scope)).await?.map_err(unkept)?;
     list(gate).await

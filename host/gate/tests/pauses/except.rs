@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use http::Method;
-use leafgate_admin::{ApiError, ErrorCode, Excepted, RedactedSpan};
+use leafgate_admin::{ApiError, ErrorCode, Excepted, ExceptionList, ExceptionView, RedactedSpan};
 use leafgate_contract::NoPlugins;
 use leafgate_gate::{NotExcepted, PolicyFiles};
-use leafgate_policy::{NewException, Policy, PolicySource};
+use leafgate_policy::{NewException, Policy, PolicySource, WrittenException, written_exceptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::logs;
-use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, chat};
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, chat, keys};
 
 /// What leaves in the end, so that no canary does.
 const EMAIL: &str = "jo.excepted@mail.example.org";
@@ -30,18 +30,41 @@ impl PolicyFiles for Folder {
         &self,
         upstream: Option<&str>,
         exception: &NewException,
-        works: &dyn Fn(&Policy) -> bool,
+        works: Option<&dyn Fn(&Policy) -> bool>,
     ) -> Result<String, NotExcepted> {
         self.asked.lock().unwrap().push(upstream.map(str::to_owned));
         let file = self.path.join("exceptions.toml");
         std::fs::write(&file, exception.table()).unwrap();
-        match works(&load(&self.path)) {
+        match works.is_none_or(|works| works(&load(&self.path))) {
             true => Ok("exceptions.toml".to_owned()),
             false => {
                 std::fs::remove_file(&file).unwrap();
                 Err(NotExcepted::Idle)
             }
         }
+    }
+
+    fn remove(&self, id: &str) -> Result<(), NotExcepted> {
+        let written = written_exceptions(&self.path, &keys("test")).unwrap();
+        let one = written.iter().find(|one| one.id == id).ok_or(NotExcepted::Unknown)?;
+        let text = std::fs::read_to_string(&one.path).unwrap();
+        std::fs::write(&one.path, one.taken_out_of(&text).unwrap()).unwrap();
+        Ok(())
+    }
+
+    fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
+        let view = |written: WrittenException| ExceptionView {
+            id: written.id,
+            upstream: None,
+            origin: written.table.origin.clone(),
+            rules: Vec::new(),
+            table: written.table.to_string(),
+            reason: written.table.says["reason"].to_string(),
+            by: "ann".to_owned(),
+            until: "never".to_owned(),
+            ended: false,
+        };
+        Ok(written_exceptions(&self.path, &keys("test")).unwrap().into_iter().map(view).collect())
     }
 }
 
@@ -193,11 +216,22 @@ impl PolicyFiles for Unmoved {
         &self,
         _: Option<&str>,
         _: &NewException,
-        works: &dyn Fn(&Policy) -> bool,
+        works: Option<&dyn Fn(&Policy) -> bool>,
     ) -> Result<String, NotExcepted> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
-        if works(&load(folder.path())) { Ok("exceptions.toml".to_owned()) } else { Err(NotExcepted::Idle) }
+        match works.is_some_and(|works| works(&load(folder.path()))) {
+            true => Ok("exceptions.toml".to_owned()),
+            false => Err(NotExcepted::Idle),
+        }
+    }
+
+    fn remove(&self, _: &str) -> Result<(), NotExcepted> {
+        Err(NotExcepted::Unknown)
+    }
+
+    fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
+        Err(NotExcepted::Failed("no file is read".to_owned()))
     }
 }
 
@@ -211,4 +245,71 @@ async fn an_exception_that_changes_nothing_is_refused() {
     let (status, code, message) = refused(&except(&house, &id, &command(number)).await);
     assert_eq!((status, code), (422, ErrorCode::NotExceptable));
     assert!(message.contains("would redact it all the same"), "{message}");
+}
+
+#[tokio::test]
+async fn exceptions_are_listed_and_written_without_a_turn() {
+    let (house, folder, asked) = house(RULES).await;
+    assert!(house.get::<ExceptionList>("/v1/exceptions").await.exceptions.is_empty());
+    let said =
+        json!({ "allows": { "value": EMAIL }, "rules": ["addresses"], "reason": "our own", "by": "ann" });
+    let add = async |command: Value| house.call(Method::POST, "/v1/exceptions", Some(&command)).await;
+    let with = |key: &str, value: Value| {
+        let mut command = said.clone();
+        command[key] = value;
+        command
+    };
+    let known = keys("test").token("EMAIL", EMAIL).to_string();
+    let altered = format!("{}{}", &known[..known.len() - 1], if known.ends_with('a') { 'b' } else { 'a' });
+    for (wrong, code, says) in [
+        (
+            with("reason", json!(format!("it is {CANARY}"))),
+            ErrorCode::NotExceptable,
+            "finds something in the reason",
+        ),
+        (with("by", json!("é")), ErrorCode::Malformed, "`by` is no name"),
+        (with("until", json!("2020-02-29")), ErrorCode::Malformed, "that day is over"),
+        (with("upstream", json!("nowhere")), ErrorCode::NotFound, "no upstream of this name"),
+        (with("allows", json!({ "token": altered })), ErrorCode::NotFound, "no token of this installation"),
+        (
+            with("allows", json!({ "anything": true })),
+            ErrorCode::Malformed,
+            "does not say what this call takes",
+        ),
+    ] {
+        let (_, was, message) = refused(&add(wrong.clone()).await);
+        assert!(was == code && message.contains(says), "{wrong}: {was:?}, {message}");
+    }
+    assert!(asked.lock().unwrap().is_empty());
+
+    let written = add(said.clone()).await;
+    assert_eq!(written.status, 200, "{}", written.text());
+    let written: ExceptionList = written.json();
+    assert_eq!(house.get::<ExceptionList>("/v1/exceptions").await, written);
+    assert!(written.exceptions[0].table.contains(&format!("value = \"{EMAIL}\"")), "{written:?}");
+    // From the next load on the value leaves.
+    house.gate.policy_loaded(Arc::new(load(folder.path())));
+    let mut events = house.events().await;
+    let (client, id) = house.holds(&mut events, &chat(&format!("prod-db: {EMAIL}"))).await;
+    house.let_go(&id).await;
+    client.await.unwrap();
+    assert!(String::from_utf8_lossy(&house.upstream.received()[0]).contains(EMAIL));
+    // By its token, the file shows no value.
+    let by_token: ExceptionList = add(with("allows", json!({ "token": known }))).await.json();
+    assert!(by_token.exceptions[0].table.contains(&format!("finding = \"{known}\"")), "{by_token:?}");
+    assert!(!logs::logged().contains(EMAIL));
+}
+
+#[tokio::test]
+async fn an_exception_is_removed_by_its_id_once() {
+    let (house, folder, _) = house(RULES).await;
+    let value = json!({ "allows": { "value": EMAIL }, "reason": "our own", "by": "ann" });
+    let written: ExceptionList = house.call(Method::POST, "/v1/exceptions", Some(&value)).await.json();
+    let path = format!("/v1/exceptions/{}", written.exceptions[0].id);
+    let left = house.call(Method::DELETE, &path, None).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    assert!(left.json::<ExceptionList>().exceptions.is_empty());
+    assert!(!std::fs::read_to_string(folder.path().join("exceptions.toml")).unwrap().contains(EMAIL));
+    let (status, code, message) = refused(&house.call(Method::DELETE, &path, None).await);
+    assert_eq!((status, code), (404, ErrorCode::NotFound), "{message}");
 }

@@ -124,6 +124,10 @@ fn answer(reply: &Reply, body: &Bytes) -> Response<Body> {
     response.body(full(text)).unwrap()
 }
 
+pub(crate) fn keys(client: &str) -> TokenKeys {
+    TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new(client))
+}
+
 /// A gate that serves, with what stands around it.
 pub(crate) struct House {
     pub(crate) gate: Gate,
@@ -177,8 +181,7 @@ impl House {
         config.limits.desk.timeout = LONG;
         config.limits.desk.linger = LONG;
         change(&mut config);
-        let keys = TokenKeys::derive(&InstallationKey::from_bytes([1; 32]), &ClientIdentity::new(client));
-        let gate = Gate::new(config, keys, policy(rules)).unwrap();
+        let gate = Gate::new(config, keys(client), policy(rules)).unwrap();
         let bind = || Listener::bind((Ipv4Addr::LOCALHOST, 0).into());
         let (clients, admins) = (bind().await.unwrap(), bind().await.unwrap());
         let (address, admin) = (clients.address(), admins.address());

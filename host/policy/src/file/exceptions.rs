@@ -71,11 +71,7 @@ impl Compiler<'_, '_> {
             let file = self.complaints.file;
             format!("{}:{}", diagnostics.name(file), diagnostics.line(file, &header))
         };
-        let mut says = raw.says();
-        // An `until` without quotes is no value of JSON.
-        says.insert("until".to_owned(), ends.map_or(NEVER.to_owned(), |day| day.to_string()).into());
-        says.iter_mut().filter(|(key, _)| *key == "value").for_each(|(_, value)| star(value));
-        Some(Exception { origin, rules, selector, allowed, says, ends })
+        Some(Exception { origin, rules, selector, allowed, says: raw.says_starred(), ends })
     }
 
     /// Warns of a pattern that lets pass whatever is found: it is easily meant for one value.
@@ -220,6 +216,22 @@ impl Compiler<'_, '_> {
                 None
             }
         }
+    }
+}
+
+impl RawException {
+    /// Returns what it says, with stars for what looks like a secret.
+    pub(crate) fn says_starred(&self) -> toml::Table {
+        let mut says = self.says();
+        for (key, value) in &mut says {
+            match (key.as_str(), &*value) {
+                ("value", _) => star(value),
+                // A day without quotes is no value of JSON.
+                ("until", toml::Value::Datetime(day)) => *value = day.to_string().into(),
+                _ => {}
+            }
+        }
+        says
     }
 }
 

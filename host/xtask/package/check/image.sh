@@ -17,7 +17,7 @@ check="$(buildah inspect --format '{{.Docker.Config.Healthcheck.Test}}' "$contai
 
 mkfifo "$home/said"
 # Not by the function, whose process is a shell's, and its end not the gate's.
-buildah run "$container" -- /usr/bin/leafgate run --listen 127.0.0.1:0 --upstream echo: >"$home/said" &
+buildah run "$container" -- /usr/bin/leafgate run --listen 127.0.0.1:0 --upstream echo: >"$home/said" 2>"$home/errors" &
 gate=$!
 read -r url <"$home/said"
 curl --silent --fail --output /dev/null --header 'content-type: application/json' \
