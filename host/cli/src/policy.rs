@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
 use leafgate_contract::{LoadError, Plugin, PluginLoader, PluginSource};
-use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{Diagnostic, ManagedPolicy, Policy, PolicySource};
+use leafgate_trials::RuleTests;
 use leafgate_wasm::{CodeCache, CompileTime, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
 use serde::Serialize;
 use serde_json::json;

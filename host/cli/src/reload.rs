@@ -21,8 +21,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
 use leafgate_contract::{LoadError as PluginLoadError, Plugin, PluginLoader, PluginSource};
-use leafgate_policy::rule_tests::RuleTests;
 use leafgate_policy::{LoadError, ManagedPolicy, Policy, PolicySource};
+use leafgate_trials::RuleTests;
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 
 use crate::known::{KnownNow, KnownWatch};

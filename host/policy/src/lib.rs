@@ -20,7 +20,6 @@
 //! - Rules are many and leaves are many, so no rule walks all leaves: `lookup` puts together what all
 //!   rules look for, `evaluate::candidates` makes of it the leaves that a rule is asked about.
 //! - `memo` remembers what detectors said, for one generation.
-//! - `rule_tests` judges the requests of a folder `tests`.
 //! - Exceptions are in force or not from the moment of the load on, which the caller gives.
 
 mod agents;
@@ -58,7 +57,6 @@ mod reason;
 mod report;
 mod request;
 mod rule;
-pub mod rule_tests;
 mod said;
 mod selector;
 mod shorten;
@@ -263,6 +261,12 @@ impl Policy {
     /// Returns the ids of the rules, in file order.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.rules.iter().map(|rule| &rule.id)
+    }
+
+    /// Returns whether any of its rules looks at this.
+    #[must_use]
+    pub fn asks_about(&self, on: On) -> bool {
+        self.rules.iter().any(|rule| rule.on == on)
     }
 
     /// Returns the ids of the rules that act and do nothing else than pause. Others may pause besides, where

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use leafgate_policy::rule_tests::{Difference, Grade};
+use leafgate_trials::{Difference, Grade};
 
 use super::RanTest;
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use leafgate_policy::Policy;
-use leafgate_policy::rule_tests::{Difference, Grade, Outcome, RuleTest, RuleTests, Snapshot, Written};
+use leafgate_trials::{Difference, Grade, RuleTest, RuleTests, TestOutcome, TestSnapshot, WrittenFile};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -41,7 +41,7 @@ pub(crate) struct TestArgs {
 /// A test that was run.
 struct RanTest<'t> {
     test: &'t RuleTest,
-    outcome: Outcome,
+    outcome: TestOutcome,
 }
 
 pub(crate) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -93,14 +93,14 @@ fn print(ran: &[RanTest<'_>], printer: &mut Printer) -> io::Result<()> {
         }
         print_outcome(test, outcome, printer)?;
     }
-    let count = |what: &str, counts: &dyn Fn(&Outcome) -> bool| {
+    let count = |what: &str, counts: &dyn Fn(&TestOutcome) -> bool| {
         let count = ran.iter().filter(|ran| counts(&ran.outcome)).count();
         (count > 0).then(|| format!("{count} {what}"))
     };
     let graded = |grade: Grade| {
-        move |outcome: &Outcome| outcome.grade == grade && (grade == Grade::Right || !outcome.todo)
+        move |outcome: &TestOutcome| outcome.grade == grade && (grade == Grade::Right || !outcome.todo)
     };
-    let known = |outcome: &Outcome| outcome.todo && outcome.grade != Grade::Right;
+    let known = |outcome: &TestOutcome| outcome.todo && outcome.grade != Grade::Right;
     let counts = [
         count("right", &graded(Grade::Right)),
         count("noisy", &graded(Grade::Noisy)),
@@ -112,7 +112,7 @@ fn print(ran: &[RanTest<'_>], printer: &mut Printer) -> io::Result<()> {
     printer.line(&format!("{}: {}", counted(ran.len(), "test"), counts.join(", ")))
 }
 
-fn print_outcome(test: &RuleTest, outcome: &Outcome, printer: &mut Printer) -> io::Result<()> {
+fn print_outcome(test: &RuleTest, outcome: &TestOutcome, printer: &mut Printer) -> io::Result<()> {
     let style = match (outcome.grade, outcome.todo) {
         (Grade::Right, _) => Style::Added,
         (_, true) => Style::Dim,
@@ -166,7 +166,7 @@ fn update(
 ) -> anyhow::Result<usize> {
     let asks = !args.yes && io::stdin().is_terminal();
     let mut answer = if args.yes { UpdateAnswer::All } else { UpdateAnswer::No };
-    let mut accepted: Vec<(&RuleTest, &Snapshot)> = Vec::new();
+    let mut accepted: Vec<(&RuleTest, &TestSnapshot)> = Vec::new();
     for RanTest { test, outcome } in failed {
         printer.text(Style::Strong, &format!("\n{}:{} {}\n", test.file(), test.line(), test.name()))?;
         printer.text(Style::Plain, &outcome.snapshot.to_string())?;
@@ -185,7 +185,7 @@ fn update(
         printer
             .error_line("leafgate: nothing is written: nobody can be asked here, and `--yes` was not given");
     }
-    for Written { path, content } in tests.with_snapshots(&accepted, policy)? {
+    for WrittenFile { path, content } in tests.with_snapshots(&accepted, policy)? {
         // A test that is cut off would guard nothing.
         private::replace(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
         printer.line(&format!("written: {}", path.display()))?;

@@ -103,7 +103,19 @@ impl Policy {
     /// of the tokens written.
     #[must_use]
     pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
-        all_phases(self, &document, context, vault, |_| {})
+        all_phases(Which::All(context.on), self, &document, context, vault, |_| {})
+    }
+
+    /// Evaluates one request by the rules of these ids, as tests of rules ask for it.
+    #[must_use]
+    pub fn evaluate_only(
+        &self,
+        ids: &BTreeSet<String>,
+        document: &Arc<Document>,
+        context: &Context<'_>,
+        vault: &Vault,
+    ) -> Evaluation {
+        all_phases(Which::Only(context.on, ids), self, document, context, vault, |_| {})
     }
 
     /// Returns the model that a rule chooses for a request; `None` where none does.
@@ -122,28 +134,16 @@ impl Policy {
     }
 }
 
-/// Evaluates one request by some of the rules of a policy.
-pub(crate) fn evaluate_by(
-    which: Which<'_>,
-    policy: &Policy,
-    document: &Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-) -> Evaluation {
-    let Classified { document, begun } = classified(which, policy, document, context, vault, false);
-    Run::asking(which, policy, &document, context, vault).go_on(begun).all_phases(|_| {})
-}
-
 fn all_phases(
+    which: Which<'_>,
     policy: &Policy,
     document: &Arc<Document>,
     context: &Context<'_>,
     vault: &Vault,
     saved: impl FnOnce(&mut Run<'_>),
 ) -> Evaluation {
-    let Classified { document, begun } =
-        classified(Which::All(context.on), policy, document, context, vault, false);
-    Run::new(policy, &document, context, vault).go_on(begun).all_phases(saved)
+    let Classified { document, begun } = classified(which, policy, document, context, vault, false);
+    Run::asking(which, policy, &document, context, vault).go_on(begun).all_phases(saved)
 }
 
 /// The state of one evaluation.
@@ -189,18 +189,18 @@ struct Run<'p> {
 
 /// Which rules of a policy are asked about a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Which<'w> {
+enum Which<'w> {
     /// All that look at it: so is everything that leaves judged.
     All(On),
-    /// Those of these that look at it.
-    Only(On, &'w BTreeSet<RuleIndex>),
+    /// Those of them that have one of these ids.
+    Only(On, &'w BTreeSet<String>),
 }
 
 impl Which<'_> {
-    fn asks(self, index: RuleIndex, rule: &Rule) -> bool {
+    fn asks(self, rule: &Rule) -> bool {
         match self {
             Which::All(on) => rule.on == on,
-            Which::Only(on, rules) => rule.on == on && rules.contains(&index),
+            Which::Only(on, ids) => rule.on == on && ids.contains(&*rule.id),
         }
     }
 }
@@ -248,7 +248,7 @@ impl<'p> Run<'p> {
         let active = rules
             .map(|(index, rule)| {
                 let index = RuleIndex::new(index);
-                match which.asks(index, rule) {
+                match which.asks(rule) {
                     true => activate(index, rule, document, &request, &mut places),
                     false => None,
                 }

@@ -34,7 +34,7 @@ pub(super) fn chosen_model<'p>(
     let rules = policy.lookup.of_phase(Phase::Rewrite).iter();
     let asked = |index: &&RuleIndex| {
         let rule = &policy.rules[**index];
-        which.asks(**index, rule) && !rule.monitors()
+        which.asks(rule) && !rule.monitors()
     };
     rules.filter(asked).find_map(|&index| {
         let rule = &policy.rules[index];

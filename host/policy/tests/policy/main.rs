@@ -46,8 +46,6 @@ mod remembered;
 mod requests;
 mod review;
 mod route;
-mod rule_tests;
-mod rule_tests_of_answers;
 mod saved;
 mod seams;
 mod searched;

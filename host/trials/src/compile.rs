@@ -8,22 +8,23 @@ use std::sync::Arc;
 use leafgate_answer::Api;
 use leafgate_diagnostic::keys::Table;
 use leafgate_diagnostic::{Complaints, OneOrMany, hint_for};
+use leafgate_policy::{AGENTS, Policy, STRUCTURE};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;
 use toml::Spanned;
 
-use super::answer::TestAnswer;
-use super::raw::{RawEdit, RawTest};
-use super::{Bytes, Change, Does, Expected, Fate, Matter, RuleTest, Said};
-use crate::Policy;
-use crate::agents::AGENTS;
+use crate::answer::TestAnswer;
+use crate::raw::{RawEdit, RawTest};
+use crate::{
+    ChangeKind, Expected, ExpectedBytes, RequestChange, RequestFate, RuleTest, StatedContext, TestMatter,
+};
 
 /// Bytes of a request, and of a file of bytes that are expected.
 const MAX_REQUEST: usize = 32 << 20;
 
 const RECEIVED: &str = "received";
 
-pub(super) struct Compiler<'c, 'd> {
+pub(super) struct TestCompiler<'c, 'd> {
     pub(super) complaints: Complaints<'d>,
     pub(super) policy: &'c Policy,
     /// The folder of the tests.
@@ -33,7 +34,7 @@ pub(super) struct Compiler<'c, 'd> {
     pub(super) name: Arc<str>,
 }
 
-impl Compiler<'_, '_> {
+impl TestCompiler<'_, '_> {
     /// Compiles one test; `None` where something is wrong with it, which has been reported.
     pub(super) fn test(&mut self, raw: &Spanned<RawTest>) -> Option<RuleTest> {
         let before = self.complaints.diagnostics.errors();
@@ -74,7 +75,7 @@ impl Compiler<'_, '_> {
         Some((name.get_ref().clone(), name.span()))
     }
 
-    fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<Matter> {
+    fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<TestMatter> {
         let keys = ["text", "request", "file", "answer", "answer_file"];
         let spans: Vec<Range<usize>> = keys.iter().filter_map(|key| raw.place(key)).collect();
         let [span] = spans.as_slice() else {
@@ -91,8 +92,8 @@ impl Compiler<'_, '_> {
             return None;
         };
         match raw.answer.is_some() || raw.answer_file.is_some() {
-            true => self.answer(raw, span).map(|answer| Matter::Answer(Box::new(answer))),
-            false => self.document(raw, span).map(|document| Matter::Request(Arc::new(document))),
+            true => self.answer(raw, span).map(|answer| TestMatter::Answer(Box::new(answer))),
+            false => self.document(raw, span).map(|document| TestMatter::Request(Arc::new(document))),
         }
     }
 
@@ -213,10 +214,10 @@ impl Compiler<'_, '_> {
 
     /// Ids of rules; reports those that the policy has not.
     fn rule_ids(&mut self, raw: &Spanned<OneOrMany>) -> BTreeSet<String> {
-        let known: Vec<&str> = self.policy.rules.iter().map(|rule| &*rule.id).collect();
+        let known: Vec<&str> = self.policy.rules().map(|id| &**id).collect();
         let mut ids = BTreeSet::new();
         for (id, span) in raw.get_ref().words(raw.span()) {
-            if !known.contains(&id) && id != crate::STRUCTURE {
+            if !known.contains(&id) && id != STRUCTURE {
                 self.complaints.error(span, format!("the policy has no rule `{id}`"), hint_for(id, &known));
             }
             ids.insert(id.to_owned());
@@ -224,7 +225,7 @@ impl Compiler<'_, '_> {
         ids
     }
 
-    fn said(&mut self, raw: &RawTest) -> Said {
+    fn said(&mut self, raw: &RawTest) -> StatedContext {
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
         let truth = |truth: &Option<Spanned<bool>>| truth.as_ref().map(|truth| *truth.get_ref());
         if let Some(agent) = raw.agent.as_ref().filter(|agent| !AGENTS.contains(&agent.get_ref().as_str())) {
@@ -232,7 +233,7 @@ impl Compiler<'_, '_> {
             self.complaints.error(agent.span(), message, hint_for(agent.get_ref(), AGENTS));
         }
         let headers = raw.header.iter().flat_map(|header| header.get_ref());
-        Said {
+        StatedContext {
             session: text(&raw.session),
             agent: text(&raw.agent),
             subagent: truth(&raw.subagent),
@@ -246,29 +247,30 @@ impl Compiler<'_, '_> {
 
     fn expected(&mut self, raw: &RawTest) -> Expected {
         let verdict = raw.verdict.as_ref();
-        let verdict =
-            verdict.and_then(|word| self.complaints.word("verdict", word, Fate::NAMES, Fate::from_name));
+        let verdict = verdict.and_then(|word| {
+            self.complaints.word("verdict", word, RequestFate::NAMES, RequestFate::from_name)
+        });
         let held_by = raw.held_by.as_ref().map(|ids| self.rule_ids(ids));
         let edits = raw.edits.as_ref().map(|edits| self.edits(edits.get_ref()));
         let bytes = raw.bytes.as_ref().and_then(|bytes| self.bytes(bytes));
         // What leaves is expected to leave.
         let sends = edits.is_some() || bytes.is_some();
         Expected {
-            verdict: verdict.or((sends && held_by.is_none()).then_some(Fate::Forward)),
+            verdict: verdict.or((sends && held_by.is_none()).then_some(RequestFate::Forward)),
             held_by,
             edits,
             bytes,
         }
     }
 
-    fn edits(&mut self, raw: &[Spanned<RawEdit>]) -> Vec<Change> {
+    fn edits(&mut self, raw: &[Spanned<RawEdit>]) -> Vec<RequestChange> {
         let mut edits = Vec::new();
         for edit in raw {
             let RawEdit { at, by, text, inserted, deleted, .. } = edit.get_ref();
             let does = match (text, inserted, deleted.as_ref().map(|deleted| *deleted.get_ref())) {
-                (Some(text), None, None) => Does::Text(text.get_ref().clone()),
-                (None, Some(text), None) => Does::Inserted(text.get_ref().clone()),
-                (None, None, Some(true)) => Does::Deleted(true),
+                (Some(text), None, None) => ChangeKind::Text(text.get_ref().clone()),
+                (None, Some(text), None) => ChangeKind::Inserted(text.get_ref().clone()),
+                (None, None, Some(true)) => ChangeKind::Deleted(true),
                 _ => {
                     let hint = "give one of `text`, `inserted` and `deleted = true`";
                     self.complaints.error(edit.span(), "an edit does one thing", hint);
@@ -279,15 +281,15 @@ impl Compiler<'_, '_> {
                 self.rule_ids(by);
                 by.get_ref().words(by.span()).into_iter().map(|(id, _)| id.to_owned()).collect()
             });
-            edits.push(Change { at: at.get_ref().clone(), by: by.unwrap_or_default(), does });
+            edits.push(RequestChange { at: at.get_ref().clone(), by: by.unwrap_or_default(), does });
         }
         edits
     }
 
-    fn bytes(&mut self, bytes: &Spanned<String>) -> Option<Bytes> {
+    fn bytes(&mut self, bytes: &Spanned<String>) -> Option<ExpectedBytes> {
         match bytes.get_ref().as_str() {
-            RECEIVED => Some(Bytes::Received),
-            name => self.beside(bytes, "bytes").map(|content| Bytes::File(name.to_owned(), content)),
+            RECEIVED => Some(ExpectedBytes::Received),
+            name => self.beside(bytes, "bytes").map(|content| ExpectedBytes::File(name.to_owned(), content)),
         }
     }
 }

@@ -10,22 +10,24 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use leafgate_diagnostic::Diagnostics;
+use leafgate_policy::Policy;
 
-use super::{Bytes, Change, Does, Fate, RuleTest, RuleTests, TestFile, read_text};
-use crate::Policy;
+use crate::{
+    ChangeKind, ExpectedBytes, RequestChange, RequestFate, RuleTest, RuleTests, TestsFile, read_text,
+};
 
 /// What happened, as a test would have to expect it.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
-    pub(super) verdict: Fate,
+pub struct TestSnapshot {
+    pub(super) verdict: RequestFate,
     pub(super) held_by: BTreeSet<String>,
-    pub(super) edits: Option<Vec<Change>>,
-    pub(super) bytes: Option<Bytes>,
+    pub(super) edits: Option<Vec<RequestChange>>,
+    pub(super) bytes: Option<ExpectedBytes>,
 }
 
 /// A file as it is to be written.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WrittenFile {
     /// Its path.
     pub path: PathBuf,
     /// Its content.
@@ -43,7 +45,7 @@ pub struct SnapshotError {
     name: String,
 }
 
-impl fmt::Display for Snapshot {
+impl fmt::Display for TestSnapshot {
     /// Writes the keys, as they stand in a file of tests.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "verdict = {}", quoted(self.verdict.name()))?;
@@ -61,21 +63,21 @@ impl fmt::Display for Snapshot {
         }
         match &self.bytes {
             None => Ok(()),
-            Some(Bytes::Received) => writeln!(f, "bytes = \"received\""),
-            Some(Bytes::File(name, _)) => writeln!(f, "bytes = {}", quoted(name)),
+            Some(ExpectedBytes::Received) => writeln!(f, "bytes = \"received\""),
+            Some(ExpectedBytes::File(name, _)) => writeln!(f, "bytes = {}", quoted(name)),
         }
     }
 }
 
-fn line(change: &Change) -> String {
+fn line(change: &RequestChange) -> String {
     let mut parts = vec![format!("at = {}", quoted(&change.at))];
     if !change.by.is_empty() {
         parts.push(format!("by = {}", words(change.by.iter())));
     }
     parts.push(match &change.does {
-        Does::Text(text) => format!("text = {}", quoted(text)),
-        Does::Inserted(text) => format!("inserted = {}", quoted(text)),
-        Does::Deleted(_) => "deleted = true".to_owned(),
+        ChangeKind::Text(text) => format!("text = {}", quoted(text)),
+        ChangeKind::Inserted(text) => format!("inserted = {}", quoted(text)),
+        ChangeKind::Deleted(_) => "deleted = true".to_owned(),
     });
     format!("{{ {} }}", parts.join(", "))
 }
@@ -99,22 +101,22 @@ impl RuleTests {
     /// A test that is written so that its expectation cannot be replaced.
     pub fn with_snapshots(
         &self,
-        snapshots: &[(&RuleTest, &Snapshot)],
+        snapshots: &[(&RuleTest, &TestSnapshot)],
         policy: &Policy,
-    ) -> Result<Vec<Written>, SnapshotError> {
+    ) -> Result<Vec<WrittenFile>, SnapshotError> {
         let mut written = Vec::new();
         for (number, file) in self.files.iter().enumerate() {
-            let of_file: Vec<(&RuleTest, &Snapshot)> =
+            let of_file: Vec<(&RuleTest, &TestSnapshot)> =
                 snapshots.iter().filter(|(test, _)| test.file == number).copied().collect();
             if !of_file.is_empty() {
                 let text = with_expectations(&file.text, &of_file)?;
                 self.reads(number, file, &text, &of_file, policy)?;
-                written.push(Written { path: file.path.clone(), content: text.into_bytes() });
+                written.push(WrittenFile { path: file.path.clone(), content: text.into_bytes() });
             }
         }
         for (_, snapshot) in snapshots {
-            if let Some(Bytes::File(name, Some(content))) = &snapshot.bytes {
-                written.push(Written { path: self.folder.join(name), content: content.clone() });
+            if let Some(ExpectedBytes::File(name, Some(content))) = &snapshot.bytes {
+                written.push(WrittenFile { path: self.folder.join(name), content: content.clone() });
             }
         }
         Ok(written)
@@ -125,9 +127,9 @@ impl RuleTests {
     fn reads(
         &self,
         number: usize,
-        file: &TestFile,
+        file: &TestsFile,
         text: &str,
-        snapshots: &[(&RuleTest, &Snapshot)],
+        snapshots: &[(&RuleTest, &TestSnapshot)],
         policy: &Policy,
     ) -> Result<(), SnapshotError> {
         let mut diagnostics = Diagnostics::default();
@@ -136,7 +138,7 @@ impl RuleTests {
         let before = self.tests.iter().filter(|test| test.file == number);
         let same =
             diagnostics.errors() == 0 && before.map(|test| &test.name).eq(read.iter().map(|test| &test.name));
-        let holds = |(test, snapshot): &&(&RuleTest, &Snapshot)| {
+        let holds = |(test, snapshot): &&(&RuleTest, &TestSnapshot)| {
             let now = read.iter().find(|now| now.name == test.name);
             same && now.is_some_and(|now| now.expected.edits == snapshot.edits)
         };
@@ -154,7 +156,7 @@ impl RuleTest {
 }
 
 /// Puts expectations into the text of a file, in the place of those that stand there.
-fn with_expectations(text: &str, snapshots: &[(&RuleTest, &Snapshot)]) -> Result<String, SnapshotError> {
+fn with_expectations(text: &str, snapshots: &[(&RuleTest, &TestSnapshot)]) -> Result<String, SnapshotError> {
     let mut pieces: Vec<(Range<usize>, String)> = Vec::new();
     for (test, snapshot) in snapshots {
         let end = test.end.ok_or_else(|| test.unwritable())?;

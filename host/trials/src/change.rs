@@ -8,7 +8,7 @@ use serde::Serialize;
 /// One thing that rules did to a request, or that a test expects of them.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Change {
+pub struct RequestChange {
     /// The path of the leaf, of the message or tool, of the message behind one that was put in; or the
     /// key of an option.
     pub at: String,
@@ -17,13 +17,13 @@ pub struct Change {
     pub by: Vec<String>,
     /// What.
     #[serde(flatten)]
-    pub does: Does,
+    pub does: ChangeKind,
 }
 
-/// What a [`Change`] does.
+/// What a [`RequestChange`] does.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Does {
+pub enum ChangeKind {
     /// It gives a leaf or an option this text.
     Text(String),
     /// It puts in a message with this text.
@@ -32,51 +32,51 @@ pub enum Does {
     Deleted(bool),
 }
 
-impl Does {
+impl ChangeKind {
     fn kind(&self) -> &'static str {
         match self {
-            Does::Text(_) => "text",
-            Does::Inserted(_) => "inserted",
-            Does::Deleted(_) => "deleted",
+            ChangeKind::Text(_) => "text",
+            ChangeKind::Inserted(_) => "inserted",
+            ChangeKind::Deleted(_) => "deleted",
         }
     }
 
     fn text(&self) -> &str {
         match self {
-            Does::Text(text) | Does::Inserted(text) => text,
-            Does::Deleted(_) => "",
+            ChangeKind::Text(text) | ChangeKind::Inserted(text) => text,
+            ChangeKind::Deleted(_) => "",
         }
     }
 }
 
-impl fmt::Debug for Change {
+impl fmt::Debug for RequestChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Change { at, by, does } = self;
+        let RequestChange { at, by, does } = self;
         write!(f, "{} at {at} by {by:?}, {} bytes", does.kind(), does.text().len())
     }
 }
 
-impl fmt::Debug for Does {
+impl fmt::Debug for ChangeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} bytes", self.kind(), self.text().len())
     }
 }
 
 /// A change that was made: as it is shown, and as it is.
-pub(super) struct Made {
+pub(super) struct MadeChange {
     /// With `‹LABEL›` for whatever redaction wrote.
-    pub(super) shown: Change,
+    pub(super) shown: RequestChange,
     /// The text itself.
     exact: String,
 }
 
-impl Made {
+impl MadeChange {
     /// Whether an expectation is about this change, whatever it expects of it.
-    pub(super) fn is_same_place(&self, expected: &Change) -> bool {
+    pub(super) fn is_same_place(&self, expected: &RequestChange) -> bool {
         self.shown.at == expected.at && self.shown.does.kind() == expected.does.kind()
     }
 
-    pub(super) fn is(&self, expected: &Change) -> bool {
+    pub(super) fn is(&self, expected: &RequestChange) -> bool {
         let by = expected.by.is_empty() || expected.by == self.shown.by;
         let text = expected.does.text();
         self.is_same_place(expected) && by && (self.shown.does.text() == text || self.exact == text)
@@ -84,37 +84,37 @@ impl Made {
 }
 
 /// Returns all changes of a draft, in body order.
-pub(super) fn made(draft: &Draft) -> Vec<Made> {
+pub(super) fn made(draft: &Draft) -> Vec<MadeChange> {
     let document = draft.document();
     let changes = draft.changes(display_mask);
     let mut made = Vec::new();
-    let mut add = |at: String, by: &[&Author], does: Does, exact: String| {
-        made.push(Made { shown: Change { at, by: rules(by), does }, exact });
+    let mut add = |at: String, by: &[&Author], does: ChangeKind, exact: String| {
+        made.push(MadeChange { shown: RequestChange { at, by: rules(by), does }, exact });
     };
     for leaf in &changes.leaves {
         let exact = leaf.after.expose().to_owned();
         add(
             document.display_path(leaf.node),
             &leaf.authors,
-            Does::Text(shown(draft, leaf.node, &exact)),
+            ChangeKind::Text(shown(draft, leaf.node, &exact)),
             exact,
         );
     }
     for section in &changes.deleted {
-        add(document.display_path(section.node), &section.authors, Does::Deleted(true), String::new());
+        add(document.display_path(section.node), &section.authors, ChangeKind::Deleted(true), String::new());
     }
     for inserted in &changes.inserted {
         let text = inserted.text().into_cow().into_owned();
         add(
             document.display_path(inserted.before()),
             &[inserted.author()],
-            Does::Inserted(text.clone()),
+            ChangeKind::Inserted(text.clone()),
             text,
         );
     }
     for option in &changes.options {
         let text = option.json().into_cow().into_owned();
-        add(option.key().to_owned(), &[option.author()], Does::Text(text.clone()), text);
+        add(option.key().to_owned(), &[option.author()], ChangeKind::Text(text.clone()), text);
     }
     made
 }

@@ -1,10 +1,10 @@
 //! Tests of a policy's own that are about answers, whole and as streams, of every API.
 
 use leafgate_answer::{AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reply};
-use leafgate_policy::rule_tests::Grade;
+use leafgate_trials::{Grade, RuleTests};
 use serde_json::{Value, json};
 
-use super::rule_tests::{Tried, grades, test, update};
+use super::outcomes::{Tried, grades, test, update};
 
 const RULES: &str = r#"
 [[rule]]
@@ -169,6 +169,6 @@ fn an_answer_that_cannot_be_read_is_refused_with_a_place() {
 fn no_text_of_an_answer_is_in_debug_output() {
     let tried =
         Tried::new(RULES, &of("quiet", &answer(Api::Chat, "Say nothing", &[]).to_string(), "edits = []"));
-    let tests = leafgate_policy::rule_tests::RuleTests::read(&tried.tests(), &tried.policy).unwrap();
+    let tests = RuleTests::read(&tried.tests(), &tried.policy).unwrap();
     assert!(!format!("{tests:?}").contains("nothing"));
 }

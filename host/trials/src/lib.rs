@@ -2,11 +2,11 @@
 //!
 //! They lie in the folder `tests` of a policy folder. [`RuleTests::read`] reads them beside a loaded
 //! policy, [`RuleTest::run`] judges one as a gate would, under keys that are the same everywhere, so
-//! that a token in a test means the same on every machine. An [`Outcome`] is named by what went wrong:
+//! that a token in a test means the same on every machine. An [`TestOutcome`] is named by what went wrong:
 //! rules did what nobody expects ([`Grade::Noisy`]), did not do what is expected ([`Grade::Missing`]), or
 //! did something else ([`Grade::Wrong`]).
 //!
-//! Nothing here writes a file: a [`Snapshot`] is what a test would have to expect, and whoever has shown
+//! Nothing here writes a file: a [`TestSnapshot`] is what a test would have to expect, and whoever has shown
 //! it writes what [`RuleTests::with_snapshots`] returns.
 //!
 //! Requests of tests are made up, and outcomes show their texts. What redaction wrote is shown as its
@@ -26,16 +26,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
+use leafgate_policy::Policy;
 use leafgate_tree::Document;
-
-use crate::Policy;
-use crate::index::RuleIndex;
 
 use answer::TestAnswer;
 
-pub use change::{Change, Does};
-pub use judge::{Difference, Fate, Grade, Outcome};
-pub use snapshot::{Snapshot, SnapshotError, Written};
+pub use change::{ChangeKind, RequestChange};
+pub use judge::{Difference, Grade, RequestFate, TestOutcome};
+pub use snapshot::{SnapshotError, TestSnapshot, WrittenFile};
 
 /// Bytes of a file of tests.
 const MAX_FILE: usize = 8 << 20;
@@ -44,17 +42,17 @@ const MAX_FILE: usize = 8 << 20;
 #[derive(Debug)]
 pub struct RuleTests {
     folder: PathBuf,
-    files: Vec<TestFile>,
+    files: Vec<TestsFile>,
     tests: Vec<RuleTest>,
 }
 
 /// A file of tests as it was read.
-struct TestFile {
+struct TestsFile {
     path: PathBuf,
     text: String,
 }
 
-impl fmt::Debug for TestFile {
+impl fmt::Debug for TestsFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} bytes", self.path.display(), self.text.len())
     }
@@ -69,8 +67,8 @@ pub struct RuleTest {
     /// Where its name stands.
     at: Range<usize>,
     line: usize,
-    matter: Matter,
-    said: Said,
+    matter: TestMatter,
+    said: StatedContext,
     /// The rules that are asked; `None` for all.
     rules: Option<BTreeSet<String>>,
     todo: bool,
@@ -82,26 +80,26 @@ pub struct RuleTest {
 
 /// What a test is about.
 #[derive(Debug)]
-enum Matter {
+enum TestMatter {
     /// A request.
     Request(Arc<Document>),
     /// An answer.
     Answer(Box<TestAnswer>),
 }
 
-impl Matter {
+impl TestMatter {
     /// The bytes that came.
     fn received(&self) -> &[u8] {
         match self {
-            Matter::Request(document) => document.source(),
-            Matter::Answer(answer) => answer.received(),
+            TestMatter::Request(document) => document.source(),
+            TestMatter::Answer(answer) => answer.received(),
         }
     }
 }
 
 /// What a test says about its request beside the body.
 #[derive(Default)]
-struct Said {
+struct StatedContext {
     session: Option<String>,
     agent: Option<String>,
     subagent: Option<bool>,
@@ -113,7 +111,7 @@ struct Said {
     headers: Vec<(String, String)>,
 }
 
-impl fmt::Debug for Said {
+impl fmt::Debug for StatedContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} headers", self.headers.len())
     }
@@ -122,26 +120,26 @@ impl fmt::Debug for Said {
 /// What a test expects; `None` where it says nothing about it.
 #[derive(Debug, Default)]
 struct Expected {
-    verdict: Option<Fate>,
+    verdict: Option<RequestFate>,
     held_by: Option<BTreeSet<String>>,
-    edits: Option<Vec<Change>>,
-    bytes: Option<Bytes>,
+    edits: Option<Vec<RequestChange>>,
+    bytes: Option<ExpectedBytes>,
 }
 
 /// The bytes that would leave.
 #[derive(Clone, PartialEq, Eq)]
-enum Bytes {
+enum ExpectedBytes {
     /// Those that came.
     Received,
     /// Those of a file beside the tests; `None` where there is no such file yet.
     File(String, Option<Vec<u8>>),
 }
 
-impl fmt::Debug for Bytes {
+impl fmt::Debug for ExpectedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Bytes::Received => f.write_str("received"),
-            Bytes::File(name, _) => f.write_str(name),
+            ExpectedBytes::Received => f.write_str("received"),
+            ExpectedBytes::File(name, _) => f.write_str(name),
         }
     }
 }
@@ -187,7 +185,7 @@ impl RuleTests {
         };
         let number = self.files.len();
         self.tests.extend(read_text(number, &name, &text, &self.folder, policy, diagnostics));
-        self.files.push(TestFile { path, text });
+        self.files.push(TestsFile { path, text });
     }
 
     /// Returns the tests, in the order of the files.
@@ -240,7 +238,7 @@ fn read_text(
     let file = diagnostics.add_file_of(folder, Path::new(name), text.to_owned());
     let raw = raw::read(file, diagnostics);
     let complaints = Complaints { file, diagnostics };
-    let mut compiler = compile::Compiler { complaints, policy, folder, number, name: name.into() };
+    let mut compiler = compile::TestCompiler { complaints, policy, folder, number, name: name.into() };
     let mut tests: Vec<RuleTest> = Vec::new();
     for raw in &raw {
         let Some(test) = compiler.test(raw) else { continue };
@@ -277,15 +275,18 @@ impl RuleTest {
     }
 }
 
-/// The keys of a test and of its edits, for the test of the reference.
 #[cfg(test)]
-pub(crate) fn reference_keys() -> Vec<&'static str> {
+mod tests {
     use leafgate_diagnostic::keys::{Table, names};
-    [names(raw::RawTest::KEYS), names(raw::RawEdit::KEYS)].concat()
-}
+    use leafgate_policy::REFERENCE;
 
-/// Returns the rules of a policy that some ids name.
-fn indices(policy: &Policy, ids: &BTreeSet<String>) -> BTreeSet<RuleIndex> {
-    let rules = policy.rules.iter().enumerate();
-    rules.filter(|(_, rule)| ids.contains(&*rule.id)).map(|(index, _)| RuleIndex::new(index)).collect()
+    use super::raw::{RawEdit, RawTest};
+
+    #[test]
+    fn every_key_of_a_test_stands_in_the_reference() {
+        for key in [names(RawTest::KEYS), names(RawEdit::KEYS)].concat() {
+            let said = [format!("`{key}`"), format!("{{ {key} = "), format!(", {key} = ")];
+            assert!(said.iter().any(|said| REFERENCE.contains(said)), "`{key}` is missing");
+        }
+    }
 }

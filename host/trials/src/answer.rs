@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use leafgate_answer::{Answer, AnswerLimits, AnswerWriter as _, Api, Reader};
+use leafgate_policy::answers;
 use leafgate_tree::{Document, Format, Limits};
-
-use crate::answers;
 
 /// An answer, and how it came.
 pub(super) struct TestAnswer {

@@ -5,21 +5,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use leafgate_policy::{Context, Evaluation, On, Outside, Part, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 use serde::Serialize;
 
-use super::answer::{TestAnswer, as_calls};
-use super::change::{Made, made};
-use super::snapshot::Snapshot;
-use super::{Bytes, Change, Does, Matter, RuleTest, indices};
-use crate::evaluate::{Evaluation, Which, evaluate_by};
-use crate::rule::words;
-use crate::{Context, On, Outside, Part, Policy, Verdict};
+use crate::answer::{TestAnswer, as_calls};
+use crate::change::{MadeChange, made};
+use crate::snapshot::TestSnapshot;
+use crate::{ChangeKind, ExpectedBytes, RequestChange, RuleTest, TestMatter};
 
-words! {
+leafgate_words::words! {
     /// What becomes of a request, in one word.
-    Fate {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum RequestFate {
         /// It leaves.
         Forward = "forward",
         /// It goes to another upstream.
@@ -29,11 +29,15 @@ words! {
         /// It is refused.
         Block = "block",
     }
+    /// Returns its word in files of tests.
+    pub fn name = 0;
 }
 
-words! {
+leafgate_words::words! {
     /// How an outcome compares with what is expected.
-    Grade {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Grade {
         /// It is what is expected.
         Right = "right",
         /// Rules did what nobody expects: a false alarm.
@@ -43,6 +47,8 @@ words! {
         /// Rules did something else, or both of these.
         Wrong = "wrong",
     }
+    /// Returns its word in files of tests.
+    pub fn name = 0;
 }
 
 impl Grade {
@@ -79,7 +85,7 @@ impl fmt::Debug for Difference {
 
 /// What running a test gave.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct TestOutcome {
     /// How it compares.
     pub grade: Grade,
     /// Whether the test is known to fail.
@@ -89,10 +95,10 @@ pub struct Outcome {
     /// How long it took.
     pub took: Duration,
     /// What the test would have to expect.
-    pub snapshot: Snapshot,
+    pub snapshot: TestSnapshot,
 }
 
-impl Outcome {
+impl TestOutcome {
     /// Returns whether somebody must do something about it.
     #[must_use]
     pub fn fails(&self) -> bool {
@@ -109,11 +115,11 @@ fn keys() -> TokenKeys {
 impl RuleTest {
     /// Judges its request by a policy, which may be a later one than that beside which it was read.
     #[must_use]
-    pub fn run(&self, policy: &Policy) -> Outcome {
+    pub fn run(&self, policy: &Policy) -> TestOutcome {
         let start = Instant::now();
         let found = match &self.matter {
-            Matter::Request(document) => Found::of(&self.evaluate(policy, On::Request, document)),
-            Matter::Answer(answer) => self.answered(answer, policy),
+            TestMatter::Request(document) => ActualResult::of(&self.evaluate(policy, On::Request, document)),
+            TestMatter::Answer(answer) => self.answered(answer, policy),
         };
         let took = start.elapsed();
         let mut differences = Vec::new();
@@ -131,7 +137,7 @@ impl RuleTest {
                 found,
             });
         }
-        Outcome {
+        TestOutcome {
             grade: differences.iter().fold(Grade::Right, |grade, it| grade.with(it.grade)),
             todo: self.todo,
             differences,
@@ -141,41 +147,39 @@ impl RuleTest {
     }
 
     /// Judges its answer as a gate would: by response rules, then by those about tool calls.
-    fn answered(&self, answer: &TestAnswer, policy: &Policy) -> Found {
-        let asks = |on| policy.rules.iter().any(|rule| rule.on == on);
-        let mut found = Found::untouched(answer.received().to_vec());
+    fn answered(&self, answer: &TestAnswer, policy: &Policy) -> ActualResult {
+        let mut found = ActualResult::untouched(answer.received().to_vec());
         let mut whole = answer.whole().clone();
         let model = self.said.model.as_deref().or(answer.model());
-        if asks(On::Response)
+        if policy.asks_about(On::Response)
             && let Some(before) = answer.as_messages(model)
         {
             let evaluation = self.evaluate(policy, On::Response, &before);
             let after = evaluation.draft.render();
-            let blocked = Found::of(&evaluation);
+            let blocked = ActualResult::of(&evaluation);
             found.changes = blocked.changes;
             // An answer waits for nobody: whatever holds it blocks it.
-            if blocked.verdict != Fate::Forward {
-                return Found { verdict: Fate::Block, held_by: blocked.held_by, ..found };
+            if blocked.verdict != RequestFate::Forward {
+                return ActualResult { verdict: RequestFate::Block, held_by: blocked.held_by, ..found };
             }
             if after[..] != before.source()[..] {
                 let Some(changed) = answer.put_back(&after) else {
-                    return Found { verdict: Fate::Block, ..found };
+                    return ActualResult { verdict: RequestFate::Block, ..found };
                 };
                 found.sent = answer.spelled(&changed);
                 whole = changed;
             }
         }
-        if asks(On::ToolCall)
+        if policy.asks_about(On::ToolCall)
             && let Some(calls) = as_calls(&whole, model)
         {
-            let decided = Found::of(&self.evaluate(policy, On::ToolCall, &calls));
+            let decided = ActualResult::of(&self.evaluate(policy, On::ToolCall, &calls));
             (found.verdict, found.held_by) = (decided.verdict, decided.held_by);
         }
         found
     }
 
     fn evaluate(&self, policy: &Policy, on: On, document: &Arc<Document>) -> Evaluation {
-        let only = self.rules.as_ref().map(|ids| indices(policy, ids));
         let said = &self.said;
         let headers = said.headers.iter().map(|(name, text)| Outside { part: Part::Header { name }, text });
         let headers: Vec<Outside<'_>> = headers.collect();
@@ -186,8 +190,8 @@ impl RuleTest {
             model: said.model.as_deref(),
             other_models: &[],
             stream: said.stream.or(match &self.matter {
-                Matter::Request(_) => None,
-                Matter::Answer(answer) => Some(answer.streams()),
+                TestMatter::Request(_) => None,
+                TestMatter::Answer(answer) => Some(answer.streams()),
             }),
             subagent: said.subagent,
             upstream: said.upstream.as_deref(),
@@ -196,8 +200,11 @@ impl RuleTest {
             outside: &headers,
             files: &[],
         };
-        let which = only.as_ref().map_or(Which::All(on), |rules| Which::Only(on, rules));
-        evaluate_by(which, policy, document, &context, &Vault::new(keys()))
+        let vault = Vault::new(keys());
+        match &self.rules {
+            Some(ids) => policy.evaluate_only(ids, document, &context, &vault),
+            None => policy.evaluate(Arc::clone(document), &context, &vault),
+        }
     }
 
     fn expects_nothing(&self) -> bool {
@@ -208,12 +215,12 @@ impl RuleTest {
             && expected.bytes.is_none()
     }
 
-    fn compare_verdict(&self, found: &Found, differences: &mut Vec<Difference>) {
-        let differs = |expected: &Fate| *expected != found.verdict;
+    fn compare_verdict(&self, found: &ActualResult, differences: &mut Vec<Difference>) {
+        let differs = |expected: &RequestFate| *expected != found.verdict;
         if let Some(expected) = self.expected.verdict.filter(differs) {
             let grade = match (expected, found.verdict) {
-                (Fate::Forward, _) => Grade::Noisy,
-                (_, Fate::Forward) => Grade::Missing,
+                (RequestFate::Forward, _) => Grade::Noisy,
+                (_, RequestFate::Forward) => Grade::Missing,
                 _ => Grade::Wrong,
             };
             let told = match found.held_by.is_empty() {
@@ -237,16 +244,16 @@ impl RuleTest {
         differences.push(Difference { grade, at: "held_by".into(), expected, found });
     }
 
-    fn compare_bytes(&self, found: &Found, differences: &mut Vec<Difference>) {
+    fn compare_bytes(&self, found: &ActualResult, differences: &mut Vec<Difference>) {
         let received;
         let expected = match &self.expected.bytes {
             None => return,
-            Some(Bytes::Received) => {
+            Some(ExpectedBytes::Received) => {
                 received = self.matter.received().to_vec();
                 &received
             }
-            Some(Bytes::File(_, Some(content))) => content,
-            Some(Bytes::File(name, None)) => {
+            Some(ExpectedBytes::File(_, Some(content))) => content,
+            Some(ExpectedBytes::File(name, None)) => {
                 let found = Some(format!("{name} is not there"));
                 return differences.push(Difference {
                     grade: Grade::Missing,
@@ -266,44 +273,46 @@ impl RuleTest {
     }
 
     /// What the test would have to expect.
-    fn snapshot(&self, found: Found) -> Snapshot {
+    fn snapshot(&self, found: ActualResult) -> TestSnapshot {
         let bytes = match &self.expected.bytes {
-            Some(Bytes::Received) if *self.matter.received() == found.sent[..] => Some(Bytes::Received),
-            Some(Bytes::File(name, _)) => Some(Bytes::File(name.clone(), Some(found.sent))),
-            Some(Bytes::Received) | None => None,
+            Some(ExpectedBytes::Received) if *self.matter.received() == found.sent[..] => {
+                Some(ExpectedBytes::Received)
+            }
+            Some(ExpectedBytes::File(name, _)) => Some(ExpectedBytes::File(name.clone(), Some(found.sent))),
+            Some(ExpectedBytes::Received) | None => None,
         };
         let edits = found.changes.into_iter().map(|made| made.shown);
-        Snapshot {
+        TestSnapshot {
             verdict: found.verdict,
             held_by: found.held_by,
             // Of what is blocked nothing leaves, and how far rules came does not matter.
-            edits: (found.verdict != Fate::Block).then(|| edits.collect()),
+            edits: (found.verdict != RequestFate::Block).then(|| edits.collect()),
             bytes,
         }
     }
 }
 
 /// What happened.
-struct Found {
-    verdict: Fate,
+struct ActualResult {
+    verdict: RequestFate,
     held_by: BTreeSet<String>,
-    changes: Vec<Made>,
+    changes: Vec<MadeChange>,
     sent: Vec<u8>,
 }
 
-impl Found {
-    fn untouched(sent: Vec<u8>) -> Found {
-        Found { verdict: Fate::Forward, held_by: BTreeSet::new(), changes: Vec::new(), sent }
+impl ActualResult {
+    fn untouched(sent: Vec<u8>) -> ActualResult {
+        ActualResult { verdict: RequestFate::Forward, held_by: BTreeSet::new(), changes: Vec::new(), sent }
     }
 
-    fn of(evaluation: &Evaluation) -> Found {
+    fn of(evaluation: &Evaluation) -> ActualResult {
         let (verdict, held_by) = match &evaluation.verdict {
-            Verdict::Forward => (Fate::Forward, Vec::new()),
-            Verdict::Route(route) => (Fate::Route, vec![&route.rule]),
-            Verdict::Pause(holds) => (Fate::Pause, holds.iter().map(|hold| &hold.rule).collect()),
-            Verdict::Block(hold) => (Fate::Block, vec![&hold.rule]),
+            Verdict::Forward => (RequestFate::Forward, Vec::new()),
+            Verdict::Route(route) => (RequestFate::Route, vec![&route.rule]),
+            Verdict::Pause(holds) => (RequestFate::Pause, holds.iter().map(|hold| &hold.rule).collect()),
+            Verdict::Block(hold) => (RequestFate::Block, vec![&hold.rule]),
         };
-        Found {
+        ActualResult {
             verdict,
             held_by: held_by.into_iter().map(ToString::to_string).collect(),
             changes: made(&evaluation.draft),
@@ -313,9 +322,9 @@ impl Found {
 }
 
 /// Compares change by change: each is expected once, and made once.
-fn compare_edits(expected: &[Change], made: &[Made], differences: &mut Vec<Difference>) {
-    let mut left: Vec<&Made> = made.iter().collect();
-    let mut unmet: Vec<&Change> = Vec::new();
+fn compare_edits(expected: &[RequestChange], made: &[MadeChange], differences: &mut Vec<Difference>) {
+    let mut left: Vec<&MadeChange> = made.iter().collect();
+    let mut unmet: Vec<&RequestChange> = Vec::new();
     for change in expected {
         match left.iter().position(|made| made.is(change)) {
             Some(place) => _ = left.remove(place),
@@ -344,11 +353,11 @@ fn compare_edits(expected: &[Change], made: &[Made], differences: &mut Vec<Diffe
     }
 }
 
-fn told(change: &Change, by_matters: bool) -> String {
+fn told(change: &RequestChange, by_matters: bool) -> String {
     let what = match &change.does {
-        Does::Text(text) => text.clone(),
-        Does::Inserted(text) => format!("inserted: {text}"),
-        Does::Deleted(_) => "deleted".to_owned(),
+        ChangeKind::Text(text) => text.clone(),
+        ChangeKind::Inserted(text) => format!("inserted: {text}"),
+        ChangeKind::Deleted(_) => "deleted".to_owned(),
     };
     match by_matters && !change.by.is_empty() {
         true => format!("{what} (by {})", change.by.join(", ")),

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use leafgate_policy::Policy;
-use leafgate_policy::rule_tests::{Grade, Outcome, RuleTest, RuleTests};
+use leafgate_contract::NoPlugins;
+use leafgate_policy::{Policy, PolicySource};
+use leafgate_trials::{Grade, RuleTest, RuleTests, TestOutcome};
 use tempfile::TempDir;
-
-use super::support::{Fakes, folder, load_folder};
 
 const RULES: &str = r#"
 [[rule]]
@@ -42,8 +41,14 @@ pub(super) struct Tried {
 
 impl Tried {
     pub(super) fn new(rules: &str, tests: &str) -> Tried {
-        let folder = folder(rules, &Fakes::default());
-        let policy = load_folder(folder.path(), &Fakes::default()).unwrap_or_else(|error| panic!("{error}"));
+        let folder = tempfile::tempdir().unwrap();
+        leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
+        Tried::of_folder(folder, tests)
+    }
+
+    pub(super) fn of_folder(folder: TempDir, tests: &str) -> Tried {
+        let source = PolicySource::Folder(folder.path().to_owned());
+        let policy = Policy::load(&source, &NoPlugins).unwrap_or_else(|error| panic!("{error}"));
         std::fs::create_dir(folder.path().join("tests")).unwrap();
         std::fs::write(folder.path().join("tests/all.toml"), tests).unwrap();
         Tried { folder, policy }
@@ -57,7 +62,7 @@ impl Tried {
         RuleTests::read(&self.tests(), &self.policy).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    pub(super) fn outcomes(&self) -> Vec<Outcome> {
+    pub(super) fn outcomes(&self) -> Vec<TestOutcome> {
         self.read().iter().map(|test| test.run(&self.policy)).collect()
     }
 
@@ -232,7 +237,7 @@ fn two_tests_of_one_name_are_refused() {
 /// Takes every snapshot that a failing test has, and writes it.
 pub(super) fn update(tried: &Tried) -> String {
     let tests = tried.read();
-    let outcomes: Vec<(&RuleTest, Outcome)> =
+    let outcomes: Vec<(&RuleTest, TestOutcome)> =
         tests.iter().map(|test| (test, test.run(&tried.policy))).collect();
     let failing = outcomes.iter().filter(|(_, outcome)| outcome.fails());
     let snapshots: Vec<_> = failing.map(|(test, outcome)| (*test, &outcome.snapshot)).collect();
