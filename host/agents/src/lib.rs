@@ -71,13 +71,13 @@ pub use error::{AgentError, ErrorKind};
 pub use file::{FileError, Problem, Warning};
 pub use limits::RunLimits;
 pub use mark::{CallKey, CallMark, ClientKey, RunId};
-pub use name::{AgentName, InvalidName};
+pub use name::{AgentName, BadAgentName};
 pub use prompt::{DelegationTarget, escaped, section};
 pub use run::{
-    AgentLoopResult, ClientCall, ClientResult, Degraded, Frame, FrameId, FrameState, Happened, Message,
-    ModelTurn, Opening, RequestId, Run, RunEffect, RunEffects, RunError, ToolInvocation, Why,
+    AgentInvocation, AgentLoopResult, ClientCall, ClientResult, Degraded, Frame, FrameId, FrameState,
+    Happened, Message, ModelTurn, Opening, RequestId, Run, RunEffect, RunEffects, RunError, Why,
 };
 pub use runs::{Runs, RunsLimits};
-pub use team::{Agent, Permission, Settings, SystemAs, Team};
+pub use team::{Agent, Permission, SystemAs, Team, TeamSettings};
 pub use tick::Tick;
 pub use tools::{DELEGATE_WORK, Filtered, REPORT_OUT, ToolFilter, ToolNames, delegate_work, report_out};

@@ -13,17 +13,17 @@ pub struct AgentName(Arc<str>);
 /// A text that is no name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a name has 1 to 50 characters of a-z, A-Z, 0-9, `-` and `_`")]
-pub struct InvalidName;
+pub struct BadAgentName;
 
 impl AgentName {
     /// Takes a text that is a name.
     ///
     /// # Errors
     /// For any other text.
-    pub fn new(name: &str) -> Result<Self, InvalidName> {
+    pub fn new(name: &str) -> Result<Self, BadAgentName> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let fits = (1..=MAX).contains(&name.len()) && name.bytes().all(allowed);
-        fits.then(|| AgentName(name.into())).ok_or(InvalidName)
+        fits.then(|| AgentName(name.into())).ok_or(BadAgentName)
     }
 
     /// Returns the name.
@@ -55,7 +55,7 @@ mod tests {
             assert_eq!(AgentName::new(name).unwrap().as_str(), name);
         }
         for no in ["", " a", "a b", "a\n", "ä", "a.b", "a*", &"x".repeat(51)] {
-            assert_eq!(AgentName::new(no), Err(InvalidName), "{no:?}");
+            assert_eq!(AgentName::new(no), Err(BadAgentName), "{no:?}");
         }
     }
 }

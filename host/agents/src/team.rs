@@ -12,7 +12,7 @@ pub struct Team {
     pub(crate) agents: Vec<Agent>,
     /// The agent that the file names; the first one where that is not there.
     pub(crate) entry: usize,
-    pub(crate) settings: Settings,
+    pub(crate) settings: TeamSettings,
 }
 
 /// An agent. Its prompt is no text of a conversation, so `Debug` shows it.
@@ -57,7 +57,7 @@ impl Permission {
 
 /// What a team's file says about its runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct TeamSettings {
     /// The model for clients that name none.
     pub default_model: Option<String>,
     /// How often work may be delegated on: an entry's delegate is at depth 1.
@@ -81,9 +81,9 @@ pub enum SystemAs {
     User,
 }
 
-impl Default for Settings {
+impl Default for TeamSettings {
     fn default() -> Self {
-        Settings {
+        TeamSettings {
             default_model: None,
             max_depth: 5,
             max_iterations: 50,
@@ -109,7 +109,7 @@ impl Team {
             delegation: Permission::All,
             tools: Permission::All,
         };
-        Team { agents: vec![agent], entry: 0, settings: Settings::default() }
+        Team { agents: vec![agent], entry: 0, settings: TeamSettings::default() }
     }
 
     /// All agents, in the order of the file. Without any, requests pass plainly.
@@ -120,7 +120,7 @@ impl Team {
 
     /// What the file says about runs.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &TeamSettings {
         &self.settings
     }
 

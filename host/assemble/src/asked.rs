@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::error::AssembleError;
 use crate::json::Object;
-use crate::profile::{AgentMode, Plugin, Profile};
+use crate::profile::{AgentMode, Profile, ProfilePlugin};
 
 /// The member.
 pub(crate) const MEMBER: &str = "leafgate";
@@ -55,7 +55,7 @@ impl PickedParts {
     }
 
     /// The plugins of the profile, as far as the request wants them.
-    pub(crate) fn plugins(&self, profile: &Profile) -> Result<Vec<Plugin>, AssembleError> {
+    pub(crate) fn plugins(&self, profile: &Profile) -> Result<Vec<ProfilePlugin>, AssembleError> {
         let has_search = profile.plugins.iter().any(|plugin| plugin.id == WEB_SEARCH);
         let wants = !matches!(self.web_search, None | Some(WebSearch::Wanted(false)));
         if wants && !has_search {

@@ -198,7 +198,7 @@ fn set_members(
 ) -> Result<(), AssembleError> {
     let plugins = asked.plugins(profile)?;
     if !plugins.is_empty() && counted.is_none() {
-        let plugin = |plugin: &crate::profile::Plugin| {
+        let plugin = |plugin: &crate::profile::ProfilePlugin| {
             let mut members = vec![("id", raw(&plugin.id))];
             members.extend(plugin.max_results.map(|most| ("max_results", raw(&most))));
             Object::with(members)

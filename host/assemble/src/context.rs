@@ -8,7 +8,7 @@ use leafgate_glob::PathGlob;
 
 use crate::asked::PickedParts;
 use crate::error::{AssembleError, shown};
-use crate::files::{Entry, FileFault, Files, check};
+use crate::files::{FileFault, Files, ListedEntry, check};
 use crate::json::Object;
 use crate::profile::{MapOf, Profile};
 use crate::step::{Did, Step};
@@ -129,7 +129,8 @@ fn expanded(pattern: &str, files: &dyn Files) -> Result<Vec<String>, AssembleErr
         return Err(AssembleError::TooManyFiles { limit: MAX_LISTED });
     }
     let glob = names(pattern);
-    let wanted = |entry: &Entry| !entry.is_folder && check(&entry.path).is_ok() && glob.matches(&entry.path);
+    let wanted =
+        |entry: &ListedEntry| !entry.is_folder && check(&entry.path).is_ok() && glob.matches(&entry.path);
     let mut paths: Vec<String> = listed.into_iter().filter(wanted).map(|entry| entry.path).collect();
     paths.sort();
     Ok(paths)

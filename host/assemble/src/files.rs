@@ -15,12 +15,12 @@ pub trait Files {
     ///
     /// # Errors
     /// A [`FileFault`] for a folder that cannot or must not be read.
-    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<Entry>, FileFault>;
+    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault>;
 }
 
 /// A file or a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct ListedEntry {
     /// Its path from the root, with `/`.
     pub path: String,
     /// Whether it is a folder.

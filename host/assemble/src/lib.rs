@@ -67,9 +67,11 @@ pub use leafgate_api::Api;
 pub use assemble::{Assembled, Counted, assemble, assemble_count};
 pub use downgrade::{Without, downgrade};
 pub use error::AssembleError;
-pub use files::{Entry, FileFault, Files, check as check_path};
+pub use files::{FileFault, Files, ListedEntry, check as check_path};
 pub use mcp::{SERVERS, ToolServer};
-pub use profile::{AgentMode, Continuation, MapOf, Plugin, Profile, ProfileError, Prompt, ToolsOf};
+pub use profile::{
+    AgentMode, Continuation, MapOf, Profile, ProfileError, ProfilePlugin, ProfilePrompt, ToolsOf,
+};
 pub use rejection::{Refused, refused};
 pub use step::{Did, Step};
 pub use tools::require_all;

@@ -10,7 +10,7 @@ pub struct Profile {
     /// Whether the model works as an agent.
     pub agent_mode: AgentMode,
     /// The system prompt; `None` for the client's own.
-    pub prompt: Option<Prompt>,
+    pub prompt: Option<ProfilePrompt>,
     /// The system prompt where the other one cannot be had.
     pub fallback_prompt: String,
     /// A file with what stands before the prompt in agent mode, unless the prompt is an agent's.
@@ -22,7 +22,7 @@ pub struct Profile {
     /// A map of folders.
     pub map: Option<MapOf>,
     /// Plugins of the provider, in order.
-    pub plugins: Vec<Plugin>,
+    pub plugins: Vec<ProfilePlugin>,
     /// Members that are set.
     pub options: Map<String, Value>,
     /// Members of messages and calls that are for the client's own use.
@@ -50,7 +50,7 @@ pub enum AgentMode {
 
 /// A system prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Prompt {
+pub enum ProfilePrompt {
     /// A short one of ours for conversations.
     General,
     /// A short one of ours for brief answers.
@@ -76,7 +76,7 @@ pub struct MapOf {
 
 /// A plugin of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plugin {
+pub struct ProfilePlugin {
     /// Its id.
     pub id: String,
     /// Its results at most; a request may ask for fewer.

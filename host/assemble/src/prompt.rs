@@ -2,7 +2,7 @@
 
 use crate::error::AssembleError;
 use crate::files::{FileFault, Files, check};
-use crate::profile::{Profile, Prompt};
+use crate::profile::{Profile, ProfilePrompt};
 use crate::step::{Did, Step};
 
 const GENERAL: &str = "You are a helpful assistant. Answer from what the conversation and its context say, and say \
@@ -25,7 +25,9 @@ pub(crate) fn system(
     steps: &mut Vec<Step>,
 ) -> Result<String, AssembleError> {
     let prefix = match (&profile.agent_prompt, &profile.prompt) {
-        (Some(path), prompt) if agent && *prompt != Some(Prompt::Agent) => Some((path, text(files, path)?)),
+        (Some(path), prompt) if agent && *prompt != Some(ProfilePrompt::Agent) => {
+            Some((path, text(files, path)?))
+        }
         _ => None,
     };
     let hint = match &profile.tools_hint {
@@ -56,16 +58,16 @@ pub(crate) fn system(
 
 fn chosen(
     profile: &Profile,
-    prompt: &Prompt,
+    prompt: &ProfilePrompt,
     files: &dyn Files,
     steps: &mut Vec<Step>,
 ) -> Result<String, AssembleError> {
     let (source, text) = match prompt {
-        Prompt::General => ("general", Ok(GENERAL.to_owned())),
-        Prompt::Concise => ("concise", Ok(CONCISE.to_owned())),
-        Prompt::Literal(text) => ("literal", Ok(text.clone())),
-        Prompt::File(path) => (path.as_str(), text(files, path)),
-        Prompt::Agent => match &profile.agent_prompt {
+        ProfilePrompt::General => ("general", Ok(GENERAL.to_owned())),
+        ProfilePrompt::Concise => ("concise", Ok(CONCISE.to_owned())),
+        ProfilePrompt::Literal(text) => ("literal", Ok(text.clone())),
+        ProfilePrompt::File(path) => (path.as_str(), text(files, path)),
+        ProfilePrompt::Agent => match &profile.agent_prompt {
             Some(path) => (path.as_str(), text(files, path)),
             None => ("agent", Ok(AGENT.to_owned())),
         },

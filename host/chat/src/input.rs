@@ -5,12 +5,12 @@ use leafgate_tree::Document;
 use crate::export;
 use crate::loss::{InputError, Losses};
 use crate::node::JsonView;
-use crate::raw::{self, Message, RawRole};
+use crate::raw::{self, RawMessage, RawRole};
 use crate::{openai, replay};
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum InputShape {
     /// `Raw.ChatMessage[]`, or an object with it as `messages`.
     Raw,
     /// The parts of one raw message, without the message.
@@ -26,9 +26,9 @@ pub enum Shape {
 /// The messages of a file.
 pub struct Messages {
     /// The kind of file.
-    pub shape: Shape,
+    pub shape: InputShape,
     /// Its messages, in order.
-    pub messages: Vec<Message>,
+    pub messages: Vec<RawMessage>,
     /// What could not be read as a raw message.
     pub losses: Losses,
     /// The number of the request in a replay, and how many there are.
@@ -39,16 +39,16 @@ pub struct Messages {
 ///
 /// # Errors
 /// None of the known shapes. The error lists them.
-pub fn shape(document: &Document) -> Result<Shape, InputError> {
+pub fn shape(document: &Document) -> Result<InputShape, InputError> {
     let root = JsonView::root(document);
     if root.is_array() {
         return shape_of_messages(root);
     }
     if root.get("requests").is_some_and(JsonView::is_array) {
-        return Ok(Shape::Export);
+        return Ok(InputShape::Export);
     }
     if root.get("prompts").is_some_and(JsonView::is_array) {
-        return Ok(Shape::Replay);
+        return Ok(InputShape::Replay);
     }
     match root.get("messages") {
         Some(messages) if messages.is_array() => shape_of_messages(messages),
@@ -61,12 +61,12 @@ pub fn shape(document: &Document) -> Result<Shape, InputError> {
 }
 
 /// The first message or part decides. An empty list is an empty list of raw messages.
-fn shape_of_messages(messages: JsonView<'_>) -> Result<Shape, InputError> {
-    let Some(first) = messages.items().next() else { return Ok(Shape::Raw) };
+fn shape_of_messages(messages: JsonView<'_>) -> Result<InputShape, InputError> {
+    let Some(first) = messages.items().next() else { return Ok(InputShape::Raw) };
     match first.get("role") {
-        Some(role) if role.is_number() => Ok(Shape::Raw),
-        Some(role) if role.text().is_some() => Ok(Shape::OpenaiChat),
-        None if first.get("type").is_some_and(JsonView::is_number) => Ok(Shape::RawParts),
+        Some(role) if role.is_number() => Ok(InputShape::Raw),
+        Some(role) if role.text().is_some() => Ok(InputShape::OpenaiChat),
+        None if first.get("type").is_some_and(JsonView::is_number) => Ok(InputShape::RawParts),
         _ => Err(InputError::at(first, "a message must be an object with a `role`, a number or a word")),
     }
 }
@@ -79,24 +79,24 @@ fn shape_of_messages(messages: JsonView<'_>) -> Result<Shape, InputError> {
 pub fn messages(document: &Document, request: Option<usize>) -> Result<Messages, InputError> {
     let shape = shape(document)?;
     let root = JsonView::root(document);
-    if request.is_some() && shape != Shape::Replay {
+    if request.is_some() && shape != InputShape::Replay {
         return Err(InputError::at(root, "only a chat replay holds requests by number"));
     }
     let mut losses = Losses::default();
     let mut chosen = None;
     let messages = match shape {
-        Shape::Raw => each(list(root, &mut losses), &mut losses, raw::message)?,
-        Shape::OpenaiChat => each(list(root, &mut losses), &mut losses, openai::message)?,
-        Shape::RawParts => {
+        InputShape::Raw => each(list(root, &mut losses), &mut losses, raw::message)?,
+        InputShape::OpenaiChat => each(list(root, &mut losses), &mut losses, openai::message)?,
+        InputShape::RawParts => {
             let content = raw::parts(list(root, &mut losses), &mut losses)?;
-            vec![Message::new(root.pointer(), RawRole::User, content)]
+            vec![RawMessage::new(root.pointer(), RawRole::User, content)]
         }
-        Shape::Replay => {
+        InputShape::Replay => {
             let (messages, number, count) = replay::request(root, request)?;
             chosen = Some((number, count));
             each(messages, &mut losses, raw::message)?
         }
-        Shape::Export => export::messages(root, &mut losses),
+        InputShape::Export => export::messages(root, &mut losses),
     };
     Ok(Messages { shape, messages, losses, request: chosen })
 }
@@ -115,8 +115,8 @@ fn list<'d>(root: JsonView<'d>, losses: &mut Losses) -> JsonView<'d> {
 fn each(
     list: JsonView<'_>,
     losses: &mut Losses,
-    read: fn(JsonView<'_>, &mut Losses) -> Result<Option<Message>, InputError>,
-) -> Result<Vec<Message>, InputError> {
+    read: fn(JsonView<'_>, &mut Losses) -> Result<Option<RawMessage>, InputError>,
+) -> Result<Vec<RawMessage>, InputError> {
     list.items().filter_map(|node| read(node, losses).transpose()).collect()
 }
 
@@ -124,5 +124,5 @@ fn each(
 #[must_use]
 pub fn verbatim_messages(document: &Document) -> Option<&str> {
     let root = JsonView::root(document);
-    (shape(document) == Ok(Shape::Raw)).then(|| root.get("messages").unwrap_or(root).verbatim())
+    (shape(document) == Ok(InputShape::Raw)).then(|| root.get("messages").unwrap_or(root).verbatim())
 }

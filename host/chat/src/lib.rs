@@ -30,8 +30,8 @@ pub use export::{
     Import, ImportCheck, ImportTest, RequestFailure, RequestStatus, ToolUse, Useless, Vote, check,
     conversation, is_export,
 };
-pub use input::{Messages, Shape, messages, shape, verbatim_messages};
+pub use input::{InputShape, Messages, messages, shape, verbatim_messages};
 pub use json::Json;
 pub use loss::{InputError, Loss, Losses};
-pub use raw::{Meaning, Message, Part, PartKind, RawRole, Thinking, ToolCall, to_json as raw_json};
+pub use raw::{Meaning, PartKind, RawMessage, RawPart, RawRole, Thinking, ToolCall, to_json as raw_json};
 pub use wire::{CONVERTED, to_wire};

@@ -7,7 +7,7 @@
 
 use crate::loss::{InputError, Losses};
 use crate::node::JsonView;
-use crate::raw::{self, CARRIED, Meaning, Message, Part, PartKind, RawRole, ToolCall};
+use crate::raw::{self, CARRIED, Meaning, PartKind, RawMessage, RawPart, RawRole, ToolCall};
 
 type Read<T> = Result<T, InputError>;
 
@@ -15,12 +15,12 @@ type Read<T> = Result<T, InputError>;
 pub(crate) const OPENAI_SCOPE: i64 = 2;
 
 /// Reads one message. `None`: raw messages have no such role.
-pub(crate) fn message(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<Message>> {
+pub(crate) fn message(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<RawMessage>> {
     if !node.is_object() {
         return Err(InputError::at(node, "a message must be an object"));
     }
     let Some(role) = role(node, losses)? else { return Ok(None) };
-    let mut message = Message::new(node.pointer(), role, content(node, losses)?);
+    let mut message = RawMessage::new(node.pointer(), role, content(node, losses)?);
     for (key, member) in node.members() {
         match &*key {
             "role" | "content" => {}
@@ -59,10 +59,10 @@ fn role(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<RawRole>> {
     })
 }
 
-fn content(node: JsonView<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
+fn content(node: JsonView<'_>, losses: &mut Losses) -> Read<Vec<RawPart>> {
     let Some(content) = node.get_some("content") else { return Ok(Vec::new()) };
     if let Some(text) = losses.text(Some(content)) {
-        return Ok(vec![Part::text(content.pointer(), text)]);
+        return Ok(vec![RawPart::text(content.pointer(), text)]);
     }
     if !content.is_array() {
         return Err(InputError::at(content, "the content of a message is a string or an array of parts"));
@@ -70,7 +70,7 @@ fn content(node: JsonView<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
     content.items().map(|part| self::part(part, losses)).collect()
 }
 
-fn part(node: JsonView<'_>, losses: &mut Losses) -> Read<Part> {
+fn part(node: JsonView<'_>, losses: &mut Losses) -> Read<RawPart> {
     if !node.is_object() {
         return Err(InputError::at(node, "a part of a message's content must be an object"));
     }
@@ -92,7 +92,7 @@ fn part(node: JsonView<'_>, losses: &mut Losses) -> Read<Part> {
             }
         }
     }
-    Ok(Part { at: node.pointer(), kind })
+    Ok(RawPart { at: node.pointer(), kind })
 }
 
 fn image(node: JsonView<'_>, losses: &mut Losses) -> Option<PartKind> {
@@ -105,8 +105,8 @@ fn image(node: JsonView<'_>, losses: &mut Losses) -> Option<PartKind> {
     Some(PartKind::Image { url, detail: node.get_text("detail"), media_type: node.get_text("media_type") })
 }
 
-fn breakpoint(node: JsonView<'_>) -> Part {
-    Part { at: node.pointer(), kind: PartKind::CacheBreakpoint { cache_type: node.get_text("type") } }
+fn breakpoint(node: JsonView<'_>) -> RawPart {
+    RawPart { at: node.pointer(), kind: PartKind::CacheBreakpoint { cache_type: node.get_text("type") } }
 }
 
 fn calls(node: JsonView<'_>, losses: &mut Losses) -> Read<Vec<ToolCall>> {

@@ -15,7 +15,7 @@ use leafgate_contract::Signer;
 use leafgate_diagnostic::Diagnostics;
 use leafgate_gate::{FirstUpstream, GateConfig, UpstreamTarget};
 use leafgate_policy::ManagedPolicy;
-use leafgate_wasm::{Limits, Signatures};
+use leafgate_wasm::{LoaderLimits, Signatures};
 use sha2::{Digest as _, Sha256};
 
 use crate::{home, private};
@@ -194,7 +194,7 @@ pub(crate) fn digest(folder: &Path, owner: Option<u32>) -> anyhow::Result<[u8; 3
     let mut hash = Sha256::new_with_prefix(b"\0leafgate policy folder 1");
     for path in files {
         let name = path.strip_prefix(folder).unwrap_or(&path).as_os_str().as_encoded_bytes();
-        let bytes = leafgate_folder::read(&path, Limits::default().file_bytes)
+        let bytes = leafgate_folder::read(&path, LoaderLimits::default().file_bytes)
             .with_context(|| format!("{} cannot be read", path.display()))?;
         hash.update((name.len() as u64).to_le_bytes());
         hash.update(name);

@@ -19,9 +19,9 @@ use leafgate_policy::{Context, Evaluation, Policy, Unredactable, Verdict};
 use leafgate_tree::{Access, Document, Format, NodeId, Segment};
 use leafgate_vault::{TokenKeys, Vault};
 use leafgate_verify::canary::Family;
-use leafgate_verify::fate::{Counts, Facts, Tally, fate};
+use leafgate_verify::fate::{Facts, FateCounts, Tally, fate};
 use leafgate_verify::plant::{self, Pass, Planted};
-use leafgate_verify::search::Search;
+use leafgate_verify::search::SentSearch;
 use leafgate_verify::walk::PositionKind;
 use serde::Serialize;
 
@@ -107,7 +107,7 @@ impl Check {
 
     /// Judges one planted request, and decides the result for each secret.
     fn pass(&self, name: &str, pass: Pass, planted: &Planted, document: Document, tally: &mut Tally) {
-        let search = Search::new(self.family, planted.plants.iter().map(|plant| plant.canary.as_str()));
+        let search = SentSearch::new(self.family, planted.plants.iter().map(|plant| plant.canary.as_str()));
         let document = Arc::new(document);
         let holders = holders(&document, &search);
         let evaluation = self.judge(&document);
@@ -195,7 +195,7 @@ impl Holder {
 }
 
 /// Finds the leaf or key of each secret.
-fn holders(document: &Document, search: &Search<'_>) -> BTreeMap<usize, Holder> {
+fn holders(document: &Document, search: &SentSearch<'_>) -> BTreeMap<usize, Holder> {
     let mut holders = BTreeMap::new();
     let mut look = |text: &str, node: NodeId, in_key: bool| {
         holders
@@ -222,8 +222,8 @@ fn print(verified: &Verified, printer: &mut Printer) -> anyhow::Result<()> {
     let heads = ["position", "planted", "redacted", "held", "in media", "no prefix", "leaked"];
     for (format, tally) in &verified.formats {
         printer.text(Style::Strong, &format!("{format}: {}\n", counted(tally.files, "request")))?;
-        let row = |(what, counts): (&PositionKind, &Counts)| {
-            let Counts { redacted, held, media, no_prefix, leaked } = *counts;
+        let row = |(what, counts): (&PositionKind, &FateCounts)| {
+            let FateCounts { redacted, held, media, no_prefix, leaked } = *counts;
             let numbers = [counts.total(), redacted, held, media, no_prefix, leaked].map(Cell::from);
             let [planted, redacted, held, media, no_prefix, leaked] = numbers;
             [what.word().into(), planted, redacted, held, media, no_prefix, leaked]

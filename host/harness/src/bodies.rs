@@ -1,12 +1,12 @@
 //! Reading a body twice: by the tree, and by the independent walk.
 
 use leafgate_tree::{Document, Format, Leaf, Limits, NodeId};
-use leafgate_verify::walk::{self, Position, PositionKind};
+use leafgate_verify::walk::{self, PositionKind, WalkPosition};
 
 /// A position of the walk, with its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) position: Position,
+    pub(crate) position: WalkPosition,
     /// Decoded; of what is no string its spelling.
     pub(crate) text: String,
 }

@@ -11,19 +11,19 @@ use bytes::Bytes;
 use crate::error::{ParseError, ParseErrorKind};
 use crate::escape;
 use crate::kinds::ValueType;
-use crate::node::{Flags, JsonKind, Layer, LayerId, NONE, Node, NodeId};
+use crate::node::{Flags, JsonKind, LayerId, NONE, Node, NodeId, TextLayer};
 use crate::scan::{self, Limits};
 use crate::text::LeafText;
 
 /// A body and the place of every value in it. Immutable.
 pub struct Index {
-    source: Source,
+    source: IndexedText,
     nodes: Vec<Node>,
-    layers: Vec<Layer>,
+    layers: Vec<TextLayer>,
 }
 
 /// The received bytes.
-enum Source {
+enum IndexedText {
     /// JSON, hence UTF-8: all of it was checked.
     Json(Bytes),
     /// Anything else, and the text that it is shown as.
@@ -76,8 +76,8 @@ impl Index {
             let valid = std::str::from_utf8(&source).map_or_else(|error| error.valid_up_to(), str::len);
             ParseError::at(ParseErrorKind::InvalidUtf8, &source, valid)
         })?;
-        let scan::Scan { nodes, layers } = scan::scan(text, limits)?;
-        Ok(Index { source: Source::Json(source), nodes, layers })
+        let scan::ScannedText { nodes, layers } = scan::scan(text, limits)?;
+        Ok(Index { source: IndexedText::Json(source), nodes, layers })
     }
 
     /// Takes a body that is no JSON as one value that holds all of it.
@@ -86,28 +86,28 @@ impl Index {
         let mut node = Node::new(JsonKind::Raw, 0, (0, 0), NONE, 0, LayerId::BODY);
         node.end = u32::try_from(source.len()).unwrap_or(u32::MAX);
         node.next = 1;
-        Index { source: Source::Raw { bytes: source, text }, nodes: vec![node], layers: Vec::new() }
+        Index { source: IndexedText::Raw { bytes: source, text }, nodes: vec![node], layers: Vec::new() }
     }
 
     /// The received bytes. A clone shares them.
     #[must_use]
     pub fn source(&self) -> &Bytes {
         match &self.source {
-            Source::Json(bytes) | Source::Raw { bytes, .. } => bytes,
+            IndexedText::Json(bytes) | IndexedText::Raw { bytes, .. } => bytes,
         }
     }
 
     /// Bytes of memory, about.
     pub(crate) fn memory(&self) -> usize {
         let layers: usize = self.layers.iter().map(|layer| layer.text.capacity()).sum();
-        let shown = if let Source::Raw { text, .. } = &self.source { text.capacity() } else { 0 };
+        let shown = if let IndexedText::Raw { text, .. } = &self.source { text.capacity() } else { 0 };
         self.source().len() + shown + self.nodes.capacity() * size_of::<Node>() + layers
     }
 
     /// Whether the body is no JSON.
     #[must_use]
     pub fn is_raw(&self) -> bool {
-        matches!(self.source, Source::Raw { .. })
+        matches!(self.source, IndexedText::Raw { .. })
     }
 
     /// The outermost value.
@@ -263,8 +263,8 @@ impl Index {
     /// The bytes that a layer's offsets are of. That of the body is the text of it.
     pub(crate) fn layer_bytes(&self, layer: LayerId) -> &[u8] {
         match (layer.place(), &self.source) {
-            (None, Source::Json(bytes)) => bytes,
-            (None, Source::Raw { text, .. }) => text.as_bytes(),
+            (None, IndexedText::Json(bytes)) => bytes,
+            (None, IndexedText::Raw { text, .. }) => text.as_bytes(),
             (Some(place), _) => self.layers[place].text.as_bytes(),
         }
     }
@@ -295,8 +295,8 @@ impl Index {
     /// A body that is no JSON, as it is shown.
     fn shown(&self) -> &str {
         match &self.source {
-            Source::Raw { text, .. } => text,
-            Source::Json(_) => "",
+            IndexedText::Raw { text, .. } => text,
+            IndexedText::Json(_) => "",
         }
     }
 

@@ -157,7 +157,7 @@ impl Node {
 
 /// The decoded text of an embedded document.
 #[derive(Debug)]
-pub(crate) struct Layer {
+pub(crate) struct TextLayer {
     pub(crate) text: String,
     /// The string whose content it is.
     pub(crate) outer: NodeId,

@@ -10,7 +10,7 @@
 use crate::error::{ParseError, ParseErrorKind};
 use crate::escape;
 use crate::marks::TextMarks;
-use crate::node::{Flags, JsonKind, Layer, LayerId, NONE, Node, NodeId};
+use crate::node::{Flags, JsonKind, LayerId, NONE, Node, NodeId, TextLayer};
 
 /// Caps on what one body may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +30,14 @@ impl Default for Limits {
 }
 
 /// What a scan found: nodes in pre-order and the texts that they lie in.
-pub(crate) struct Scan {
+pub(crate) struct ScannedText {
     pub(crate) nodes: Vec<Node>,
     /// The texts of embedded documents, by the places of their layers.
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<TextLayer>,
 }
 
 /// Scans a whole body.
-pub(crate) fn scan(source: &str, limits: &Limits) -> Result<Scan, ParseError> {
+pub(crate) fn scan(source: &str, limits: &Limits) -> Result<ScannedText, ParseError> {
     let fail = |(kind, offset)| ParseError::at(kind, source.as_bytes(), offset);
     if u32::try_from(source.len()).is_err() {
         return Err(fail((ParseErrorKind::TooLarge, 0)));
@@ -45,13 +45,13 @@ pub(crate) fn scan(source: &str, limits: &Limits) -> Result<Scan, ParseError> {
     // A guess that fits most requests: texts are long, and a list that grows is copied at most twice.
     let nodes = Vec::with_capacity((source.len() / 128 + 8).min(limits.nodes));
     let mut builder = Builder { nodes, layers: Vec::new(), limits, decoded_left: source.len() };
-    builder.text(source, TextPlace { layer: LayerId::BODY, outer: NONE, depth: 0 }).map_err(fail)?;
-    Ok(Scan { nodes: builder.nodes, layers: builder.layers })
+    builder.text(source, ScanPlace { layer: LayerId::BODY, outer: NONE, depth: 0 }).map_err(fail)?;
+    Ok(ScannedText { nodes: builder.nodes, layers: builder.layers })
 }
 
 /// Where a text hangs in the tree.
 #[derive(Clone, Copy)]
-struct TextPlace {
+struct ScanPlace {
     layer: LayerId,
     /// The string node that it is the content of.
     outer: u32,
@@ -63,7 +63,7 @@ type ScanFailure = (ParseErrorKind, usize);
 
 struct Builder<'l> {
     nodes: Vec<Node>,
-    layers: Vec<Layer>,
+    layers: Vec<TextLayer>,
     limits: &'l Limits,
     /// Bytes that may still be decoded for embedded documents: all levels together at most the body's own size.
     decoded_left: usize,
@@ -71,7 +71,7 @@ struct Builder<'l> {
 
 impl Builder<'_> {
     /// Indexes one text: the body, or the content of a string.
-    fn text(&mut self, text: &str, place: TextPlace) -> Result<(), ScanFailure> {
+    fn text(&mut self, text: &str, place: ScanPlace) -> Result<(), ScanFailure> {
         let mut cursor = Cursor::new(text);
         if place.layer == LayerId::BODY && cursor.bytes.starts_with(b"\xEF\xBB\xBF") {
             cursor.at = 3;
@@ -86,7 +86,7 @@ impl Builder<'_> {
     }
 
     /// Indexes one value and all below it, with a stack of its own instead of recursion.
-    fn values(&mut self, text: &str, cursor: &mut Cursor<'_>, place: TextPlace) -> Result<(), ScanFailure> {
+    fn values(&mut self, text: &str, cursor: &mut Cursor<'_>, place: ScanPlace) -> Result<(), ScanFailure> {
         let mut open: Vec<OpenContainer> = Vec::new();
         let mut key = KeySpan::NONE;
         let mut parent = place.outer;
@@ -114,7 +114,7 @@ impl Builder<'_> {
                 cursor.at += 1;
                 self.close(id, cursor.at);
             } else {
-                self.scalar(text, cursor, id, TextPlace { depth: open.len() + place.depth, ..place })?;
+                self.scalar(text, cursor, id, ScanPlace { depth: open.len() + place.depth, ..place })?;
             }
             if !self.next_sibling(cursor, &mut open, &mut key, &mut parent, &mut slot)? {
                 return Ok(());
@@ -164,7 +164,7 @@ impl Builder<'_> {
         text: &str,
         cursor: &mut Cursor<'_>,
         id: u32,
-        place: TextPlace,
+        place: ScanPlace,
     ) -> Result<(), ScanFailure> {
         match self.nodes[id as usize].kind {
             JsonKind::String => {
@@ -202,7 +202,7 @@ impl Builder<'_> {
     ///
     /// The strings of one level are disjoint parts of the level above, so all attempts together cost at most as many passes over the
     /// body as there are levels.
-    fn embedded(&mut self, raw: &str, id: u32, escaped: bool, place: TextPlace) {
+    fn embedded(&mut self, raw: &str, id: u32, escaped: bool, place: ScanPlace) {
         let Some(b'{' | b'[') = first_byte(raw) else { return };
         if self.level(id) >= self.limits.embedded || raw.len() > self.decoded_left {
             self.nodes[id as usize].flags.set(Flags::BEYOND_CAPS);
@@ -211,8 +211,8 @@ impl Builder<'_> {
         let decoded = if escaped { escape::unescape(raw) } else { raw.to_owned() };
         let (nodes, layers, decoded_left) = (self.nodes.len(), self.layers.len(), self.decoded_left);
         self.decoded_left -= decoded.len();
-        self.layers.push(Layer { text: String::new(), outer: NodeId(id) });
-        let inner = TextPlace { layer: LayerId::embedded(layers), outer: id, depth: place.depth };
+        self.layers.push(TextLayer { text: String::new(), outer: NodeId(id) });
+        let inner = ScanPlace { layer: LayerId::embedded(layers), outer: id, depth: place.depth };
         match self.text(&decoded, inner) {
             Ok(()) => {
                 self.layers[layers].text = decoded;

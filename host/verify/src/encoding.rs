@@ -12,8 +12,8 @@ use leafgate_words::words;
 use serde::Serialize;
 
 use crate::spelling::{quote, unescape};
-pub use sample::Kind;
 use sample::Sample;
+pub use sample::SampleKind;
 
 /// Characters of a secret that must not be left in a row.
 const WINDOW: usize = 12;
@@ -22,20 +22,20 @@ const WINDOW: usize = 12;
 const PIECE: usize = 16;
 
 /// How a text is spelled, and how a rest of it is recognised.
-pub struct Encoding {
+pub struct TextEncoding {
     /// Its usual name.
     pub name: &'static str,
     /// The gate promises to read it.
     pub promised: bool,
     /// The kinds of secrets that are spelled so.
-    pub kinds: &'static [Kind],
-    left: Left,
+    pub kinds: &'static [SampleKind],
+    left: LeftAs,
     encode: fn(&str) -> String,
 }
 
 /// The remains by which a secret is recognised in an encoded text.
 #[derive(Clone, Copy)]
-enum Left {
+enum LeftAs {
     /// A part of the secret, encoded by itself: each character has its own spelling.
     Characters,
     /// A part of the secret as it is: the encoding stands around it.
@@ -58,7 +58,7 @@ words! {
     /// The result for an encoded secret.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
-    pub enum Outcome {
+    pub enum EncodingFate {
         /// It would not leave: it is replaced.
         Replaced = "replaced",
         /// The request waits or is refused.
@@ -70,24 +70,24 @@ words! {
     pub fn word = 0;
 }
 
-impl Outcome {
+impl EncodingFate {
     /// Returns true if and only if the secret does not leave unseen.
     #[must_use]
     pub fn is_contained(self) -> bool {
-        self != Outcome::Leaves
+        self != EncodingFate::Leaves
     }
 }
 
 /// Every encoding of the matrix.
 #[must_use]
-pub fn encodings() -> &'static [Encoding] {
+pub fn encodings() -> &'static [TextEncoding] {
     encoders::ALL
 }
 
-impl Encoding {
+impl TextEncoding {
     /// Returns a request whose one message holds a secret in this encoding.
     #[must_use]
-    pub fn request(&self, kind: Kind, beside: Beside) -> String {
+    pub fn request(&self, kind: SampleKind, beside: Beside) -> String {
         let sample = kind.sample();
         let plain = match beside {
             Beside::Nothing => String::new(),
@@ -99,11 +99,11 @@ impl Encoding {
 
     /// Returns what became of the secret, given what would leave and whether it is held.
     #[must_use]
-    pub fn outcome(&self, kind: Kind, sent: &[u8], held: bool) -> Outcome {
+    pub fn outcome(&self, kind: SampleKind, sent: &[u8], held: bool) -> EncodingFate {
         match held {
-            true => Outcome::Held,
-            false if self.is_any_left(&kind.sample(), sent) => Outcome::Leaves,
-            false => Outcome::Replaced,
+            true => EncodingFate::Held,
+            false if self.is_any_left(&kind.sample(), sent) => EncodingFate::Leaves,
+            false => EncodingFate::Replaced,
         }
     }
 
@@ -121,12 +121,12 @@ impl Encoding {
             sample.secrets.iter().any(|secret| windows(secret).iter().any(|part| sent.contains(part)));
         plain
             || match self.left {
-                Left::Words => false,
-                Left::Characters => {
+                LeftAs::Words => false,
+                LeftAs::Characters => {
                     let parts = sample.secrets.iter().flat_map(|secret| windows(secret));
                     parts.into_iter().any(|part| sent.contains(&self.encode(&part)))
                 }
-                Left::Block => {
+                LeftAs::Block => {
                     let pieces = windows_by(&self.encode(&sample.text), PIECE, PIECE);
                     pieces.iter().any(|piece| sent.contains(piece))
                 }
@@ -161,10 +161,10 @@ mod tests {
                 for beside in [Beside::Nothing, Beside::PlainCopy] {
                     let request = encoding.request(kind, beside);
                     let left = encoding.outcome(kind, request.as_bytes(), false);
-                    assert_eq!(left, Outcome::Leaves, "{} {kind:?}", encoding.name);
-                    assert_eq!(encoding.outcome(kind, request.as_bytes(), true), Outcome::Held);
+                    assert_eq!(left, EncodingFate::Leaves, "{} {kind:?}", encoding.name);
+                    assert_eq!(encoding.outcome(kind, request.as_bytes(), true), EncodingFate::Held);
                 }
-                assert_eq!(encoding.outcome(kind, b"{}", false), Outcome::Replaced);
+                assert_eq!(encoding.outcome(kind, b"{}", false), EncodingFate::Replaced);
             }
         }
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::canary::Family;
 use crate::plant::{Pass, Plant};
 use crate::search::FoundAs;
-use crate::walk::{Position, PositionKind};
+use crate::walk::{PositionKind, WalkPosition};
 
 /// The gate's judgement of the value, or the key, in which a secret was planted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub fn fate(plant: &Plant, family: Family, facts: Facts, seen: Option<FoundAs>) 
 /// The number of secrets with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Counts {
+pub struct FateCounts {
     /// Gone.
     pub redacted: usize,
     /// Still there, in a request that waits or is refused because of them.
@@ -97,7 +97,7 @@ pub struct Counts {
     pub leaked: usize,
 }
 
-impl Counts {
+impl FateCounts {
     /// Returns the sum.
     #[must_use]
     pub fn total(&self) -> usize {
@@ -105,8 +105,8 @@ impl Counts {
     }
 }
 
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
+impl AddAssign for FateCounts {
+    fn add_assign(&mut self, other: FateCounts) {
         self.redacted += other.redacted;
         self.held += other.held;
         self.media += other.media;
@@ -115,7 +115,7 @@ impl AddAssign for Counts {
     }
 }
 
-impl AddAssign<Fate> for Counts {
+impl AddAssign<Fate> for FateCounts {
     fn add_assign(&mut self, fate: Fate) {
         *match fate {
             Fate::Redacted => &mut self.redacted,
@@ -137,7 +137,7 @@ pub struct Leaked {
     pub pass: Pass,
     /// Where.
     #[serde(flatten)]
-    pub position: Position,
+    pub position: WalkPosition,
     /// How it was found.
     pub seen: FoundAs,
     /// The cause.
@@ -151,7 +151,7 @@ pub struct Tally {
     /// Requests.
     pub files: usize,
     /// Counts by the kind of position.
-    pub positions: BTreeMap<PositionKind, Counts>,
+    pub positions: BTreeMap<PositionKind, FateCounts>,
     /// Every secret that would leave.
     pub leaks: Vec<Leaked>,
 }
@@ -169,8 +169,8 @@ impl Tally {
 
     /// Returns the counts of all positions together.
     #[must_use]
-    pub fn total(&self) -> Counts {
-        let mut total = Counts::default();
+    pub fn total(&self) -> FateCounts {
+        let mut total = FateCounts::default();
         self.positions.values().for_each(|counts| total += *counts);
         total
     }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn plant(what: PositionKind, in_media: bool) -> Plant {
-        let position = Position { pointer: "/a".to_owned(), occurrence: 0, what, level: 0 };
+        let position = WalkPosition { pointer: "/a".to_owned(), occurrence: 0, what, level: 0 };
         Plant { canary: String::new(), position, in_media }
     }
 

@@ -22,7 +22,7 @@ use leafgate_words::words;
 use serde::Serialize;
 
 use crate::canary::Family;
-use crate::walk::{self, NotJson, Place, Position, PositionKind, Replacement};
+use crate::walk::{self, NotJson, PositionKind, Replacement, WalkPlace, WalkPosition};
 
 /// Keys whose values say what the object around them is, in one of the formats.
 const DISCRIMINATORS: [&str; 4] = ["type", "role", "kind", "$mid"];
@@ -68,7 +68,7 @@ pub struct Plant {
     /// The secret. It occurs nowhere else.
     pub canary: String,
     /// Its position, by the pointers of the body before planting.
-    pub position: Position,
+    pub position: WalkPosition,
     /// Whether this crate takes the text around it for media.
     pub in_media: bool,
 }
@@ -104,11 +104,11 @@ pub fn plant(body: &str, pass: Pass, family: Family, first: u64) -> Result<Plant
 #[must_use]
 pub fn plant_raw(body: &str, family: Family, number: u64) -> Planted {
     let canary = family.canary(number);
-    let position = Position { pointer: String::new(), occurrence: 0, what: PositionKind::Text, level: 0 };
+    let position = WalkPosition { pointer: String::new(), occurrence: 0, what: PositionKind::Text, level: 0 };
     Planted { body: format!("{body}; {canary}"), plants: vec![Plant { canary, position, in_media: false }] }
 }
 
-fn gets_one(pass: Pass, place: &Place<'_>) -> bool {
+fn gets_one(pass: Pass, place: &WalkPlace<'_>) -> bool {
     // Inside strings nothing is a discriminator, because no API reads there.
     let discriminates = place.position.level == 0 && DISCRIMINATORS.contains(&place.key);
     match place.position.what {
@@ -119,7 +119,7 @@ fn gets_one(pass: Pass, place: &Place<'_>) -> bool {
 }
 
 /// Returns the new content of a position, and whether it still is media.
-fn planted(pass: Pass, family: Family, place: &Place<'_>, canary: &str) -> (Replacement, bool) {
+fn planted(pass: Pass, family: Family, place: &WalkPlace<'_>, canary: &str) -> (Replacement, bool) {
     match place.position.what {
         PositionKind::Number if family == Family::Card => (Replacement::Spelled(canary.to_owned()), false),
         PositionKind::Text if pass == Pass::Added => added(family, place.text, canary),

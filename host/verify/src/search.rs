@@ -40,18 +40,18 @@ words! {
 }
 
 /// The secrets to look for, all of one family.
-pub struct Search<'c> {
+pub struct SentSearch<'c> {
     family: Family,
     canaries: HashMap<&'c [u8], usize>,
 }
 
-impl<'c> Search<'c> {
+impl<'c> SentSearch<'c> {
     /// Takes the secrets. Results name them by their index.
     #[must_use]
     pub fn new(family: Family, canaries: impl IntoIterator<Item = &'c str>) -> Self {
         let canaries =
             canaries.into_iter().enumerate().map(|(place, canary)| (canary.as_bytes(), place)).collect();
-        Search { family, canaries }
+        SentSearch { family, canaries }
     }
 
     /// Returns the secrets that some bytes hold, and how.
@@ -141,7 +141,7 @@ mod tests {
     fn seen(family: Family, wrap: impl Fn(&str) -> String) -> Option<FoundAs> {
         let canaries: Vec<String> = (0..3).map(|number| family.canary(number)).collect();
         let found =
-            Search::new(family, canaries.iter().map(String::as_str)).find(wrap(&canaries[1]).as_bytes());
+            SentSearch::new(family, canaries.iter().map(String::as_str)).find(wrap(&canaries[1]).as_bytes());
         assert!(found.keys().all(|&place| place == 1));
         found.get(&1).copied()
     }

@@ -55,7 +55,7 @@ impl PositionKind {
 /// A position of a body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Position {
+pub struct WalkPosition {
     /// RFC 6901 pointer, continued through strings that hold documents.
     pub pointer: String,
     /// How many positions of the same kind and pointer came before: above 0 only if an object has a
@@ -69,9 +69,9 @@ pub struct Position {
 
 /// A position during a walk, with its content: decoded text, or the spelling of a value that is no
 /// string.
-pub struct Place<'w> {
+pub struct WalkPlace<'w> {
     /// Where it is.
-    pub position: Position,
+    pub position: WalkPosition,
     /// The present content.
     pub text: &'w str,
     /// The key of the nearest member around it, or "".
@@ -101,7 +101,7 @@ pub struct NotJson {
 ///
 /// # Errors
 /// Where the body is no JSON.
-pub fn positions(body: &str) -> Result<Vec<Position>, NotJson> {
+pub fn positions(body: &str) -> Result<Vec<WalkPosition>, NotJson> {
     let mut positions = Vec::new();
     rewrite(body, &mut |place| {
         positions.push(place.position.clone());
@@ -118,56 +118,56 @@ pub fn positions(body: &str) -> Result<Vec<Position>, NotJson> {
 pub fn rewrite(body: &str, visit: &mut Visit<'_>) -> Result<String, NotJson> {
     // A byte order mark is white space to most servers, and to the gate.
     let text = body.strip_prefix('\u{feff}').unwrap_or(body);
-    let mut way = Way::default();
-    let copy = Walk::over(text, &mut way, 0, 0, Some(visit)).whole()?;
+    let mut way = WalkPath::default();
+    let copy = JsonWalk::over(text, &mut way, 0, 0, Some(visit)).whole()?;
     Ok(format!("{}{copy}", &body[..body.len() - text.len()]))
 }
 
 /// Is asked at each position.
-pub type Visit<'v> = dyn FnMut(&Place<'_>) -> Option<Replacement> + 'v;
+pub type Visit<'v> = dyn FnMut(&WalkPlace<'_>) -> Option<Replacement> + 'v;
 
 /// The path to the present value, and how often each position has been passed.
 #[derive(Default)]
-struct Way {
+struct WalkPath {
     pointer: String,
     keys: Vec<String>,
     passed: HashMap<(String, bool), usize>,
 }
 
-impl Way {
-    fn position(&mut self, what: PositionKind, level: usize) -> Position {
+impl WalkPath {
+    fn position(&mut self, what: PositionKind, level: usize) -> WalkPosition {
         let passed = self.passed.entry((self.pointer.clone(), what == PositionKind::Key)).or_default();
         // A document inside a string has the pointer of the string: its root is no position of its
         // own.
         let occurrence = *passed;
         *passed += 1;
-        Position { pointer: self.pointer.clone(), occurrence, what, level }
+        WalkPosition { pointer: self.pointer.clone(), occurrence, what, level }
     }
 }
 
 /// One text that is copied: the body, or the content of a string.
-struct Walk<'t, 'w, 'v> {
+struct JsonWalk<'t, 'w, 'v> {
     text: &'t str,
     at: usize,
     /// How much of the text has been copied.
     copied: usize,
     copy: String,
-    way: &'w mut Way,
+    way: &'w mut WalkPath,
     depth: usize,
     level: usize,
     /// `None`: the walk only checks whether the text is JSON.
     visit: Option<&'w mut Visit<'v>>,
 }
 
-impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
+impl<'t, 'w, 'v> JsonWalk<'t, 'w, 'v> {
     fn over(
         text: &'t str,
-        way: &'w mut Way,
+        way: &'w mut WalkPath,
         depth: usize,
         level: usize,
         visit: Option<&'w mut Visit<'v>>,
     ) -> Self {
-        Walk { text, at: 0, copied: 0, copy: String::new(), way, depth, level, visit }
+        JsonWalk { text, at: 0, copied: 0, copy: String::new(), way, depth, level, visit }
     }
 
     /// Walks the whole text and returns its copy.
@@ -277,7 +277,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         }
         if !self.ask(PositionKind::Document, start..self.at) {
             let visit = self.visit.as_deref_mut();
-            let inner = Walk::over(&text, self.way, self.depth, self.level + 1, visit).whole()?;
+            let inner = JsonWalk::over(&text, self.way, self.depth, self.level + 1, visit).whole()?;
             if inner != text {
                 self.write(start..self.at, &quote(&inner));
             }
@@ -294,7 +294,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
         let position = self.way.position(what, self.level);
         let keys = &self.way.keys;
         let key = keys.last().map_or("", String::as_str);
-        let place = Place { position, text: unquoted.as_deref().unwrap_or(spelling), key };
+        let place = WalkPlace { position, text: unquoted.as_deref().unwrap_or(spelling), key };
         match visit(&place) {
             None => return false,
             Some(Replacement::Text(text)) => self.write(span, &quote(&text)),
@@ -412,7 +412,7 @@ impl<'t, 'w, 'v> Walk<'t, 'w, 'v> {
 /// Returns whether a text is wholly a JSON object or array.
 fn is_document(text: &str, depth: usize) -> bool {
     text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with(['{', '['])
-        && Walk::over(text, &mut Way::default(), depth, 0, None).whole().is_ok()
+        && JsonWalk::over(text, &mut WalkPath::default(), depth, 0, None).whole().is_ok()
 }
 
 #[cfg(test)]
@@ -420,7 +420,7 @@ mod tests {
     use super::*;
 
     fn shown(body: &str) -> Vec<String> {
-        let show = |position: Position| {
+        let show = |position: WalkPosition| {
             format!("{}#{} {:?} {}", position.pointer, position.occurrence, position.what, position.level)
         };
         positions(body).unwrap().into_iter().map(show).collect()

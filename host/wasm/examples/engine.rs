@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use leafgate_wasm::{Limits, LoaderConfig, WasmLoader};
+use leafgate_wasm::{LoaderConfig, LoaderLimits, WasmLoader};
 use sha2::{Digest as _, Sha256};
 
 /// What decides how the engine behaves, beside itself.
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let folder = Path::new(folder);
     // Starting up takes as long as it takes, on whatever machine builds it.
-    let limits = Limits { start_deadline: Duration::from_secs(60), ..Limits::default() };
+    let limits = LoaderLimits { start_deadline: Duration::from_secs(60), ..LoaderLimits::default() };
     let loader = WasmLoader::new(LoaderConfig { limits, ..LoaderConfig::default() })?;
     fs::write(folder.join("engine.wasm"), loader.started_engine(fs::read(module)?)?)?;
     let mut digests = String::new();

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use leafgate_contract::{Amount, Cost, Fault, Spent};
 
-use crate::limits::Limits;
+use crate::limits::LoaderLimits;
 
 /// One call under way. Dropping it charges the time that it took.
 #[derive(Debug)]
-pub(crate) struct Budget<'a> {
+pub(crate) struct CallBudget<'a> {
     spent: &'a Spent,
-    limits: &'a Limits,
+    limits: &'a LoaderLimits,
     began: Instant,
     /// The time that the request has for this plugin.
     whole: Duration,
@@ -22,17 +22,17 @@ pub(crate) struct Budget<'a> {
     left: Duration,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> CallBudget<'a> {
     /// Begins a call that shows so many bytes of leaf text.
     ///
     /// # Errors
     /// Where earlier calls have used up the request's time.
-    pub(crate) fn begin(spent: &'a Spent, limits: &'a Limits, bytes: usize) -> Result<Self, Fault> {
+    pub(crate) fn begin(spent: &'a Spent, limits: &'a LoaderLimits, bytes: usize) -> Result<Self, Fault> {
         let shown = Cost { shown_bytes: bytes, ..Cost::default() };
         let so_far = spent.charge(shown);
         let whole = limits.request_time(so_far.shown_bytes);
         let left = whole.saturating_sub(so_far.time);
-        let budget = Budget { spent, limits, began: Instant::now(), whole, left };
+        let budget = CallBudget { spent, limits, began: Instant::now(), whole, left };
         if left.is_zero() { Err(budget.out_of_time()) } else { Ok(budget) }
     }
 
@@ -74,7 +74,7 @@ impl<'a> Budget<'a> {
     }
 }
 
-impl Drop for Budget<'_> {
+impl Drop for CallBudget<'_> {
     fn drop(&mut self) {
         self.spent.charge(Cost { time: self.began.elapsed(), ..Cost::default() });
     }
@@ -84,14 +84,14 @@ impl Drop for Budget<'_> {
 mod tests {
     use super::*;
 
-    fn limits() -> Limits {
-        Limits {
+    fn limits() -> LoaderLimits {
+        LoaderLimits {
             request_time: Duration::from_secs(2),
             request_time_per_kib: Duration::from_secs(1),
             findings: 10,
             edits: 5,
             answer_bytes: 100,
-            ..Limits::default()
+            ..LoaderLimits::default()
         }
     }
 
@@ -99,19 +99,19 @@ mod tests {
     fn time_adds_up_over_calls_and_grows_with_what_is_shown() {
         let (spent, limits) = (Spent::default(), limits());
         spent.charge(Cost { time: Duration::from_millis(1999), ..Cost::default() });
-        assert!(Budget::begin(&spent, &limits, 0).unwrap().time_left() <= Duration::from_millis(1));
+        assert!(CallBudget::begin(&spent, &limits, 0).unwrap().time_left() <= Duration::from_millis(1));
         spent.charge(Cost { time: Duration::from_millis(1), ..Cost::default() });
         let over = Fault::RequestTime { limit_ms: 2000 };
-        assert_eq!(Budget::begin(&spent, &limits, 0).map(drop), Err(over));
+        assert_eq!(CallBudget::begin(&spent, &limits, 0).map(drop), Err(over));
         // Three KiB more to look at are three seconds more.
-        let left = Budget::begin(&spent, &limits, 3 << 10).unwrap().time_left();
+        let left = CallBudget::begin(&spent, &limits, 3 << 10).unwrap().time_left();
         assert!(left > Duration::from_millis(2900), "{left:?}");
     }
 
     #[test]
     fn a_call_charges_its_time_whatever_came_of_it() {
         let (spent, limits) = (Spent::default(), limits());
-        drop(Budget::begin(&spent, &limits, 0).unwrap());
+        drop(CallBudget::begin(&spent, &limits, 0).unwrap());
         assert!(!spent.so_far().time.is_zero());
     }
 
@@ -127,8 +127,8 @@ mod tests {
             ),
         ] {
             let spent = Spent::default();
-            assert_eq!(Budget::begin(&spent, &limits, 0).unwrap().charge(cost), Ok(()));
-            assert_eq!(Budget::begin(&spent, &limits, 0).unwrap().charge(cost), Err(fault));
+            assert_eq!(CallBudget::begin(&spent, &limits, 0).unwrap().charge(cost), Ok(()));
+            assert_eq!(CallBudget::begin(&spent, &limits, 0).unwrap().charge(cost), Err(fault));
         }
     }
 }

@@ -22,7 +22,7 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::limits::Limits;
+use crate::limits::LoaderLimits;
 use crate::refusal::LoadRefusal;
 use crate::runtime::{self, Runtime};
 
@@ -68,7 +68,7 @@ pub struct CompileTime {
 }
 
 impl CompileTime {
-    fn of(limits: &Limits, component: &[u8]) -> Self {
+    fn of(limits: &LoaderLimits, component: &[u8]) -> Self {
         let processor = limits.compile_time(component.len());
         CompileTime { processor, clock: processor.saturating_mul(PATIENCE) }
     }
@@ -156,7 +156,7 @@ pub fn compile_worker(
     mut output: impl Write,
     began: impl FnOnce(CompileTime) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let limits = Limits::default();
+    let limits = LoaderLimits::default();
     let mut component = Vec::new();
     input.read_to_end(&mut component)?;
     began(CompileTime::of(&limits, &component))?;
@@ -172,7 +172,7 @@ pub fn compile_worker(
 fn in_process(
     mut command: Command,
     component: &[u8],
-    limits: &Limits,
+    limits: &LoaderLimits,
     abandoned: &dyn Fn() -> bool,
 ) -> Result<Vec<u8>, LoadRefusal> {
     let broken = |error: io::Error| LoadRefusal::Compile(format!("the compiler cannot be run: {error}"));
@@ -281,8 +281,8 @@ mod tests {
         command
     }
 
-    fn limits(compile_time: Duration) -> Limits {
-        Limits { compile_time, compile_time_per_mib: Duration::ZERO, ..Limits::default() }
+    fn limits(compile_time: Duration) -> LoaderLimits {
+        LoaderLimits { compile_time, compile_time_per_mib: Duration::ZERO, ..LoaderLimits::default() }
     }
 
     const LONG: Duration = Duration::from_secs(600);
@@ -344,8 +344,8 @@ mod tests {
             Ok(())
         };
         assert!(compile_worker(component.as_slice(), &mut code, began).unwrap());
-        assert_eq!(time, Some(CompileTime::of(&Limits::default(), &component)));
-        assert!(load(&runtime::engine(&Limits::default()).unwrap(), &code).is_ok());
+        assert_eq!(time, Some(CompileTime::of(&LoaderLimits::default(), &component)));
+        assert!(load(&runtime::engine(&LoaderLimits::default()).unwrap(), &code).is_ok());
         let mut complaint = Vec::new();
         assert!(!compile_worker(b"\0asm".as_slice(), &mut complaint, |_| Ok(())).unwrap());
         assert!(!complaint.is_empty());

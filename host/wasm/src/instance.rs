@@ -15,9 +15,9 @@ use wasmtime::{Store, Trap};
 
 use crate::aside::{TicksLeft, ran_on};
 use crate::bindings::{detect, lifecycle, transform};
-use crate::budget::Budget;
+use crate::budget::CallBudget;
 use crate::clock::CallPermit;
-use crate::limits::Limits;
+use crate::limits::LoaderLimits;
 use crate::refusal::LoadRefusal;
 use crate::runtime::Runtime;
 use crate::slots::{CallSlot, CallSlots};
@@ -59,7 +59,7 @@ pub(crate) struct RunningInstance<'a> {
     store: Store<CallState>,
     instance: Instance,
     compiled: &'a Compiled,
-    limits: &'a Limits,
+    limits: &'a LoaderLimits,
     armed: Armed,
     _permit: CallPermit<'a>,
     _slot: Option<CallSlot<'a>>,
@@ -113,7 +113,7 @@ impl<'a> RunningInstance<'a> {
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
-        limits: &'a Limits,
+        limits: &'a LoaderLimits,
     ) -> Result<Self, Fault> {
         let busy = || Fault::Unavailable("too many calls of plugins run at the moment".to_owned());
         let permit = runtime.clock.permit(runtime.limits.concurrent_calls, LOAD_PATIENCE).ok_or_else(busy)?;
@@ -127,8 +127,8 @@ impl<'a> RunningInstance<'a> {
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
-        limits: &'a Limits,
-        budget: &Budget<'_>,
+        limits: &'a LoaderLimits,
+        budget: &CallBudget<'_>,
     ) -> Result<Self, Fault> {
         let late = || budget.out_of_time();
         let slot = compiled.slots.take(budget.time_left()).ok_or_else(late)?;
@@ -142,7 +142,7 @@ impl<'a> RunningInstance<'a> {
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
-        limits: &'a Limits,
+        limits: &'a LoaderLimits,
         armed: Armed,
         (permit, slot): (CallPermit<'a>, Option<CallSlot<'a>>),
     ) -> Result<Self, Fault> {
@@ -177,7 +177,7 @@ impl<'a> RunningInstance<'a> {
         &mut self,
         leaves: &[detect::Leaf<'_>],
         deadline: Duration,
-        budget: &Budget<'_>,
+        budget: &CallBudget<'_>,
     ) -> Result<Result<Vec<detect::Finding>, detect::Failure>, Fault> {
         self.arm(deadline, budget);
         self.call::<Detect<'_>>(self.compiled.functions.work, (leaves,))
@@ -190,7 +190,7 @@ impl<'a> RunningInstance<'a> {
         sections: &[transform::Section<'_>],
         leaves: &[transform::Leaf<'_>],
         deadline: Duration,
-        budget: &Budget<'_>,
+        budget: &CallBudget<'_>,
     ) -> Result<Result<Vec<transform::Edit>, transform::Failure>, Fault> {
         self.arm(deadline, budget);
         self.call::<Transform<'_>>(self.compiled.functions.work, (request, sections, leaves))
@@ -233,7 +233,7 @@ impl<'a> RunningInstance<'a> {
         self.lifted(answer).map(F::answer)
     }
 
-    fn arm(&mut self, deadline: Duration, budget: &Budget<'_>) {
+    fn arm(&mut self, deadline: Duration, budget: &CallBudget<'_>) {
         self.armed = Armed::within(deadline, budget);
         set_deadline(&mut self.store, self.armed);
         self.store.set_hostcall_fuel(budget.answer_bytes_left());
@@ -260,7 +260,7 @@ fn set_deadline(store: &mut Store<CallState>, armed: Armed) {
 /// fault of memory.
 fn guest_fault(
     store: &Store<CallState>,
-    limits: &Limits,
+    limits: &LoaderLimits,
     armed: Armed,
     error: &wasmtime::Error,
 ) -> Option<Fault> {
@@ -304,7 +304,7 @@ where
 
 impl Armed {
     /// The call's own deadline, or what the request has left, whichever ends first.
-    fn within(own: Duration, budget: &Budget<'_>) -> Self {
+    fn within(own: Duration, budget: &CallBudget<'_>) -> Self {
         let left = budget.time_left();
         match left < own {
             true => Armed { deadline: left, of_request: Some(budget.time_ms()) },

@@ -60,7 +60,7 @@ pub use leafgate_admission::{BadSignatures, FileLayer, Signatures, SigningKey, V
 pub use cache::{CacheError, CodeCache};
 pub use compile::{CompileTime, Compiler, compile_worker};
 pub use inspect::Inspection;
-pub use limits::Limits;
+pub use limits::LoaderLimits;
 pub use loader::WasmLoader;
 pub use runtime::{Configuring, EngineError, LoaderConfig};
 pub use store::{LogLevel, LogSink};

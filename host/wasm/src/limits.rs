@@ -13,7 +13,7 @@ const MIB: usize = 1 << 20;
 /// A rule file may set some of them for one plugin, within caps. The table and concurrency limits
 /// and the cap of the memory size the allocator's pools, so they are fixed when the loader is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct LoaderLimits {
     /// Size of a plugin's file. Python with its standard library comes to 18 MB.
     pub file_bytes: usize,
     /// All linear memory of one instance together. It also bounds what a call can be handed,
@@ -25,7 +25,7 @@ pub struct Limits {
     pub stack_bytes: usize,
     /// Processor time for compiling one file, whatever its size.
     pub compile_time: Duration,
-    /// Added to [`Limits::compile_time`] for each MiB of the file. Python with its standard library
+    /// Added to [`LoaderLimits::compile_time`] for each MiB of the file. Python with its standard library
     /// takes about a second a MiB.
     pub compile_time_per_mib: Duration,
     /// Wall time for starting an instance (start functions and `configure`) and, once per load, for
@@ -34,14 +34,14 @@ pub struct Limits {
     /// Wall time of one `detect` or `transform`, whatever its size; generous, because a busy
     /// machine must not look like a hung plugin.
     pub call_deadline: Duration,
-    /// Added to [`Limits::call_deadline`] for each leaf.
+    /// Added to [`LoaderLimits::call_deadline`] for each leaf.
     pub deadline_per_leaf: Duration,
-    /// Added to [`Limits::call_deadline`] for each KiB of leaf text.
+    /// Added to [`LoaderLimits::call_deadline`] for each KiB of leaf text.
     pub deadline_per_kib: Duration,
     /// Wall time of all calls for one request, over all batches and phases. Waiting for a free
     /// place counts, so a request holds its thread no longer than this on behalf of one plugin.
     pub request_time: Duration,
-    /// Added to [`Limits::request_time`] for each KiB of leaf text that the plugin is shown.
+    /// Added to [`LoaderLimits::request_time`] for each KiB of leaf text that the plugin is shown.
     pub request_time_per_kib: Duration,
     /// Host memory that the answers to one request may take. Guest strings may overlap, so guest
     /// memory alone does not bound it.
@@ -66,9 +66,9 @@ pub struct Limits {
     pub log_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for LoaderLimits {
     fn default() -> Self {
-        Limits {
+        LoaderLimits {
             file_bytes: 32 * MIB,
             memory_bytes: 64 * MIB,
             table_elements: 100_000,
@@ -125,7 +125,7 @@ pub(crate) struct AboveCap {
     cap: String,
 }
 
-impl Limits {
+impl LoaderLimits {
     /// Returns these limits with those that a rule file sets in their place.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Limits {
             Some(own) if own > cap => Err(AboveCap { name, cap: cap.to_string() }),
             own => Ok(own.unwrap_or(usual)),
         };
-        Ok(Limits {
+        Ok(LoaderLimits {
             start_deadline: time(
                 "start_deadline",
                 own.start_deadline,
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_deadline_grows_with_leaves_and_with_bytes() {
-        let limits = Limits::default();
+        let limits = LoaderLimits::default();
         assert_eq!(limits.deadline(0, 0), Duration::from_millis(500));
         assert_eq!(limits.deadline(10, 0), Duration::from_millis(502));
         assert_eq!(limits.deadline(0, 2 * KIB), Duration::from_millis(502));
@@ -196,12 +196,12 @@ mod tests {
 
     #[test]
     fn a_plugin_has_its_own_limits_within_caps() {
-        let usual = Limits::default();
+        let usual = LoaderLimits::default();
         assert_eq!(usual.with(&PluginLimits::default()), Ok(usual.clone()));
         let call_deadline = Some(Duration::from_secs(30));
         let own =
             usual.with(&PluginLimits { call_deadline, edits: Some(3), ..PluginLimits::default() }).unwrap();
-        let expected = Limits { call_deadline: Duration::from_secs(30), edits: 3, ..usual.clone() };
+        let expected = LoaderLimits { call_deadline: Duration::from_secs(30), edits: 3, ..usual.clone() };
         assert_eq!(own, expected);
         let (second, more) = (Duration::from_secs(61), Some(1 << 40));
         for (own, told) in [
@@ -235,6 +235,6 @@ mod tests {
 
     #[test]
     fn the_deadline_of_an_absurd_call_does_not_overflow() {
-        assert!(Limits::default().deadline(usize::MAX, usize::MAX) > Duration::from_secs(3600));
+        assert!(LoaderLimits::default().deadline(usize::MAX, usize::MAX) > Duration::from_secs(3600));
     }
 }

@@ -23,7 +23,7 @@ use wasmtime::component::Component;
 use crate::bindings::lifecycle;
 use crate::compile;
 use crate::instance::{Compiled, RunningInstance};
-use crate::limits::Limits;
+use crate::limits::LoaderLimits;
 use crate::plugin::{Configured, WasmPlugin};
 use crate::refusal::LoadRefusal;
 use crate::runtime::{Configuring, EngineError, LoaderConfig, Runtime};
@@ -165,7 +165,7 @@ impl WasmLoader {
         &self,
         script: &Script,
         name: &Arc<str>,
-        limits: &Limits,
+        limits: &LoaderLimits,
         config: &str,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Configured, LoadRefusal> {
@@ -187,7 +187,7 @@ impl WasmLoader {
         &self,
         script: &Script,
         name: &Arc<str>,
-        limits: &Limits,
+        limits: &LoaderLimits,
         config: &str,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<(World, Described), LoadRefusal> {
@@ -229,7 +229,7 @@ impl WasmLoader {
         &self,
         binary: &Binary,
         name: &Arc<str>,
-        limits: &Limits,
+        limits: &LoaderLimits,
         config: &str,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Configured, LoadRefusal> {
@@ -311,7 +311,7 @@ impl WasmLoader {
         &self,
         compiled: &Compiled,
         name: &Arc<str>,
-        limits: &Limits,
+        limits: &LoaderLimits,
     ) -> Result<Described, LoadRefusal> {
         let canary = |fault| LoadRefusal::Canary { call: "describe", fault };
         let mut running = RunningInstance::start(&self.runtime, compiled, name, limits).map_err(canary)?;
@@ -324,7 +324,7 @@ impl WasmLoader {
         &'a self,
         compiled: &'a Compiled,
         name: &Arc<str>,
-        limits: &'a Limits,
+        limits: &'a LoaderLimits,
         config: &str,
     ) -> Result<RunningInstance<'a>, LoadRefusal> {
         let canary = |fault: Fault| LoadRefusal::Canary { call: "configure", fault };
@@ -346,7 +346,7 @@ impl WasmLoader {
         &self.runtime
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &LoaderLimits {
         &self.runtime.limits
     }
 
@@ -376,7 +376,7 @@ fn check_schema(schema: Option<&str>, config: &str) -> Result<(), LoadRefusal> {
 }
 
 /// Checks the answer of `describe`.
-fn description(said: lifecycle::Description, limits: &Limits) -> Result<Described, LoadRefusal> {
+fn description(said: lifecycle::Description, limits: &LoaderLimits) -> Result<Described, LoadRefusal> {
     let lifecycle::Description { name, version, summary, labels, config_schema, .. } = said;
     Ok(SaidDescription { name, version, summary, labels, config_schema }.checked(limits.labels)?)
 }

@@ -14,9 +14,9 @@ use leafgate_contract::{
 use crate::answer;
 use crate::bindings::{self, detect, transform, types};
 use crate::blame::{self, AskOutcome, Culprit};
-use crate::budget::Budget;
+use crate::budget::CallBudget;
 use crate::instance::{Compiled, RunningInstance};
-use crate::limits::Limits;
+use crate::limits::LoaderLimits;
 use crate::runtime::Runtime;
 use crate::ward::{Ward, WardChange};
 
@@ -25,7 +25,7 @@ pub(crate) struct WasmPlugin {
     pub(crate) name: Arc<str>,
     pub(crate) runtime: Arc<Runtime>,
     /// The runner's, with those of its own in their place.
-    pub(crate) limits: Arc<Limits>,
+    pub(crate) limits: Arc<LoaderLimits>,
     pub(crate) configured: Arc<Configured>,
     pub(crate) digest: [u8; 32],
     pub(crate) config: String,
@@ -174,7 +174,7 @@ impl WasmPlugin {
             subagent: request.subagent,
             attributes: &[],
         };
-        let budget = Budget::begin(spent, limits, bytes).map_err(Failed::before)?;
+        let budget = CallBudget::begin(spent, limits, bytes).map_err(Failed::before)?;
         let mut running = self.started(&budget).map_err(Failed::starting)?;
         let deadline = limits.deadline(leaves.len(), bytes);
         let answer =
@@ -189,7 +189,7 @@ impl WasmPlugin {
         let limits = &*self.limits;
         let given: Vec<_> = (0..).zip(leaves).map(detect_leaf).collect();
         let bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
-        let budget = Budget::begin(spent, limits, bytes).map_err(Failed::before)?;
+        let budget = CallBudget::begin(spent, limits, bytes).map_err(Failed::before)?;
         let mut running = self.started(&budget).map_err(Failed::starting)?;
         let answer = running.detect(&given, limits.deadline(leaves.len(), bytes), &budget);
         let answer = answer.map_err(Failed::running)?;
@@ -210,7 +210,7 @@ impl WasmPlugin {
     }
 
     /// A fresh instance, configured.
-    fn started(&self, budget: &Budget<'_>) -> Result<RunningInstance<'_>, Fault> {
+    fn started(&self, budget: &CallBudget<'_>) -> Result<RunningInstance<'_>, Fault> {
         let Configured { compiled, pre_initialised, .. } = &*self.configured;
         let mut running =
             RunningInstance::start_for(&self.runtime, compiled, &self.name, &self.limits, budget)?;
@@ -306,7 +306,10 @@ fn culprit(
 }
 
 /// Cuts leaves into runs that one call may be given; at least one leaf each.
-fn batches<'a>(leaves: &'a [DetectLeaf<'_>], limits: &'a Limits) -> impl Iterator<Item = Range<usize>> + 'a {
+fn batches<'a>(
+    leaves: &'a [DetectLeaf<'_>],
+    limits: &'a LoaderLimits,
+) -> impl Iterator<Item = Range<usize>> + 'a {
     let mut start = 0;
     std::iter::from_fn(move || {
         let mut end = start;
@@ -378,7 +381,7 @@ mod tests {
 
     fn cut(texts: &[&str], batch_leaves: usize, batch_bytes: usize) -> Vec<Range<usize>> {
         let leaves: Vec<_> = texts.iter().map(|text| leaf(text)).collect();
-        let limits = Limits { batch_leaves, batch_bytes, ..Limits::default() };
+        let limits = LoaderLimits { batch_leaves, batch_bytes, ..LoaderLimits::default() };
         batches(&leaves, &limits).collect()
     }
 

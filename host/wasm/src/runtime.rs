@@ -14,14 +14,14 @@ use crate::bindings::host;
 use crate::cache::CodeCache;
 use crate::clock::Clock;
 use crate::compile::Compiler;
-use crate::limits::{CAPS, Limits};
+use crate::limits::{CAPS, LoaderLimits};
 use crate::store::{CallState, LogLevel, LogSink};
 
 /// How a loader is set up.
 #[derive(Clone, Default)]
 pub struct LoaderConfig {
     /// The limits of every plugin.
-    pub limits: Limits,
+    pub limits: LoaderLimits,
     /// Takes plugins' log messages. Without it they are dropped: they may quote leaf text, so only
     /// an author's own runs have one.
     pub log: Option<LogSink>,
@@ -59,7 +59,7 @@ pub(crate) struct Runtime {
     pub(crate) contract: Contract,
     pub(crate) compiler: Compiler,
     pub(crate) cache: Option<Arc<CodeCache>>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LoaderLimits,
     pub(crate) log: Option<LogSink>,
 }
 
@@ -75,7 +75,7 @@ impl Runtime {
 
 /// Pools are faster, but reserve address space that a container may not have; without them
 /// everything works the same.
-pub(crate) fn engine(limits: &Limits) -> wasmtime::Result<Engine> {
+pub(crate) fn engine(limits: &LoaderLimits) -> wasmtime::Result<Engine> {
     let mut config = config(limits);
     config.allocation_strategy(pools(limits));
     Engine::new(&config).or_else(|error| {
@@ -84,7 +84,7 @@ pub(crate) fn engine(limits: &Limits) -> wasmtime::Result<Engine> {
     })
 }
 
-fn config(limits: &Limits) -> Config {
+fn config(limits: &LoaderLimits) -> Config {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
@@ -100,7 +100,7 @@ fn config(limits: &Limits) -> Config {
 
 /// Room for as many calls as may run at once. A component of many modules takes many instances, but
 /// hardly ever two memories.
-fn pools(limits: &Limits) -> PoolingAllocationConfig {
+fn pools(limits: &LoaderLimits) -> PoolingAllocationConfig {
     const INSTANCES: u32 = 48;
     const MEMORIES: u32 = 4;
     const TABLES: u32 = 16;

@@ -6,7 +6,7 @@ use leafgate_words::words;
 use wasmtime::ResourceLimiter;
 
 use crate::aside::TicksLeft;
-use crate::limits::Limits;
+use crate::limits::LoaderLimits;
 
 /// Takes what plugins log: the plugin's declared name, the level and the message, which may quote
 /// leaf text.
@@ -48,7 +48,7 @@ struct GrowthBudget {
 }
 
 impl CallState {
-    pub(crate) fn new(limits: &Limits, log: Option<(LogSink, Arc<str>)>) -> Self {
+    pub(crate) fn new(limits: &LoaderLimits, log: Option<(LogSink, Arc<str>)>) -> Self {
         CallState {
             memory: GrowthBudget::new(limits.memory_bytes),
             table: GrowthBudget::new(limits.table_elements),
@@ -135,7 +135,7 @@ mod tests {
         let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
         let record = Arc::clone(&seen);
         let sink: LogSink = Arc::new(move |_, _, message| record.lock().unwrap().push(message.to_owned()));
-        let limits = Limits { log_bytes: 5, ..Limits::default() };
+        let limits = LoaderLimits { log_bytes: 5, ..LoaderLimits::default() };
         let mut state = CallState::new(&limits, Some((sink, "p".into())));
         for message in ["abc", "defg", "h"] {
             state.log(LogLevel::Info, message);

@@ -10,7 +10,7 @@ mod shorten;
 
 use leafgate_plugin::transform::*;
 
-use shorten::Lengths;
+use shorten::ShortenLengths;
 
 /// `config` of the rule file.
 #[leafgate_plugin::config]
@@ -35,7 +35,7 @@ impl Default for Config {
 /// Shortens large JSON tool results to their shape with samples.
 #[leafgate_plugin::transformer(prepare = prepare)]
 fn shorten_json(config: &Config, request: &Request) -> Vec<Edit> {
-    let limits = Lengths { items: config.items, chars: config.chars, depth: config.depth };
+    let limits = ShortenLengths { items: config.items, chars: config.chars, depth: config.depth };
     let results = request.leaves.iter().filter(|leaf| is_result(request, leaf));
     let large = results.filter(|leaf| leaf.text.len() > config.min_bytes);
     large.filter_map(|leaf| shorten::shorten(&leaf.text, &limits).map(|text| leaf.set(text))).collect()

@@ -3,7 +3,7 @@
 use crate::json::{self, Bracket, JsonEvent};
 
 /// What is left of a value.
-pub(crate) struct Lengths {
+pub(crate) struct ShortenLengths {
     /// Items of a list.
     pub(crate) items: usize,
     /// Characters of a string.
@@ -14,12 +14,12 @@ pub(crate) struct Lengths {
 
 /// Returns a shorter text of the same shape, or `None` where the text is no JSON or would not
 /// become shorter.
-pub(crate) fn shorten(text: &str, limits: &Lengths) -> Option<String> {
+pub(crate) fn shorten(text: &str, limits: &ShortenLengths) -> Option<String> {
     shape(text, limits).filter(|shape| shape.len() < text.len())
 }
 
 /// Returns the shape of a text that is JSON, as long as it may be.
-fn shape(text: &str, limits: &Lengths) -> Option<String> {
+fn shape(text: &str, limits: &ShortenLengths) -> Option<String> {
     let events = json::read(text)?;
     let mut writer = ShortWriter { limits, events: &events, at: 0, text: String::new() };
     writer.value(0);
@@ -28,7 +28,7 @@ fn shape(text: &str, limits: &Lengths) -> Option<String> {
 
 /// Writes what is kept. The events are those of whole JSON, so each one is there.
 struct ShortWriter<'e, 't> {
-    limits: &'e Lengths,
+    limits: &'e ShortenLengths,
     events: &'e [JsonEvent<'t>],
     at: usize,
     text: String,
@@ -151,7 +151,7 @@ mod tests {
     use serde_json::Value;
 
     fn short(text: &str, items: usize, chars: usize, depth: usize) -> Option<String> {
-        shorten(text, &Lengths { items, chars, depth })
+        shorten(text, &ShortenLengths { items, chars, depth })
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             (r#"[ [ [ [1, {"a": 2}, 3, 4, 5, 6, 7] ] ] ]"#, r#"[[["[… 7 items]"]]]"#),
             (r#"{"number": 1.50e3,   "spelled": "é"}"#, r#"{"number":1.50e3,"spelled":"é"}"#),
         ] {
-            let shape = shape(text, &Lengths { items: 2, chars: 9, depth: 3 });
+            let shape = shape(text, &ShortenLengths { items: 2, chars: 9, depth: 3 });
             assert_eq!(shape.as_deref(), Some(expected), "{text}");
         }
     }

@@ -85,7 +85,7 @@ impl<'t> Of<'_, 't> {
         let value = self.member("name")?;
         let name = self.text.string(value).and_then(|name| AgentName::new(&name).ok());
         if name.is_none() {
-            self.wrong(value, "name", crate::name::InvalidName.to_string());
+            self.wrong(value, "name", crate::name::BadAgentName.to_string());
         }
         name
     }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::members::TeamText;
 use super::{Notes, shown};
-use crate::team::{Settings, SystemAs};
+use crate::team::{SystemAs, TeamSettings};
 
 const KNOWN: [&str; 6] =
     ["defaultModel", "maxDepth", "maxIterations", "delegationTimeoutMs", "systemAs", "progress"];
@@ -17,8 +17,8 @@ const ITERATIONS: RangeInclusive<u64> = 1..=1_000;
 const TIMEOUT_MS: RangeInclusive<u64> = 1_000..=3_600_000;
 
 /// Reads the settings, or notes all that is wrong with them.
-pub(super) fn read<'t>(text: &TeamText<'t>, value: &'t RawValue, notes: &mut Notes) -> Settings {
-    let mut settings = Settings::default();
+pub(super) fn read<'t>(text: &TeamText<'t>, value: &'t RawValue, notes: &mut Notes) -> TeamSettings {
+    let mut settings = TeamSettings::default();
     let Some(members) = text.members(value) else {
         notes.wrong(text.line(value), "/leafgate", "an object is expected");
         return settings;
@@ -36,7 +36,7 @@ pub(super) fn read<'t>(text: &TeamText<'t>, value: &'t RawValue, notes: &mut Not
     settings
 }
 
-fn set(text: &TeamText<'_>, key: &str, value: &RawValue, settings: &mut Settings) -> Result<(), String> {
+fn set(text: &TeamText<'_>, key: &str, value: &RawValue, settings: &mut TeamSettings) -> Result<(), String> {
     let number = |range: RangeInclusive<u64>| {
         let within = text.number(value).filter(|number| range.contains(number));
         within.ok_or_else(|| format!("a whole number from {} to {} is expected", range.start(), range.end()))

@@ -4,7 +4,7 @@ use leafgate_answer::AnswerText;
 
 use super::effect::{Happened, RunEffect, RunEffects};
 use super::frame::{DoneCall, Frame, FrameId, FrameState, Message, OpenCall, RequestId, SlotState};
-use super::{ClientCall, ENTRY, GivenState, Run, ToolInvocation};
+use super::{AgentInvocation, ClientCall, ENTRY, GivenState, Run};
 use crate::error::{AgentError, ErrorKind};
 use crate::mark::CallMark;
 use crate::tick::Tick;
@@ -95,7 +95,7 @@ impl Run {
             }
         };
         if done.ran {
-            self.frames[frame.at()].invocations.push(ToolInvocation {
+            self.frames[frame.at()].invocations.push(AgentInvocation {
                 tool_name: slot.call.name.clone(),
                 parameters: slot.call.arguments.clone(),
                 result: done.text.clone(),

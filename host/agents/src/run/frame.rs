@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::name::AgentName;
 use crate::prompt::DelegationTarget;
-use crate::run::result::ToolInvocation;
+use crate::run::result::AgentInvocation;
 use crate::tick::Tick;
 use crate::tools::ToolNames;
 
@@ -167,7 +167,7 @@ pub struct Frame {
     pub(super) state: FrameState,
     pub(super) open: Option<OpenTurn>,
     pub(super) iterations: u32,
-    pub(super) invocations: Vec<ToolInvocation>,
+    pub(super) invocations: Vec<AgentInvocation>,
     pub(super) deadline: Option<Tick>,
     /// What a delegated agent reported.
     pub(super) report: Option<AnswerText>,

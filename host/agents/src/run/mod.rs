@@ -23,7 +23,7 @@ use frame::{DoneCall, OpenCall, OpenTurn, SlotState};
 
 pub use effect::{ClientCall, ClientResult, Degraded, Happened, RunEffect, RunEffects, RunError, Why};
 pub use frame::{Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
-pub use result::{AgentLoopResult, ToolInvocation};
+pub use result::{AgentInvocation, AgentLoopResult};
 
 /// The entry's frame.
 const ENTRY: FrameId = FrameId(0);

@@ -8,7 +8,7 @@ use crate::tick::Tick;
 
 /// A call that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolInvocation {
+pub struct AgentInvocation {
     /// The tool.
     pub tool_name: AnswerText,
     /// Its arguments.
@@ -25,7 +25,7 @@ pub struct AgentLoopResult<'r> {
     /// The last that the agent said; of a delegated one, its report.
     pub final_response: AnswerText,
     /// The calls that were carried out, in order.
-    pub tool_invocations: &'r [ToolInvocation],
+    pub tool_invocations: &'r [AgentInvocation],
     /// The conversation behind the prompt.
     pub conversation_history: &'r [Message],
     /// Whether it came to its own end.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::common::*;
 use leafgate_assemble::{
-    AgentMode, Api, AssembleError, Counted, Did, FileFault, MapOf, Plugin, Profile, Prompt, ToolsOf, Without,
-    assemble, assemble_count, downgrade,
+    AgentMode, Api, AssembleError, Counted, Did, FileFault, MapOf, Profile, ProfilePlugin, ProfilePrompt,
+    ToolsOf, Without, assemble, assemble_count, downgrade,
 };
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ fn a_system_prompt_that_nothing_is_put_around_stays_as_it_was_spelled() {
         let around = Profile { tools_hint: None, agent_prompt: Some("prompts/agent.md".to_owned()), ..bare() };
         let made = text(&run(api, &body, &around));
         assert!(made.contains("Act.") && !made.contains("cache_control"), "{made}");
-        let none = Profile { prompt: Some(Prompt::Literal("Mine.".to_owned())), ..bare() };
+        let none = Profile { prompt: Some(ProfilePrompt::Literal("Mine.".to_owned())), ..bare() };
         assert!(!text(&run(api, &body, &none)).contains("Second."));
     }
 }
@@ -129,7 +129,7 @@ fn a_count_is_of_what_would_be_sent() {
         "generationConfig": { "topK": 3 } });
     let profile = Profile {
         options: options.as_object().unwrap().clone(),
-        plugins: vec![Plugin { id: "web-search".to_owned(), max_results: None }],
+        plugins: vec![ProfilePlugin { id: "web-search".to_owned(), max_results: None }],
         context: vec!["notes/a.md".to_owned()],
         ..full()
     };
@@ -236,12 +236,12 @@ fn the_agent_prompt_stands_before_others_and_not_before_itself() {
         agent_mode,
         ..Profile::default()
     };
-    let literal = || Prompt::Literal("Be kind.".to_owned());
+    let literal = || ProfilePrompt::Literal("Be kind.".to_owned());
     for api in APIS {
         let with = |profile: &Profile| system(api, &value(&run(api, &one(api, "Hi"), profile)));
         assert_eq!(with(&of(literal(), AgentMode::On)), "Act.\n\nBe kind.");
         assert_eq!(with(&of(literal(), AgentMode::Off)), "Be kind.");
-        assert_eq!(with(&of(Prompt::Agent, AgentMode::On)), "Act.");
+        assert_eq!(with(&of(ProfilePrompt::Agent, AgentMode::On)), "Act.");
     }
 }
 
@@ -249,7 +249,7 @@ fn the_agent_prompt_stands_before_others_and_not_before_itself() {
 #[test]
 fn the_system_steps_digest_is_that_of_the_final_text() {
     let digests = |text: &str| {
-        let profile = Profile { prompt: Some(Prompt::Literal(text.to_owned())), ..bare() };
+        let profile = Profile { prompt: Some(ProfilePrompt::Literal(text.to_owned())), ..bare() };
         let assembled = run(Api::Chat, &one(Api::Chat, "Hi"), &profile);
         assembled.steps.into_iter().find(|step| step.did == Did::System).unwrap().digest
     };
@@ -325,7 +325,7 @@ fn files_that_cannot_be_used_are_refused_by_name() {
         assert_eq!(error, AssembleError::File { path: path.to_owned(), fault: FileFault::Binary });
     }
     // The fallback is for prompts that are not there, and not for paths that lead outside.
-    let outside = Profile { prompt: Some(Prompt::File("../x".to_owned())), ..bare() };
+    let outside = Profile { prompt: Some(ProfilePrompt::File("../x".to_owned())), ..bare() };
     assert!(assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &outside, &Memory::usual()).is_err());
 }
 
@@ -455,7 +455,7 @@ fn a_profile_sets_no_member_that_it_builds() {
         let profile = Profile { options: json!({ key: 1 }).as_object().unwrap().clone(), ..bare() };
         assert!(profile.check().unwrap_err().to_string().contains(key));
     }
-    let plugins = vec![Plugin { id: "web-search".to_owned(), max_results: None }];
+    let plugins = vec![ProfilePlugin { id: "web-search".to_owned(), max_results: None }];
     assert!(Profile { plugins, ..full() }.check().is_ok());
 }
 

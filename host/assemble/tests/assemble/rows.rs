@@ -5,7 +5,7 @@
 
 use crate::common::*;
 use leafgate_assemble::{
-    AgentMode, Api, Continuation, MapOf, Plugin, Profile, Prompt, ToolsOf, Without, downgrade,
+    AgentMode, Api, Continuation, MapOf, Profile, ProfilePlugin, ProfilePrompt, ToolsOf, Without, downgrade,
 };
 use serde_json::{Value, json};
 
@@ -243,8 +243,8 @@ fn talks() -> Profile {
     Profile { agent_mode: AgentMode::Off, ..Profile::default() }
 }
 
-fn literal(text: &str) -> Option<Prompt> {
-    Some(Prompt::Literal(text.to_owned()))
+fn literal(text: &str) -> Option<ProfilePrompt> {
+    Some(ProfilePrompt::Literal(text.to_owned()))
 }
 
 // S3-02
@@ -266,7 +266,7 @@ fn the_agent_prompt_stands_before_the_prompt() {
 #[test]
 fn the_fallback_stands_where_the_prompt_is_gone() {
     let profile = Profile {
-        prompt: Some(Prompt::File("gone.md".to_owned())),
+        prompt: Some(ProfilePrompt::File("gone.md".to_owned())),
         fallback_prompt: "Help.".to_owned(),
         ..talks()
     };
@@ -328,7 +328,7 @@ fn the_hint_stands_behind_the_prompt_where_tools_are_sent() {
 // S3-14
 #[test]
 fn plugins_are_those_that_a_request_picks() {
-    let plugins = vec![Plugin { id: "web-search".to_owned(), max_results: Some(5) }];
+    let plugins = vec![ProfilePlugin { id: "web-search".to_owned(), max_results: Some(5) }];
     let picks = json!({ "webSearch": { "max_results": 2 } });
     insta::assert_snapshot!(asking(TALK, &picks, &Profile { plugins, ..talks() }));
 }

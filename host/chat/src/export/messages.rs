@@ -9,13 +9,13 @@ use super::{answer, is_hidden, question, question_leaves, response, tsx};
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::node::JsonView;
-use crate::raw::{self, Meaning, Message, Part, PartKind, RawRole, ToolCall};
+use crate::raw::{self, Meaning, PartKind, RawMessage, RawPart, RawRole, ToolCall};
 
 /// The suffix that VS Code adds to the id of every recorded call.
 const ID_SUFFIX: &str = "__vscode-";
 
 /// Returns the messages of all requests, oldest first.
-pub(crate) fn messages(root: JsonView<'_>, losses: &mut Losses) -> Vec<Message> {
+pub(crate) fn messages(root: JsonView<'_>, losses: &mut Losses) -> Vec<RawMessage> {
     let mut reader = ExportReader { losses, messages: Vec::new(), ids: HashSet::new() };
     for request in root.get("requests").into_iter().flat_map(JsonView::items) {
         reader.request(request);
@@ -25,7 +25,7 @@ pub(crate) fn messages(root: JsonView<'_>, losses: &mut Losses) -> Vec<Message> 
 
 struct ExportReader<'l> {
     losses: &'l mut Losses,
-    messages: Vec<Message>,
+    messages: Vec<RawMessage>,
     /// The ids of calls so far.
     ids: HashSet<String>,
 }
@@ -61,7 +61,7 @@ impl ExportReader<'_> {
     fn rendered(&mut self, content: JsonView<'_>) -> bool {
         match raw::parts(content, self.losses) {
             Ok(parts) if !parts.is_empty() => {
-                self.messages.push(Message::new(content.pointer(), RawRole::User, parts));
+                self.messages.push(RawMessage::new(content.pointer(), RawRole::User, parts));
                 true
             }
             Ok(_) => false,
@@ -82,7 +82,7 @@ impl ExportReader<'_> {
         match question(request).filter(|text| !text.is_empty()) {
             Some(text) => {
                 let at = format!("{}/message", request.pointer());
-                self.messages.push(Message::new(at.clone(), RawRole::User, vec![Part::text(at, text)]));
+                self.messages.push(RawMessage::new(at.clone(), RawRole::User, vec![RawPart::text(at, text)]));
             }
             None => self.losses.note(request.pointer(), "no question is recorded"),
         }
@@ -106,20 +106,20 @@ impl ExportReader<'_> {
             return self.losses.note(request.pointer(), "no answer is recorded");
         }
         let at = format!("{}/response", request.pointer());
-        self.messages.push(Message::new(at.clone(), RawRole::Assistant, vec![Part::text(at, text)]));
+        self.messages.push(RawMessage::new(at.clone(), RawRole::Assistant, vec![RawPart::text(at, text)]));
     }
 
     /// Adds one round: the model's output, and the results of its tool calls.
     fn round(&mut self, round: JsonView<'_>, results: Option<JsonView<'_>>) {
         let mut content = self.reasoning(round);
         if let Some(text) = self.losses.text(round.get("response")).filter(|text| !text.is_empty()) {
-            content.push(Part::text(format!("{}/response", round.pointer()), text));
+            content.push(RawPart::text(format!("{}/response", round.pointer()), text));
         }
         if let Some(summary) = round.get_some("summary") {
             self.losses
                 .note(summary.pointer(), "the summary of earlier rounds is left out: the rounds stand here");
         }
-        let mut message = Message::new(round.pointer(), RawRole::Assistant, content);
+        let mut message = RawMessage::new(round.pointer(), RawRole::Assistant, content);
         let mut answers = Vec::new();
         for call in round.get("toolCalls").into_iter().flat_map(JsonView::items) {
             if let Some((call, answer)) = self.call(call, results) {
@@ -133,7 +133,7 @@ impl ExportReader<'_> {
         }
     }
 
-    fn reasoning(&mut self, round: JsonView<'_>) -> Vec<Part> {
+    fn reasoning(&mut self, round: JsonView<'_>) -> Vec<RawPart> {
         let Some(node) = round.get_some("thinking").filter(|thinking| thinking.is_object()) else {
             return Vec::new();
         };
@@ -142,14 +142,14 @@ impl ExportReader<'_> {
             ("thinking", Json::Verbatim(node.verbatim().to_owned())),
         ]);
         let meaning = Meaning::Thinking(raw::thinking(node));
-        vec![Part {
+        vec![RawPart {
             at: node.pointer(),
             kind: PartKind::Opaque { value: value.pretty(), scope: None, token_usage: None, meaning },
         }]
     }
 
     /// Returns a call with its result. `None` if either is missing.
-    fn call(&mut self, call: JsonView<'_>, results: Option<JsonView<'_>>) -> Option<(ToolCall, Message)> {
+    fn call(&mut self, call: JsonView<'_>, results: Option<JsonView<'_>>) -> Option<(ToolCall, RawMessage)> {
         let [id, name, arguments] = ["id", "name", "arguments"].map(|key| self.losses.text(call.get(key)));
         let (Some(id), Some(name)) = (id, name) else {
             self.losses.note(call.pointer(), "a call without id or name is left out");
@@ -169,7 +169,7 @@ impl ExportReader<'_> {
             return None;
         };
         let content = result.items().filter_map(|part| self.result_part(part)).collect();
-        let mut answer = Message::new(result.pointer(), RawRole::Tool, content);
+        let mut answer = RawMessage::new(result.pointer(), RawRole::Tool, content);
         answer.call_id = Some(id.clone());
         let arguments = arguments.unwrap_or_default();
         Some((ToolCall { at: call.pointer(), id, name, arguments }, answer))
@@ -183,7 +183,7 @@ impl ExportReader<'_> {
     }
 
     /// Returns one part of a result: text, or a tree that a tool rendered.
-    fn result_part(&mut self, part: JsonView<'_>) -> Option<Part> {
+    fn result_part(&mut self, part: JsonView<'_>) -> Option<RawPart> {
         let value = part.get("value");
         let text = match value {
             Some(value) if value.text().is_some() => self.losses.text(Some(value)),
@@ -193,7 +193,7 @@ impl ExportReader<'_> {
         if text.is_none() {
             self.losses.note(part.pointer(), "a part of a tool's result that is no text is left out");
         }
-        text.map(|text| Part::text(part.pointer(), text))
+        text.map(|text| RawPart::text(part.pointer(), text))
     }
 }
 

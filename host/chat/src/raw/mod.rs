@@ -39,13 +39,13 @@ impl RawRole {
 
 /// One message. It has no `Debug`, because its texts are the user's.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct RawMessage {
     /// Its place in the input, as an RFC 6901 pointer.
     pub at: String,
     /// Its role.
     pub role: RawRole,
     /// The parts of its content.
-    pub content: Vec<Part>,
+    pub content: Vec<RawPart>,
     /// The author's name, on any role.
     pub name: Option<String>,
     /// The calls of an assistant message.
@@ -56,10 +56,10 @@ pub struct Message {
     pub carried: Vec<(&'static str, String)>,
 }
 
-impl Message {
-    pub(crate) fn new(at: impl Into<String>, role: RawRole, content: Vec<Part>) -> Self {
+impl RawMessage {
+    pub(crate) fn new(at: impl Into<String>, role: RawRole, content: Vec<RawPart>) -> Self {
         let at = at.into();
-        Message { at, role, content, name: None, calls: Vec::new(), call_id: None, carried: Vec::new() }
+        RawMessage { at, role, content, name: None, calls: Vec::new(), call_id: None, carried: Vec::new() }
     }
 }
 
@@ -68,16 +68,16 @@ pub(crate) const CARRIED: [&str; 2] = ["copilot_references", "copilot_confirmati
 
 /// One part of a message's content.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct RawPart {
     /// Its place in the input.
     pub at: String,
     /// Its kind.
     pub kind: PartKind,
 }
 
-impl Part {
+impl RawPart {
     pub(crate) fn text(at: impl Into<String>, text: impl Into<String>) -> Self {
-        Part { at: at.into(), kind: PartKind::Text(text.into()) }
+        RawPart { at: at.into(), kind: PartKind::Text(text.into()) }
     }
 }
 
@@ -162,7 +162,7 @@ pub struct ToolCall {
 }
 
 /// Returns the texts of a content, in order.
-pub(crate) fn texts(content: &[Part]) -> impl Iterator<Item = &str> {
+pub(crate) fn texts(content: &[RawPart]) -> impl Iterator<Item = &str> {
     content.iter().filter_map(|part| match &part.kind {
         PartKind::Text(text) => Some(text.as_str()),
         _ => None,

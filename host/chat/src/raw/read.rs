@@ -1,7 +1,7 @@
 //! Reads raw messages and parts from a file. A breach of the schema is an error with its place.
 //! What the schema leaves open is noted.
 
-use super::{CARRIED, Meaning, Message, Part, PartKind, RawRole, Thinking, ToolCall};
+use super::{CARRIED, Meaning, PartKind, RawMessage, RawPart, RawRole, Thinking, ToolCall};
 use crate::loss::{InputError, Losses};
 use crate::node::JsonView;
 
@@ -10,7 +10,7 @@ type Read<T> = Result<T, InputError>;
 const NO_TEXT: &str = "a string is missing here";
 
 /// Reads one message. `None`: the role is unknown.
-pub(crate) fn message(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<Message>> {
+pub(crate) fn message(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<RawMessage>> {
     if !node.is_object() {
         return Err(InputError::at(node, "a message must be an object"));
     }
@@ -21,7 +21,7 @@ pub(crate) fn message(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<Me
     let content = node
         .get("content")
         .ok_or_else(|| InputError::at(node, "a raw message must have `content`, an array of parts"))?;
-    let mut message = Message::new(node.pointer(), role, parts(content, losses)?);
+    let mut message = RawMessage::new(node.pointer(), role, parts(content, losses)?);
     message.name = optional_text(node, "name", losses)?;
     message.call_id = optional_text(node, "toolCallId", losses)?;
     message.calls = calls(node, losses)?;
@@ -44,14 +44,14 @@ fn role(node: JsonView<'_>) -> Read<Option<RawRole>> {
 }
 
 /// Reads the parts of a content.
-pub(crate) fn parts(content: JsonView<'_>, losses: &mut Losses) -> Read<Vec<Part>> {
+pub(crate) fn parts(content: JsonView<'_>, losses: &mut Losses) -> Read<Vec<RawPart>> {
     if !content.is_array() {
         return Err(InputError::at(content, "the content of a raw message is an array of parts"));
     }
     let mut parts = Vec::new();
     for node in content.items() {
         match kind(node, losses)? {
-            Some(kind) => parts.push(Part { at: node.pointer(), kind }),
+            Some(kind) => parts.push(RawPart { at: node.pointer(), kind }),
             None => losses.note(node.pointer(), "the number of this kind of part is unknown to every target"),
         }
     }

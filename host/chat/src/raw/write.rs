@@ -1,15 +1,15 @@
 //! Writes raw messages as `Raw.ChatMessage[]`, members in the order of its type definitions.
 
-use super::{Message, Part, PartKind, ToolCall};
+use super::{PartKind, RawMessage, RawPart, ToolCall};
 use crate::json::Json;
 
 /// Returns the messages as `Raw.ChatMessage[]`.
 #[must_use]
-pub fn to_json(messages: &[Message]) -> Json {
+pub fn to_json(messages: &[RawMessage]) -> Json {
     Json::Array(messages.iter().map(message).collect())
 }
 
-fn message(message: &Message) -> Json {
+fn message(message: &RawMessage) -> Json {
     let mut members = vec![
         ("role", Json::Number(message.role.number())),
         ("content", Json::Array(message.content.iter().map(part).collect())),
@@ -25,7 +25,7 @@ fn message(message: &Message) -> Json {
     Json::Object(members)
 }
 
-fn part(part: &Part) -> Json {
+fn part(part: &RawPart) -> Json {
     Json::Object(match &part.kind {
         PartKind::Text(text) => vec![("type", Json::Number(1)), ("text", Json::text(text))],
         PartKind::Image { url, detail, media_type } => {

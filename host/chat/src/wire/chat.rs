@@ -6,14 +6,14 @@ use super::{DOCUMENT, NAME, NOT_USABLE, is_js_space, note_joined};
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::openai::OPENAI_SCOPE;
-use crate::raw::{Meaning, Message, Part, PartKind, RawRole, call_json, optional, texts};
+use crate::raw::{Meaning, PartKind, RawMessage, RawPart, RawRole, call_json, optional, texts};
 
-pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
+pub(super) fn body(messages: &[RawMessage], losses: &mut Losses) -> Json {
     let messages = messages.iter().map(|message| self::message(message, losses)).collect();
     Json::Object(vec![("messages", Json::Array(messages))])
 }
 
-fn message(message: &Message, losses: &mut Losses) -> Json {
+fn message(message: &RawMessage, losses: &mut Losses) -> Json {
     let (role, content) = match message.role {
         RawRole::System => ("system", joined(message, losses)),
         RawRole::Assistant => ("assistant", joined(message, losses)),
@@ -42,7 +42,7 @@ fn message(message: &Message, losses: &mut Losses) -> Json {
     Json::Object(members)
 }
 
-fn calls(message: &Message, members: &mut Vec<(&'static str, Json)>, losses: &mut Losses) {
+fn calls(message: &RawMessage, members: &mut Vec<(&'static str, Json)>, losses: &mut Losses) {
     if message.role == RawRole::Assistant && !message.calls.is_empty() {
         members.push(("tool_calls", Json::Array(message.calls.iter().map(call_json).collect())));
     } else {
@@ -53,7 +53,7 @@ fn calls(message: &Message, members: &mut Vec<(&'static str, Json)>, losses: &mu
 }
 
 /// The content of a system or assistant message: its texts as one string, and nothing else.
-fn joined(message: &Message, losses: &mut Losses) -> Json {
+fn joined(message: &RawMessage, losses: &mut Losses) -> Json {
     note_joined(message, losses);
     for part in &message.content {
         match &part.kind {
@@ -70,14 +70,14 @@ fn joined(message: &Message, losses: &mut Losses) -> Json {
 }
 
 /// The content of a user or tool message: a string where it is text alone, else its parts.
-fn mixed(message: &Message, losses: &mut Losses) -> Json {
+fn mixed(message: &RawMessage, losses: &mut Losses) -> Json {
     if message.content.iter().all(|part| matches!(part.kind, PartKind::Text(_))) {
         return joined(message, losses);
     }
     Json::Array(message.content.iter().filter_map(|part| self::part(part, losses)).collect())
 }
 
-fn part(part: &Part, losses: &mut Losses) -> Option<Json> {
+fn part(part: &RawPart, losses: &mut Losses) -> Option<Json> {
     let dropped = match &part.kind {
         PartKind::Text(text) => {
             return Some(Json::Object(vec![
@@ -121,7 +121,7 @@ fn trimmed(at: &str, text: &str, losses: &mut Losses) -> Json {
 
 /// Whether the message has a cache breakpoint. Its place inside the content, and a second one, are
 /// lost.
-fn has_breakpoint(message: &Message, losses: &mut Losses) -> bool {
+fn has_breakpoint(message: &RawMessage, losses: &mut Losses) -> bool {
     let places = message.content.iter().enumerate();
     let breakpoints: Vec<_> =
         places.filter(|(_, part)| matches!(part.kind, PartKind::CacheBreakpoint { .. })).collect();
@@ -134,7 +134,7 @@ fn has_breakpoint(message: &Message, losses: &mut Losses) -> bool {
     !breakpoints.is_empty()
 }
 
-pub(super) fn note_cache_type(part: &Part, losses: &mut Losses) {
+pub(super) fn note_cache_type(part: &RawPart, losses: &mut Losses) {
     if let PartKind::CacheBreakpoint { cache_type: Some(kind) } = &part.kind
         && kind != "ephemeral"
     {

@@ -4,7 +4,7 @@ use super::chat::note_cache_type;
 use super::{BLANK, NAME, NO_CALL_ID, NOT_USABLE, is_blank};
 use crate::json::Json;
 use crate::loss::Losses;
-use crate::raw::{Meaning, Message, Part, PartKind, RawRole, Thinking, ToolCall};
+use crate::raw::{Meaning, PartKind, RawMessage, RawPart, RawRole, Thinking, ToolCall};
 
 /// Most cache breakpoints that the API takes in one request.
 const MOST_BREAKPOINTS: usize = 4;
@@ -51,7 +51,7 @@ struct WireMessage {
     blocks: Vec<ContentBlock>,
 }
 
-pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
+pub(super) fn body(messages: &[RawMessage], losses: &mut Losses) -> Json {
     let mut system = Vec::new();
     let mut turns: Vec<WireMessage> = Vec::new();
     for message in messages {
@@ -85,7 +85,7 @@ fn finish(system: Vec<ContentBlock>, turns: Vec<WireMessage>) -> Json {
     Json::Object(members)
 }
 
-fn note_envelope(message: &Message, losses: &mut Losses) {
+fn note_envelope(message: &RawMessage, losses: &mut Losses) {
     if message.name.is_some() {
         losses.note(format!("{}/name", message.at), NAME);
     }
@@ -95,7 +95,7 @@ fn note_envelope(message: &Message, losses: &mut Losses) {
 }
 
 /// Returns the text blocks of a system message. The API has them apart from the messages.
-fn system(message: &Message, is_first: bool, losses: &mut Losses) -> Vec<ContentBlock> {
+fn system(message: &RawMessage, is_first: bool, losses: &mut Losses) -> Vec<ContentBlock> {
     if !is_first {
         losses.note(&message.at, "a system message moves to the top: its place among the messages is lost");
     }
@@ -112,7 +112,7 @@ fn add(
     turns: &mut Vec<WireMessage>,
     role: &'static str,
     mut blocks: Vec<ContentBlock>,
-    message: &Message,
+    message: &RawMessage,
     losses: &mut Losses,
 ) {
     if blocks.is_empty() {
@@ -133,7 +133,7 @@ fn add(
     }
 }
 
-fn blocks(message: &Message, losses: &mut Losses) -> Vec<ContentBlock> {
+fn blocks(message: &RawMessage, losses: &mut Losses) -> Vec<ContentBlock> {
     let mut blocks = Vec::new();
     for part in &message.content {
         match block(part) {
@@ -151,7 +151,7 @@ enum DroppedPart {
     Because(&'static str),
 }
 
-fn block(part: &Part) -> Result<ContentBlock, DroppedPart> {
+fn block(part: &RawPart) -> Result<ContentBlock, DroppedPart> {
     match &part.kind {
         PartKind::Text(text) if is_blank(text) => Err(DroppedPart::Because(BLANK)),
         PartKind::Text(text) => {
@@ -202,7 +202,7 @@ fn thought(thinking: &Thinking) -> Result<ContentBlock, DroppedPart> {
 
 /// Puts a breakpoint on the block before it, or on a text of one space if no block can have it: an
 /// empty text is invalid.
-fn breakpoint(part: &Part, blocks: &mut Vec<ContentBlock>, losses: &mut Losses) {
+fn breakpoint(part: &RawPart, blocks: &mut Vec<ContentBlock>, losses: &mut Losses) {
     note_cache_type(part, losses);
     if blocks.last().is_none_or(|block| block.kind == BlockKind::Thinking) {
         blocks
@@ -214,7 +214,7 @@ fn breakpoint(part: &Part, blocks: &mut Vec<ContentBlock>, losses: &mut Losses) 
 }
 
 /// Returns the blocks of an assistant message, its calls behind them.
-fn spoken(message: &Message, losses: &mut Losses) -> Vec<ContentBlock> {
+fn spoken(message: &RawMessage, losses: &mut Losses) -> Vec<ContentBlock> {
     let mut blocks = blocks(message, losses);
     blocks.extend(message.calls.iter().map(|call| tool_use(call, losses)));
     blocks
@@ -241,7 +241,7 @@ fn tool_use(call: &ToolCall, losses: &mut Losses) -> ContentBlock {
 
 /// Returns a tool message as a block of a user message. A breakpoint inside it moves to the result
 /// as a whole.
-fn result(message: &Message, losses: &mut Losses) -> Option<ContentBlock> {
+fn result(message: &RawMessage, losses: &mut Losses) -> Option<ContentBlock> {
     let Some(call_id) = &message.call_id else {
         losses.note(&message.at, NO_CALL_ID);
         return None;
@@ -280,7 +280,7 @@ fn mark_system(system: &mut [ContentBlock], turns: &[WireMessage]) {
     }
 }
 
-fn ask_for_more(turns: &mut Vec<WireMessage>, messages: &[Message], losses: &mut Losses) {
+fn ask_for_more(turns: &mut Vec<WireMessage>, messages: &[RawMessage], losses: &mut Losses) {
     if turns.last().is_none_or(|turn| turn.role == "user") {
         return;
     }

@@ -12,7 +12,7 @@ use leafgate_api::Api;
 
 use crate::json::Json;
 use crate::loss::Losses;
-use crate::raw::Message;
+use crate::raw::RawMessage;
 
 /// The APIs that messages are converted for: chat completions with the additions of Copilot's.
 pub const CONVERTED: &[Api] = &[Api::Chat, Api::Responses, Api::Messages];
@@ -20,7 +20,7 @@ pub const CONVERTED: &[Api] = &[Api::Chat, Api::Responses, Api::Messages];
 /// Returns the members of a request body that hold the conversation: `messages`, or `system` and
 /// `messages`, or `input`; `None` for an API that is none of [`CONVERTED`].
 #[must_use]
-pub fn to_wire(messages: &[Message], api: Api, losses: &mut Losses) -> Option<Json> {
+pub fn to_wire(messages: &[RawMessage], api: Api, losses: &mut Losses) -> Option<Json> {
     match api {
         Api::Chat => Some(chat::body(messages, losses)),
         Api::Responses => Some(responses::body(messages, losses)),
@@ -38,7 +38,7 @@ const BLANK: &str = "the API takes no text of white space alone";
 const NO_CALL_ID: &str = "a result that names no call cannot be sent";
 
 /// Notes where several texts become one.
-fn note_joined(message: &Message, losses: &mut Losses) {
+fn note_joined(message: &RawMessage, losses: &mut Losses) {
     if crate::raw::texts(&message.content).count() > 1 {
         losses.note(&message.at, JOINED);
     }

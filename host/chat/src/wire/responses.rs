@@ -3,7 +3,7 @@
 use super::{BLANK, BREAKPOINT, DOCUMENT, NAME, NO_CALL_ID, NOT_USABLE, is_blank, note_joined};
 use crate::json::Json;
 use crate::loss::Losses;
-use crate::raw::{Meaning, Message, Part, PartKind, RawRole, Thinking, optional, texts};
+use crate::raw::{Meaning, PartKind, RawMessage, RawPart, RawRole, Thinking, optional, texts};
 
 /// The API wants an id on every message of the model and checks none; the client sends this one.
 const MESSAGE_ID: &str = "msg_123";
@@ -12,7 +12,7 @@ const MESSAGE_ID: &str = "msg_123";
 /// of the user.
 const TOOL_IMAGES: &str = "Image associated with the above tool call:";
 
-pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
+pub(super) fn body(messages: &[RawMessage], losses: &mut Losses) -> Json {
     let (messages, previous) = behind_marker(messages, losses);
     let mut input = Vec::new();
     for message in messages {
@@ -36,7 +36,7 @@ pub(super) fn body(messages: &[Message], losses: &mut Losses) -> Json {
 
 /// The messages behind the last marker of a response that the server stored, and that response's
 /// id.
-fn behind_marker<'m>(messages: &'m [Message], losses: &mut Losses) -> (&'m [Message], Option<String>) {
+fn behind_marker<'m>(messages: &'m [RawMessage], losses: &mut Losses) -> (&'m [RawMessage], Option<String>) {
     let found = messages.iter().enumerate().rev().find_map(|(at, message)| {
         let marker = message.content.iter().rev().find_map(|part| match &part.kind {
             PartKind::Opaque { meaning: Meaning::StatefulMarker(marker), .. } => Some(marker),
@@ -51,12 +51,12 @@ fn behind_marker<'m>(messages: &'m [Message], losses: &mut Losses) -> (&'m [Mess
     (&messages[at + 1..], Some(marker))
 }
 
-fn said(role: &'static str, message: &Message, losses: &mut Losses) -> Json {
+fn said(role: &'static str, message: &RawMessage, losses: &mut Losses) -> Json {
     let content = message.content.iter().filter_map(|part| self::part(part, losses)).collect();
     Json::Object(vec![("role", role.into()), ("content", Json::Array(content))])
 }
 
-fn part(part: &Part, losses: &mut Losses) -> Option<Json> {
+fn part(part: &RawPart, losses: &mut Losses) -> Option<Json> {
     let dropped = match &part.kind {
         PartKind::Text(text) => {
             return Some(Json::Object(vec![("type", "input_text".into()), ("text", Json::text(text))]));
@@ -82,7 +82,7 @@ fn image(url: &str, detail: Option<&str>) -> Json {
 }
 
 /// Compacted context, reasoning, words, calls: each an item of its own, in this order.
-fn assistant(message: &Message, input: &mut Vec<Json>, losses: &mut Losses) {
+fn assistant(message: &RawMessage, input: &mut Vec<Json>, losses: &mut Losses) {
     let (mut compacted, mut reasoned, mut words, mut phase) = (Vec::new(), Vec::new(), Vec::new(), None);
     for part in &message.content {
         match &part.kind {
@@ -130,7 +130,7 @@ fn output_text(text: &str) -> Json {
     ])
 }
 
-fn reasoning(part: &Part, thinking: &Thinking, losses: &mut Losses) -> Json {
+fn reasoning(part: &RawPart, thinking: &Thinking, losses: &mut Losses) -> Json {
     if !thinking.text.is_empty() {
         losses.note(&part.at, "reasoning is sent encrypted, without its words");
     }
@@ -141,7 +141,7 @@ fn reasoning(part: &Part, thinking: &Thinking, losses: &mut Losses) -> Json {
     Json::Object(members)
 }
 
-fn tool(message: &Message, input: &mut Vec<Json>, losses: &mut Losses) {
+fn tool(message: &RawMessage, input: &mut Vec<Json>, losses: &mut Losses) {
     let Some(call_id) = &message.call_id else { return losses.note(&message.at, NO_CALL_ID) };
     note_joined(message, losses);
     let mut images = Vec::new();

@@ -1,6 +1,6 @@
 //! What files are taken for, what is mapped, and what is refused with its place.
 
-use leafgate_chat::{Shape, messages, shape, verbatim_messages};
+use leafgate_chat::{InputShape, messages, shape, verbatim_messages};
 use leafgate_tree::Format;
 use serde_json::{Value, json};
 
@@ -9,13 +9,13 @@ use crate::support::{parse, raw, recording};
 #[test]
 fn files_are_told_by_their_shape() {
     for (file, expected) in [
-        (json!([]), Shape::Raw),
-        (json!([{ "role": 1, "content": [] }]), Shape::Raw),
-        (json!({ "messages": [{ "role": 0, "content": [] }] }), Shape::Raw),
-        (json!({ "messages": [{ "role": "user", "content": "x" }] }), Shape::OpenaiChat),
-        (json!([{ "type": 1, "text": "x" }]), Shape::RawParts),
-        (json!({ "prompts": [] }), Shape::Replay),
-        (json!({ "requests": [] }), Shape::Export),
+        (json!([]), InputShape::Raw),
+        (json!([{ "role": 1, "content": [] }]), InputShape::Raw),
+        (json!({ "messages": [{ "role": 0, "content": [] }] }), InputShape::Raw),
+        (json!({ "messages": [{ "role": "user", "content": "x" }] }), InputShape::OpenaiChat),
+        (json!([{ "type": 1, "text": "x" }]), InputShape::RawParts),
+        (json!({ "prompts": [] }), InputShape::Replay),
+        (json!({ "requests": [] }), InputShape::Export),
     ] {
         assert_eq!(shape(&parse(&file.to_string(), Format::Generic)), Ok(expected), "{file}");
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leafgate_api::Api;
-use leafgate_chat::{Losses, Message, messages, raw_json, to_wire};
+use leafgate_chat::{Losses, RawMessage, messages, raw_json, to_wire};
 use leafgate_harness::recordings;
 use leafgate_tree::{Document, Draft, Format, Limits};
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub(crate) fn draft(value: &Value) -> Draft {
 }
 
 /// The messages of a value, and what was lost in reading them.
-pub(crate) fn read(value: &Value) -> (Vec<Message>, Losses) {
+pub(crate) fn read(value: &Value) -> (Vec<RawMessage>, Losses) {
     let read = messages(&parse(&value.to_string(), Format::Generic), None).unwrap();
     (read.messages, read.losses)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use leafgate_assemble::Api;
 use leafgate_chat::{
-    Json, Loss, Messages, Shape, messages as read_messages, raw_json, to_wire, verbatim_messages,
+    InputShape, Json, Loss, Messages, messages as read_messages, raw_json, to_wire, verbatim_messages,
 };
 use leafgate_tree::{Document, Format};
 
@@ -42,7 +42,7 @@ pub(super) fn messages(args: &MessagesArgs, printer: &mut Printer) -> anyhow::Re
     let input = InputArgs { file: None, request: None };
     let mut read = read(&document, &input)?;
     ensure!(
-        read.shape == Shape::Export,
+        read.shape == InputShape::Export,
         "not a chat export: `requests`, an array, is missing; `chat raw` and `chat wire` take messages"
     );
     let messages = match &*args.to {

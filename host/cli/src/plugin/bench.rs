@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use leafgate_author::cases::told;
 use leafgate_author::sample;
 use leafgate_contract::{Fault, Plugin, PluginLoader as _, World};
-use leafgate_wasm::Limits;
+use leafgate_wasm::LoaderLimits;
 use serde::Serialize;
 
 use super::args::BenchArgs;
@@ -75,7 +75,7 @@ pub(super) fn run(args: &BenchArgs, printer: &mut Printer) -> anyhow::Result<Exi
 }
 
 fn measure(plugin: &Arc<dyn Plugin>, text: &str, load: Duration) -> Result<Figures, Fault> {
-    let limits = Limits::default();
+    let limits = LoaderLimits::default();
     let many = limits.batch_leaves;
     let (paragraph, large) = (cut(text, PARAGRAPH), cut(text, LARGE));
     let one = shape("one leaf", plugin, &[paragraph.as_str()], &limits)?;
@@ -97,7 +97,7 @@ fn shape(
     name: &'static str,
     plugin: &Arc<dyn Plugin>,
     texts: &[&str],
-    limits: &Limits,
+    limits: &LoaderLimits,
 ) -> Result<Shape, Fault> {
     // The first call faults code and memory in.
     call(&**plugin, texts)?;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use leafgate_contract::Signer;
-use leafgate_wasm::{Limits, Signatures, SigningKey};
+use leafgate_wasm::{LoaderLimits, Signatures, SigningKey};
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -100,7 +100,7 @@ fn digest(plugin: &Path) -> anyhow::Result<[u8; 32]> {
     if plugin.is_dir() {
         return managed::digest(plugin, None);
     }
-    let bytes = leafgate_folder::read(plugin, Limits::default().file_bytes)
+    let bytes = leafgate_folder::read(plugin, LoaderLimits::default().file_bytes)
         .with_context(|| format!("cannot read {}", plugin.display()))?;
     Ok(Sha256::digest(&bytes).into())
 }

@@ -8,7 +8,7 @@ use leafgate_gate::session_key;
 use leafgate_policy::{Context, Policy};
 use leafgate_tree::Format;
 use leafgate_vault::{TokenKeys, Vault};
-use leafgate_verify::encoding::{Beside, Encoding, Kind, Outcome, encodings};
+use leafgate_verify::encoding::{Beside, EncodingFate, SampleKind, TextEncoding, encodings};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -17,7 +17,7 @@ use crate::table;
 use crate::{home, request};
 
 /// Kinds of secrets that are tried.
-const KINDS: usize = Kind::ALL.len();
+const KINDS: usize = SampleKind::ALL.len();
 
 /// The output of `--json`.
 #[derive(Serialize)]
@@ -47,8 +47,8 @@ struct EncodingRow {
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SecretOutcomes {
-    alone: Outcome,
-    beside_plain_copy: Outcome,
+    alone: EncodingFate,
+    beside_plain_copy: EncodingFate,
 }
 
 impl SecretOutcomes {
@@ -78,7 +78,7 @@ pub(super) fn run(policy: &Policy, printer: &mut Printer) -> anyhow::Result<Exit
     Ok(if matrix.clean { Exit::Done } else { Exit::Unmet })
 }
 
-fn row(policy: &Policy, keys: &TokenKeys, encoding: &Encoding) -> anyhow::Result<EncodingRow> {
+fn row(policy: &Policy, keys: &TokenKeys, encoding: &TextEncoding) -> anyhow::Result<EncodingRow> {
     let mut secrets = BTreeMap::new();
     for &kind in encoding.kinds {
         let alone = outcome(policy, keys, encoding, kind, Beside::Nothing)?;
@@ -92,10 +92,10 @@ fn row(policy: &Policy, keys: &TokenKeys, encoding: &Encoding) -> anyhow::Result
 fn outcome(
     policy: &Policy,
     keys: &TokenKeys,
-    encoding: &Encoding,
-    kind: Kind,
+    encoding: &TextEncoding,
+    kind: SampleKind,
     beside: Beside,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<EncodingFate> {
     let body = Bytes::from(encoding.request(kind, beside));
     let document = Arc::new(request::document(&body, Some(Format::OpenaiChat))?.0);
     let session = session_key(keys, &document);
@@ -110,10 +110,10 @@ fn print(matrix: &Matrix, printer: &mut Printer) -> anyhow::Result<()> {
         matrix.encodings.iter().partition(|row| row.promised);
     for (head, rows) in [("encodings that are undone", read), ("encodings that are not", others)] {
         let mut heads = [head; KINDS + 1];
-        heads[1..].iter_mut().zip(Kind::ALL).for_each(|(head, kind)| *head = kind.name());
+        heads[1..].iter_mut().zip(SampleKind::ALL).for_each(|(head, kind)| *head = kind.name());
         let row = |row: &&EncodingRow| {
             let style = if row.contained { Style::Plain } else { Style::Error };
-            std::array::from_fn(|place| match place.checked_sub(1).map(|kind| Kind::ALL[kind].name()) {
+            std::array::from_fn(|place| match place.checked_sub(1).map(|kind| SampleKind::ALL[kind].name()) {
                 None => table::Cell::new(style, row.encoding),
                 Some(kind) => {
                     table::Cell::new(style, row.secrets.get(kind).map_or("-".to_owned(), |cell| cell.words()))

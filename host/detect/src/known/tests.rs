@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use leafgate_verify::encoding::{Kind, encodings};
+use leafgate_verify::encoding::{SampleKind, encodings};
 use proptest::prelude::*;
 
 use super::*;
@@ -184,7 +184,7 @@ fn a_value_of_any_length_is_known_in_every_encoding() {
     for length in LEAST_KNOWN..=64 {
         let value = generated(length);
         let engine = engine(&[&value]);
-        for encoding in encodings().iter().filter(|it| it.promised && it.kinds.contains(&Kind::Token)) {
+        for encoding in encodings().iter().filter(|it| it.promised && it.kinds.contains(&SampleKind::Token)) {
             if encoding.name == "base64 in lines of 8" && length < LEAST_IN_LINES {
                 continue;
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use leafgate_assemble::{Entry, FileFault, Files};
+use leafgate_assemble::{FileFault, Files, ListedEntry};
 use leafgate_folder::{Below, BelowError};
 
 /// The files below a profile's folder, as they are on disk.
@@ -23,9 +23,12 @@ impl Files for FolderFiles {
         self.0.read(path).map_err(fault)
     }
 
-    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<Entry>, FileFault> {
+    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
         let listed = self.0.list(folder, depth, most).map_err(fault)?;
-        Ok(listed.into_iter().map(|entry| Entry { path: entry.path, is_folder: entry.is_folder }).collect())
+        Ok(listed
+            .into_iter()
+            .map(|entry| ListedEntry { path: entry.path, is_folder: entry.is_folder })
+            .collect())
     }
 }
 
@@ -50,7 +53,7 @@ pub struct ReadOnce {
 #[derive(Default)]
 struct Seen {
     files: BTreeMap<String, Result<Vec<u8>, FileFault>>,
-    lists: BTreeMap<(String, usize, usize), Result<Vec<Entry>, FileFault>>,
+    lists: BTreeMap<(String, usize, usize), Result<Vec<ListedEntry>, FileFault>>,
     bytes: usize,
 }
 
@@ -85,14 +88,14 @@ impl Files for ReadOnce {
         read
     }
 
-    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<Entry>, FileFault> {
+    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
         let asked = (folder.to_owned(), depth, most);
         let mut seen = self.seen();
         if let Some(listed) = seen.lists.get(&asked) {
             return listed.clone();
         }
         let listed = self.files.list(folder, depth, most);
-        let size = |entries: &Vec<Entry>| entries.iter().map(|entry| entry.path.len()).sum();
+        let size = |entries: &Vec<ListedEntry>| entries.iter().map(|entry| entry.path.len()).sum();
         seen.bytes += listed.as_ref().map_or(0, size);
         seen.lists.insert(asked, listed.clone());
         listed

@@ -9,8 +9,8 @@ use leafgate_detect::{KnownKey, KnownValues};
 use leafgate_harness::recordings;
 use leafgate_policy::{Context, Policy, PolicySource, Verdict};
 use leafgate_tree::{Access, Document, Limits};
-use leafgate_verify::encoding::{Encoding, Kind, encodings};
-use leafgate_verify::walk::{Place, PositionKind, Replacement, positions, rewrite};
+use leafgate_verify::encoding::{SampleKind, TextEncoding, encodings};
+use leafgate_verify::walk::{PositionKind, Replacement, WalkPlace, positions, rewrite};
 use serde_json::json;
 
 use super::support::*;
@@ -147,7 +147,7 @@ struct Planted {
 /// Plants a value behind the text at one position, or in the place of what is no text.
 fn planted(body: &str, position: usize, spelled: &str) -> Option<Planted> {
     let mut at = 0;
-    let mut visit = |place: &Place<'_>| {
+    let mut visit = |place: &WalkPlace<'_>| {
         let is_here = at == position;
         at += 1;
         let text = match place.position.what {
@@ -181,7 +181,7 @@ fn is_sealed(document: &Document, spelled: &str) -> bool {
 
 /// Returns whether the request left, and panics where anything of the value left with it, or where
 /// anything else was changed. `None` where the value stands in what nobody decodes.
-fn leaves_without(policy: &Policy, planted: &Planted, encoding: &Encoding, value: &str) -> Option<bool> {
+fn leaves_without(policy: &Policy, planted: &Planted, encoding: &TextEncoding, value: &str) -> Option<bool> {
     let body = bytes::Bytes::from(planted.body.clone());
     // What the gate cannot read does not leave.
     let Ok(document) = Document::detect(body, &Limits::default()) else { return Some(false) };
@@ -228,8 +228,10 @@ fn invariant_3_known_values_are_contained_in_every_encoding_and_at_every_positio
         .iter()
         .flat_map(|body| (0..positions(body).unwrap().len()).map(|at| (body.as_str(), at)))
         .collect();
-    let read_by_gate: Vec<_> =
-        encodings().iter().filter(|known| known.promised && known.kinds.contains(&Kind::Token)).collect();
+    let read_by_gate: Vec<_> = encodings()
+        .iter()
+        .filter(|known| known.promised && known.kinds.contains(&SampleKind::Token))
+        .collect();
     let all = places.len() * read_by_gate.len();
     let (mut contained, mut left) = (0, 0);
     for n in 0..if is_whole { all } else { TRIED } {

@@ -32,11 +32,11 @@ pub(crate) struct MemberRow {
     /// What the whole subtree is; `None` where that of its parent stays.
     pub(crate) mark: Option<(LeafKind, Access)>,
     pub(crate) reason: &'static str,
-    pub(crate) inside: Inside,
+    pub(crate) inside: RowInside,
 }
 
 /// What else a table says of a member.
-pub(crate) enum Inside {
+pub(crate) enum RowInside {
     /// Nothing.
     Plain,
     /// It is an object with a table of its own.
@@ -63,7 +63,7 @@ macro_rules! table {
             keys: &[$($key),+],
             mark: $mark,
             reason: $reason,
-            inside: $crate::project::Inside::$inside $(($table))?,
+            inside: $crate::project::RowInside::$inside $(($table))?,
         }
     };
     ($($($key:literal)|+ $what:ident $($more:ident $($reason:literal)?)?;)+) => {

@@ -12,7 +12,7 @@ mod schema;
 mod tools;
 
 pub use access::Access;
-pub(crate) use access::{Inside, MemberRow, MemberTable, table};
+pub(crate) use access::{MemberRow, MemberTable, RowInside, table};
 pub(crate) use calls::CallsById;
 pub(crate) use options::{BODY, MESSAGE, content_kind};
 pub(crate) use tools::TOOL_CALL;
@@ -165,9 +165,9 @@ impl<'i> Projector<'i> {
             self.mark(member, kind, access);
         }
         match row.inside {
-            Inside::Plain => {}
-            Inside::Members(table) => self.object(member, table),
-            Inside::Schema => self.schema(member),
+            RowInside::Plain => {}
+            RowInside::Members(table) => self.object(member, table),
+            RowInside::Schema => self.schema(member),
         }
     }
 

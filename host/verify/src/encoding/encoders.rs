@@ -5,30 +5,30 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
-use super::{Encoding, Kind, Left};
+use super::{LeftAs, SampleKind, TextEncoding};
 use crate::spelling::quote;
 
-const fn characters(name: &'static str, encode: fn(&str) -> String) -> Encoding {
-    Encoding { name, promised: true, kinds: Kind::ALL, left: Left::Characters, encode }
+const fn characters(name: &'static str, encode: fn(&str) -> String) -> TextEncoding {
+    TextEncoding { name, promised: true, kinds: SampleKind::ALL, left: LeftAs::Characters, encode }
 }
 
-const fn words(name: &'static str, encode: fn(&str) -> String) -> Encoding {
-    Encoding { name, promised: true, kinds: Kind::ALL, left: Left::Words, encode }
+const fn words(name: &'static str, encode: fn(&str) -> String) -> TextEncoding {
+    TextEncoding { name, promised: true, kinds: SampleKind::ALL, left: LeftAs::Words, encode }
 }
 
-const fn block(name: &'static str, encode: fn(&str) -> String) -> Encoding {
-    Encoding { name, promised: true, kinds: Kind::ALL, left: Left::Block, encode }
+const fn block(name: &'static str, encode: fn(&str) -> String) -> TextEncoding {
+    TextEncoding { name, promised: true, kinds: SampleKind::ALL, left: LeftAs::Block, encode }
 }
 
-const fn card(name: &'static str, encode: fn(&str) -> String) -> Encoding {
-    Encoding { name, promised: true, kinds: &[Kind::Card], left: Left::Block, encode }
+const fn card(name: &'static str, encode: fn(&str) -> String) -> TextEncoding {
+    TextEncoding { name, promised: true, kinds: &[SampleKind::Card], left: LeftAs::Block, encode }
 }
 
-const fn not_read(encoding: Encoding) -> Encoding {
-    Encoding { promised: false, ..encoding }
+const fn not_read(encoding: TextEncoding) -> TextEncoding {
+    TextEncoding { promised: false, ..encoding }
 }
 
-pub(super) const ALL: &[Encoding] = &[
+pub(super) const ALL: &[TextEncoding] = &[
     block("base64", |text| STANDARD.encode(text)),
     block("base64 without padding", |text| STANDARD_NO_PAD.encode(text)),
     block("base64url", |text| URL_SAFE.encode(text)),

@@ -11,7 +11,7 @@ words! {
     /// A kind of secret.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "kebab-case")]
-    pub enum Kind {
+    pub enum SampleKind {
         /// A token with a prefix.
         Token = "token",
         /// An AWS access key id, and the secret key that is known by its name alone.
@@ -31,7 +31,7 @@ pub(super) struct Sample {
     pub(super) secrets: Vec<String>,
 }
 
-impl Kind {
+impl SampleKind {
     /// Returns the secrets themselves, as they are spelled without an encoding.
     #[must_use]
     pub fn secrets(self) -> Vec<String> {
@@ -40,20 +40,20 @@ impl Kind {
 
     pub(super) fn sample(self) -> Sample {
         match self {
-            Kind::Token => {
+            SampleKind::Token => {
                 let token = Family::Github.canary(7);
                 Sample { text: token.clone(), secrets: vec![token] }
             }
-            Kind::AwsPair => {
+            SampleKind::AwsPair => {
                 let (id, key) = (Family::Aws.canary(7), random_base64(8, 40));
                 let text = format!("aws_access_key_id = {id}\naws_secret_access_key = {key}");
                 Sample { text, secrets: vec![id, key] }
             }
-            Kind::Card => {
+            SampleKind::Card => {
                 let card = Family::Card.canary(7);
                 Sample { text: card.clone(), secrets: vec![card] }
             }
-            Kind::PrivateKey => private_key(),
+            SampleKind::PrivateKey => private_key(),
         }
     }
 }

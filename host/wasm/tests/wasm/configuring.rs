@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::guest::{self, Guest, finding};
 use crate::support::{load_bytes, text};
 use leafgate_contract::{Plugin, Spent};
-use leafgate_wasm::{Configuring, Limits, LoaderConfig, WasmLoader};
+use leafgate_wasm::{Configuring, LoaderConfig, LoaderLimits, WasmLoader};
 
 const LOG: &str = r#"(import "leafgate:plugin/host@0.1.0" "log" (func $log (param i32 i32 i32)))"#;
 const SAY: &str = "(call $log (i32.const 1) (i32.const 16) (i32.const 6))";
@@ -119,7 +119,7 @@ fn a_configuration_too_large_to_keep_is_made_for_each_call() {
     let said = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&said);
     let log: leafgate_wasm::LogSink = Arc::new(move |_, _, _| _ = count.fetch_add(1, Ordering::Relaxed));
-    let limits = Limits { file_bytes: 100 << 10, ..Limits::default() };
+    let limits = LoaderLimits { file_bytes: 100 << 10, ..LoaderLimits::default() };
     let loader = WasmLoader::new(LoaderConfig { limits, log: Some(log), ..LoaderConfig::default() }).unwrap();
     let plugin = load_bytes(&loader, &grown.call(guest::findings(0)).module(), "{}").unwrap();
     assert!(ends(&*plugin).is_empty());

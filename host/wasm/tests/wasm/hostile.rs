@@ -11,7 +11,7 @@ use leafgate_contract::{
     PluginEdit, PluginFinding, PluginLimits, PluginLoader as _, PluginSource, Role, SectionKind, Spent,
     Target, TransformLeaf, TransformRequest, TransformSection, ValueType,
 };
-use leafgate_wasm::{Limits, LoaderConfig, WasmLoader};
+use leafgate_wasm::{LoaderConfig, LoaderLimits, WasmLoader};
 
 const FOREVER: &str = "(loop $again (br $again)) unreachable";
 const TRAP: &str = "unreachable";
@@ -21,7 +21,7 @@ const TRAP: &str = "unreachable";
 static LOADERS: LazyLock<BothWays> = LazyLock::new(|| {
     // Short enough for tests that wait for them, long enough for a loaded machine.
     let (start_deadline, call_deadline) = (Duration::from_millis(300), Duration::from_millis(100));
-    let limits = Limits { start_deadline, call_deadline, ..Limits::default() };
+    let limits = LoaderLimits { start_deadline, call_deadline, ..LoaderLimits::default() };
     BothWays::new(&LoaderConfig { limits, ..LoaderConfig::default() })
 });
 
@@ -229,7 +229,7 @@ fn more_findings_than_allowed_are_too_much() {
 
 #[test]
 fn a_list_that_lies_about_its_length_cannot_be_read() {
-    let unreadable = invalid(InvalidAnswer::Unreadable { limit: Limits::default().answer_bytes });
+    let unreadable = invalid(InvalidAnswer::Unreadable { limit: LoaderLimits::default().answer_bytes });
     for count in [1_000_000, u32::MAX] {
         assert_eq!(detect(&Guest::detector().call(guest::findings(count))), Err(unreadable.clone()));
     }
@@ -253,7 +253,7 @@ fn strings_that_overlap_cost_the_host_no_more_than_one_answer_may() {
          (i32.store (i32.const 1032) (i32.const 9000))
          (i32.const 1024)",
     );
-    let limit = Limits::default().answer_bytes;
+    let limit = LoaderLimits::default().answer_bytes;
     assert_eq!(transform(&guest), Err(invalid(InvalidAnswer::Unreadable { limit })));
 }
 
@@ -290,19 +290,19 @@ fn edits_that_fit_come_through() {
 // One request, many calls.
 
 /// Limits under which each leaf is a batch of its own.
-fn leaf_by_leaf() -> Limits {
-    Limits { batch_leaves: 1, request_time_per_kib: Duration::ZERO, ..Limits::default() }
+fn leaf_by_leaf() -> LoaderLimits {
+    LoaderLimits { batch_leaves: 1, request_time_per_kib: Duration::ZERO, ..LoaderLimits::default() }
 }
 
 /// A loader of its own, and on it one guest.
-fn loaded(limits: Limits, guest: &Guest) -> Arc<dyn Plugin> {
+fn loaded(limits: LoaderLimits, guest: &Guest) -> Arc<dyn Plugin> {
     let loaders = BothWays::new(&LoaderConfig { limits, ..LoaderConfig::default() });
     load_bytes(&loaders, &guest.module(), "{}").expect("the guest loads")
 }
 
 #[test]
 fn invariant_9_findings_are_bounded_for_a_request_over_all_its_batches() {
-    let limits = Limits { findings: 3, ..leaf_by_leaf() };
+    let limits = LoaderLimits { findings: 3, ..leaf_by_leaf() };
     let plugin = loaded(limits, &Guest::detector().call(finding(0, 0, 1, 0)));
     let leaves = [text("a"), text("b"), text("c"), text("d")];
     let places = |findings: CheckedFindings| -> Vec<usize> {
@@ -321,7 +321,7 @@ fn invariant_9_findings_are_bounded_for_a_request_over_all_its_batches() {
 #[test]
 fn invariant_9_answers_are_bounded_in_bytes_for_a_request_over_all_its_batches() {
     // One finding is 20 bytes in the guest's memory, and as many in the host's.
-    let limits = Limits { answer_bytes: 3 * 20, ..leaf_by_leaf() };
+    let limits = LoaderLimits { answer_bytes: 3 * 20, ..leaf_by_leaf() };
     let plugin = loaded(limits, &Guest::detector().call(finding(0, 0, 1, 0)));
     let spent = Spent::default();
     assert!(plugin.detect(&[text("a"), text("b")], &spent).is_ok());
@@ -333,7 +333,7 @@ fn invariant_9_answers_are_bounded_in_bytes_for_a_request_over_all_its_batches()
 #[test]
 fn invariant_9_edits_are_bounded_for_a_request_over_all_its_calls() {
     let (at, length) = guest::TESTED;
-    let limits = Limits { edits: 1, ..Limits::default() };
+    let limits = LoaderLimits { edits: 1, ..LoaderLimits::default() };
     let plugin = loaded(limits, &Guest::transformer().call(edit(case::LEAF, 0, case::SET, at, length)));
     let spent = Spent::default();
     assert!(transform_with(&*plugin, &spent).is_ok());
@@ -343,7 +343,7 @@ fn invariant_9_edits_are_bounded_for_a_request_over_all_its_calls() {
 
 #[test]
 fn invariant_9_a_call_gets_no_more_time_than_its_request_has_left() {
-    let limits = Limits {
+    let limits = LoaderLimits {
         request_time: Duration::from_millis(50),
         call_deadline: Duration::from_secs(600),
         ..leaf_by_leaf()
@@ -380,11 +380,11 @@ fn invariant_9_a_plugin_that_takes_all_its_places_leaves_room_for_others() {
             answers.lock().unwrap().push(answer);
         }
     });
-    let limits = Limits {
+    let limits = LoaderLimits {
         calls_per_plugin: 1,
         request_time: Duration::from_millis(200),
         request_time_per_kib: Duration::ZERO,
-        ..Limits::default()
+        ..LoaderLimits::default()
     };
     let loader =
         WasmLoader::new(LoaderConfig { limits, log: Some(sink), ..LoaderConfig::default() }).unwrap();
@@ -470,7 +470,7 @@ fn a_million_edits_are_no_answer() {
          (i32.store (i32.const 1032) (i32.const 1000000))
          (i32.const 1024)";
     let fault = transform(&Guest::transformer().memory("400").call(million)).unwrap_err();
-    let limit = Limits::default().answer_bytes;
+    let limit = LoaderLimits::default().answer_bytes;
     assert_eq!(fault, invalid(InvalidAnswer::Unreadable { limit }));
 }
 
@@ -587,7 +587,7 @@ fn invariant_8_a_plugin_in_use_does_not_change_with_its_file() {
 
 #[test]
 fn a_file_above_the_limit_is_refused_before_it_is_read_whole() {
-    let limits = Limits { file_bytes: 100, ..Limits::default() };
+    let limits = LoaderLimits { file_bytes: 100, ..LoaderLimits::default() };
     let loader = WasmLoader::new(LoaderConfig { limits, ..LoaderConfig::default() }).unwrap();
     let error = load_bytes(&loader, &[0; 101], "{}").unwrap_err();
     assert!(error.message.contains("larger than 100 bytes"), "{error}");

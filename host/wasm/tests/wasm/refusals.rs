@@ -9,16 +9,16 @@ use std::time::Duration;
 use crate::support::guest::{Guest, configuration_error};
 use crate::support::patient_loader;
 use leafgate_contract::{LoadError, PluginLimits, PluginLoader as _, PluginSource, Signer};
-use leafgate_wasm::{Limits, LoaderConfig, Signatures, SigningKey, WasmLoader};
+use leafgate_wasm::{LoaderConfig, LoaderLimits, Signatures, SigningKey, WasmLoader};
 use sha2::{Digest as _, Sha256};
 
 /// Small, so that what meets them stays small.
 fn loader() -> WasmLoader {
-    let limits = Limits {
+    let limits = LoaderLimits {
         file_bytes: 64 << 10,
         start_deadline: Duration::from_millis(200),
         memory_bytes: 1 << 20,
-        ..Limits::default()
+        ..LoaderLimits::default()
     };
     WasmLoader::new(LoaderConfig { limits, ..LoaderConfig::default() }).unwrap()
 }

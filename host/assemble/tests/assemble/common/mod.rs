@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use leafgate_assemble::{
-    AgentMode, Api, Assembled, Entry, FileFault, Files, MapOf, Plugin, Profile, Prompt, ToolsOf, assemble,
+    AgentMode, Api, Assembled, FileFault, Files, ListedEntry, MapOf, Profile, ProfilePlugin, ProfilePrompt,
+    ToolsOf, assemble,
 };
 use serde_json::{Value, json};
 
@@ -38,7 +39,7 @@ impl Files for Memory {
         self.0.get(path).cloned().unwrap_or(Err(FileFault::Missing))
     }
 
-    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<Entry>, FileFault> {
+    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
         let mut entries = std::collections::BTreeSet::new();
         for path in self.0.keys() {
             let below = if folder.is_empty() {
@@ -51,7 +52,7 @@ impl Files for Memory {
             for end in 1..=parts.len().min(depth) {
                 let rest = parts[..end].join("/");
                 let path = if folder.is_empty() { rest } else { format!("{folder}/{rest}") };
-                entries.insert(Entry { path, is_folder: end < parts.len() });
+                entries.insert(ListedEntry { path, is_folder: end < parts.len() });
             }
         }
         let mut entries: Vec<_> = entries.into_iter().collect();
@@ -66,12 +67,12 @@ pub(crate) fn full() -> Profile {
     Profile {
         model: Some("gpt-asked".to_owned()),
         agent_mode: AgentMode::On,
-        prompt: Some(Prompt::File("prompts/review.md".to_owned())),
+        prompt: Some(ProfilePrompt::File("prompts/review.md".to_owned())),
         agent_prompt: Some("prompts/agent.md".to_owned()),
         tools_hint: Some("prompts/tools.md".to_owned()),
         context: ["notes/*.md", "pics/cat.png", "doc:spec-7"].map(str::to_owned).to_vec(),
         map: Some(MapOf { root: "notes".to_owned(), depth: 3, entries: 500 }),
-        plugins: vec![Plugin { id: "web-search".to_owned(), max_results: Some(5) }],
+        plugins: vec![ProfilePlugin { id: "web-search".to_owned(), max_results: Some(5) }],
         options: json!({ "include_reasoning": true }).as_object().unwrap().clone(),
         tools: ToolsOf { normalise: true, allow: Some(vec!["read_*".to_owned()]) },
         ..Profile::default()

@@ -1,6 +1,6 @@
 //! The tables inside an `[[assemble]]` table.
 
-use leafgate_assemble::{MapOf, Plugin, Prompt, ToolsOf};
+use leafgate_assemble::{MapOf, ProfilePlugin, ProfilePrompt, ToolsOf};
 use leafgate_diagnostic::Complaints;
 use leafgate_glob::Glob;
 use toml::Spanned;
@@ -15,7 +15,7 @@ const DOWNGRADES: &[&str] = &["images", "tools"];
 const MOST_DEPTH: u64 = 16;
 const MOST_ENTRIES: u64 = 10_000;
 
-pub(super) fn prompt(raw: &Spanned<RawPrompt>, complaints: &mut Complaints<'_>) -> Option<Prompt> {
+pub(super) fn prompt(raw: &Spanned<RawPrompt>, complaints: &mut Complaints<'_>) -> Option<ProfilePrompt> {
     let (span, raw) = (raw.span(), raw.get_ref());
     let Some(kind) = &raw.kind else {
         let hint = format!("one of: {}", PROMPTS.join(", "));
@@ -38,11 +38,11 @@ pub(super) fn prompt(raw: &Spanned<RawPrompt>, complaints: &mut Complaints<'_>) 
         }
     }
     match kind_word {
-        "general" => Some(Prompt::General),
-        "concise" => Some(Prompt::Concise),
-        "agent" => Some(Prompt::Agent),
-        "file" => path(raw.path.as_ref(), complaints).map(Prompt::File),
-        _ => text(raw.text.as_ref(), "text", complaints).map(Prompt::Literal),
+        "general" => Some(ProfilePrompt::General),
+        "concise" => Some(ProfilePrompt::Concise),
+        "agent" => Some(ProfilePrompt::Agent),
+        "file" => path(raw.path.as_ref(), complaints).map(ProfilePrompt::File),
+        _ => text(raw.text.as_ref(), "text", complaints).map(ProfilePrompt::Literal),
     }
 }
 
@@ -64,8 +64,8 @@ pub(super) fn map(raw: &Spanned<RawMap>, complaints: &mut Complaints<'_>) -> Opt
 pub(super) fn plugins(
     raw: Option<&Spanned<Vec<Spanned<RawRequestPlugin>>>>,
     complaints: &mut Complaints<'_>,
-) -> Vec<Plugin> {
-    let mut plugins: Vec<Plugin> = Vec::new();
+) -> Vec<ProfilePlugin> {
+    let mut plugins: Vec<ProfilePlugin> = Vec::new();
     for plugin in raw.map(Spanned::get_ref).into_iter().flatten() {
         let (span, plugin) = (plugin.span(), plugin.get_ref());
         let max_results = number(plugin.max_results.as_ref(), "max_results", 1000, complaints);
@@ -73,7 +73,7 @@ pub(super) fn plugins(
             Some(id) if plugins.iter().any(|known| known.id == id) => {
                 complaints.error(span, format!("plugin `{id}` is named twice"), "name it once");
             }
-            Some(id) => plugins.push(Plugin { id, max_results }),
+            Some(id) => plugins.push(ProfilePlugin { id, max_results }),
             None => complaints.error(span, "a plugin without `id`", "`id = \"web-search\"`"),
         }
     }

@@ -11,7 +11,7 @@ use leafgate_contract::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LeafKind, LoadError, Plugin, PluginLoader,
     PluginSource, Role, Spent, TransformRequest, ValueType, World,
 };
-use leafgate_wasm::{CodeCache, Configuring, Limits, LoaderConfig, LogSink, WasmLoader};
+use leafgate_wasm::{CodeCache, Configuring, LoaderConfig, LoaderLimits, LogSink, WasmLoader};
 
 /// Two loaders, one of which configures plugins for each call. What they load is asked both ways,
 /// and must answer both ways alike.
@@ -90,8 +90,12 @@ impl Plugin for AskedBothWays {
 /// process to process, since every test has one of its own: the engine is compiled once.
 pub(crate) fn patient_loader(log: Option<LogSink>) -> WasmLoader {
     let long = Duration::from_secs(60);
-    let limits =
-        Limits { start_deadline: long, call_deadline: long, request_time: long, ..Limits::default() };
+    let limits = LoaderLimits {
+        start_deadline: long,
+        call_deadline: long,
+        request_time: long,
+        ..LoaderLimits::default()
+    };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scripts");
     let cache = CodeCache::open(folder, [7; 32]).map(Arc::new).ok();
     WasmLoader::new(LoaderConfig { limits, log, cache, quarantine: true, ..LoaderConfig::default() }).unwrap()
