@@ -138,9 +138,9 @@ struct Applied<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     assembled: Option<ByProfile<'a>>,
     /// The body that the rules looked at: as it came, or as a profile made it.
-    received: Body,
+    received: AppliedBody,
     /// The body that would leave, once nothing holds it.
-    sent: Body,
+    sent: AppliedBody,
     operations: Vec<Operation>,
     /// Ranges of a chat export that could not follow its texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -192,14 +192,14 @@ fn masked_stale(ranges: &Ranges) -> Vec<Stale> {
 
 /// A body without its text.
 #[derive(Serialize)]
-struct Body {
+struct AppliedBody {
     bytes: usize,
     sha256: String,
 }
 
-impl Body {
+impl AppliedBody {
     fn of(body: &[u8]) -> Self {
-        Body { bytes: body.len(), sha256: base16ct::lower::encode_string(&Sha256::digest(body)) }
+        AppliedBody { bytes: body.len(), sha256: base16ct::lower::encode_string(&Sha256::digest(body)) }
     }
 }
 
@@ -213,8 +213,8 @@ impl<'a> Applied<'a> {
             verdict: &judged.evaluation.verdict,
             is_dirty: draft.is_dirty(),
             assembled: judged.assembled.as_ref().map(|(profile, steps)| ByProfile { profile, steps }),
-            received: Body::of(judged.document.source()),
-            sent: Body::of(&draft.render()),
+            received: AppliedBody::of(judged.document.source()),
+            sent: AppliedBody::of(&draft.render()),
             operations: draft.operations(masking::masked),
             stale: masked_stale(&judged.ranges),
             misfits,

@@ -19,11 +19,11 @@ use crate::print::Printer;
 #[derive(Subcommand)]
 pub(crate) enum SelfCommand {
     /// See whether a file of a release is whole, and who signed its sums; exit code 1 where it is not
-    Verify(VerifyArgs),
+    Verify(VerifyParcelArgs),
 }
 
 #[derive(Args)]
-pub(crate) struct VerifyArgs {
+pub(crate) struct VerifyParcelArgs {
     /// The file, as it was published
     file: PathBuf,
     /// The file of sums; `SHA256SUMS` beside it without
@@ -44,7 +44,7 @@ pub(crate) fn run(SelfCommand::Verify(args): &SelfCommand, printer: &mut Printer
 }
 
 /// Returns what is to be said of a file, and whether it is as its sums say and as it must be signed.
-fn verified(args: &VerifyArgs) -> anyhow::Result<(Vec<String>, bool)> {
+fn verified(args: &VerifyParcelArgs) -> anyhow::Result<(Vec<String>, bool)> {
     let name = args.file.file_name().and_then(|name| name.to_str());
     let name = name.with_context(|| format!("{} names no file", args.file.display()))?;
     let sums = args.sums.clone().unwrap_or_else(|| args.file.with_file_name("SHA256SUMS"));
@@ -105,7 +105,7 @@ mod tests {
         let [ours, theirs] = [1, 2].map(|seed| SigningKey::from_seed(&[seed; 32]).unwrap());
         let holds = |keys: &[&SigningKey]| {
             let keys = keys.iter().map(|key| key.signer()).collect();
-            verified(&VerifyArgs { file: file.clone(), sums: None, keys }).unwrap().1
+            verified(&VerifyParcelArgs { file: file.clone(), sums: None, keys }).unwrap().1
         };
         assert!(holds(&[]) && !holds(&[&ours]));
         let mut signatures = Signatures::default();

@@ -17,15 +17,15 @@ use crate::print::Printer;
 #[derive(Subcommand)]
 pub(crate) enum ReceiptCommand {
     /// Write the receipts of the log to a file that `verify` checks
-    Export(ExportArgs),
+    Export(ExportReceiptsArgs),
     /// Check a file of receipts: signatures, order, and that none is missing
-    Verify(VerifyArgs),
+    Verify(VerifyReceiptsArgs),
     /// Print the key that verifies this installation's receipts
     Key,
 }
 
 #[derive(Args)]
-pub(crate) struct ExportArgs {
+pub(crate) struct ExportReceiptsArgs {
     /// The file to write; - is standard output
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct ExportArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct VerifyArgs {
+pub(crate) struct VerifyReceiptsArgs {
     /// The file; - is standard input
     file: PathBuf,
     /// The key that must have signed it, as `leafgate receipt key` printed it there. Without it, the
@@ -64,7 +64,7 @@ pub(crate) fn run(command: &ReceiptCommand, printer: &mut Printer) -> anyhow::Re
     }
 }
 
-fn export(args: &ExportArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+fn export(args: &ExportReceiptsArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let log = Log::open(&log::folder()?)?;
     let keys = log::keys()?;
     let mut written = Vec::new();
@@ -85,7 +85,7 @@ fn export(args: &ExportArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 }
 
 /// Exits with 1 where the file does not hold.
-fn verify(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+fn verify(args: &VerifyReceiptsArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let shown = args.file.display();
     let file: Box<dyn BufRead> = match args.file == Path::new("-") {
         true => Box::new(std::io::stdin().lock()),

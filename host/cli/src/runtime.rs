@@ -101,7 +101,7 @@ fn ensure_own(found: &fs::Metadata) -> anyhow::Result<()> {
 fn remove_stale(folder: &Path) -> anyhow::Result<()> {
     for path in files(folder)? {
         // An unreadable file is not ours to remove. A search for gates reports it.
-        if let Ok(Entry::Stale(file)) = Entry::read(&path)
+        if let Ok(RuntimeEntry::Stale(file)) = RuntimeEntry::read(&path)
             && is_at(&file, &path)
         {
             let _ = fs::remove_file(&path);
@@ -201,9 +201,9 @@ fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
             "there is no runtime file {shown}: give --gate the port of a gate that runs, or start one with `leafgate run`"
         );
     }
-    match Entry::read(path).with_context(|| format!("the runtime file {shown} cannot be used"))? {
-        Entry::Live(gate) => Ok(gate),
-        Entry::Stale(_) => bail!("the gate of {shown} has ended: start one with `leafgate run`"),
+    match RuntimeEntry::read(path).with_context(|| format!("the runtime file {shown} cannot be used"))? {
+        RuntimeEntry::Live(gate) => Ok(gate),
+        RuntimeEntry::Stale(_) => bail!("the gate of {shown} has ended: start one with `leafgate run`"),
     }
 }
 
@@ -241,10 +241,10 @@ fn others(folder: &Path) -> String {
 fn running(folder: &Path) -> anyhow::Result<Vec<RuntimeFile>> {
     let mut running = Vec::new();
     for path in files(folder)? {
-        let entry = Entry::read(&path);
+        let entry = RuntimeEntry::read(&path);
         match entry.with_context(|| format!("the runtime file {} cannot be used", path.display()))? {
-            Entry::Live(gate) => running.push(gate),
-            Entry::Stale(_) => {}
+            RuntimeEntry::Live(gate) => running.push(gate),
+            RuntimeEntry::Stale(_) => {}
         }
     }
     Ok(running)
@@ -269,15 +269,15 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The state of a runtime file.
-enum Entry {
+enum RuntimeEntry {
     /// Its gate runs.
     Live(RuntimeFile),
     /// Its gate ended without removing it.
     Stale(File),
 }
 
-impl Entry {
-    fn read(path: &Path) -> anyhow::Result<Entry> {
+impl RuntimeEntry {
+    fn read(path: &Path) -> anyhow::Result<RuntimeEntry> {
         let file = File::open(path)?;
         let found = file.metadata()?;
         if !found.is_file() {
@@ -293,11 +293,11 @@ impl Entry {
             );
         }
         match file.try_lock_shared() {
-            Ok(()) => Ok(Entry::Stale(file)),
+            Ok(()) => Ok(RuntimeEntry::Stale(file)),
             Err(TryLockError::Error(error)) => Err(error).context("it cannot be seen whether its gate runs"),
             // The file holds a token: the error names the column and quotes nothing.
             Err(TryLockError::WouldBlock) => match serde_json::from_reader(BufReader::new(file)) {
-                Ok(gate) => Ok(Entry::Live(gate)),
+                Ok(gate) => Ok(RuntimeEntry::Live(gate)),
                 Err(error) => bail!("line {} is not what a gate writes", error.line()),
             },
         }

@@ -27,7 +27,7 @@ use leafgate_trace::Tracer;
 use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
-use self::prompt::Prompt;
+use self::prompt::ServePrompt;
 use crate::except::PolicyFolders;
 use crate::exit::Exit;
 use crate::kept::KeptMode;
@@ -82,7 +82,7 @@ pub(crate) fn until_stopped(
         gate.announce(printer)?;
         gate.tell_mode(printer);
         let admin = gate.admin.as_ref().map(AdminListener::file);
-        let prompt = admin.filter(|_| review).map(|file| Prompt::show(file, &stop));
+        let prompt = admin.filter(|_| review).map(|file| ServePrompt::show(file, &stop));
         if let (Some(file), Some(command)) = (admin, settings.text("notify-command")) {
             notify::start(command.to_owned(), file.clone())
                 .context("cannot start the thread that notifies")?;

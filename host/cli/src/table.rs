@@ -62,15 +62,15 @@ impl From<usize> for Cell {
 }
 
 /// A list with a line of headings, which may come in parts: its columns grow where they must.
-pub(crate) struct Table<const N: usize> {
+pub(crate) struct TextTable<const N: usize> {
     heads: [&'static str; N],
     widths: [usize; N],
     is_begun: bool,
 }
 
-impl<const N: usize> Table<N> {
+impl<const N: usize> TextTable<N> {
     pub(crate) fn new(heads: [&'static str; N]) -> Self {
-        Table { heads, widths: heads.map(|head| Cell::from(head).row().width()), is_begun: false }
+        TextTable { heads, widths: heads.map(|head| Cell::from(head).row().width()), is_begun: false }
     }
 
     /// Returns the next rows, behind the headings where they are the first.
@@ -121,13 +121,13 @@ impl Printer {
         heads: [&'static str; N],
         rows: impl IntoIterator<Item = [Cell; N]>,
     ) -> io::Result<()> {
-        self.more(&mut Table::new(heads), rows)
+        self.more(&mut TextTable::new(heads), rows)
     }
 
     /// Writes the next rows of a list.
     pub(crate) fn more<const N: usize>(
         &mut self,
-        table: &mut Table<N>,
+        table: &mut TextTable<N>,
         rows: impl IntoIterator<Item = [Cell; N]>,
     ) -> io::Result<()> {
         let rows: Vec<_> = rows.into_iter().collect();
@@ -149,13 +149,13 @@ impl Printer {
 mod tests {
     use super::*;
 
-    fn shown<const N: usize>(table: &mut Table<N>, rows: &[[Cell; N]]) -> Vec<String> {
+    fn shown<const N: usize>(table: &mut TextTable<N>, rows: &[[Cell; N]]) -> Vec<String> {
         table.rows(rows).iter().map(Row::text).collect()
     }
 
     #[test]
     fn columns_hold_what_is_long_and_what_is_wide() {
-        let mut table = Table::new(["id", "name", "what"]);
+        let mut table = TextTable::new(["id", "name", "what"]);
         let long = "x".repeat(60);
         let rows = [
             [7_i64.into(), "お誕生日".into(), "a".into()],
@@ -171,6 +171,6 @@ mod tests {
             shown(&mut table, &[[2_i64.into(), long.as_str().into(), "z".into()]]),
             [format!("  2  {}…  z", &long[..WIDEST - 1])]
         );
-        assert!(shown(&mut Table::new(["a"]), &[]).is_empty());
+        assert!(shown(&mut TextTable::new(["a"]), &[]).is_empty());
     }
 }

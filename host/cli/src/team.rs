@@ -21,11 +21,11 @@ const MAX_FILE: usize = 1 << 20;
 /// A team's file.
 pub(crate) struct TeamFile {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<TeamState>,
 }
 
 #[derive(Default)]
-struct State {
+struct TeamState {
     /// What was read last.
     seen: Option<Stamp>,
     /// The last good team; `None` as long as no file was there.
@@ -57,7 +57,7 @@ impl TeamSource for TeamFile {
             for warning in serving.warnings.iter() {
                 tracing::warn!(target: "leafgate::agents", "{warning}");
             }
-            *state = State { seen: now, serving: Some(serving) };
+            *state = TeamState { seen: now, serving: Some(serving) };
         }
         state.serving.clone()
     }

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Ex
         return encodings::run(&policy, printer);
     }
     let mut check =
-        Check { policy, keys: home::token_keys()?, family: args.canary, formats: BTreeMap::new() };
+        VerifyCheck { policy, keys: home::token_keys()?, family: args.canary, formats: BTreeMap::new() };
     for file in &args.files {
         check.file(file, args.format)?;
     }
@@ -71,14 +71,14 @@ pub(crate) fn run(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Ex
 }
 
 /// A verification in progress.
-struct Check {
+struct VerifyCheck {
     policy: Policy,
     keys: TokenKeys,
     family: Family,
     formats: BTreeMap<&'static str, Tally>,
 }
 
-impl Check {
+impl VerifyCheck {
     fn file(&mut self, path: &Path, format: Option<Format>) -> anyhow::Result<()> {
         let name = path.display().to_string();
         let body = request::body(Some(path))?;
@@ -142,10 +142,10 @@ impl Check {
         .collect()
     }
 
-    fn verified(self) -> Verified {
+    fn verified(self) -> VerifyOutcome {
         let planted = self.formats.values().map(|tally| tally.total().total()).sum();
         let leaked = self.formats.values().map(|tally| tally.leaks.len()).sum();
-        Verified {
+        VerifyOutcome {
             generation: self.policy.generation_name(),
             canary: self.family.name(),
             clean: leaked == 0,
@@ -209,7 +209,7 @@ fn holders(document: &Document, search: &SentSearch<'_>) -> BTreeMap<usize, Hold
 /// The output of `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Verified {
+struct VerifyOutcome {
     generation: String,
     canary: &'static str,
     clean: bool,
@@ -218,7 +218,7 @@ struct Verified {
     formats: BTreeMap<&'static str, Tally>,
 }
 
-fn print(verified: &Verified, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(verified: &VerifyOutcome, printer: &mut Printer) -> anyhow::Result<()> {
     let heads = ["position", "planted", "redacted", "held", "in media", "no prefix", "leaked"];
     for (format, tally) in &verified.formats {
         printer.text(Style::Strong, &format!("{format}: {}\n", counted(tally.files, "request")))?;

@@ -78,34 +78,34 @@ impl fmt::Debug for Printed {
 /// Prints a text on one line, without any control character.
 #[must_use]
 pub fn line(text: &str) -> Printed {
-    print(text, LINE_BYTES, Form::Line)
+    print(text, LINE_BYTES, GlyphForm::Line)
 }
 
 /// Prints a text on as many lines as it has. `'\n'` is its only control character.
 #[must_use]
 pub fn block(text: &str) -> Printed {
-    print(text, BLOCK_BYTES, Form::Block)
+    print(text, BLOCK_BYTES, GlyphForm::Block)
 }
 
 /// Prints a text on one line of at most `bytes` input bytes.
 #[must_use]
 pub fn line_within(text: &str, bytes: usize) -> Printed {
-    print(text, bytes.min(LINE_BYTES), Form::Line)
+    print(text, bytes.min(LINE_BYTES), GlyphForm::Line)
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum GlyphForm {
     Line,
     Block,
 }
 
-fn print(text: &str, bytes: usize, form: Form) -> Printed {
+fn print(text: &str, bytes: usize, form: GlyphForm) -> Printed {
     let kept = &text[..text.floor_char_boundary(bytes)];
     let mut out = String::with_capacity(kept.len());
     for glyph in glyphs(kept) {
         match (form, glyph.shape) {
-            (Form::Block, GlyphShape::Newline) => out.push('\n'),
-            (Form::Block, GlyphShape::Tab) => out.push_str("⇥   "),
+            (GlyphForm::Block, GlyphShape::Newline) => out.push('\n'),
+            (GlyphForm::Block, GlyphShape::Tab) => out.push_str("⇥   "),
             (_, shape) => shape.write(&mut out),
         }
     }

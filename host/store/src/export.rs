@@ -16,7 +16,7 @@ use crate::keys::StoreKeys;
 use crate::live::SavedCall;
 use crate::log::{AnswerView, Filter, Log, LogError, RequestLine, RequestView};
 use crate::receipt;
-use crate::turns::{Said, said};
+use crate::turns::{SpokenText, said};
 use crate::work::WrittenEdit;
 
 leafgate_words::words! {
@@ -47,12 +47,12 @@ pub struct WholeRequest<'a> {
     operations: &'a [WrittenEdit],
     reply: &'a Option<AnswerView>,
     /// As JSON where it is some, else as text.
-    body: Body<'a>,
+    body: ExportBody<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Body<'a> {
+enum ExportBody<'a> {
     Json(&'a RawValue),
     Text(std::borrow::Cow<'a, str>),
 }
@@ -63,8 +63,8 @@ impl<'a> WholeRequest<'a> {
     pub fn of(request: &'a RequestView) -> Self {
         let RequestView { line, edits, body, answer } = request;
         let body = match serde_json::from_slice(&body.0) {
-            Ok(json) => Body::Json(json),
-            Err(_) => Body::Text(String::from_utf8_lossy(&body.0)),
+            Ok(json) => ExportBody::Json(json),
+            Err(_) => ExportBody::Text(String::from_utf8_lossy(&body.0)),
         };
         WholeRequest { line, operations: edits, reply: answer, body }
     }
@@ -221,7 +221,7 @@ fn har_entry(request: &RequestView) -> Value {
 }
 
 /// Returns what a person asked last: what comes behind it is the model's and its tools'.
-fn question(messages: &[Said]) -> String {
+fn question(messages: &[SpokenText]) -> String {
     let asked = messages.iter().rev().find(|said| said.speaker == Role::User);
     asked.map(|said| said.text.clone()).unwrap_or_default()
 }

@@ -100,7 +100,7 @@ impl Log {
 fn compared(earlier: &RequestView, later: &RequestView) -> CacheLine {
     let (old, new) = (prompt(&earlier.body.0), prompt(&later.body.0));
     let common = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let bytes = |leaves: &[Leaf]| leaves.iter().map(|leaf| leaf.text.len()).sum::<usize>();
+    let bytes = |leaves: &[PromptLeaf]| leaves.iter().map(|leaf| leaf.text.len()).sum::<usize>();
     let (common_bytes, before_bytes) = (bytes(&old[..common]), bytes(&old));
     let broken = (common < old.len()).then(|| {
         let path = new.get(common).unwrap_or(&old[common]).path.clone();
@@ -147,13 +147,13 @@ fn holds(outer: &str, path: &str) -> bool {
 
 /// One scalar of a prompt.
 #[derive(Clone, PartialEq, Eq)]
-struct Leaf {
+struct PromptLeaf {
     path: String,
     text: String,
 }
 
 /// Returns the leaves of a body's prompt, in the order of the prompt, without marks for caches.
-fn prompt(body: &[u8]) -> Vec<Leaf> {
+fn prompt(body: &[u8]) -> Vec<PromptLeaf> {
     let body = Bytes::copy_from_slice(body);
     // What is no JSON has no prompt that could be told apart.
     let Ok(document) = Document::parse(body, Format::Generic, &Limits::default()) else { return Vec::new() };
@@ -165,7 +165,7 @@ fn prompt(body: &[u8]) -> Vec<Leaf> {
     let mut members: Vec<_> = members.filter_map(|member| Some((place(member)?, member))).collect();
     members.sort_by_key(|(place, _)| *place);
     let leaves = members.into_iter().flat_map(|(_, member)| document.lasting_leaves(member));
-    let leaf = |leaf: leafgate_tree::Leaf<'_>| Leaf {
+    let leaf = |leaf: leafgate_tree::Leaf<'_>| PromptLeaf {
         path: document.display_path(leaf.id()),
         text: leaf.text().into_cow().into_owned(),
     };

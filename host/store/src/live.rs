@@ -23,7 +23,7 @@ pub struct SavedCall {
 }
 
 /// One answer that is coming.
-pub(crate) struct Live {
+pub(crate) struct LiveAnswer {
     /// The row of its request.
     pub(crate) row: i64,
     pub(crate) reply: Reply,
@@ -40,9 +40,9 @@ pub(crate) struct Live {
     pub(crate) is_new: bool,
 }
 
-impl Live {
+impl LiveAnswer {
     pub(crate) fn new(row: i64) -> Self {
-        Live {
+        LiveAnswer {
             row,
             reply: Reply::default(),
             model: String::new(),

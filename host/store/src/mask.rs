@@ -84,8 +84,8 @@ impl Masker {
 
     /// Returns JSON, or a stretch of it that begins within a list or an object, with all findings
     /// masked. What is no JSON is masked as well.
-    pub(crate) fn json(&self, policy: Option<&Policy>, within: Start<'_>, json: &[u8]) -> Masked {
-        let mut walk = Walk::new(self, policy, within, DEPTH);
+    pub(crate) fn json(&self, policy: Option<&Policy>, within: MaskStart<'_>, json: &[u8]) -> Masked {
+        let mut walk = MaskWalk::new(self, policy, within, DEPTH);
         walk.run(json);
         walk.out
     }
@@ -103,7 +103,7 @@ impl Masker {
 
 /// Where a stretch of JSON begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Start<'k> {
+pub(crate) enum MaskStart<'k> {
     /// Outside of everything.
     Outside,
     /// Within an object.
@@ -139,7 +139,7 @@ enum Open {
 }
 
 /// One walk over JSON.
-struct Walk<'m> {
+struct MaskWalk<'m> {
     masker: &'m Masker,
     policy: Option<&'m Policy>,
     open: Vec<Open>,
@@ -147,15 +147,15 @@ struct Walk<'m> {
     out: Masked,
 }
 
-impl<'m> Walk<'m> {
-    fn new(masker: &'m Masker, policy: Option<&'m Policy>, start: Start<'_>, depth: usize) -> Self {
+impl<'m> MaskWalk<'m> {
+    fn new(masker: &'m Masker, policy: Option<&'m Policy>, start: MaskStart<'_>, depth: usize) -> Self {
         let object = Open::Object { key: String::new() };
         let open = match start {
-            Start::Outside => Vec::new(),
-            Start::Object => vec![object],
-            Start::List(key) => vec![object, Open::List { key: decoded(key).unwrap_or_default() }],
+            MaskStart::Outside => Vec::new(),
+            MaskStart::Object => vec![object],
+            MaskStart::List(key) => vec![object, Open::List { key: decoded(key).unwrap_or_default() }],
         };
-        Walk { masker, policy, open, depth, out: Masked::default() }
+        MaskWalk { masker, policy, open, depth, out: Masked::default() }
     }
 
     fn run(&mut self, json: &[u8]) {
@@ -248,7 +248,7 @@ impl<'m> Walk<'m> {
         if !is_json || self.depth == 0 {
             return None;
         }
-        let mut inner = Walk::new(self.masker, self.policy, Start::Outside, self.depth - 1);
+        let mut inner = MaskWalk::new(self.masker, self.policy, MaskStart::Outside, self.depth - 1);
         inner.run(text.as_bytes());
         self.out.words.push_str(&inner.out.words);
         Some(String::from_utf8_lossy(&inner.out.json).into_owned())
@@ -352,7 +352,7 @@ mod tests {
     }
 
     fn masked(body: &Value) -> String {
-        let masked = masker().json(None, Start::Outside, body.to_string().as_bytes());
+        let masked = masker().json(None, MaskStart::Outside, body.to_string().as_bytes());
         String::from_utf8(masked.json).unwrap()
     }
 
@@ -384,7 +384,7 @@ mod tests {
         let masker = masker();
         let token = masker.tokens.token("EMAIL", "ann@example.org").to_string();
         let body = format!("{{ \"a\":\"\\u0041 {token}\",  \"n\": 1.50, \"t\": [true,null] }}");
-        let masked = masker.json(None, Start::Outside, body.as_bytes());
+        let masked = masker.json(None, MaskStart::Outside, body.as_bytes());
         assert_eq!(String::from_utf8(masked.json).unwrap(), body);
         assert_eq!(masked.words, format!("A {token}\n"));
     }
@@ -415,7 +415,7 @@ mod tests {
             format!("]}}, \"{secret}\": "),
             secret.clone(),
         ] {
-            let shown = masker().json(None, Start::Outside, body.as_bytes()).json;
+            let shown = masker().json(None, MaskStart::Outside, body.as_bytes()).json;
             let shown = String::from_utf8(shown).unwrap();
             assert!(!shown.contains(&secret), "{shown}");
         }
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn a_stretch_of_a_list_knows_its_key() {
         let stretch = br#""hunter2hunter2", "x"], "b": "y""#;
-        let shown = masker().json(None, Start::List(b"\"password\""), stretch);
+        let shown = masker().json(None, MaskStart::List(b"\"password\""), stretch);
         assert!(!String::from_utf8(shown.json).unwrap().contains("hunter2"));
     }
 

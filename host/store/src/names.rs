@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 
 use highway::{HighwayHash, HighwayHasher, Key};
 
-use crate::pieces::{Piece, Within};
+use crate::pieces::{BodyPiece, Within};
 
 /// What a piece is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ impl PieceNames {
 
     /// Returns the name of a piece: of its text before it was masked, and of all that decides how it
     /// is masked, the digest of a policy among it.
-    pub(crate) fn of(&self, piece: &Piece, body: &[u8], policy: &[u8; 32]) -> PieceName {
+    pub(crate) fn of(&self, piece: &BodyPiece, body: &[u8], policy: &[u8; 32]) -> PieceName {
         let within: &[u8] = match &piece.within {
             Within::Start => b"start",
             Within::Object => b"object",
@@ -53,11 +53,11 @@ mod tests {
     fn every_part_of_a_piece_makes_another_name() {
         let names = PieceNames::new();
         let body = br#"{"a":["one","two","one"],"b":["one"]}"#;
-        let one = |at: usize, within: Within| Piece { range: at..at + 5, within };
+        let one = |at: usize, within: Within| BodyPiece { range: at..at + 5, within };
         let (a, b) = (|| Within::List(1..4), || Within::List(25..28));
         assert_eq!((&body[a_range(&a())], &body[a_range(&b())]), (&b"\"a\""[..], &b"\"b\""[..]));
         let [first, two, again] = [6, 12, 18];
-        let name = |piece: Piece| names.of(&piece, body, &[1; 32]);
+        let name = |piece: BodyPiece| names.of(&piece, body, &[1; 32]);
         let known = name(one(first, a()));
         assert_eq!(name(one(again, a())), known, "the same text in the same list");
         let others = [

@@ -22,13 +22,13 @@ struct Times {
 
 /// Measures the thread that it was made on.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct WriterPace {
     last: Option<Times>,
 }
 
-impl Pace {
+impl WriterPace {
     pub(crate) fn new() -> Self {
-        Pace { last: times() }
+        WriterPace { last: times() }
     }
 
     /// Returns how long the thread is to rest for what it did since the last question.

@@ -12,7 +12,7 @@ const LEAST: usize = 1024;
 
 /// One piece of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct BodyPiece {
     pub(crate) range: Range<usize>,
     /// Where it begins.
     pub(crate) within: Within,
@@ -97,9 +97,9 @@ impl<'b> Cutter<'b> {
 }
 
 impl Iterator for Cutter<'_> {
-    type Item = Piece;
+    type Item = BodyPiece;
 
-    fn next(&mut self) -> Option<Piece> {
+    fn next(&mut self) -> Option<BodyPiece> {
         while self.is_object
             && let Some(&byte) = self.body.get(self.at)
         {
@@ -108,13 +108,13 @@ impl Iterator for Cutter<'_> {
                 let within = std::mem::replace(&mut self.within, next);
                 let range = self.start..self.at;
                 self.start = self.at;
-                return Some(Piece { range, within });
+                return Some(BodyPiece { range, within });
             }
             self.step(byte);
         }
         let range = self.start..self.body.len();
         self.start = self.body.len();
-        (!range.is_empty()).then(|| Piece { range, within: std::mem::take(&mut self.within) })
+        (!range.is_empty()).then(|| BodyPiece { range, within: std::mem::take(&mut self.within) })
     }
 }
 

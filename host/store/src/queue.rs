@@ -42,7 +42,7 @@ const GATHER: Duration = Duration::from_millis(20);
 const DROPPED: usize = 2;
 
 /// What waits for the writer.
-pub(crate) enum Message {
+pub(crate) enum WriterMessage {
     /// A request, and who waits for it to be on disk.
     Request(Box<RequestRecord>, Option<oneshot::Sender<()>>),
     Answer(RecordId, AnswerPart),
@@ -51,11 +51,11 @@ pub(crate) enum Message {
     Stop,
 }
 
-impl Message {
+impl WriterMessage {
     /// Returns the bytes that it keeps in memory.
     fn weight(&self) -> usize {
         let texts = match self {
-            Message::Request(record, _) => {
+            WriterMessage::Request(record, _) => {
                 // One buffer may be all three.
                 let (received, source) = (&record.received, &record.source);
                 let is_another = |one: &Bytes, other: &Bytes| one.as_ptr() != other.as_ptr();
@@ -66,9 +66,9 @@ impl Message {
                 [Some(received), source_too, sent].into_iter().flatten().map(Bytes::len).sum::<usize>()
                     + edits
             }
-            Message::Answer(_, AnswerPart::Said(deltas)) => deltas.iter().map(Delta::len).sum(),
-            Message::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.weight(),
-            Message::Answer(..) | Message::Reveal(..) | Message::Stop => 0,
+            WriterMessage::Answer(_, AnswerPart::Said(deltas)) => deltas.iter().map(Delta::len).sum(),
+            WriterMessage::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.weight(),
+            WriterMessage::Answer(..) | WriterMessage::Reveal(..) | WriterMessage::Stop => 0,
         };
         LEAST + texts
     }
@@ -76,17 +76,17 @@ impl Message {
     /// Takes who waits for it to be on disk.
     pub(crate) fn take_waits(&mut self) -> Option<oneshot::Sender<()>> {
         match self {
-            Message::Request(_, waits) | Message::Reveal(_, waits) => waits.take(),
-            Message::Answer(..) | Message::Stop => None,
+            WriterMessage::Request(_, waits) | WriterMessage::Reveal(_, waits) => waits.take(),
+            WriterMessage::Answer(..) | WriterMessage::Stop => None,
         }
     }
 
     /// Returns whether somebody waits for it.
     fn is_awaited(&self) -> bool {
         match self {
-            Message::Request(_, waits) | Message::Reveal(_, waits) => waits.is_some(),
-            Message::Answer(..) => false,
-            Message::Stop => true,
+            WriterMessage::Request(_, waits) | WriterMessage::Reveal(_, waits) => waits.is_some(),
+            WriterMessage::Answer(..) => false,
+            WriterMessage::Stop => true,
         }
     }
 
@@ -94,16 +94,16 @@ impl Message {
     /// row would stay open.
     fn must_be_taken(&self) -> bool {
         match self {
-            Message::Answer(_, part) => !matches!(part, AnswerPart::Said(_)),
-            Message::Stop => true,
-            Message::Request(..) | Message::Reveal(..) => false,
+            WriterMessage::Answer(_, part) => !matches!(part, AnswerPart::Said(_)),
+            WriterMessage::Stop => true,
+            WriterMessage::Request(..) | WriterMessage::Reveal(..) => false,
         }
     }
 }
 
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum OfferError {
     /// There is no room for it.
     Full,
     /// Nobody takes any more.
@@ -111,7 +111,7 @@ pub(crate) enum Left {
 }
 
 /// What both ends look at.
-struct Shared {
+struct QueueState {
     /// Bytes that may still wait.
     room: Semaphore,
     limit: usize,
@@ -124,10 +124,10 @@ struct Shared {
     /// Wakes a writer that lets more gather.
     pressed: Notify,
     /// What was written.
-    written: Mutex<VecDeque<Message>>,
+    written: Mutex<VecDeque<WriterMessage>>,
 }
 
-impl Shared {
+impl QueueState {
     fn is_awaited(&self) -> bool {
         self.awaited.load(SeqCst) > 0
     }
@@ -140,13 +140,13 @@ impl Shared {
     fn drop_written(&self) {
         // Who comes while another thread is at it need not wait: it is done.
         let Ok(mut written) = self.written.try_lock() else { return };
-        let some: [Option<Message>; DROPPED] = std::array::from_fn(|_| written.pop_front());
+        let some: [Option<WriterMessage>; DROPPED] = std::array::from_fn(|_| written.pop_front());
         drop(written);
         drop(some);
     }
 
     /// Drops all that was written, and keeps `last` instead.
-    fn replace_written(&self, last: Vec<Message>) {
+    fn replace_written(&self, last: Vec<WriterMessage>) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let earlier = std::mem::replace(&mut *written, last.into());
         drop(written);
@@ -159,18 +159,18 @@ impl Shared {
 }
 
 /// A message, and the room that it takes.
-type Weighed = (Message, u32);
+type Weighed = (WriterMessage, u32);
 
 /// Where messages are handed over.
 pub(crate) struct Entrance {
     sender: UnboundedSender<Weighed>,
-    shared: Arc<Shared>,
+    shared: Arc<QueueState>,
 }
 
 /// Where the writer takes them.
-pub(crate) struct Exit {
+pub(crate) struct QueueExit {
     receiver: UnboundedReceiver<Weighed>,
-    shared: Arc<Shared>,
+    shared: Arc<QueueState>,
     /// Has the writer's thread wait.
     runtime: Runtime,
 }
@@ -178,18 +178,18 @@ pub(crate) struct Exit {
 /// What the writer takes at once.
 #[derive(Default)]
 pub(crate) struct Batch {
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<WriterMessage>,
     /// Whether it is the last one.
     pub(crate) is_last: bool,
     room: usize,
 }
 
 impl Batch {
-    fn push(&mut self, (message, room): Weighed, shared: &Shared) {
+    fn push(&mut self, (message, room): Weighed, shared: &QueueState) {
         shared.awaited.fetch_sub(usize::from(message.is_awaited()), SeqCst);
         self.room += room as usize;
         match message {
-            Message::Stop => self.is_last = true,
+            WriterMessage::Stop => self.is_last = true,
             message => self.messages.push(message),
         }
     }
@@ -200,14 +200,14 @@ impl Batch {
 }
 
 /// Returns a queue with room for so many bytes, or for one message.
-pub(crate) fn queue(limit: usize) -> io::Result<(Entrance, Exit)> {
+pub(crate) fn queue(limit: usize) -> io::Result<(Entrance, QueueExit)> {
     gathering(limit, GATHER)
 }
 
-fn gathering(limit: usize, gather: Duration) -> io::Result<(Entrance, Exit)> {
+fn gathering(limit: usize, gather: Duration) -> io::Result<(Entrance, QueueExit)> {
     let (sender, receiver) = unbounded_channel();
     let limit = limit.clamp(1, u32::MAX as usize >> 1);
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(QueueState {
         room: Semaphore::new(limit),
         limit,
         enough: BATCH_BYTES.min(limit / 2),
@@ -217,7 +217,7 @@ fn gathering(limit: usize, gather: Duration) -> io::Result<(Entrance, Exit)> {
         written: Mutex::default(),
     });
     let runtime = Builder::new_current_thread().enable_time().build()?;
-    Ok((Entrance { sender, shared: Arc::clone(&shared) }, Exit { receiver, shared, runtime }))
+    Ok((Entrance { sender, shared: Arc::clone(&shared) }, QueueExit { receiver, shared, runtime }))
 }
 
 impl fmt::Debug for Entrance {
@@ -228,7 +228,7 @@ impl fmt::Debug for Entrance {
 
 impl Entrance {
     /// Hands a message over, if there is room.
-    pub(crate) fn offer(&self, message: Message) -> Result<(), Left> {
+    pub(crate) fn offer(&self, message: WriterMessage) -> Result<(), OfferError> {
         let shared = &*self.shared;
         shared.drop_written();
         // One message always fits, however large.
@@ -239,11 +239,11 @@ impl Entrance {
                 weight
             }
             Err(TryAcquireError::NoPermits) if message.must_be_taken() => 0,
-            Err(_) => return Err(Left::Full),
+            Err(_) => return Err(OfferError::Full),
         };
         let is_awaited = message.is_awaited();
         shared.awaited.fetch_add(usize::from(is_awaited), SeqCst);
-        self.sender.send((message, room)).map_err(|_| Left::Ended)?;
+        self.sender.send((message, room)).map_err(|_| OfferError::Ended)?;
         let waiting = shared.waiting();
         if is_awaited || (waiting >= shared.enough && waiting - (room as usize).min(waiting) < shared.enough)
         {
@@ -253,11 +253,11 @@ impl Entrance {
     }
 }
 
-impl Exit {
+impl QueueExit {
     /// Waits for messages, so long at most, and takes what has gathered. Before the end of a rest it
     /// takes only what somebody waits for, and what came before that.
     pub(crate) fn take(&mut self, patience: Duration, rest: Duration) -> Batch {
-        let Exit { receiver, shared, runtime } = self;
+        let QueueExit { receiver, shared, runtime } = self;
         let mut batch = Batch::default();
         runtime.block_on(async {
             let rested = Instant::now() + rest;
@@ -312,11 +312,11 @@ mod tests {
         [Delta::Content("a".repeat(length).into())].into()
     }
 
-    fn part(words: &Words) -> Message {
-        Message::Answer(RecordId(1), AnswerPart::Said(Arc::clone(words)))
+    fn part(words: &Words) -> WriterMessage {
+        WriterMessage::Answer(RecordId(1), AnswerPart::Said(Arc::clone(words)))
     }
 
-    fn awaited() -> (Message, oneshot::Receiver<()>) {
+    fn awaited() -> (WriterMessage, oneshot::Receiver<()>) {
         let (sender, receiver) = oneshot::channel();
         let reveal = RevealRecord {
             at: std::time::SystemTime::UNIX_EPOCH,
@@ -324,11 +324,11 @@ mod tests {
             session: "".into(),
             by: String::new(),
         };
-        (Message::Reveal(reveal, Some(sender)), receiver)
+        (WriterMessage::Reveal(reveal, Some(sender)), receiver)
     }
 
     /// Takes from a queue that lets messages gather for ever, once the first of them waits.
-    fn taken(limit: usize, messages: impl IntoIterator<Item = Message>) -> Batch {
+    fn taken(limit: usize, messages: impl IntoIterator<Item = WriterMessage>) -> Batch {
         let (entrance, mut exit) = gathering(limit, EVER).unwrap();
         std::thread::scope(|scope| {
             let writer = scope.spawn(move || exit.take(EVER, Duration::ZERO));
@@ -376,7 +376,7 @@ mod tests {
         entrance.offer(part(&words(1))).unwrap();
         let batch = std::thread::scope(|scope| {
             let writer = scope.spawn(move || exit.take(EVER, Duration::ZERO));
-            entrance.offer(Message::Stop).unwrap();
+            entrance.offer(WriterMessage::Stop).unwrap();
             writer.join().unwrap()
         });
         assert_eq!((batch.messages.len(), batch.is_last), (1, true));
@@ -427,14 +427,14 @@ mod tests {
         let (entrance, mut exit) = gathering(10, Duration::ZERO).unwrap();
         let long = words(100);
         entrance.offer(part(&long)).unwrap();
-        assert_eq!(entrance.offer(part(&long)), Err(Left::Full));
+        assert_eq!(entrance.offer(part(&long)), Err(OfferError::Full));
         let batch = exit.take(EVER, Duration::ZERO);
         exit.done(batch);
         entrance.offer(part(&long)).unwrap();
         let batch = exit.take(EVER, Duration::ZERO);
         exit.done(batch);
         drop(exit);
-        assert_eq!(entrance.offer(part(&words(0))), Err(Left::Ended));
+        assert_eq!(entrance.offer(part(&words(0))), Err(OfferError::Ended));
     }
 
     #[test]
@@ -443,10 +443,10 @@ mod tests {
         let small = words(1);
         while entrance.offer(part(&small)).is_ok() {}
         let end = AnswerPart::End { complete: true, answer: None };
-        entrance.offer(Message::Answer(RecordId(1), end)).unwrap();
+        entrance.offer(WriterMessage::Answer(RecordId(1), end)).unwrap();
         let (waits, _receiver) = awaited();
-        assert_eq!(entrance.offer(waits), Err(Left::Full));
-        entrance.offer(Message::Stop).unwrap();
+        assert_eq!(entrance.offer(waits), Err(OfferError::Full));
+        entrance.offer(WriterMessage::Stop).unwrap();
         let mut taken = 0;
         loop {
             let batch = exit.take(EVER, Duration::ZERO);

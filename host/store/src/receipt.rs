@@ -117,7 +117,7 @@ pub(crate) fn sha256(text: &str) -> String {
 /// The first line of a file of receipts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Head {
+struct FileHead {
     leafgate: String,
     version: u32,
     public_key: String,
@@ -134,7 +134,7 @@ enum Signed {
 
 /// Any further line.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct ReceiptLine {
     #[serde(flatten)]
     signed: Signed,
     signature: String,
@@ -170,7 +170,7 @@ impl<'w, W: Write> FileWriter<'w, W> {
     pub(crate) fn begin(out: &'w mut W, keys: &'w StoreKeys, previous: &str) -> std::io::Result<Self> {
         let previous = previous.to_owned();
         let public_key = keys.verifying_key();
-        let head = Head { leafgate: KIND.to_owned(), version: VERSION, public_key, previous };
+        let head = FileHead { leafgate: KIND.to_owned(), version: VERSION, public_key, previous };
         writeln!(out, "{}", serde_json::to_string(&head)?)?;
         let seal = Seal { numbers: None, last: head.previous.clone(), previous: head.previous };
         Ok(FileWriter { out, keys, seal })
@@ -191,7 +191,7 @@ impl<'w, W: Write> FileWriter<'w, W> {
     }
 
     fn line(&mut self, signed: Signed, signature: &[u8]) -> std::io::Result<()> {
-        let line = Line { signed, signature: base16ct::lower::encode_string(signature) };
+        let line = ReceiptLine { signed, signature: base16ct::lower::encode_string(signature) };
         writeln!(self.out, "{}", serde_json::to_string(&line)?)
     }
 }
@@ -331,7 +331,7 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Br
         .zip(1..)
         .map(|(text, line)| text.map(|text| (text, line)).map_err(|source| unread(line, source)));
     let (first, _) = lines.next().ok_or(Broken::NoHead)??;
-    let head: Head = serde_json::from_str(&first).map_err(|_| Broken::NoHead)?;
+    let head: FileHead = serde_json::from_str(&first).map_err(|_| Broken::NoHead)?;
     if head.leafgate != KIND {
         return Err(Broken::NoHead);
     }
@@ -354,7 +354,7 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Br
         if is_sealed {
             return Err(Broken::BehindSeal { line });
         }
-        if let Ok(Line { signed: Signed::Seal(seal), signature }) = serde_json::from_str(&text) {
+        if let Ok(ReceiptLine { signed: Signed::Seal(seal), signature }) = serde_json::from_str(&text) {
             check_seal(&verified, &head.previous, &key, (&seal, &signature), line)?;
             is_sealed = true;
             continue;
@@ -407,7 +407,7 @@ fn unread(line: usize, source: std::io::Error) -> Broken {
 }
 
 fn number_of(line: &str) -> Option<i64> {
-    let line: Line = serde_json::from_str(line).ok()?;
+    let line: ReceiptLine = serde_json::from_str(line).ok()?;
     let Signed::Receipt(text) = line.signed else { return None };
     Some(serde_json::from_str::<Receipt>(&text).ok()?.number)
 }
@@ -420,7 +420,9 @@ fn take(
 ) -> Result<(), Broken> {
     let no_receipt = || Broken::NoReceipt { line };
     let line_read = serde_json::from_str(text);
-    let Ok(Line { signed: Signed::Receipt(text), signature }) = line_read else { return Err(no_receipt()) };
+    let Ok(ReceiptLine { signed: Signed::Receipt(text), signature }) = line_read else {
+        return Err(no_receipt());
+    };
     let receipt: Receipt = serde_json::from_str(&text).map_err(|_| no_receipt())?;
     let number = receipt.number;
     let signature = base16ct::mixed::decode_vec(&signature).map_err(|_| no_receipt())?;
@@ -489,11 +491,12 @@ mod tests {
 
     /// Removes the first receipt, and has the head say that the chain begins behind it.
     fn without_the_first(lines: &mut Vec<String>) {
-        let Line { signed: Signed::Receipt(first), .. } = serde_json::from_str(&lines.remove(1)).unwrap()
+        let ReceiptLine { signed: Signed::Receipt(first), .. } =
+            serde_json::from_str(&lines.remove(1)).unwrap()
         else {
             panic!("it is a receipt")
         };
-        let mut head: Head = serde_json::from_str(&lines[0]).unwrap();
+        let mut head: FileHead = serde_json::from_str(&lines[0]).unwrap();
         head.previous = sha256(&first);
         lines[0] = serde_json::to_string(&head).unwrap();
     }

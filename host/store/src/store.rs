@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 use crate::files::LogFiles;
 use crate::keys::StoreKeys;
 use crate::presence::Presence;
-use crate::queue::{Entrance, Left, Message, queue};
+use crate::queue::{Entrance, OfferError, WriterMessage, queue};
 use crate::schema::{self, FILE, OPENING, SchemaError};
-use crate::writer::Writer;
+use crate::writer::LogWriter;
 
 /// How long the writer waits for another process that writes, while requests wait for it.
 const BUSY: Duration = Duration::from_secs(2);
@@ -58,11 +58,11 @@ impl StoreConfig {
 #[error("the log {} cannot be used: {why}", path.display())]
 pub struct StoreError {
     path: PathBuf,
-    why: Why,
+    why: StoreFault,
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Why {
+enum StoreFault {
     #[error("others may read it (mode {0:03o}): run `chmod -R go= ` on its folder")]
     Open(u32),
     #[error("it is damaged: move it away, and a new one is begun")]
@@ -75,18 +75,18 @@ enum Why {
     Sqlite(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Why {
+impl From<rusqlite::Error> for StoreFault {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Why::Damaged,
-            _ => Why::Sqlite(error),
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreFault::Damaged,
+            _ => StoreFault::Sqlite(error),
         }
     }
 }
 
 /// What the writer tells and everybody reads.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct StoreState {
     pub(crate) written: AtomicU64,
     pub(crate) missed: AtomicU64,
     pub(crate) mismatches: AtomicU64,
@@ -97,7 +97,7 @@ pub(crate) struct State {
     failing: Mutex<Option<String>>,
 }
 
-impl State {
+impl StoreState {
     /// Notes why nothing can be written, or that it can be again.
     pub(crate) fn fails(&self, why: Option<String>) {
         let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ impl State {
 #[derive(Debug)]
 pub struct Store {
     entrance: Entrance,
-    state: Arc<State>,
+    state: Arc<StoreState>,
     path: PathBuf,
     config: StoreConfig,
     writer: Mutex<Option<JoinHandle<()>>>,
@@ -132,7 +132,7 @@ impl Store {
     /// When its files cannot be made or read, are open to others, or were written by a newer program.
     pub fn open(config: StoreConfig, keys: StoreKeys) -> Result<Store, StoreError> {
         let path = config.folder.join(FILE);
-        let open = || -> Result<Store, Why> {
+        let open = || -> Result<Store, StoreFault> {
             make_private(&config.folder, &path)?;
             let database = connect(&path, config.required)?;
             let presence = Presence::begin(&config.folder);
@@ -144,10 +144,10 @@ impl Store {
                 );
             }
             let (entrance, exit) = queue(config.queue)?;
-            let state = Arc::new(State::default());
+            let state = Arc::new(StoreState::default());
             let files = LogFiles::at(&path)?;
             let writer =
-                Writer::new((database, files), presence.ok(), keys, &config, exit, Arc::clone(&state))?;
+                LogWriter::new((database, files), presence.ok(), keys, &config, exit, Arc::clone(&state))?;
             let thread = std::thread::Builder::new().name("leafgate-store".to_owned());
             let required = config.required;
             let run = move || {
@@ -168,18 +168,20 @@ impl Store {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             // It waits no more for a writer that has ended.
-            let _ = self.entrance.offer(Message::Stop);
+            let _ = self.entrance.offer(WriterMessage::Stop);
             let _ = writer.join();
         }
     }
 
     /// Hands a message over, if there is room; gives whether there was.
-    fn offer(&self, message: Message) -> bool {
+    fn offer(&self, message: WriterMessage) -> bool {
         let taken = self.entrance.offer(message);
         if taken.is_err() {
             self.state.missed.fetch_add(1, Relaxed);
         }
-        if taken == Err(Left::Ended) && self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+        if taken == Err(OfferError::Ended)
+            && self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        {
             self.state.fails(Some("the thread that writes it has ended: restart the gate".to_owned()));
         }
         taken.is_ok()
@@ -189,26 +191,26 @@ impl Store {
 impl Recorder for Store {
     fn request(&self, request: Box<RequestRecord>) -> Recorded {
         if !self.config.required {
-            return match self.offer(Message::Request(request, None)) {
+            return match self.offer(WriterMessage::Request(request, None)) {
                 true => Recorded::Taken,
                 false => Recorded::Missed,
             };
         }
         let (sender, receiver) = oneshot::channel();
-        match self.offer(Message::Request(request, Some(sender))) {
+        match self.offer(WriterMessage::Request(request, Some(sender))) {
             true => Recorded::Awaited(receiver),
             false => Recorded::Refused,
         }
     }
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
-        self.offer(Message::Answer(request, part));
+        self.offer(WriterMessage::Answer(request, part));
     }
 
     /// It must be on disk, whether requests must be or not.
     fn reveal(&self, reveal: RevealRecord) -> Recorded {
         let (sender, receiver) = oneshot::channel();
-        match self.offer(Message::Reveal(reveal, Some(sender))) {
+        match self.offer(WriterMessage::Reveal(reveal, Some(sender))) {
             true => Recorded::Awaited(receiver),
             false => Recorded::Refused,
         }
@@ -257,18 +259,18 @@ fn give_way() {}
 
 /// Makes the folder and the file, both for their owner alone. SQLite gives its further files the
 /// mode of the first.
-fn make_private(folder: &Path, path: &Path) -> Result<(), Why> {
+fn make_private(folder: &Path, path: &Path) -> Result<(), StoreFault> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
     let mode = file.metadata()?.permissions().mode();
     if mode & 0o077 != 0 {
-        return Err(Why::Open(mode & 0o777));
+        return Err(StoreFault::Open(mode & 0o777));
     }
     Ok(())
 }
 
-fn connect(path: &Path, required: bool) -> Result<Connection, Why> {
+fn connect(path: &Path, required: bool) -> Result<Connection, StoreFault> {
     let mut database = Connection::open(path)?;
     database.busy_timeout(OPENING)?;
     if schema::version_of(&database)? == 0 {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
 
 use crate::keys::StoreKeys;
-use crate::live::{Live, SavedCall, cut_short, settled};
-use crate::mask::{Masked, Masker, Start};
+use crate::live::{LiveAnswer, SavedCall, cut_short, settled};
+use crate::mask::{MaskStart, Masked, Masker};
 use crate::names::{PieceName, PieceNames};
 use crate::pieces::{Cutter, Within, write_ids};
 use crate::receipt::{self, Receipt, sha256};
@@ -40,14 +40,14 @@ pub struct WrittenEdit {
 
 /// A piece that is in the database.
 #[derive(Clone, Copy)]
-pub(crate) struct Known {
+pub(crate) struct KnownPiece {
     id: i64,
     epoch: i64,
 }
 
 /// What one transaction does, for what follows from its end.
 #[derive(Default)]
-pub(crate) struct Done {
+pub(crate) struct WorkDone {
     /// The messages that it took.
     pub(crate) taken: usize,
     pub(crate) written: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Work<'t, 'd> {
     /// What rows name this process by, where they can.
     pub(crate) writer: Option<i64>,
     pub(crate) names: &'t PieceNames,
-    pub(crate) known: &'t mut LruCache<PieceName, Known>,
+    pub(crate) known: &'t mut LruCache<PieceName, KnownPiece>,
     /// One for all pieces: to make one takes longer than to compress a piece.
     pub(crate) compressor: &'t mut Compressor<'static>,
     /// The last request and its receipt, once they were looked up.
@@ -76,7 +76,7 @@ pub(crate) struct Work<'t, 'd> {
 
 impl Work<'_, '_> {
     /// Writes a request and gives its row.
-    pub(crate) fn request(&mut self, record: &RequestRecord, done: &mut Done) -> rusqlite::Result<i64> {
+    pub(crate) fn request(&mut self, record: &RequestRecord, done: &mut WorkDone) -> rusqlite::Result<i64> {
         let policy = Some(&*record.policy);
         let (last, previous) = self.last()?;
         let row = last + 1;
@@ -205,9 +205,11 @@ impl Work<'_, '_> {
                     let policy = Some(&*record.policy);
                     let masked = match &piece.within {
                         _ if !is_json => self.masker.plain(policy, text),
-                        Within::Start => self.masker.json(policy, Start::Outside, text),
-                        Within::Object => self.masker.json(policy, Start::Object, text),
-                        Within::List(key) => self.masker.json(policy, Start::List(&body[key.clone()]), text),
+                        Within::Start => self.masker.json(policy, MaskStart::Outside, text),
+                        Within::Object => self.masker.json(policy, MaskStart::Object, text),
+                        Within::List(key) => {
+                            self.masker.json(policy, MaskStart::List(&body[key.clone()]), text)
+                        }
                     };
                     self.new_piece(&masked, row, words_of(row, ids.len() + 1))?
                 }
@@ -217,17 +219,17 @@ impl Work<'_, '_> {
                     self.transaction.prepare_cached("UPDATE piece SET epoch = ?1 WHERE id = ?2")?;
                 update.execute([epoch, known.id])?;
             }
-            self.known.put(name, Known { epoch, ..known });
+            self.known.put(name, KnownPiece { epoch, ..known });
             ids.push(known.id);
         }
         Ok(ids)
     }
 
-    fn new_piece(&mut self, masked: &Masked, row: i64, words: i64) -> rusqlite::Result<Known> {
+    fn new_piece(&mut self, masked: &Masked, row: i64, words: i64) -> rusqlite::Result<KnownPiece> {
         let digest = blake3::hash(&masked.json);
         let mut find = self.transaction.prepare_cached("SELECT id, epoch FROM piece WHERE digest = ?1")?;
         let found = find
-            .query_row([digest.as_bytes()], |row| Ok(Known { id: row.get(0)?, epoch: row.get(1)? }))
+            .query_row([digest.as_bytes()], |row| Ok(KnownPiece { id: row.get(0)?, epoch: row.get(1)? }))
             .optional()?;
         if let Some(known) = found {
             return Ok(known);
@@ -241,7 +243,7 @@ impl Work<'_, '_> {
         )?;
         let id = insert.insert(params![digest.as_bytes(), row / EPOCH, words, masked.json.len(), data])?;
         self.index(words, &masked.words)?;
-        Ok(Known { id, epoch: row / EPOCH })
+        Ok(KnownPiece { id, epoch: row / EPOCH })
     }
 
     fn index(&self, id: i64, words: &str) -> rusqlite::Result<()> {
@@ -254,7 +256,7 @@ impl Work<'_, '_> {
     }
 
     /// Saves an answer, as far as it has come.
-    pub(crate) fn answer(&self, live: &Live, ended: bool) -> rusqlite::Result<()> {
+    pub(crate) fn answer(&self, live: &LiveAnswer, ended: bool) -> rusqlite::Result<()> {
         let whole = |text: &str| self.masker.text(None, "", text).into_owned();
         let is_cut_short = live.is_cut_short;
         let text = |text: &str| match ended {
@@ -321,7 +323,7 @@ impl Work<'_, '_> {
         let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok();
         let arguments = if is_cut_short && !is_json() { cut_short(arguments) } else { arguments.into() };
         let masked = match arguments.trim_start().starts_with(['{', '[']) {
-            true => self.masker.json(None, Start::Outside, arguments.as_bytes()).json,
+            true => self.masker.json(None, MaskStart::Outside, arguments.as_bytes()).json,
             false => return self.masker.text(None, "", &arguments).into_owned(),
         };
         String::from_utf8_lossy(&masked).into_owned()

@@ -17,16 +17,16 @@ use zstd::bulk::Compressor;
 use crate::bounds;
 use crate::files::LogFiles;
 use crate::keys::StoreKeys;
-use crate::live::Live;
+use crate::live::LiveAnswer;
 use crate::mask::Masker;
 use crate::names::{PieceName, PieceNames};
-use crate::pace::Pace;
+use crate::pace::WriterPace;
 use crate::presence::Presence;
-use crate::queue::{Batch, Exit, Message};
+use crate::queue::{Batch, QueueExit, WriterMessage};
 use crate::reveals;
 use crate::schema::{EPOCH, millis};
-use crate::store::{State, StoreConfig};
-use crate::work::{Done, Known, Work};
+use crate::store::{StoreConfig, StoreState};
+use crate::work::{KnownPiece, Work, WorkDone};
 
 /// Pieces whose ids are remembered: a megabyte each of conversations that go on.
 const PIECES: NonZeroUsize = NonZeroUsize::new(16 * 1024).expect("it is not 0");
@@ -48,23 +48,23 @@ const TIDY: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The thread's own.
-pub(crate) struct Writer {
+pub(crate) struct LogWriter {
     database: Connection,
     files: LogFiles,
     /// `None` where the folder knows no locks.
     presence: Option<Presence>,
     keys: StoreKeys,
     masker: Masker,
-    exit: Exit,
-    state: Arc<State>,
+    exit: QueueExit,
+    state: Arc<StoreState>,
     limit: u64,
     age: Duration,
-    live: HashMap<RecordId, Live>,
+    live: HashMap<RecordId, LiveAnswer>,
     /// The rows of the requests that left.
     rows: LruCache<RecordId, i64>,
     names: PieceNames,
     /// The pieces that are in the database, by their names.
-    known: LruCache<PieceName, Known>,
+    known: LruCache<PieceName, KnownPiece>,
     compressor: Compressor<'static>,
     /// Changes when another process has written.
     data_version: i64,
@@ -72,16 +72,16 @@ pub(crate) struct Writer {
     since_tidied: i64,
 }
 
-impl Writer {
+impl LogWriter {
     pub(crate) fn new(
         (database, files): (Connection, LogFiles),
         presence: Option<Presence>,
         keys: StoreKeys,
         config: &StoreConfig,
-        exit: Exit,
-        state: Arc<State>,
+        exit: QueueExit,
+        state: Arc<StoreState>,
     ) -> io::Result<Self> {
-        Ok(Writer {
+        Ok(LogWriter {
             masker: Masker::new(keys.tokens.clone()),
             database,
             files,
@@ -104,7 +104,7 @@ impl Writer {
 
     pub(crate) fn run(mut self) {
         self.tidy();
-        let (mut pace, mut rest) = (Pace::new(), Duration::ZERO);
+        let (mut pace, mut rest) = (WriterPace::new(), Duration::ZERO);
         loop {
             let mut batch = self.gather(rest);
             if batch.messages.is_empty() && !batch.is_last && self.state.failing().is_some() {
@@ -127,7 +127,8 @@ impl Writer {
 
     /// Nothing more is told: what has not ended breaks off, and nobody waits any more for a person.
     fn end(mut self) {
-        let broken = |id: &RecordId| Message::Answer(*id, AnswerPart::End { complete: false, answer: None });
+        let broken =
+            |id: &RecordId| WriterMessage::Answer(*id, AnswerPart::End { complete: false, answer: None });
         let mut broken: Vec<_> = self.live.keys().map(broken).collect();
         self.write(&mut broken);
         if let Some(Err(error)) = self.presence.take().map(|presence| presence.end(&self.database)) {
@@ -157,7 +158,7 @@ impl Writer {
     }
 
     /// Writes messages and what is due, in as many transactions as that takes.
-    fn write(&mut self, messages: &mut [Message]) {
+    fn write(&mut self, messages: &mut [WriterMessage]) {
         let now = Instant::now();
         if messages.is_empty() && !self.live.values().any(|live| live.due(now) == Some(Duration::ZERO)) {
             return;
@@ -172,14 +173,14 @@ impl Writer {
 
     /// Writes the first of some messages, and what is due, in one transaction; gives how many of them
     /// were written, or cannot be.
-    fn write_some(&mut self, messages: &mut [Message]) -> usize {
+    fn write_some(&mut self, messages: &mut [WriterMessage]) -> usize {
         let now = Instant::now();
-        let mut done = Done::default();
+        let mut done = WorkDone::default();
         let written = self.transact(messages, now, &mut done);
         let taken = if written.is_ok() { done.taken } else { messages.len() };
         // Who waits hears of a failure once the status says it.
-        let waits: Vec<_> = messages[..taken].iter_mut().filter_map(Message::take_waits).collect();
-        let ended: Vec<Live> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
+        let waits: Vec<_> = messages[..taken].iter_mut().filter_map(WriterMessage::take_waits).collect();
+        let ended: Vec<LiveAnswer> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
         match written {
             Ok(()) => {
                 for id in &done.saved {
@@ -219,7 +220,12 @@ impl Writer {
     }
 
     /// One transaction: the first message in any case, and others as long as there is time.
-    fn transact(&mut self, messages: &[Message], now: Instant, done: &mut Done) -> Result<(), Unwritten> {
+    fn transact(
+        &mut self,
+        messages: &[WriterMessage],
+        now: Instant,
+        done: &mut WorkDone,
+    ) -> Result<(), Unwritten> {
         let version = self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if std::mem::replace(&mut self.data_version, version) != version {
             self.known.clear();
@@ -241,22 +247,22 @@ impl Writer {
             }
             done.taken += 1;
             match message {
-                Message::Request(record, _) => {
+                WriterMessage::Request(record, _) => {
                     let row = work.request(record, done)?;
                     done.written += 1;
                     if record.sent.is_some() {
-                        self.live.insert(record.id, Live::new(row));
+                        self.live.insert(record.id, LiveAnswer::new(row));
                         self.rows.put(record.id, row);
                         done.begun.push(record.id);
                     }
                 }
-                Message::Answer(id, AnswerPart::Ruled { outcome, rules }) => {
+                WriterMessage::Answer(id, AnswerPart::Ruled { outcome, rules }) => {
                     if let Some(row) = self.rows.get(id) {
                         work.ruled(*row, *outcome, rules)?;
                     }
                 }
-                Message::Reveal(reveal, _) => reveals::write(work.transaction, work.masker, reveal)?,
-                Message::Answer(id, part) => {
+                WriterMessage::Reveal(reveal, _) => reveals::write(work.transaction, work.masker, reveal)?,
+                WriterMessage::Answer(id, part) => {
                     // A request that was missed has no answer here.
                     if let Some(live) = self.live.get_mut(id)
                         && live.take(part)
@@ -265,7 +271,7 @@ impl Writer {
                         done.ended.push(*id);
                     }
                 }
-                Message::Stop => {}
+                WriterMessage::Stop => {}
             }
         }
         for (id, live) in &self.live {

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use super::http::{Endpoint, unexpected, waiting_runtime};
+use super::http::{AdminEndpoint, unexpected, waiting_runtime};
 
 /// Longest time of a call. An edit redacts a body of megabytes, its plugins included.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -25,7 +25,7 @@ const MOST_NAME: usize = 40;
 
 /// A client of one gate.
 pub(crate) struct AdminClient {
-    endpoint: Endpoint,
+    endpoint: AdminEndpoint,
     runtime: Runtime,
     /// The one turn that the prompt lists.
     only: Option<String>,
@@ -34,7 +34,7 @@ pub(crate) struct AdminClient {
 impl AdminClient {
     /// Creates a client of the gate that wrote this file. It makes no call yet.
     pub(crate) fn new(gate: &RuntimeFile) -> anyhow::Result<Self> {
-        Ok(AdminClient { endpoint: Endpoint::new(gate)?, runtime: waiting_runtime()?, only: None })
+        Ok(AdminClient { endpoint: AdminEndpoint::new(gate)?, runtime: waiting_runtime()?, only: None })
     }
 
     /// Leaves all turns but one out of what waits, if there is one.

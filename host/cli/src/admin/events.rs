@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use leafgate_admin::{ApiError, Event, RuntimeFile};
 use leafgate_gate::sse::{Field, Lines, Piece, field};
 
-use super::http::{Endpoint, waiting_runtime};
+use super::http::{AdminEndpoint, waiting_runtime};
 
 /// An event of a gate, or the error that ended its events.
 pub(crate) type EventResult = Result<Event, ApiError>;
@@ -17,7 +17,7 @@ pub(crate) type EventResult = Result<Event, ApiError>;
 /// Receives all events after this call has returned, so that a list that is asked for next misses
 /// nothing. An error is the last item.
 pub(crate) fn listen(gate: &RuntimeFile) -> anyhow::Result<Receiver<EventResult>> {
-    let endpoint = Endpoint::new(gate)?;
+    let endpoint = AdminEndpoint::new(gate)?;
     let runtime = waiting_runtime()?;
     let (sender, events) = mpsc::channel();
     let answer = runtime.block_on(endpoint.call(Method::GET, "/v1/events", None))?;
@@ -28,7 +28,7 @@ pub(crate) fn listen(gate: &RuntimeFile) -> anyhow::Result<Receiver<EventResult>
 }
 
 /// Passes events on until the stream ends or the receiver is gone.
-async fn follow(endpoint: &Endpoint, mut stream: Incoming, events: &Sender<EventResult>) {
+async fn follow(endpoint: &AdminEndpoint, mut stream: Incoming, events: &Sender<EventResult>) {
     let mut frames = Frames::default();
     let ended = loop {
         match stream.frame().await {

@@ -15,25 +15,25 @@ use tokio::runtime::{Builder, Runtime};
 use crate::exchange;
 
 /// Address and token of an admin API.
-pub(super) struct Endpoint {
+pub(super) struct AdminEndpoint {
     address: SocketAddr,
     token: String,
 }
 
-impl Endpoint {
+impl AdminEndpoint {
     /// Reads the endpoint of a runtime file.
     ///
     /// # Errors
     /// When the file names another address than a loopback one: the token is for a gate on this
     /// machine only.
-    pub(super) fn new(gate: &RuntimeFile) -> anyhow::Result<Endpoint> {
+    pub(super) fn new(gate: &RuntimeFile) -> anyhow::Result<AdminEndpoint> {
         let wrong = || format!("the runtime file names {}, which is no loopback address of http", gate.admin);
         let url: Uri = gate.admin.parse().with_context(wrong)?;
         let plain = url.scheme_str() == Some("http");
         let authority = url.authority().filter(|_| plain).with_context(wrong)?;
         let address: SocketAddr = authority.as_str().parse().with_context(wrong)?;
         anyhow::ensure!(address.ip().is_loopback(), wrong());
-        Ok(Endpoint { address, token: gate.token.clone() })
+        Ok(AdminEndpoint { address, token: gate.token.clone() })
     }
 
     /// Makes one call, and returns its answer once that has begun. An answer with an error status
@@ -103,7 +103,7 @@ mod tests {
             ..RuntimeFile::default()
         };
         for good in ["http://127.0.0.1:7000", "http://[::1]:7000"] {
-            assert!(Endpoint::new(&gate(good)).is_ok(), "{good}");
+            assert!(AdminEndpoint::new(&gate(good)).is_ok(), "{good}");
         }
         for bad in [
             "",
@@ -113,7 +113,7 @@ mod tests {
             "http://localhost:7000",
             "http://user@127.0.0.1:7000",
         ] {
-            assert!(Endpoint::new(&gate(bad)).is_err(), "{bad}");
+            assert!(AdminEndpoint::new(&gate(bad)).is_err(), "{bad}");
         }
     }
 }

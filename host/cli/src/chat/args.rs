@@ -18,7 +18,7 @@ pub(crate) enum ChatCommand {
     /// Write the messages of a chat export, as far as it recorded what the model read
     Messages(MessagesArgs),
     /// Show a chat export as a conversation, secrets masked
-    Show(ShowArgs),
+    Show(ShowChatArgs),
     /// Redact chat exports, as `leafgate redact` does
     Redact(RedactArgs),
     /// Say which versions of VS Code would import a chat export; exit code 1 where none would
@@ -61,7 +61,7 @@ pub(crate) struct MessagesArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct ShowChatArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
     /// The chat export; `-` or nothing reads standard input

@@ -10,14 +10,14 @@ use leafgate_chat::{ExportTurn, ExportedConversation, FileEdit, RequestStatus, T
 use leafgate_policy::PolicySource;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 
-use super::args::ShowArgs;
+use super::args::ShowChatArgs;
 use crate::exit::Exit;
 use crate::masking;
 use crate::print::{Printer, Style, counted};
 use crate::redact::{JudgedExport, judge};
 use crate::{policy, request};
 
-pub(super) fn run(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ShowChatArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let policy = policy::load(&args.policy.source)?;
     let export = judge(&policy, request::read_as(args.file.as_deref(), Format::VscodeChat)?)?;
     let mut shown = conversation(&masked(&export)?);

@@ -11,26 +11,26 @@ use leafgate_admin::shown_url;
 use leafgate_admin::{RuntimeFile, Status};
 use leafgate_config::{Settings, Source};
 
-use super::{GatePlace, Origin, PROVIDERS, Way, text_variable};
+use super::{ClientOrigin, ClientWay, GatePlace, PROVIDERS, text_variable};
 use crate::admin::AdminClient;
 use crate::known::KnownSource;
 use crate::managed;
 use crate::print::Printer;
 use crate::runtime::{self, GateName};
 use crate::saved::SavedFolder;
-use crate::standing::{self, Behind, Need, Standing};
+use crate::standing::{self, ClientsBehind, Need, Standing};
 
 /// The gates that run, and the place of the one of the user, which may stand there again.
-pub(super) struct Running {
+pub(super) struct RunningGate {
     gates: Vec<RuntimeFile>,
     last: Option<String>,
 }
 
-impl Running {
+impl RunningGate {
     /// Finds them. That none can be found is no reason to start none.
-    pub(super) fn find() -> anyhow::Result<Running> {
+    pub(super) fn find() -> anyhow::Result<RunningGate> {
         let gates = runtime::find_running(&runtime::folder()?).unwrap_or_default();
-        Ok(Running { gates, last: standing::last_url().unwrap_or_default() })
+        Ok(RunningGate { gates, last: standing::last_url().unwrap_or_default() })
     }
 
     /// Returns the base URL that a variable names, where it leads elsewhere than to a gate.
@@ -73,7 +73,7 @@ pub(super) struct WantedGate<'w> {
     /// The policy that was named, as a status names it.
     pub(super) policy: Option<&'w str>,
     /// Where the client's requests must go.
-    pub(super) origins: &'w [Origin],
+    pub(super) origins: &'w [ClientOrigin],
     pub(super) settings: &'w Settings,
     /// What is said of the client.
     pub(super) program: &'w str,
@@ -87,13 +87,13 @@ pub(super) struct ChosenGate {
 
 impl ChosenGate {
     /// Returns the way through it to where a client asks, if it leads there.
-    pub(super) fn way(&self, origin: &Origin) -> Option<Way<'_>> {
+    pub(super) fn way(&self, origin: &ClientOrigin) -> Option<ClientWay<'_>> {
         if self.by_name { origin.at(&self.status) } else { origin.through(&self.status) }
     }
 
     /// Returns why it is not the one.
     fn misfit(&self, wanted: &WantedGate<'_>) -> Option<String> {
-        let ways: Vec<Way<'_>> = wanted.origins.iter().filter_map(|origin| self.way(origin)).collect();
+        let ways: Vec<ClientWay<'_>> = wanted.origins.iter().filter_map(|origin| self.way(origin)).collect();
         // Who names a gate knows what the program asks for.
         let fits = if self.by_name { !ways.is_empty() } else { ways.len() == wanted.origins.len() };
         if !fits {
@@ -126,10 +126,10 @@ impl ChosenGate {
 /// # Errors
 /// When the gate that was named leads elsewhere, and when the one of the user cannot be had.
 pub(super) fn choose(
-    running: &Running,
+    running: &RunningGate,
     wanted: &WantedGate<'_>,
     printer: &mut Printer,
-) -> anyhow::Result<Option<(ChosenGate, Option<Behind>)>> {
+) -> anyhow::Result<Option<(ChosenGate, Option<ClientsBehind>)>> {
     let named = match wanted.gate {
         Some(_) => Some(runtime::find(&runtime::folder()?, wanted.gate)?),
         None => running.in_environment().filter(|_| !wanted.own).cloned(),
@@ -176,7 +176,7 @@ fn differs(wanted: &WantedGate<'_>) -> anyhow::Result<Option<String>> {
         return Ok(Some(why));
     }
     let there = standing::upstreams(wanted.settings)?;
-    let elsewhere = |origin: &&Origin| !there.contains(&origin.target.to_string());
+    let elsewhere = |origin: &&ClientOrigin| !there.contains(&origin.target.to_string());
     Ok(wanted.origins.iter().find(elsewhere).map(|origin| {
         let url = origin.target.to_string();
         format!("the one that all share does not lead to {} (`[upstreams.NAME]` in the configuration has it lead there)", shown_url(&url))
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_gate_is_used_only_where_it_leads_there_and_has_the_policy_that_was_named() {
-        let origins = [Origin::of("anthropic", "https://api.anthropic.com").unwrap()];
+        let origins = [ClientOrigin::of("anthropic", "https://api.anthropic.com").unwrap()];
         let settings = Settings::default();
         let status = |upstream: &str, source: &str| Status {
             upstream: upstream.to_owned(),
@@ -286,7 +286,7 @@ mod tests {
             listen,
             ..RuntimeFile::default()
         };
-        let running = Running { gates: vec![gate], last: Some("http://127.0.0.1:42".to_owned()) };
+        let running = RunningGate { gates: vec![gate], last: Some("http://127.0.0.1:42".to_owned()) };
         for (url, leads) in [
             ("http://127.0.0.1:41", true),
             ("http://127.0.0.1:41/v1", true),

@@ -13,8 +13,8 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use toml::Table;
 
-use super::choice::Running;
-use super::{GatePlace, Origin, text_variable};
+use super::choice::RunningGate;
+use super::{ClientOrigin, GatePlace, text_variable};
 use crate::providers::CHATGPT_UPSTREAM;
 use crate::{home, private};
 
@@ -40,17 +40,17 @@ const KEY: &str = "OPENAI_API_KEY";
 
 /// What the environment says of where OpenAI's API is.
 #[derive(Default)]
-struct BaseUrl {
+struct CodexUrl {
     /// A URL that leads to no gate.
     elsewhere: Option<String>,
     /// The place on a gate.
     place: Option<GatePlace>,
 }
 
-impl BaseUrl {
-    fn of(running: &Running) -> BaseUrl {
+impl CodexUrl {
+    fn of(running: &RunningGate) -> CodexUrl {
         let variable = super::OPENAI.variable;
-        BaseUrl { elsewhere: running.base_url(variable), place: running.place(variable) }
+        CodexUrl { elsewhere: running.base_url(variable), place: running.place(variable) }
     }
 }
 
@@ -62,25 +62,25 @@ pub(super) struct CodexLogin {
     config: Table,
     /// The provider, as the gate's one will be but for its address.
     provider: Table,
-    origin: Origin,
+    origin: ClientOrigin,
 }
 
 impl CodexLogin {
     /// Reads configuration and login.
-    pub(super) fn find(running: &Running) -> anyhow::Result<CodexLogin> {
+    pub(super) fn find(running: &RunningGate) -> anyhow::Result<CodexLogin> {
         let home = home_folder().context("neither CODEX_HOME nor HOME is set: set one of them")?;
-        CodexLogin::in_home(BaseUrl::of(running), home)
+        CodexLogin::in_home(CodexUrl::of(running), home)
     }
 
     /// Reads them where Codex was ever used.
-    pub(super) fn find_if_any(running: &Running) -> anyhow::Result<Option<CodexLogin>> {
+    pub(super) fn find_if_any(running: &RunningGate) -> anyhow::Result<Option<CodexLogin>> {
         match home_folder().filter(|folder| folder.is_dir()) {
-            Some(folder) => CodexLogin::in_home(BaseUrl::of(running), folder).map(Some),
+            Some(folder) => CodexLogin::in_home(CodexUrl::of(running), folder).map(Some),
             None => Ok(None),
         }
     }
 
-    fn in_home(base_url: BaseUrl, home: PathBuf) -> anyhow::Result<CodexLogin> {
+    fn in_home(base_url: CodexUrl, home: PathBuf) -> anyhow::Result<CodexLogin> {
         let file = home.join(CONFIG);
         let config = read_config(&file)?;
         let chosen = config.get("model_provider").and_then(toml::Value::as_str).unwrap_or("openai");
@@ -93,7 +93,7 @@ impl CodexLogin {
         Ok(CodexLogin { home, config, provider, origin })
     }
 
-    pub(super) fn origin(&self) -> &Origin {
+    pub(super) fn origin(&self) -> &ClientOrigin {
         &self.origin
     }
 
@@ -135,7 +135,7 @@ fn read_config(file: &Path) -> anyhow::Result<Table> {
 }
 
 /// The built-in provider asks another address for each of its two logins.
-fn built_in(base_url: BaseUrl, home: &Path, config: &Table) -> anyhow::Result<(Table, Origin)> {
+fn built_in(base_url: CodexUrl, home: &Path, config: &Table) -> anyhow::Result<(Table, ClientOrigin)> {
     let login = login(&home.join("auth.json"))?;
     let mut provider = Table::new();
     // By this name Codex knows what it may ask for.
@@ -146,16 +146,18 @@ fn built_in(base_url: BaseUrl, home: &Path, config: &Table) -> anyhow::Result<(T
     let place = base_url.place.filter(|_| configured.is_none());
     let configured = configured.or(base_url.elsewhere);
     let origin = match (&login, &configured) {
-        (_, Some(url)) => Origin::of(NAME, url)?,
-        (Login::ChatGpt, None) => Origin { path: CHATGPT.1.to_owned(), ..Origin::of(NAME, CHATGPT.0)? },
-        (Login::Key | Login::None, None) => Origin::of(NAME, super::OPENAI.url)?,
+        (_, Some(url)) => ClientOrigin::of(NAME, url)?,
+        (Login::ChatGpt, None) => {
+            ClientOrigin { path: CHATGPT.1.to_owned(), ..ClientOrigin::of(NAME, CHATGPT.0)? }
+        }
+        (Login::Key | Login::None, None) => ClientOrigin::of(NAME, super::OPENAI.url)?,
     };
     if matches!(login, Login::None) && text_variable(KEY).is_some() {
         provider.insert("env_key".to_owned(), KEY.into());
     } else {
         provider.insert("requires_openai_auth".to_owned(), true.into());
     }
-    Ok((provider, Origin { place, ..origin }))
+    Ok((provider, ClientOrigin { place, ..origin }))
 }
 
 /// How Codex is logged in.
@@ -175,11 +177,11 @@ fn login(file: &Path) -> anyhow::Result<Login> {
     Ok(if by_key { Login::Key } else { Login::ChatGpt })
 }
 
-fn own_provider(name: &str, config: &Table) -> anyhow::Result<(Table, Origin)> {
+fn own_provider(name: &str, config: &Table) -> anyhow::Result<(Table, ClientOrigin)> {
     let provider = config.get("model_providers").and_then(|providers| providers.get(name)?.as_table());
     let provider = provider.context("`model_providers` does not have it")?;
     let url = provider.get("base_url").and_then(toml::Value::as_str).context("it has no `base_url`")?;
-    Ok((provider.clone(), Origin::of(NAME, url)?))
+    Ok((provider.clone(), ClientOrigin::of(NAME, url)?))
 }
 
 /// Profiles may choose a provider, and would send past the gate.
@@ -337,7 +339,7 @@ mod tests {
         }
 
         fn login(&self) -> anyhow::Result<CodexLogin> {
-            CodexLogin::in_home(BaseUrl::default(), self.home())
+            CodexLogin::in_home(CodexUrl::default(), self.home())
         }
     }
 

@@ -10,9 +10,9 @@ use anyhow::{Context, bail};
 use leafgate_admin::Status;
 use leafgate_config::Layer;
 
-use super::choice::Running;
+use super::choice::RunningGate;
 use super::exec::past_proxies;
-use super::{Known, PROVIDERS};
+use super::{PROVIDERS, StartContext};
 use crate::child::{NotStarted, Program};
 use crate::exit::Exit;
 use crate::options::ExecArgs;
@@ -72,8 +72,8 @@ fn variables(
     status: &Status,
     printer: &mut Printer,
 ) -> anyhow::Result<Vec<(&'static str, OsString)>> {
-    let (running, settings) = (Running::find()?, settings::load(&args.config, Layer::default())?);
-    let known = Known { running: &running, settings: &settings };
+    let (running, settings) = (RunningGate::find()?, settings::load(&args.config, Layer::default())?);
+    let known = StartContext { running: &running, settings: &settings };
     let mut variables = past_proxies().to_vec();
     for provider in &PROVIDERS {
         match provider.origin(&known)?.and_then(|origin| origin.through(status)) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Origin, PROVIDERS};
+use super::{ClientOrigin, PROVIDERS};
 use crate::admin::AdminClient;
 use crate::exit::Exit;
 use crate::managed;
@@ -16,7 +16,7 @@ pub(crate) fn run(gate: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit
     let status = AdminClient::new(&gate)?.status()?;
     let mut variables: BTreeMap<&str, String> = BTreeMap::new();
     for provider in &PROVIDERS {
-        let origin = Origin::of(provider.name, provider.url)?;
+        let origin = ClientOrigin::of(provider.name, provider.url)?;
         variables.extend(origin.at(&status).map(|way| (provider.variable, way.url)));
     }
     if super::exec::is_behind_proxy() {

@@ -9,10 +9,10 @@ use leafgate_config::Layer;
 use leafgate_gate::UpstreamTarget;
 
 use super::bypass::{Noticed, Watch};
-use super::choice::{self, ChosenGate, Running, WantedGate};
+use super::choice::{self, ChosenGate, RunningGate, WantedGate};
 use super::codex::PrivateHome;
-use super::detour::Search;
-use super::{Client, FURTHER, Known, Origin, PROVIDERS, Way, editor, own};
+use super::detour::DetourSearch;
+use super::{ClientOrigin, ClientProgram, ClientWay, FURTHER, PROVIDERS, StartContext, editor, own};
 use crate::child::{NotStarted, Program};
 use crate::confine::{self, Confined, Confinement};
 use crate::exit::Exit;
@@ -37,9 +37,9 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
         flags.set_flag("--policy", "policy", &policy_name(policy)).map_err(anyhow::Error::msg)?;
     }
     let settings = settings::load(&args.config, flags)?;
-    let running = Running::find()?;
-    let known = Known { running: &running, settings: &settings };
-    let client = Client::of(program, &known)?;
+    let running = RunningGate::find()?;
+    let known = StartContext { running: &running, settings: &settings };
+    let client = ClientProgram::of(program, &known)?;
     let origins = client.origins(&known)?;
     // Read here: the parser of arguments would repeat it, and it may hold a password.
     let upstream = args.upstream.as_deref().map(str::parse::<UpstreamTarget>);
@@ -73,8 +73,8 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
 /// What is to be started.
 pub(super) struct ClientStart<'s> {
     pub(super) args: &'s ExecArgs,
-    client: &'s Client,
-    pub(super) origins: &'s [Origin],
+    client: &'s ClientProgram,
+    pub(super) origins: &'s [ClientOrigin],
     confinement: Option<Confinement>,
 }
 
@@ -83,7 +83,7 @@ impl ClientStart<'_> {
     pub(super) async fn behind(&self, gate: &ChosenGate, printer: &mut Printer) -> anyhow::Result<Exit> {
         let ClientStart { args, client, origins, .. } = self;
         let (variables, _home) = variables(client, origins, gate)?;
-        let search = Search {
+        let search = DetourSearch {
             command: &args.command,
             // Those that a client reads are its origin, whatever it is then started with.
             set: PROVIDERS
@@ -184,10 +184,10 @@ fn address(gate: &ChosenGate) -> anyhow::Result<SocketAddr> {
 }
 
 /// Returns what is said of the gate that a program is behind.
-fn told(program: &str, gate: &ChosenGate, origins: &[Origin]) -> String {
+fn told(program: &str, gate: &ChosenGate, origins: &[ClientOrigin]) -> String {
     let status = &gate.status;
     let first = origins.iter().find_map(|origin| gate.way(origin));
-    let way = first.unwrap_or_else(|| Way::first(status, status.listen.clone()));
+    let way = first.unwrap_or_else(|| ClientWay::first(status, status.listen.clone()));
     let place = way.url.strip_suffix("/v1").unwrap_or(&way.url);
     let upstream = shown_url(way.upstream);
     match way.policy {
@@ -211,7 +211,11 @@ fn told(program: &str, gate: &ChosenGate, origins: &[Origin]) -> String {
 /// What a client is started with, and the folder that it needs as long as it runs.
 type Variables = (Vec<(&'static str, OsString)>, Option<PrivateHome>);
 
-fn variables(client: &Client, origins: &[Origin], gate: &ChosenGate) -> anyhow::Result<Variables> {
+fn variables(
+    client: &ClientProgram,
+    origins: &[ClientOrigin],
+    gate: &ChosenGate,
+) -> anyhow::Result<Variables> {
     let mut variables: Vec<(&'static str, OsString)> = Vec::new();
     let url = |name: &str| {
         let origin = origins.iter().find(|origin| origin.name == name)?;
@@ -277,7 +281,7 @@ mod tests {
             },
             by_name: true,
         };
-        let origins = [Origin::of("openai", "https://api.openai.com/v1").unwrap()];
+        let origins = [ClientOrigin::of("openai", "https://api.openai.com/v1").unwrap()];
         let said = |enabled, policy| told("codex", &gate(enabled, policy), &origins);
         assert_eq!(
             said(true, "default"),

@@ -23,16 +23,16 @@ use leafgate_admin::shown_url;
 use leafgate_config::Settings;
 use leafgate_gate::UpstreamTarget;
 
-use self::choice::Running;
+use self::choice::RunningGate;
 use self::codex::CodexLogin;
-use self::way::{GatePlace, Way};
+use self::way::{ClientWay, GatePlace};
 use crate::providers::{
     ANTHROPIC, CODE_ASSIST, COPILOT, COPILOT_OWN, FURTHER, GEMINI, OPENAI, PROVIDERS, Provider,
 };
 
 /// Where a client's requests would go without a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Origin {
+struct ClientOrigin {
     /// What the upstream is called on a gate that has several.
     name: &'static str,
     target: UpstreamTarget,
@@ -42,9 +42,9 @@ struct Origin {
     place: Option<GatePlace>,
 }
 
-impl Origin {
+impl ClientOrigin {
     /// Reads a base URL. A version at its end belongs to the path that a client asks for.
-    fn of(name: &'static str, url: &str) -> anyhow::Result<Origin> {
+    fn of(name: &'static str, url: &str) -> anyhow::Result<ClientOrigin> {
         let url = url.trim_end_matches('/');
         let (target, path) = match url.strip_suffix("/v1") {
             Some(target) => (target, "/v1"),
@@ -52,16 +52,16 @@ impl Origin {
         };
         let target =
             target.parse().with_context(|| format!("{} cannot be the upstream of a gate", shown_url(url)))?;
-        Ok(Origin { name, target, path: path.to_owned(), place: None })
+        Ok(ClientOrigin { name, target, path: path.to_owned(), place: None })
     }
 
     /// Returns the same path of another upstream.
-    fn to(self, upstream: &UpstreamTarget) -> Origin {
-        Origin { target: upstream.clone(), place: None, ..self }
+    fn to(self, upstream: &UpstreamTarget) -> ClientOrigin {
+        ClientOrigin { target: upstream.clone(), place: None, ..self }
     }
 
     /// Returns the way through a gate to the same place, if the gate leads there.
-    fn through<'g>(&self, gate: &'g Status) -> Option<Way<'g>> {
+    fn through<'g>(&self, gate: &'g Status) -> Option<ClientWay<'g>> {
         if let Some(place) = self.place.as_ref().filter(|place| place.listen == gate.listen) {
             return place.way(gate);
         }
@@ -70,40 +70,40 @@ impl Origin {
             return Some(self.first(gate));
         }
         let named = gate.upstreams.iter().find(|upstream| upstream.url == wanted)?;
-        Some(Way::named(gate, named, format!("{}{}{}", gate.listen, named.prefix, self.path)))
+        Some(ClientWay::named(gate, named, format!("{}{}{}", gate.listen, named.prefix, self.path)))
     }
 
     /// Returns the same for a gate that a person has named: its upstream is good for any API, unless
     /// it is that of another provider.
-    fn at<'g>(&self, gate: &'g Status) -> Option<Way<'g>> {
+    fn at<'g>(&self, gate: &'g Status) -> Option<ClientWay<'g>> {
         let leads_elsewhere = self.place.as_ref().is_some_and(|place| place.listen == gate.listen);
         let first = || Some(self.first(gate)).filter(|_| !leads_elsewhere && !is_provider(&gate.upstream));
         self.through(gate).or_else(first)
     }
 
-    fn first<'g>(&self, gate: &'g Status) -> Way<'g> {
-        Way::first(gate, format!("{}{}", gate.listen, self.path))
+    fn first<'g>(&self, gate: &'g Status) -> ClientWay<'g> {
+        ClientWay::first(gate, format!("{}{}", gate.listen, self.path))
     }
 }
 
 impl Provider {
     /// Returns the origin that the environment names, or an upstream of the settings with the
     /// provider's name, or else the provider's own; `None` where there is none.
-    fn origin(&self, known: &Known<'_>) -> anyhow::Result<Option<Origin>> {
+    fn origin(&self, known: &StartContext<'_>) -> anyhow::Result<Option<ClientOrigin>> {
         let Provider { name, variable, url } = *self;
         if let Some(url) = known.running.base_url(variable) {
-            return Origin::of(name, &url).with_context(|| format!("{variable} is set")).map(Some);
+            return ClientOrigin::of(name, &url).with_context(|| format!("{variable} is set")).map(Some);
         }
         let place = known.running.place(variable);
         let own = match (url, &place) {
             ("", None) => return Ok(None),
-            ("", Some(place)) => Origin::of(name, &place.url())?,
-            (url, _) => Origin::of(name, url)?,
+            ("", Some(place)) => ClientOrigin::of(name, &place.url())?,
+            (url, _) => ClientOrigin::of(name, url)?,
         };
         let named = known.settings.upstream(name).and_then(|upstream| upstream.text("url"));
         Ok(Some(match named.filter(|_| place.is_none()) {
             Some(url) => own.to(&url.parse().with_context(|| format!("the upstream `{name}`"))?),
-            None => Origin { place, ..own },
+            None => ClientOrigin { place, ..own },
         }))
     }
 }
@@ -111,7 +111,8 @@ impl Provider {
 /// Returns whether an upstream is a provider's own, which speaks one API alone.
 fn is_provider(upstream: &str) -> bool {
     PROVIDERS.iter().any(|provider| {
-        Origin::of(provider.name, provider.url).is_ok_and(|origin| origin.target.to_string() == upstream)
+        ClientOrigin::of(provider.name, provider.url)
+            .is_ok_and(|origin| origin.target.to_string() == upstream)
     })
 }
 
@@ -121,8 +122,8 @@ fn text_variable(name: &str) -> Option<String> {
 }
 
 /// What is known when a client is to be started.
-struct Known<'k> {
-    running: &'k Running,
+struct StartContext<'k> {
+    running: &'k RunningGate,
     settings: &'k Settings,
 }
 
@@ -167,15 +168,15 @@ impl KnownClient {
 }
 
 /// A client program, as far as `exec` knows it.
-struct Client {
+struct ClientProgram {
     kind: KnownClient,
     /// How it logs in to Codex's API, if it may.
     codex: Option<CodexLogin>,
 }
 
-impl Client {
+impl ClientProgram {
     /// Tells a program by the name of its file.
-    fn of(program: &OsStr, known: &Known<'_>) -> anyhow::Result<Client> {
+    fn of(program: &OsStr, known: &StartContext<'_>) -> anyhow::Result<ClientProgram> {
         let name = Path::new(program).file_name().and_then(OsStr::to_str);
         let kind = CLIENTS.iter().copied().find(|client| Some(client.name) == name).unwrap_or(OTHER);
         let codex = match kind.name {
@@ -183,11 +184,11 @@ impl Client {
             name if name == CODEX.name => Some(CodexLogin::find(known.running)?),
             _ => None,
         };
-        Ok(Client { kind, codex })
+        Ok(ClientProgram { kind, codex })
     }
 
     /// Returns where its requests would go. The first is what most of them are for.
-    fn origins(&self, known: &Known<'_>) -> anyhow::Result<Vec<Origin>> {
+    fn origins(&self, known: &StartContext<'_>) -> anyhow::Result<Vec<ClientOrigin>> {
         let further = FURTHER.iter().filter(|_| self.kind.name.is_empty());
         let own = self.kind.providers.iter().chain(further).filter_map(|one| one.origin(known).transpose());
         let codex = self.codex.iter().map(|login| Ok(login.origin().clone()));
@@ -223,10 +224,10 @@ mod tests {
             ("https://a.example", None),
             ("http://api.anthropic.com", None),
         ] {
-            let origin = Origin::of("x", url).unwrap();
+            let origin = ClientOrigin::of("x", url).unwrap();
             assert_eq!(origin.through(&gate).map(|way| way.url).as_deref(), through, "{url}");
         }
-        let error = format!("{:#}", Origin::of("x", "https://user:word@a.example").unwrap_err());
+        let error = format!("{:#}", ClientOrigin::of("x", "https://user:word@a.example").unwrap_err());
         assert!(error.contains("user name or password") && !error.contains("word@"), "{error}");
     }
 }

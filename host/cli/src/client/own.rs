@@ -8,7 +8,7 @@ use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamKind, UpstreamName};
 
 use super::choice::ChosenGate;
 use super::exec::ClientStart;
-use super::{COPILOT, Origin};
+use super::{COPILOT, ClientOrigin};
 use crate::exit::Exit;
 use crate::options::ExecArgs;
 use crate::print::Printer;
@@ -36,8 +36,8 @@ pub(super) async fn serve(
 
 /// Returns what the client's own gate is started with: all that the settings say, but for where it
 /// listens and where requests go.
-fn setup(args: &ExecArgs, origins: &[Origin], settings: &Settings) -> anyhow::Result<GateSetup> {
-    let upstream = |origin: &Origin| {
+fn setup(args: &ExecArgs, origins: &[ClientOrigin], settings: &Settings) -> anyhow::Result<GateSetup> {
+    let upstream = |origin: &ClientOrigin| {
         let mut upstream = settings::upstream_at(settings, &origin.target.to_string())?;
         if origin.name == COPILOT.name {
             upstream.kind = UpstreamKind::Copilot;

@@ -7,7 +7,7 @@ const NAMED: &str = "/u/";
 
 /// Where requests go that are sent to a base URL of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Way<'g> {
+pub(super) struct ClientWay<'g> {
     /// The base URL.
     pub(super) url: String,
     /// The upstream behind it.
@@ -16,16 +16,16 @@ pub(super) struct Way<'g> {
     pub(super) policy: &'g str,
 }
 
-impl<'g> Way<'g> {
+impl<'g> ClientWay<'g> {
     /// Returns the way to the upstream that no path names.
-    pub(super) fn first(gate: &'g Status, url: String) -> Way<'g> {
-        Way { url, upstream: &gate.upstream, policy: &gate.policy.source }
+    pub(super) fn first(gate: &'g Status, url: String) -> ClientWay<'g> {
+        ClientWay { url, upstream: &gate.upstream, policy: &gate.policy.source }
     }
 
     /// Returns the way to one that a path names.
-    pub(super) fn named(gate: &'g Status, upstream: &'g UpstreamStatus, url: String) -> Way<'g> {
+    pub(super) fn named(gate: &'g Status, upstream: &'g UpstreamStatus, url: String) -> ClientWay<'g> {
         let own = upstream.policy.as_ref().unwrap_or(&gate.policy);
-        Way { url, upstream: &upstream.url, policy: &own.source }
+        ClientWay { url, upstream: &upstream.url, policy: &own.source }
     }
 }
 
@@ -59,11 +59,11 @@ impl GatePlace {
     }
 
     /// Returns the way there, if the gate has the upstream that the path names.
-    pub(super) fn way<'g>(&self, gate: &'g Status) -> Option<Way<'g>> {
+    pub(super) fn way<'g>(&self, gate: &'g Status) -> Option<ClientWay<'g>> {
         let url = self.url();
-        let Some(name) = self.name() else { return Some(Way::first(gate, url)) };
+        let Some(name) = self.name() else { return Some(ClientWay::first(gate, url)) };
         let named = gate.upstreams.iter().find(|upstream| upstream.name == name)?;
-        Some(Way::named(gate, named, url))
+        Some(ClientWay::named(gate, named, url))
     }
 }
 

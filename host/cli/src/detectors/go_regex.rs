@@ -30,7 +30,7 @@ struct Translation<'p> {
 }
 
 /// One item of a class.
-enum Item {
+enum RegexItem {
     /// A character, which may begin a range.
     Char(char),
     /// What is no character: written as it is.
@@ -94,8 +94,8 @@ impl Translation<'_> {
             Some('b') => self.write(2, r"(?-u:\b)"),
             Some('Q') => self.quoted(),
             _ => match self.escaped() {
-                Some(Item::Char(c)) => push_char(&mut self.out, c),
-                Some(Item::Set(set)) => {
+                Some(RegexItem::Char(c)) => push_char(&mut self.out, c),
+                Some(RegexItem::Set(set)) => {
                     let brackets = !set.starts_with(r"\p") && !set.starts_with(r"\P");
                     let set = if brackets { format!("[{set}]") } else { set };
                     self.out.push_str(&set);
@@ -130,7 +130,7 @@ impl Translation<'_> {
 
     /// Reads an escape that means the same inside and outside of a class; `None` where it is
     /// something else, and nothing is read.
-    fn escaped(&mut self) -> Option<Item> {
+    fn escaped(&mut self) -> Option<RegexItem> {
         let letter = self.peek(1)?;
         let set = match letter {
             'd' => Some("0-9"),
@@ -143,7 +143,7 @@ impl Translation<'_> {
         };
         if let Some(set) = set {
             self.at += 2;
-            return Some(Item::Set(set.to_owned()));
+            return Some(RegexItem::Set(set.to_owned()));
         }
         let plain = match letter {
             'a' => Some('\x07'),
@@ -157,12 +157,12 @@ impl Translation<'_> {
         };
         if plain.is_some() {
             self.at += 2;
-            return plain.map(Item::Char);
+            return plain.map(RegexItem::Char);
         }
         match letter {
-            'x' => self.hexadecimal().map(Item::Char),
-            '0'..='7' => self.octal().map(Item::Char),
-            'p' | 'P' => self.property().map(Item::Set),
+            'x' => self.hexadecimal().map(RegexItem::Char),
+            '0'..='7' => self.octal().map(RegexItem::Char),
+            'p' | 'P' => self.property().map(RegexItem::Set),
             _ => None,
         }
     }
@@ -219,15 +219,15 @@ impl Translation<'_> {
             let Some(item) = self.item(c) else { continue };
             match item {
                 // A set that is not itself a list of characters stands in brackets of its own.
-                Item::Set(set) if set.starts_with('^') => self.out.push_str(&format!("[{set}]")),
-                Item::Set(set) => self.out.push_str(&set),
-                Item::Char(low) => self.range(low),
+                RegexItem::Set(set) if set.starts_with('^') => self.out.push_str(&format!("[{set}]")),
+                RegexItem::Set(set) => self.out.push_str(&set),
+                RegexItem::Char(low) => self.range(low),
             }
         }
     }
 
     /// The next item of a class; `None` where what is not understood was copied.
-    fn item(&mut self, c: char) -> Option<Item> {
+    fn item(&mut self, c: char) -> Option<RegexItem> {
         if c == '[' && self.peek(1) == Some(':') {
             let rest = &self.chars[self.at..];
             if let Some(close) = rest.windows(2).position(|two| two == [':', ']']) {
@@ -236,12 +236,12 @@ impl Translation<'_> {
                 // Rust would take an unknown name for a list of letters, Go refuses it.
                 let known = ClassAsciiKind::from_name(name.trim_start_matches('^')).is_some();
                 let set = if known { format!("[:{name}:]") } else { format!(r"\p{{{name}}}") };
-                return Some(Item::Set(set));
+                return Some(RegexItem::Set(set));
             }
         }
         if c != '\\' {
             self.at += 1;
-            return Some(Item::Char(c));
+            return Some(RegexItem::Char(c));
         }
         let item = self.escaped();
         if item.is_none() {
@@ -264,15 +264,15 @@ impl Translation<'_> {
             Some('\\') => self.escaped(),
             Some(c) => {
                 self.at += 1;
-                Some(Item::Char(c))
+                Some(RegexItem::Char(c))
             }
             None => None,
         };
         // Anything else than a character is refused, by Rust as by Go.
         self.out.push('-');
         match high {
-            Some(Item::Char(high)) => push_char(&mut self.out, high),
-            Some(Item::Set(set)) => self.out.push_str(&format!("[{set}]")),
+            Some(RegexItem::Char(high)) => push_char(&mut self.out, high),
+            Some(RegexItem::Set(set)) => self.out.push_str(&format!("[{set}]")),
             None => {}
         }
     }

@@ -34,13 +34,13 @@ const LEAST_KEYWORD: usize = 3;
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
-    rules: Vec<Rule>,
+    rules: Vec<ImportedRule>,
     #[serde(flatten)]
     rest: Table,
 }
 
 #[derive(Deserialize)]
-struct Rule {
+struct ImportedRule {
     id: String,
     #[serde(default)]
     description: String,
@@ -57,7 +57,7 @@ struct Rule {
 }
 
 #[derive(Serialize)]
-struct Written {
+struct WrittenDetector {
     detector: [Detector; 1],
 }
 
@@ -101,7 +101,7 @@ pub(super) fn run(path: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
                 if !description.is_empty() {
                     printer.line(&format!("# {}", description.replace(['\n', '\r'], " ")))?;
                 }
-                printer.line(&toml::to_string_pretty(&Written { detector: [detector] })?)?;
+                printer.line(&toml::to_string_pretty(&WrittenDetector { detector: [detector] })?)?;
                 if !lost.is_empty() {
                     printer.error_line(&format!(
                         "{id}: finds more than the rule, which also has {}",
@@ -133,7 +133,7 @@ fn lost(rest: &Table) -> impl Iterator<Item = &str> {
     rest.keys().map(String::as_str).filter(|key| !FOR_PEOPLE.contains(key) && *key != "references")
 }
 
-impl Rule {
+impl ImportedRule {
     /// Returns its description and what it becomes, or why it becomes nothing.
     fn detector(self) -> Result<(String, Detector), &'static str> {
         if self.path.is_some() {

@@ -8,9 +8,9 @@ use http_body_util::Full;
 use crate::exchange;
 
 /// What a gate has answered.
-pub(super) struct Answer(Response<Bytes>);
+pub(super) struct DoctorAnswer(Response<Bytes>);
 
-impl Answer {
+impl DoctorAnswer {
     /// Returns whether the gate says that it cannot reach its upstream.
     pub(super) fn is_unreachable(&self) -> bool {
         self.0.status().is_server_error() && self.error()["code"] == "leafgate_upstream"
@@ -27,10 +27,10 @@ impl Answer {
 }
 
 /// Asks a gate, `http://address/prefix`, for a path.
-pub(super) async fn get(base: &str, path: &str) -> anyhow::Result<Answer> {
+pub(super) async fn get(base: &str, path: &str) -> anyhow::Result<DoctorAnswer> {
     let rest = base.strip_prefix("http://").context("it is no http URL")?;
     let (address, prefix) = rest.split_once('/').map_or((rest, ""), |(address, prefix)| (address, prefix));
     let slash = if prefix.is_empty() { "" } else { "/" };
     let request = Request::get(format!("{slash}{prefix}{path}")).body(Full::default())?;
-    Ok(Answer(exchange::whole(address.parse()?, request).await?))
+    Ok(DoctorAnswer(exchange::whole(address.parse()?, request).await?))
 }

@@ -15,7 +15,7 @@ use leafgate_config::Layer;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
-use self::trial::Trial;
+use self::trial::DoctorTrial;
 use crate::admin::AdminClient;
 use crate::client::{CLIENTS, KnownClient};
 use crate::exit::Exit;
@@ -221,13 +221,13 @@ fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Res
     let run = |question| runtime.block_on(trial::run(known, question));
     let trials = [run(trial::QUESTIONS[0])?, run(trial::QUESTIONS[1])?];
     let mut findings = vec![arrived(name, &version, &trials[0])];
-    if let [Some(one), Some(other)] = trials.each_ref().map(Trial::prompt) {
+    if let [Some(one), Some(other)] = trials.each_ref().map(DoctorTrial::prompt) {
         findings.push(steadiness(name, one, other));
     }
     Ok(findings)
 }
 
-fn arrived(name: &str, version: &str, trial: &Trial) -> ClientFinding {
+fn arrived(name: &str, version: &str, trial: &DoctorTrial) -> ClientFinding {
     let paths = trial.paths().join(", ");
     match (trial.prompt(), trial.refusal()) {
         (Some(_), _) => {

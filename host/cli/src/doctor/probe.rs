@@ -23,26 +23,26 @@ use crate::{exchange, home, policy};
 
 /// A request that has come.
 #[derive(Clone)]
-pub(super) struct Seen {
+pub(super) struct SeenRequest {
     pub(super) path: String,
     pub(super) body: Bytes,
 }
 
 /// A model that runs until it is dropped.
-pub(super) struct Probe {
+pub(super) struct DoctorProbe {
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
     tasks: [JoinHandle<()>; 2],
 }
 
-impl Drop for Probe {
+impl Drop for DoctorProbe {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
-impl Probe {
-    pub(super) async fn start() -> anyhow::Result<Probe> {
+impl DoctorProbe {
+    pub(super) async fn start() -> anyhow::Result<DoctorProbe> {
         let nothing = Arc::new(policy::load(&PolicySource::None)?);
         let echo = Gate::new(GateConfig::new(UpstreamTarget::Echo), home::token_keys()?, nothing)?;
         let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).await?;
@@ -52,19 +52,19 @@ impl Probe {
         let address = socket.local_addr()?;
         let seen = Arc::new(Mutex::new(Vec::new()));
         let accepting = tokio::spawn(accept(socket, answers, Arc::clone(&seen)));
-        Ok(Probe { address, seen, tasks: [serving, accepting] })
+        Ok(DoctorProbe { address, seen, tasks: [serving, accepting] })
     }
 
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(super) fn seen(&self) -> Vec<SeenRequest> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-async fn accept(socket: TcpListener, answers: SocketAddr, seen: Arc<Mutex<Vec<Seen>>>) {
+async fn accept(socket: TcpListener, answers: SocketAddr, seen: Arc<Mutex<Vec<SeenRequest>>>) {
     while let Ok((stream, _)) = socket.accept().await {
         let seen = Arc::clone(&seen);
         let service = service_fn(move |request| {
@@ -79,7 +79,7 @@ async fn accept(socket: TcpListener, answers: SocketAddr, seen: Arc<Mutex<Vec<Se
 async fn answer(
     request: Request<Incoming>,
     answers: SocketAddr,
-    seen: &Mutex<Vec<Seen>>,
+    seen: &Mutex<Vec<SeenRequest>>,
 ) -> Response<Full<Bytes>> {
     let failed = |status| {
         let mut response = Response::new(Full::default());
@@ -93,7 +93,7 @@ async fn answer(
     // What is compressed nobody has edited; it says nothing here.
     if !parts.headers.contains_key(CONTENT_ENCODING) {
         let path = parts.uri.path().to_owned();
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(Seen { path, body: body.clone() });
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(SeenRequest { path, body: body.clone() });
     }
     if let Some(told) = told_before_a_question(&parts.method, parts.uri.path()) {
         return json(&told);

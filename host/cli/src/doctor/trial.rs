@@ -9,7 +9,7 @@ use anyhow::Context;
 use bytes::Bytes;
 use leafgate_tree::{Document, Format, Limits};
 
-use super::probe::{Probe, Seen};
+use super::probe::{DoctorProbe, SeenRequest};
 use crate::client::KnownClient;
 use crate::{home, private};
 
@@ -24,16 +24,16 @@ pub(super) fn version(client: KnownClient) -> Option<String> {
 }
 
 /// What came of a trial.
-pub(super) struct Trial {
-    seen: Vec<Seen>,
+pub(super) struct DoctorTrial {
+    seen: Vec<SeenRequest>,
     /// `None` where the time was over.
     code: Option<i32>,
     said: String,
 }
 
 /// Starts a client with `leafgate exec`, in folders of its own.
-pub(super) async fn run(known: KnownClient, question: &str) -> anyhow::Result<Trial> {
-    let probe = Probe::start().await?;
+pub(super) async fn run(known: KnownClient, question: &str) -> anyhow::Result<DoctorTrial> {
+    let probe = DoctorProbe::start().await?;
     let folder = Folder::make()?;
     let program = std::env::current_exe().context("this program cannot be found")?;
     let mut command = tokio::process::Command::new(program);
@@ -56,7 +56,7 @@ pub(super) async fn run(known: KnownClient, question: &str) -> anyhow::Result<Tr
         }
         Err(_) => (None, String::new()),
     };
-    Ok(Trial { seen: probe.seen(), code, said })
+    Ok(DoctorTrial { seen: probe.seen(), code, said })
 }
 
 /// A folder of one trial, removed at its end.
@@ -79,7 +79,7 @@ impl Drop for Folder {
 /// Paths that a client asks a model by.
 const MODELS: [&str; 4] = ["/messages", "/responses", "/chat/completions", ":streamGenerateContent"];
 
-impl Trial {
+impl DoctorTrial {
     /// Returns the body of the largest question to a model: the others are about titles and tokens.
     pub(super) fn prompt(&self) -> Option<&[u8]> {
         let asked = self.seen.iter().filter(|seen| MODELS.iter().any(|model| seen.path.ends_with(model)));

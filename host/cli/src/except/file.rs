@@ -74,7 +74,7 @@ impl TargetFile {
         private::replace(&self.path, text.as_bytes()).with_context(cannot)?;
         let error = match policy::load(&self.source) {
             Ok(loaded) if works(&loaded) => return Ok(()),
-            Ok(_) => Error::new(Idle),
+            Ok(_) => Error::new(IdleException),
             Err(error) => anyhow!("{error}\nnothing was written"),
         };
         match before {
@@ -87,15 +87,15 @@ impl TargetFile {
 
 /// What was written would change nothing, so it was taken back.
 #[derive(Debug)]
-pub(super) struct Idle;
+pub(super) struct IdleException;
 
-impl fmt::Display for Idle {
+impl fmt::Display for IdleException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("it would change nothing: nothing was written")
     }
 }
 
-impl std::error::Error for Idle {}
+impl std::error::Error for IdleException {}
 
 #[cfg(test)]
 mod tests {
@@ -119,9 +119,12 @@ mod tests {
         };
         let files = || fs::read_dir(folder.path()).unwrap().count();
         let idle = target.add(&exception("mail"), &|_| false).unwrap_err();
-        assert!(idle.is::<Idle>() && files() == 1, "{idle}");
+        assert!(idle.is::<IdleException>() && files() == 1, "{idle}");
         let unknown = target.add(&exception("mial"), &|_| true).unwrap_err();
-        assert!(!unknown.is::<Idle>() && unknown.to_string().contains("did you mean `mail`?"), "{unknown}");
+        assert!(
+            !unknown.is::<IdleException>() && unknown.to_string().contains("did you mean `mail`?"),
+            "{unknown}"
+        );
         assert_eq!(files(), 1);
 
         target.add(&exception("mail"), &|_| true).unwrap();

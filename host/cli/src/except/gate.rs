@@ -8,7 +8,7 @@ use leafgate_admin::ExceptionView;
 use leafgate_gate::{NotExcepted, PolicyFiles, UpstreamName};
 use leafgate_policy::{NewException, Policy, PolicySource, written_exceptions};
 
-use super::file::{Idle, TargetFile};
+use super::file::{IdleException, TargetFile};
 use super::{FILE, views_of};
 use crate::home;
 
@@ -43,7 +43,7 @@ impl PolicyFiles for PolicyFolders {
             return Err(NotExcepted::BuiltIn);
         }
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = |error: anyhow::Error| match error.is::<Idle>() {
+        let failed = |error: anyhow::Error| match error.is::<IdleException>() {
             true => NotExcepted::Idle,
             false => NotExcepted::Failed(format!("{error:#}")),
         };

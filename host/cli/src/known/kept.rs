@@ -21,7 +21,7 @@ const MOST: usize = 10_000;
 /// All that was added.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct KeptValues {
+pub(super) struct AddedValues {
     version: u32,
     values: Vec<KeptValue>,
 }
@@ -36,25 +36,25 @@ pub(super) struct KeptValue {
     pub(super) known: KnownValue,
 }
 
-impl KeptValues {
+impl AddedValues {
     /// Where it lies.
     pub(super) fn file(data: &Path) -> PathBuf {
         data.join(FILE)
     }
 
-    pub(super) fn read(data: &Path) -> anyhow::Result<KeptValues> {
-        let path = KeptValues::file(data);
+    pub(super) fn read(data: &Path) -> anyhow::Result<AddedValues> {
+        let path = AddedValues::file(data);
         let unusable = || format!("the known values {} cannot be used: add them again", path.display());
-        let kept: KeptValues = private::read_json(&path, unusable)?;
+        let kept: AddedValues = private::read_json(&path, unusable)?;
         ensure!(kept.version == VERSION || kept.values.is_empty(), unusable());
         Ok(kept)
     }
 
     /// Changes what is there, under the lock that all who change it take.
-    pub(super) fn change<R>(data: &Path, change: impl FnOnce(&mut KeptValues) -> R) -> anyhow::Result<R> {
+    pub(super) fn change<R>(data: &Path, change: impl FnOnce(&mut AddedValues) -> R) -> anyhow::Result<R> {
         let lock = private::lock_file(data, LOCK)?;
         lock.lock().context("cannot wait for others who change the known values")?;
-        let mut kept = KeptValues::read(data)?;
+        let mut kept = AddedValues::read(data)?;
         let changed = change(&mut kept);
         ensure!(kept.values.len() <= MOST, "more than {MOST} values: name a file of them in `known.files`");
         kept.version = VERSION;

@@ -25,7 +25,7 @@ use crate::print::Printer;
 use crate::settings;
 use crate::table::Cell;
 
-use self::kept::{KeptValue, KeptValues};
+use self::kept::{AddedValues, KeptValue};
 pub(crate) use self::now::{KnownNow, KnownWatch};
 pub(crate) use self::source::KnownSource;
 use self::source::ReadFile;
@@ -39,17 +39,17 @@ const PURPOSE: &str = "known values";
 #[derive(Subcommand)]
 pub(crate) enum KnownCommand {
     /// Have values found wherever they stand: those of standard input, one a line
-    Add(AddArgs),
+    Add(AddKnownArgs),
     /// Count the values of each file, and list those that were added
     List(ConfigArgs),
     /// Have values that were added found no longer
-    Remove(RemoveArgs),
+    Remove(RemoveKnownArgs),
     /// Name files of this folder that git ignores and that hold secrets
     Suggest(ConfigArgs),
 }
 
 #[derive(Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct AddKnownArgs {
     /// What to call them in lists
     #[arg(long, value_name = "NAME", default_value = "")]
     name: String,
@@ -59,7 +59,7 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct RemoveKnownArgs {
     /// The values, as `known list` calls them: by their ids or by their name
     #[arg(value_name = "ID", required_unless_present = "all")]
     ids: Vec<String>,
@@ -111,7 +111,7 @@ impl<'a> AddedValue<'a> {
     }
 }
 
-fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+fn add(args: &AddKnownArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if io::stdin().is_terminal() {
         printer.error_line("Write the values, one a line; Ctrl-D ends.");
     }
@@ -123,7 +123,7 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let today = today();
     let kept = |known| KeptValue { name: args.name.clone(), added: today.clone(), known };
     let values: Vec<KeptValue> = values.into_iter().map(kept).collect();
-    let new = KeptValues::change(&home::data_folder()?, |kept| kept.add(&values))?;
+    let new = AddedValues::change(&home::data_folder()?, |kept| kept.add(&values))?;
     printer.show(&values.iter().map(AddedValue::of).collect::<Vec<_>>(), |values, printer| {
         values.iter().try_for_each(|value| printer.line(&value.id))?;
         let before = match values.len() - new {
@@ -169,7 +169,7 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let key = key()?;
     let files = source.read_files(&key)?;
     let command = source.read_command(&key)?.map(|values| values.len());
-    let kept = KeptValues::read(&home::data_folder()?)?;
+    let kept = AddedValues::read(&home::data_folder()?)?;
     let listed =
         KnownList { files: &files, command, added: kept.values().iter().map(AddedValue::of).collect() };
     printer.show(&listed, |KnownList { files, command, added }, printer| {
@@ -190,7 +190,7 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     })
 }
 
-fn remove(args: &RemoveArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let removed = KeptValues::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;
+fn remove(args: &RemoveKnownArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let removed = AddedValues::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;
     printer.tell(&json!({ "removed": removed }), &format!("{removed} removed"))
 }

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use super::kept::KeptValues;
+use super::kept::AddedValues;
 use super::{files, key, values_of};
 use crate::home;
 use crate::table::Cell;
@@ -122,7 +122,7 @@ impl KnownSource {
 
     /// Returns the values that were added by hand.
     pub(super) fn added(&self) -> anyhow::Result<Vec<KnownValue>> {
-        let kept = KeptValues::read(&home::data_folder()?)?;
+        let kept = AddedValues::read(&home::data_folder()?)?;
         Ok(kept.values().iter().map(|value| value.known.clone()).collect())
     }
 
@@ -159,7 +159,7 @@ impl KnownSource {
     pub(super) fn stamp(&self) -> Stamps {
         let named =
             self.files.iter().flat_map(|pattern| files::named(pattern, &self.folder).unwrap_or_default());
-        let kept = home::data_folder().map(|data| KeptValues::file(&data)).ok();
+        let kept = home::data_folder().map(|data| AddedValues::file(&data)).ok();
         Stamps(
             named
                 .chain(kept)

@@ -5,7 +5,7 @@ use leafgate_store::RequestLine;
 use crate::exit::Exit;
 use crate::moments::local;
 use crate::print::{Printer, Style};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, TextTable};
 
 /// Digits of a conversation's key that tell it from others of a day.
 const KEY: usize = 8;
@@ -19,8 +19,8 @@ pub(super) fn show(lines: &[RequestLine], why_none: &str, printer: &mut Printer)
 }
 
 /// Returns the list of requests, which may grow.
-pub(super) fn table() -> Table<8> {
-    Table::new(["id", "time", "session", "client", "model", "outcome", "changed", "upstream"])
+pub(super) fn table() -> TextTable<8> {
+    TextTable::new(["id", "time", "session", "client", "model", "outcome", "changed", "upstream"])
 }
 
 /// Returns a request as a line of that list.

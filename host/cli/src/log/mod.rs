@@ -100,7 +100,7 @@ pub(crate) enum LogCommand {
     /// List requests, the newest first
     List(ListArgs),
     /// Show a request: what was changed in it, what left, and its answer
-    Show(ShowArgs),
+    Show(ShowRequestArgs),
     /// Show what differs between two requests, or between one and the turn before it
     Diff(DiffArgs),
     /// Print requests as they come, until Ctrl-C
@@ -141,7 +141,7 @@ impl PageArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct ShowRequestArgs {
     /// The request, by its number in lists
     #[arg(value_parser = number)]
     id: i64,

@@ -4,12 +4,12 @@ use leafgate_store::{AnswerView, Log, RequestLine, RequestView, WholeRequest, Wr
 use serde::Serialize;
 
 use super::list::{outcome, short};
-use super::{DiffArgs, ShowArgs};
+use super::{DiffArgs, ShowRequestArgs};
 use crate::exit::Exit;
 use crate::moments::moment;
 use crate::print::{Printer, Style};
 
-pub(super) fn show(log: &Log, args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+pub(super) fn show(log: &Log, args: &ShowRequestArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let request = log.show(args.id)?;
     if args.body {
         printer.text(Style::Plain, &String::from_utf8_lossy(&request.body.0))?;

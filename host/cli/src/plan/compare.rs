@@ -75,14 +75,14 @@ pub(super) struct By {
 
 /// One request by both policies.
 pub(super) struct Comparison {
-    today: Side,
-    new: Side,
+    today: PlanSide,
+    new: PlanSide,
     same_bytes: bool,
     tokens: TokenChange,
 }
 
 /// What one policy makes of a request.
-struct Side {
+struct PlanSide {
     becomes: Becomes,
     done: Done,
     /// Bytes that leave; `None` where it is blocked.
@@ -109,7 +109,11 @@ pub(super) fn compared(
     Ok(Comparison { today, new, same_bytes, tokens })
 }
 
-fn side(case: &PlanCase, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(Side, Option<bytes::Bytes>)> {
+fn side(
+    case: &PlanCase,
+    policy: &Policy,
+    keys: &TokenKeys,
+) -> anyhow::Result<(PlanSide, Option<bytes::Bytes>)> {
     let session = session_key(keys, &case.document);
     let mut asked = case.asked.clone();
     let profile =
@@ -126,7 +130,7 @@ fn side(case: &PlanCase, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<(S
     let becomes = becomes(&evaluation.verdict);
     let body = (becomes.kind != BLOCK).then(|| evaluation.draft.render());
     let matched = evaluation.report.rules.iter().filter(|rule| rule.has_matched());
-    let side = Side {
+    let side = PlanSide {
         becomes,
         done: done(&evaluation),
         bytes: body.as_ref().map(bytes::Bytes::len),
@@ -185,7 +189,7 @@ pub(super) struct Plan {
     /// Requests with another verdict.
     pub(super) verdict_changes: usize,
     /// What the new policy does more and less, by rule and detector.
-    pub(super) changes: Vec<RuleChange>,
+    pub(super) changes: Vec<PlanChange>,
     /// The requests that would leave otherwise, or not, or only then.
     pub(super) differing: Vec<Differs>,
     /// Rules of the new policy that match nothing in these requests.
@@ -207,7 +211,7 @@ pub(super) struct Plan {
 /// What a rule does more and less.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct RuleChange {
+pub(super) struct PlanChange {
     pub(super) rule: String,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,7 +226,7 @@ pub(super) struct RuleChange {
     pub(super) requests: usize,
 }
 
-impl RuleChange {
+impl PlanChange {
     /// Returns what it does, for people: `redact EMAIL (pii/email)`.
     pub(super) fn what(&self) -> String {
         let label = self.label.as_ref().map_or_else(String::new, |label| format!(" {label}"));
@@ -310,7 +314,7 @@ impl Plan {
             .into_iter()
             .map(|(by, [gained, lost, requests])| {
                 let By { rule, kind, label, detector } = by;
-                RuleChange { rule, kind, label, detector, gained, lost, requests }
+                PlanChange { rule, kind, label, detector, gained, lost, requests }
             })
             .collect();
         self.never_match =

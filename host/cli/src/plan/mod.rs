@@ -24,7 +24,7 @@ use crate::options::{ConfigArgs, OWN_POLICY, formats, policy_source};
 use crate::print::{Printer, Style};
 use crate::request::RequestPath;
 use crate::{home, log, moments, policy, request, settings};
-use compare::{Plan, PlanCase, RuleChange, compared};
+use compare::{Plan, PlanCase, PlanChange, compared};
 
 /// The word for the log in the place of a file.
 const LOG: &str = "log";
@@ -194,8 +194,8 @@ fn print(plan: &Plan, printer: &mut Printer) -> std::io::Result<()> {
         plan.differing.len(),
         plan.verdict_changes
     ))?;
-    let row = |change: &RuleChange| {
-        let RuleChange { gained, lost, requests, rule, .. } = change;
+    let row = |change: &PlanChange| {
+        let PlanChange { gained, lost, requests, rule, .. } = change;
         [(*gained).into(), (*lost).into(), (*requests).into(), rule.as_str().into(), change.what().into()]
     };
     printer.table(["gained", "lost", "requests", "rule", "what"], plan.changes.iter().map(row))?;

@@ -88,7 +88,7 @@ pub(crate) struct SourceArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct ConfigArgs {
+pub(crate) struct PluginConfigArgs {
     /// Its configuration, as it would stand in a rule file: 'names = ["Ada"]'
     #[arg(long, value_name = "TOML")]
     pub(super) config: Option<String>,
@@ -102,7 +102,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(super) source: SourceArgs,
     #[command(flatten)]
-    pub(super) config: ConfigArgs,
+    pub(super) config: PluginConfigArgs,
     /// The digest that the file must have
     #[arg(long, value_name = "HEX")]
     pub(super) sha256: Option<String>,
@@ -123,7 +123,7 @@ pub(crate) struct RunPluginArgs {
     #[arg(value_name = "FILE|DIR")]
     pub(super) plugin: PathBuf,
     #[command(flatten)]
-    pub(super) config: ConfigArgs,
+    pub(super) config: PluginConfigArgs,
     /// Which leaves it is shown, as `match` of a rule: 'role = "user"'; without it all
     #[arg(long = "match", value_name = "TOML")]
     pub(super) matches: Option<String>,
@@ -169,7 +169,7 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(super) source: SourceArgs,
     #[command(flatten)]
-    pub(super) config: ConfigArgs,
+    pub(super) config: PluginConfigArgs,
     /// A file whose text the leaves are cut from; without it, a page of English
     #[arg(long, value_name = "FILE")]
     pub(super) text: Option<PathBuf>,

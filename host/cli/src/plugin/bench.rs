@@ -12,7 +12,7 @@ use leafgate_wasm::LoaderLimits;
 use serde::Serialize;
 
 use super::args::BenchArgs;
-use super::source::{self, Source};
+use super::source::{self, AuthorSource};
 use crate::exit::Exit;
 use crate::policy;
 use crate::print::{Printer, Style};
@@ -38,7 +38,7 @@ const CALLS: std::ops::RangeInclusive<usize> = 5..=1000;
 #[serde(rename_all = "camelCase")]
 struct Figures {
     load_us: u128,
-    calls: Vec<Shape>,
+    calls: Vec<BenchShape>,
     further_leaf_us: f64,
     kib_us: f64,
 }
@@ -46,7 +46,7 @@ struct Figures {
 /// One shape of call.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shape {
+struct BenchShape {
     name: &'static str,
     leaves: usize,
     bytes: usize,
@@ -59,7 +59,7 @@ struct Shape {
 }
 
 pub(super) fn run(args: &BenchArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let source = Source::find(&args.source.plugin)?;
+    let source = AuthorSource::find(&args.source.plugin)?;
     let text = match &args.text {
         Some(file) => fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?,
         None => PAGE.to_owned(),
@@ -98,7 +98,7 @@ fn shape(
     plugin: &Arc<dyn Plugin>,
     texts: &[&str],
     limits: &LoaderLimits,
-) -> Result<Shape, Fault> {
+) -> Result<BenchShape, Fault> {
     // The first call faults code and memory in.
     call(&**plugin, texts)?;
     let (mut times, began) = (Vec::new(), Instant::now());
@@ -113,7 +113,16 @@ fn shape(
     let deadline_us = limits.deadline(texts.len(), bytes).as_secs_f64() * 1e6;
     let (median_us, p99_us) = (at(0.5), at(0.99));
     let share = p99_us / deadline_us;
-    Ok(Shape { name, leaves: texts.len(), bytes, calls: times.len(), median_us, p99_us, deadline_us, share })
+    Ok(BenchShape {
+        name,
+        leaves: texts.len(),
+        bytes,
+        calls: times.len(),
+        median_us,
+        p99_us,
+        deadline_us,
+        share,
+    })
 }
 
 fn call(plugin: &dyn Plugin, texts: &[&str]) -> Result<(), Fault> {
@@ -127,7 +136,7 @@ fn print(figures: &Figures, plugin: &Arc<dyn Plugin>, printer: &mut Printer) -> 
     let described = plugin.description();
     printer.text(Style::Strong, &format!("{} {}\n", described.name, described.version))?;
     printer.line("Each call has an instance of its own.")?;
-    let row = |shape: &Shape| {
+    let row = |shape: &BenchShape| {
         let share = format!("{:.1} %", shape.share * 100.0);
         let [median, p99, share, deadline] =
             [time(shape.median_us), time(shape.p99_us), share, time(shape.deadline_us)].map(Cell::number);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::args::CheckArgs;
 use super::inspect::{ShownPlugin, print_plugin};
-use super::source::{self, Source};
+use super::source::{self, AuthorSource};
 use super::test;
 use crate::exit::Exit;
 use crate::print::Printer;
@@ -23,7 +23,7 @@ struct CheckedPlugin<'a> {
 }
 
 pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let source = Source::find(&args.source.plugin)?;
+    let source = AuthorSource::find(&args.source.plugin)?;
     let loader = policy::loader()?;
     let sha256 = args.sha256.as_deref().map(|text| {
         home::from_hex(text)

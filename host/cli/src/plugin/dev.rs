@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use leafgate_wasm::WasmLoader;
 
 use super::args::DevArgs;
-use super::source::{self, Source};
+use super::source::{self, AuthorSource};
 use super::{test, trial};
 use crate::exit::Exit;
 use crate::policy;
@@ -30,14 +30,14 @@ pub(super) fn run(args: &DevArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     // One engine for all rounds, as in a gate.
     let loader = policy::loader_with_log(trial::log_to_standard_error())?;
     loop {
-        let seen = Files::of(&args.folder)?;
+        let seen = DevFiles::of(&args.folder)?;
         if let Err(error) = round(args, &loader, printer) {
             printer.text(Style::Error, &format!("{error:#}\n"))?;
         }
         printer.text(Style::Dim, "waiting for a change\n")?;
         printer.flush()?;
         // What changed during the round is the next change.
-        while Files::of(&args.folder)? == seen {
+        while DevFiles::of(&args.folder)? == seen {
             std::thread::sleep(LOOK);
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn run(args: &DevArgs, printer: &mut Printer) -> anyhow::Result<Exit>
 
 /// One build, its cases, and where all of them are fulfilled the file in its place.
 fn round(args: &DevArgs, loader: &WasmLoader, printer: &mut Printer) -> anyhow::Result<()> {
-    let source = Source::find(&args.folder)?;
+    let source = AuthorSource::find(&args.folder)?;
     let fulfilled = match &source.cases {
         Some(file) => {
             let outcomes = test::ask(&source, file, loader)?;
@@ -71,11 +71,11 @@ fn publish(built: &Path, to: &Path) -> io::Result<()> {
 
 /// The files of a project, as far as a change of them shows.
 #[derive(Debug, PartialEq, Eq)]
-struct Files(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
+struct DevFiles(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
 
-impl Files {
+impl DevFiles {
     fn of(folder: &Path) -> anyhow::Result<Self> {
-        let mut files = Files(BTreeMap::new());
+        let mut files = DevFiles(BTreeMap::new());
         if folder.is_file() {
             files.add_script(folder);
             return Ok(files);
@@ -132,7 +132,7 @@ mod tests {
             fs::create_dir_all(path(inside)).unwrap();
         }
         fs::write(path("cases.toml"), "a").unwrap();
-        let seen = || Files::of(folder.path()).unwrap();
+        let seen = || DevFiles::of(folder.path()).unwrap();
         let before = seen();
         assert_eq!(seen(), before);
         for (file, shows) in [
@@ -163,7 +163,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("names.js"), "a").unwrap();
-        let seen = || Files::of(&path("names.js")).unwrap();
+        let seen = || DevFiles::of(&path("names.js")).unwrap();
         for (file, shows) in
             [("other.js", false), ("names.cases.toml", true), ("cases.toml", true), ("names.js", true)]
         {

@@ -24,7 +24,7 @@ const MODULE: &str = "plugin";
 struct Manifest {
     project: Option<Package>,
     #[serde(default)]
-    tool: Tools,
+    tool: PythonTools,
 }
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ struct Package {
 }
 
 #[derive(Default, Deserialize)]
-struct Tools {
+struct PythonTools {
     leafgate: Option<PythonSettings>,
 }
 

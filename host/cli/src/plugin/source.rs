@@ -7,17 +7,17 @@ use anyhow::{Context as _, bail};
 use leafgate_contract::{LoadError, PluginSource, config_json};
 use toml::Table;
 
-use super::args::ConfigArgs;
+use super::args::PluginConfigArgs;
 use super::{build, python};
 
 /// A plugin to be loaded.
-pub(super) struct Source {
+pub(super) struct AuthorSource {
     pub(super) file: PathBuf,
     /// Where its cases stand, if anywhere.
     pub(super) cases: Option<PathBuf>,
 }
 
-impl Source {
+impl AuthorSource {
     /// Takes a file as it is, and of a folder its script, or what is built there.
     pub(super) fn find(path: &Path) -> anyhow::Result<Self> {
         if path.is_dir() {
@@ -26,13 +26,13 @@ impl Source {
                 None => build::build(path, None)?,
             };
             let cases = Some(path.join("cases.toml")).filter(|cases| cases.is_file());
-            return Ok(Source { file, cases });
+            return Ok(AuthorSource { file, cases });
         }
         // A relative path would be looked for in a policy folder.
         let file = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
         let beside = [file.with_extension("cases.toml"), file.with_file_name("cases.toml")];
         let cases = beside.into_iter().find(|cases| cases.is_file());
-        Ok(Source { file, cases })
+        Ok(AuthorSource { file, cases })
     }
 
     /// The source as a rule file would declare it.
@@ -64,7 +64,7 @@ pub(super) fn script_of(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     }
 }
 
-impl ConfigArgs {
+impl PluginConfigArgs {
     /// The configuration as a table.
     pub(super) fn table(&self) -> anyhow::Result<Table> {
         let (text, name) = match (&self.config, &self.config_file) {

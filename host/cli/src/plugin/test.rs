@@ -10,7 +10,7 @@ use leafgate_wasm::WasmLoader;
 use serde::Serialize;
 
 use super::args::TestArgs;
-use super::source::Source;
+use super::source::AuthorSource;
 use crate::exit::Exit;
 use crate::policy;
 use crate::print::{Printer, Style, counted};
@@ -36,7 +36,7 @@ impl<'a> TestedCase<'a> {
 }
 
 pub(super) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let source = Source::find(&args.source.plugin)?;
+    let source = AuthorSource::find(&args.source.plugin)?;
     let Some(file) = args.cases.as_ref().or(source.cases.as_ref()) else {
         bail!(
             "there are no cases: write `cases.toml` into the project or beside the file, or name them with `--cases`"
@@ -51,7 +51,11 @@ pub(super) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
 }
 
 /// Asks a plugin the cases of a file.
-pub(super) fn ask(source: &Source, file: &Path, loader: &WasmLoader) -> anyhow::Result<Vec<CaseOutcome>> {
+pub(super) fn ask(
+    source: &AuthorSource,
+    file: &Path,
+    loader: &WasmLoader,
+) -> anyhow::Result<Vec<CaseOutcome>> {
     let shown = file.display();
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
     let cases = Cases::read(&text).with_context(|| format!("cannot use the cases of {shown}"))?;

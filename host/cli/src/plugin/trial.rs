@@ -15,7 +15,7 @@ use leafgate_wasm::LogSink;
 use toml::{Table, Value};
 
 use super::args::RunPluginArgs;
-use super::source::{self, Source};
+use super::source::{self, AuthorSource};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
 use crate::request::{self, EarlierEdits, JudgedRequest};
@@ -25,7 +25,7 @@ use crate::{apply, policy};
 const NAME: &str = "tried";
 
 pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let source = Source::find(&args.plugin)?;
+    let source = AuthorSource::find(&args.plugin)?;
     let loader = policy::loader_with_log(log_to_standard_error())?;
     // Loaded before there is a rule file: what is wrong with it is no matter of that.
     let declared = PluginSource { name: NAME.to_owned(), ..source.declared(&args.config.json()?) };
@@ -35,7 +35,7 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
     let folder = tempfile::tempdir().context("cannot make a folder for the rule")?;
     fs::write(folder.path().join("rules.toml"), rules).context("cannot write the rule")?;
     let policy = PolicySource::Folder(folder.path().to_owned());
-    let policy = Policy::load_at(&policy, &LoadedPlugin(Arc::clone(&heard)), SystemTime::now())?;
+    let policy = Policy::load_at(&policy, &TriedPlugin(Arc::clone(&heard)), SystemTime::now())?;
     let judged = request::judge_by(&policy, &args.request, EarlierEdits::None)?;
     match printer.is_json() {
         true => apply::print_json(&judged, printer)?,
@@ -87,9 +87,9 @@ impl Plugin for HeardPlugin {
 }
 
 /// Gives the policy the plugin that is loaded already.
-struct LoadedPlugin(Arc<HeardPlugin>);
+struct TriedPlugin(Arc<HeardPlugin>);
 
-impl PluginLoader for LoadedPlugin {
+impl PluginLoader for TriedPlugin {
     fn load(&self, _: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
         Ok(Arc::clone(&self.0) as Arc<dyn Plugin>)
     }
@@ -112,7 +112,7 @@ fn print(judged: &JudgedRequest, name: &str, printer: &mut Printer) -> anyhow::R
 }
 
 /// The one rule, as an operator would write it.
-fn rules(args: &RunPluginArgs, source: &Source, world: World) -> anyhow::Result<String> {
+fn rules(args: &RunPluginArgs, source: &AuthorSource, world: World) -> anyhow::Result<String> {
     let matches =
         source::table(args.matches.as_deref().unwrap_or_default()).context("--match is no table")?;
     let file = source.file.to_str().context("the path of the plugin is not UTF-8")?;

@@ -17,7 +17,7 @@ use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, RedactionRe
 use leafgate_vault::Vault;
 
 use super::session::redact_seams;
-use super::{EDITS, FileFinding, FindingPlace, Judge, Redacted};
+use super::{EDITS, FileFinding, FindingPlace, RedactJudge, Redacted};
 use crate::{apply, home, masking};
 
 /// An export and its evaluation.
@@ -50,7 +50,7 @@ pub(crate) fn judge(policy: &Policy, document: Document) -> anyhow::Result<Judge
     );
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
-    let judge = Judge { policy, session: &session, vault: Vault::new(keys) };
+    let judge = RedactJudge { policy, session: &session, vault: Vault::new(keys) };
     let mut known = KnownCopies::default();
     let opened = judge.redact_encoded(&document, &mut known)?;
     let document = redacted(&opened)?;
@@ -116,7 +116,7 @@ fn redacted(draft: &Draft) -> anyhow::Result<Arc<Document>> {
     if draft.is_dirty() { Ok(Arc::new(parse(draft.render())?)) } else { Ok(Arc::clone(draft.document())) }
 }
 
-impl Judge<'_> {
+impl RedactJudge<'_> {
     /// Redacts encoded texts. If that fails, the policy finds the text in its encoding, and holds
     /// the file.
     fn redact_encoded(&self, document: &Arc<Document>, known: &mut KnownCopies) -> anyhow::Result<Draft> {

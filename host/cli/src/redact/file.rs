@@ -14,7 +14,7 @@ use crate::{private, request};
 const LARGEST: u64 = 1 << 30;
 
 /// What a file held when it was read.
-pub(super) struct Input {
+pub(super) struct RedactInput {
     /// Where it is; a link was followed, so that it stays one.
     path: PathBuf,
     bytes: Bytes,
@@ -22,12 +22,12 @@ pub(super) struct Input {
     stamp: Option<Stamp>,
 }
 
-impl Input {
+impl RedactInput {
     /// Reads a file, or standard input for `-`.
-    pub(super) fn read(path: &Path) -> anyhow::Result<Input> {
+    pub(super) fn read(path: &Path) -> anyhow::Result<RedactInput> {
         if path == Path::new("-") {
             let bytes = request::body(None)?;
-            return Ok(Input { path: path.to_owned(), bytes, stamp: None });
+            return Ok(RedactInput { path: path.to_owned(), bytes, stamp: None });
         }
         let path = fs::canonicalize(path).context("it cannot be found")?;
         let file = File::open(&path).context("it cannot be read")?;
@@ -36,7 +36,7 @@ impl Input {
         ensure!(found.len() <= LARGEST, "it is larger than {LARGEST} bytes");
         let mut bytes = Vec::new();
         file.take(LARGEST + 1).read_to_end(&mut bytes).context("it cannot be read")?;
-        Ok(Input { path, bytes: bytes.into(), stamp: Some(Stamp::of(&found)) })
+        Ok(RedactInput { path, bytes: bytes.into(), stamp: Some(Stamp::of(&found)) })
     }
 
     pub(super) fn bytes(&self) -> &Bytes {
@@ -70,7 +70,7 @@ mod tests {
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        Input::read(&link).unwrap().replace(b"new").unwrap();
+        RedactInput::read(&link).unwrap().replace(b"new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -82,12 +82,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         fs::write(&path, "one\n").unwrap();
-        let input = Input::read(&path).unwrap();
+        let input = RedactInput::read(&path).unwrap();
         fs::write(&path, "one\ntwo\n").unwrap();
         let error = format!("{:#}", input.replace(b"new").unwrap_err());
         assert!(error.contains("written to meanwhile"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
-        assert!(Input::read(folder.path()).is_err());
+        assert!(RedactInput::read(folder.path()).is_err());
     }
 }

@@ -75,13 +75,13 @@ struct FileFinding {
 }
 
 /// The context of all evaluations of one file.
-struct Judge<'p> {
+struct RedactJudge<'p> {
     policy: &'p Policy,
     session: &'p str,
     vault: Vault,
 }
 
-impl Judge<'_> {
+impl RedactJudge<'_> {
     fn evaluate(&self, document: Arc<Document>) -> Evaluation {
         let context = Context { session: self.session, ..Context::default() };
         self.policy.evaluate(document, &context, &self.vault)
@@ -151,7 +151,7 @@ fn one(
     policy: &Policy,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
-    let input = file::Input::read(path)?;
+    let input = file::RedactInput::read(path)?;
     let redacted = match Document::parse(input.bytes().clone(), Format::VscodeChat, &Limits::default()) {
         Ok(document) if exports || leafgate_chat::is_export(&document) => export::redact(policy, document)?,
         Err(error) if exports => return Err(error.into()),

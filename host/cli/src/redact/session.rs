@@ -13,7 +13,7 @@ use leafgate_policy::{Evaluation, Policy, Verdict};
 use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 
-use super::{EDITS, FileFinding, FindingPlace, Judge, Redacted};
+use super::{EDITS, FileFinding, FindingPlace, RedactJudge, Redacted};
 use crate::home;
 
 /// How lines are read.
@@ -44,7 +44,7 @@ struct JudgedBatch {
 
 /// Applies a policy to a session.
 pub(super) fn redact(policy: &Policy, file: &[u8]) -> anyhow::Result<Redacted> {
-    let judge = Judge { policy, session: "redact", vault: Vault::new(home::token_keys()?) };
+    let judge = RedactJudge { policy, session: "redact", vault: Vault::new(home::token_keys()?) };
     let mut known = KnownCopies::default();
     let mut holds = Vec::new();
     let mut all = Vec::new();
@@ -114,7 +114,7 @@ impl JudgedBatch {
     }
 }
 
-impl Judge<'_> {
+impl RedactJudge<'_> {
     fn batch(
         &self,
         batch: &LineBatch,

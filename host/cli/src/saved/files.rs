@@ -18,7 +18,7 @@ use leafgate_saved::{GuardKey, OnDrift, SavedEdit, SavedFile, SavedFileError, Sc
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::trust::{self, Standing};
+use super::trust::{self, TrustStanding};
 use crate::{home, private};
 
 const GLOBAL_FILE: &str = "global.toml";
@@ -34,12 +34,12 @@ pub(crate) struct SavedFolder {
     folder: PathBuf,
     workspace: PathBuf,
     key: GuardKey,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenFiles>,
 }
 
 /// What was there the last time.
 #[derive(Default)]
-struct Seen {
+struct SeenFiles {
     stamps: Vec<Option<Stamp>>,
     files: Arc<SavedFiles>,
 }
@@ -66,13 +66,13 @@ impl SavedFolder {
             data,
             workspace,
             key,
-            seen: Mutex::new(Seen::default()),
+            seen: Mutex::new(SeenFiles::default()),
         };
         let (files, errors) = folder.load(&SavedFiles::default());
         if let Some(error) = errors.into_iter().next() {
             bail!("{error}");
         }
-        *folder.seen() = Seen { stamps: folder.stamps(), files: Arc::new(files) };
+        *folder.seen() = SeenFiles { stamps: folder.stamps(), files: Arc::new(files) };
         Ok(folder)
     }
 
@@ -145,9 +145,9 @@ impl SavedFolder {
     /// The edits of the workspace's own file, where it is trusted as it is.
     fn project(&self, problems: &mut Vec<String>) -> Option<ScopeEdits> {
         match trust::standing(&self.data, &self.workspace) {
-            Ok(Standing::Absent) => None,
-            Ok(Standing::Trusted(file)) => Some(self.layer(Scope::Project, file)),
-            Ok(Standing::Untrusted(why)) => {
+            Ok(TrustStanding::Absent) => None,
+            Ok(TrustStanding::Trusted(file)) => Some(self.layer(Scope::Project, file)),
+            Ok(TrustStanding::Untrusted(why)) => {
                 problems.push(why);
                 None
             }
@@ -204,7 +204,7 @@ impl SavedFolder {
         Ok(lock)
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn seen(&self) -> std::sync::MutexGuard<'_, SeenFiles> {
         // A panic leaves what was seen before.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -217,7 +217,7 @@ impl SavedStore for SavedFolder {
         let stamps = self.stamps();
         if stamps != seen.stamps {
             let (files, _) = self.load(&seen.files);
-            *seen = Seen { stamps, files: Arc::new(files) };
+            *seen = SeenFiles { stamps, files: Arc::new(files) };
         }
         Arc::clone(&seen.files)
     }

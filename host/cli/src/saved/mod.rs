@@ -29,32 +29,32 @@ pub(crate) fn run(
     command: &SavedCommand,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
-    Caller { source: Source::find(args)?, printer }.run(command)
+    Caller { source: SavedSource::find(args)?, printer }.run(command)
 }
 
 /// Where saved edits are looked up.
-enum Source {
+enum SavedSource {
     Gate(Box<AdminClient>),
     Files(SavedFolder),
 }
 
-impl Source {
-    fn find(args: &SavedGateArgs) -> anyhow::Result<Source> {
+impl SavedSource {
+    fn find(args: &SavedGateArgs) -> anyhow::Result<SavedSource> {
         let running = match args.workspace {
             None => runtime::find_if_any(&runtime::folder()?, args.gate.name.as_ref())?,
             Some(_) => None,
         };
         Ok(match running {
-            Some(gate) => Source::Gate(Box::new(AdminClient::new(&gate)?)),
-            None => Source::Files(SavedFolder::open(args.workspace.as_deref().unwrap_or(".".as_ref()))?),
+            Some(gate) => SavedSource::Gate(Box::new(AdminClient::new(&gate)?)),
+            None => SavedSource::Files(SavedFolder::open(args.workspace.as_deref().unwrap_or(".".as_ref()))?),
         })
     }
 
     /// The gate that this command cannot do without.
     fn gate(&self) -> anyhow::Result<&AdminClient> {
         match self {
-            Source::Gate(gate) => Ok(gate),
-            Source::Files(_) => {
+            SavedSource::Gate(gate) => Ok(gate),
+            SavedSource::Files(_) => {
                 anyhow::bail!("no gate runs that could do this: start one with `leafgate run`")
             }
         }
@@ -62,7 +62,7 @@ impl Source {
 }
 
 struct Caller<'a> {
-    source: Source,
+    source: SavedSource,
     printer: &'a mut Printer,
 }
 
@@ -96,8 +96,8 @@ impl Caller<'_> {
 
     fn list(&mut self) -> anyhow::Result<Exit> {
         let files = match &self.source {
-            Source::Gate(gate) => return self.printer.show(&gate.view::<SavedList>("")?, print_list),
-            Source::Files(folder) => folder.read(),
+            SavedSource::Gate(gate) => return self.printer.show(&gate.view::<SavedList>("")?, print_list),
+            SavedSource::Files(folder) => folder.read(),
         };
         let shown = FilesShown { edits: &saved_views(&files), problems: &files.problems };
         self.printer.show(&shown, |shown, printer| {
@@ -108,16 +108,16 @@ impl Caller<'_> {
 
     fn show(&mut self, id: &str) -> anyhow::Result<Exit> {
         let edit = match &self.source {
-            Source::Gate(gate) => gate.view(id)?,
-            Source::Files(folder) => named(&folder.read(), id)?,
+            SavedSource::Gate(gate) => gate.view(id)?,
+            SavedSource::Files(folder) => named(&folder.read(), id)?,
         };
         self.printer.show(&edit, print_edit)
     }
 
     fn remove(&mut self, id: &str) -> anyhow::Result<Exit> {
         match &self.source {
-            Source::Gate(gate) => self.printer.show(&gate.remove_saved(id)?, print_list),
-            Source::Files(folder) => match folder.remove(id)? {
+            SavedSource::Gate(gate) => self.printer.show(&gate.remove_saved(id)?, print_list),
+            SavedSource::Files(folder) => match folder.remove(id)? {
                 true => self.list(),
                 false => Err(unknown(id).into()),
             },
@@ -126,8 +126,10 @@ impl Caller<'_> {
 
     fn clear(&mut self, scope: Option<SavedScope>) -> anyhow::Result<Exit> {
         match &self.source {
-            Source::Gate(gate) => self.printer.show(&gate.command("", &ClearSaved { scope })?, print_list),
-            Source::Files(folder) => {
+            SavedSource::Gate(gate) => {
+                self.printer.show(&gate.command("", &ClearSaved { scope })?, print_list)
+            }
+            SavedSource::Files(folder) => {
                 match scope {
                     Some(SavedScope::Workspace) => folder.clear(leafgate_saved::Scope::Workspace)?,
                     Some(SavedScope::Global) => folder.clear(leafgate_saved::Scope::Global)?,

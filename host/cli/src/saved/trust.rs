@@ -43,7 +43,7 @@ struct TrustedFolder {
 }
 
 /// How a project's own file stands.
-pub(super) enum Standing {
+pub(super) enum TrustStanding {
     /// There is none.
     Absent,
     /// It is trusted as it is.
@@ -63,29 +63,29 @@ pub(super) fn project_file(folder: &Path) -> PathBuf {
 }
 
 /// Says how the own file of a folder stands.
-pub(super) fn standing(data: &Path, folder: &Path) -> anyhow::Result<Standing> {
+pub(super) fn standing(data: &Path, folder: &Path) -> anyhow::Result<TrustStanding> {
     let path = project_file(folder);
     if !path.try_exists().unwrap_or(true) {
-        return Ok(Standing::Absent);
+        return Ok(TrustStanding::Absent);
     }
     let text = read_text(&path).map_err(|error| anyhow!(error))?;
     let trusted = Trusted::read(data)?;
     let Some(known) = trusted.folders.iter().find(|known| known.path == folder) else {
-        return Ok(Standing::Untrusted(format!(
+        return Ok(TrustStanding::Untrusted(format!(
             "{} is not trusted, so its edits are not used: look at it, then run `leafgate trust {}`",
             path.display(),
             folder.display()
         )));
     };
     if known.sha256 != digest(&text) {
-        return Ok(Standing::Untrusted(format!(
+        return Ok(TrustStanding::Untrusted(format!(
             "{} has changed since it was trusted, so its edits are not used: look at it, then run `leafgate trust {}`",
             path.display(),
             folder.display()
         )));
     }
     let file = SavedFile::parse(&text).with_context(|| format!("{} cannot be used", path.display()))?;
-    Ok(Standing::Trusted(file))
+    Ok(TrustStanding::Trusted(file))
 }
 
 fn digest(text: &str) -> String {
@@ -111,7 +111,7 @@ impl Trusted {
 /// What `trust --list --json` says of a folder.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown<'a> {
+struct TrustView<'a> {
     path: &'a Path,
     sha256: &'a str,
     /// Whether the edits of its file are used.
@@ -140,7 +140,7 @@ fn trust(data: &Path, folder: &Path, printer: &mut Printer) -> anyhow::Result<Ex
     trusted.folders.push(TrustedFolder { path: folder.clone(), sha256: digest(&text) });
     trusted.folders.sort_by(|one, other| one.path.cmp(&other.path));
     trusted.write(data)?;
-    let shown = Shown { path: &folder, sha256: &digest(&text), counts: true, why: None };
+    let shown = TrustView { path: &folder, sha256: &digest(&text), counts: true, why: None };
     printer.show(&shown, |_, printer| {
         let edits = counted(saved.edits.len(), "saved edit");
         printer.line(&format!("{} is trusted as it is now, with {edits}:", path.display()))?;
@@ -172,16 +172,16 @@ fn list(data: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     let trusted = Trusted::read(data)?;
     let shown = trusted.folders.iter().map(|known| {
         let why = match standing(data, &known.path) {
-            Ok(Standing::Trusted(_)) => None,
-            Ok(Standing::Absent) => Some("it has no `.leafgate/saved.toml`".to_owned()),
-            Ok(Standing::Untrusted(why)) => Some(why),
+            Ok(TrustStanding::Trusted(_)) => None,
+            Ok(TrustStanding::Absent) => Some("it has no `.leafgate/saved.toml`".to_owned()),
+            Ok(TrustStanding::Untrusted(why)) => Some(why),
             Err(error) => Some(format!("{error:#}")),
         };
-        Shown { path: &known.path, sha256: &known.sha256, counts: why.is_none(), why }
+        TrustView { path: &known.path, sha256: &known.sha256, counts: why.is_none(), why }
     });
     printer.show(&shown.collect::<Vec<_>>(), |shown, printer| {
         printer.none(shown.len(), "no folder is trusted");
-        let row = |folder: &Shown<'_>| {
+        let row = |folder: &TrustView<'_>| {
             let (used, why) = match &folder.why {
                 None => (Cell::new(Style::Added, "used"), String::new()),
                 Some(why) => (Cell::new(Style::Error, "not used"), format!(": {why}")),

@@ -9,7 +9,7 @@ const LOOKED_AT: u64 = 8 << 10;
 
 /// A walk over what was named. Links in folders are not followed, and what is neither a file nor a
 /// folder is not opened there.
-pub(super) struct Files {
+pub(super) struct ScanFiles {
     /// What is still to be read, the next one last; true where it was named.
     waiting: Vec<(PathBuf, bool)>,
     /// Files of folders that hold no text.
@@ -18,7 +18,7 @@ pub(super) struct Files {
     pub(super) unread: Vec<String>,
 }
 
-impl Files {
+impl ScanFiles {
     pub(super) fn new(named: &[PathBuf]) -> Self {
         let waiting = named.iter().rev().map(|path| (path.clone(), true)).collect();
         Self { waiting, binary: 0, unread: Vec::new() }

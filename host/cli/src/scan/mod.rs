@@ -18,9 +18,9 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::known;
 use crate::print::{Printer, Style, counted};
-use files::Files;
-use places::{Place, places};
-use windows::{Window, Windows};
+use files::ScanFiles;
+use places::{ScanPlace, places};
+use windows::{ScanWindow, ScanWindows};
 
 /// What the built-in policy looks for. A test compares.
 const DEFAULT: [&str; 3] = ["secrets", "pii/payment-card", "pii/iban"];
@@ -43,10 +43,10 @@ pub(crate) struct ScanArgs {
 pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let known = known::of_user()?;
     let scanner = match args.detect.is_empty() {
-        true => Scanner::new(&DEFAULT, known.as_ref()),
-        false => Scanner::new(&args.detect, known.as_ref()),
+        true => FileScanner::new(&DEFAULT, known.as_ref()),
+        false => FileScanner::new(&args.detect, known.as_ref()),
     }?;
-    let (mut scanned, mut files) = (Scanned::default(), Files::new(&args.files));
+    let (mut scanned, mut files) = (Scanned::default(), ScanFiles::new(&args.files));
     while let Some((name, text)) = files.next_text() {
         scanned.add(&name, text, &scanner).unwrap_or_else(|error| files.fails(&name, &error));
     }
@@ -60,9 +60,9 @@ pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit
 }
 
 /// Engines, one for each pack: what one pack says of a text takes nothing from what another says.
-struct Scanner(Vec<Engine>);
+struct FileScanner(Vec<Engine>);
 
-impl Scanner {
+impl FileScanner {
     fn new<S: AsRef<str>>(names: &[S], known: Option<&Arc<KnownValues>>) -> Result<Self, UnknownDetector> {
         let mut by_pack: Vec<(&str, Vec<&str>)> = Vec::new();
         for name in names.iter().map(AsRef::as_ref) {
@@ -92,7 +92,7 @@ impl Scanner {
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Scanned {
-    findings: Vec<Found>,
+    findings: Vec<ScanFinding>,
     /// Texts that were looked at.
     files: usize,
     /// Files of folders that hold no text.
@@ -104,10 +104,10 @@ struct Scanned {
 /// A finding in a file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Found {
+struct ScanFinding {
     file: String,
     #[serde(flatten)]
-    place: Place,
+    place: ScanPlace,
     /// Offsets in bytes.
     start: usize,
     end: usize,
@@ -119,20 +119,20 @@ struct Found {
 }
 
 impl Scanned {
-    fn add(&mut self, name: &str, text: impl Read, scanner: &Scanner) -> io::Result<()> {
+    fn add(&mut self, name: &str, text: impl Read, scanner: &FileScanner) -> io::Result<()> {
         self.files += 1;
-        let mut windows = Windows::new(text);
+        let mut windows = ScanWindows::new(text);
         while let Some(window) = windows.next()? {
             self.add_window(name, &window, scanner);
         }
         Ok(())
     }
 
-    fn add_window(&mut self, name: &str, window: &Window, scanner: &Scanner) {
+    fn add_window(&mut self, name: &str, window: &ScanWindow, scanner: &FileScanner) {
         let mut findings = scanner.scan(&window.text);
         findings.retain(|finding| window.counts.contains(&finding.range.start));
         let places = places(&window.text, findings.iter().map(|finding| finding.range.clone()));
-        let found = findings.iter().zip(places).map(|(finding, place)| Found {
+        let found = findings.iter().zip(places).map(|(finding, place)| ScanFinding {
             file: name.to_owned(),
             place: window.place(place),
             start: finding.range.start + window.at,

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// place behind the range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Place {
+pub(super) struct ScanPlace {
     pub(super) line: usize,
     pub(super) column: usize,
     pub(super) end_line: usize,
@@ -16,12 +16,12 @@ pub(super) struct Place {
 }
 
 /// Returns the places of ranges on character boundaries, in their order.
-pub(super) fn places(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Vec<Place> {
+pub(super) fn places(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Vec<ScanPlace> {
     let mut offsets: Vec<(usize, usize, bool)> = Vec::new();
     for (index, range) in ranges.enumerate() {
         offsets.extend([(range.start, index, false), (range.end, index, true)]);
     }
-    let mut places = vec![Place::default(); offsets.len() / 2];
+    let mut places = vec![ScanPlace::default(); offsets.len() / 2];
     offsets.sort_unstable();
     let (mut at, mut line, mut column) = (0, 1, 1);
     for (offset, index, is_end) in offsets {

@@ -7,12 +7,13 @@ use std::path::{Component, Path};
 use leafgate_detect::{Confidence, DetectorInfo};
 use serde_json::{Value, json};
 
-use super::{Found, Scanned};
+use super::{ScanFinding, Scanned};
 
 /// Returns one run with a rule for each detector that was used.
 pub(super) fn log(scanned: &Scanned, detectors: Vec<&DetectorInfo>) -> Value {
     let rules: Vec<Value> = detectors.iter().map(|detector| rule(detector)).collect();
-    let index = |found: &Found| detectors.iter().position(|detector| detector.id.as_str() == found.detector);
+    let index =
+        |found: &ScanFinding| detectors.iter().position(|detector| detector.id.as_str() == found.detector);
     let results: Vec<Value> = scanned.findings.iter().map(|found| result(found, index(found))).collect();
     let notifications: Vec<Value> =
         scanned.unread.iter().map(|why| json!({ "level": "error", "message": { "text": why } })).collect();
@@ -49,7 +50,7 @@ fn rule(detector: &DetectorInfo) -> Value {
     })
 }
 
-fn result(found: &Found, rule: Option<usize>) -> Value {
+fn result(found: &ScanFinding, rule: Option<usize>) -> Value {
     let level = match (found.published, found.confidence) {
         (true, _) | (_, "low") => "note",
         (_, "medium") => "warning",

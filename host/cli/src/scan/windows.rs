@@ -6,7 +6,7 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use super::places::Place;
+use super::places::ScanPlace;
 
 /// How much counts of one window.
 const WINDOW: usize = 8 << 20;
@@ -15,7 +15,7 @@ const WINDOW: usize = 8 << 20;
 const AROUND: usize = 256 << 10;
 
 /// A window of a text.
-pub(super) struct Window {
+pub(super) struct ScanWindow {
     pub(super) text: String,
     /// Where what counts begins and ends.
     pub(super) counts: Range<usize>,
@@ -25,11 +25,11 @@ pub(super) struct Window {
     column: usize,
 }
 
-impl Window {
+impl ScanWindow {
     /// Returns the place in the whole of one in this window.
-    pub(super) fn place(&self, place: Place) -> Place {
+    pub(super) fn place(&self, place: ScanPlace) -> ScanPlace {
         let column = |line: usize, column: usize| if line == 1 { column + self.column } else { column };
-        Place {
+        ScanPlace {
             line: place.line + self.line,
             column: column(place.line, place.column),
             end_line: place.end_line + self.line,
@@ -39,7 +39,7 @@ impl Window {
 }
 
 /// Reads windows.
-pub(super) struct Windows<R> {
+pub(super) struct ScanWindows<R> {
     input: R,
     size: usize,
     around: usize,
@@ -53,17 +53,27 @@ pub(super) struct Windows<R> {
     is_done: bool,
 }
 
-impl<R: Read> Windows<R> {
+impl<R: Read> ScanWindows<R> {
     pub(super) fn new(input: R) -> Self {
-        Windows::of_size(input, WINDOW, AROUND)
+        ScanWindows::of_size(input, WINDOW, AROUND)
     }
 
     fn of_size(input: R, size: usize, around: usize) -> Self {
-        Windows { input, size, around, bytes: Vec::new(), from: 0, at: 0, line: 0, column: 0, is_done: false }
+        ScanWindows {
+            input,
+            size,
+            around,
+            bytes: Vec::new(),
+            from: 0,
+            at: 0,
+            line: 0,
+            column: 0,
+            is_done: false,
+        }
     }
 
     /// Returns the next window.
-    pub(super) fn next(&mut self) -> io::Result<Option<Window>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<ScanWindow>> {
         if self.is_done {
             return Ok(None);
         }
@@ -79,7 +89,7 @@ impl<R: Read> Windows<R> {
         let rest = if self.is_done { Vec::new() } else { self.bytes[kept..].to_vec() };
         let text = text(std::mem::replace(&mut self.bytes, rest));
         let window =
-            Window { counts: self.from..to, at: self.at, line: self.line, column: self.column, text };
+            ScanWindow { counts: self.from..to, at: self.at, line: self.line, column: self.column, text };
         let left = &window.text[..kept];
         match left.rfind('\n') {
             Some(last) => {
@@ -132,7 +142,7 @@ mod tests {
             let whole = line.repeat(40);
             let ranges: Vec<_> = whole.match_indices(word).map(|(at, _)| at..at + word.len()).collect();
             let wanted: Vec<_> = ranges.iter().cloned().zip(places(&whole, ranges.iter().cloned())).collect();
-            let mut windows = Windows::of_size(whole.as_bytes(), 50, 10);
+            let mut windows = ScanWindows::of_size(whole.as_bytes(), 50, 10);
             let mut found = Vec::new();
             while let Some(window) = windows.next().unwrap() {
                 assert!(window.text.len() <= 50 + 2 * 10 + 6, "{}", window.text.len());

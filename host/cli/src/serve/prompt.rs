@@ -9,13 +9,13 @@ use crate::stop::Stop;
 
 /// A prompt on a thread of its own. It asks the gate over the admin API, like a prompt in another
 /// terminal.
-pub(super) struct Prompt(JoinHandle<()>);
+pub(super) struct ServePrompt(JoinHandle<()>);
 
-impl Prompt {
+impl ServePrompt {
     /// Takes the terminal. The gate goes on running when the prompt ends.
-    pub(super) fn show(gate: &RuntimeFile, stop: &Stop) -> Prompt {
+    pub(super) fn show(gate: &RuntimeFile, stop: &Stop) -> ServePrompt {
         let (gate, stop) = (gate.clone(), stop.flag());
-        Prompt(tokio::task::spawn_blocking(move || {
+        ServePrompt(tokio::task::spawn_blocking(move || {
             let shown = review::on_screen(&gate, None, &stop);
             let mut printer = Printer::for_terminal();
             match shown {

@@ -14,14 +14,14 @@ const LABEL: &str = "dev.leafgate.gate";
 
 /// What runs services of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ServiceKind {
     Systemd,
     Launchd,
 }
 
 /// The manager of this system, and the file by which it knows the gate.
 pub(super) struct Manager {
-    kind: Kind,
+    kind: ServiceKind,
     pub(super) file: PathBuf,
 }
 
@@ -30,26 +30,26 @@ impl Manager {
         let home = || home::variable("HOME").context("HOME is not set: set it");
         if cfg!(target_os = "macos") {
             let file = home()?.join(format!("Library/LaunchAgents/{LABEL}.plist"));
-            return Ok(Manager { kind: Kind::Launchd, file });
+            return Ok(Manager { kind: ServiceKind::Launchd, file });
         }
         let folder = match home::variable("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute()) {
             Some(folder) => folder,
             None => home()?.join(".config"),
         };
-        Ok(Manager { kind: Kind::Systemd, file: folder.join("systemd/user").join(UNIT) })
+        Ok(Manager { kind: ServiceKind::Systemd, file: folder.join("systemd/user").join(UNIT) })
     }
 
     /// Returns the file that it reads: a person's own, or that of a package.
     pub(super) fn read(&self) -> Option<&Path> {
-        let packaged = Some(Path::new(PACKAGED)).filter(|_| self.kind == Kind::Systemd);
+        let packaged = Some(Path::new(PACKAGED)).filter(|_| self.kind == ServiceKind::Systemd);
         [Some(&*self.file), packaged].into_iter().flatten().find(|file| file.exists())
     }
 
     /// Returns the name of its file.
     pub(super) fn name(&self) -> String {
         match self.kind {
-            Kind::Systemd => UNIT.to_owned(),
-            Kind::Launchd => format!("{LABEL}.plist"),
+            ServiceKind::Systemd => UNIT.to_owned(),
+            ServiceKind::Launchd => format!("{LABEL}.plist"),
         }
     }
 
@@ -57,20 +57,20 @@ impl Manager {
     pub(super) fn text(&self, program: &Path, variables: &[(String, String)]) -> anyhow::Result<String> {
         let program = program.to_str().context("the path of this program is no UTF-8")?;
         Ok(match self.kind {
-            Kind::Systemd => unit(program, variables),
-            Kind::Launchd => plist(program, variables),
+            ServiceKind::Systemd => unit(program, variables),
+            ServiceKind::Launchd => plist(program, variables),
         })
     }
 
     /// Returns the commands that have it start the gate, and wait for that unless another one goes on.
     pub(super) fn install(&self, another_goes_on: bool) -> Vec<Vec<String>> {
         match self.kind {
-            Kind::Systemd => {
+            ServiceKind::Systemd => {
                 let restart: &[&str] =
                     if another_goes_on { &["--no-block", "restart", UNIT] } else { &["restart", UNIT] };
                 [&["daemon-reload"][..], &["enable", UNIT], restart].map(systemctl).into()
             }
-            Kind::Launchd => {
+            ServiceKind::Launchd => {
                 vec![words(&["launchctl", "bootstrap", &domain(), &self.file.to_string_lossy()])]
             }
         }
@@ -79,8 +79,12 @@ impl Manager {
     /// Returns the command that has it end the gate and forget it, and one for when the file is gone.
     pub(super) fn remove(&self) -> (Vec<String>, Option<Vec<String>>) {
         match self.kind {
-            Kind::Systemd => (systemctl(&["disable", "--now", UNIT]), Some(systemctl(&["daemon-reload"]))),
-            Kind::Launchd => (words(&["launchctl", "bootout", &format!("{}/{LABEL}", domain())]), None),
+            ServiceKind::Systemd => {
+                (systemctl(&["disable", "--now", UNIT]), Some(systemctl(&["daemon-reload"])))
+            }
+            ServiceKind::Launchd => {
+                (words(&["launchctl", "bootout", &format!("{}/{LABEL}", domain())]), None)
+            }
         }
     }
 
@@ -92,8 +96,8 @@ impl Manager {
     /// Returns the command that starts the gate anew.
     pub(super) fn restart(&self) -> String {
         match self.kind {
-            Kind::Systemd => systemctl(&["restart", UNIT]).join(" "),
-            Kind::Launchd => format!("launchctl kickstart -k {}/{LABEL}", domain()),
+            ServiceKind::Systemd => systemctl(&["restart", UNIT]).join(" "),
+            ServiceKind::Launchd => format!("launchctl kickstart -k {}/{LABEL}", domain()),
         }
     }
 }
@@ -184,7 +188,7 @@ mod tests {
     /// What each format would read as something else.
     const ODD: (&str, &str) = ("/opt/leaf gate/50%\"$x&<y>", "a \"b\" \\ 7% $HOME & <c>");
 
-    fn text(kind: Kind) -> String {
+    fn text(kind: ServiceKind) -> String {
         let manager = Manager { kind, file: PathBuf::new() };
         let variables = [("LEAFGATE_DATA_DIR", "/data"), ("LEAFGATE_NOTIFY_COMMAND", ODD.1)];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -193,18 +197,18 @@ mod tests {
 
     #[test]
     fn systemd_reads_a_unit() {
-        insta::assert_snapshot!(text(Kind::Systemd));
+        insta::assert_snapshot!(text(ServiceKind::Systemd));
     }
 
     #[test]
     fn launchd_reads_an_agent() {
-        insta::assert_snapshot!(text(Kind::Launchd));
+        insta::assert_snapshot!(text(ServiceKind::Launchd));
     }
 
     #[test]
     fn managers_are_called_in_their_own_words() {
-        let [systemd, launchd] =
-            [Kind::Systemd, Kind::Launchd].map(|kind| Manager { kind, file: "/agents/x.plist".into() });
+        let [systemd, launchd] = [ServiceKind::Systemd, ServiceKind::Launchd]
+            .map(|kind| Manager { kind, file: "/agents/x.plist".into() });
         let restart = |goes_on| systemd.install(goes_on).pop().unwrap().join(" ");
         assert_eq!(restart(false), "systemctl --user restart leafgate.service");
         assert_eq!(restart(true), "systemctl --user --no-block restart leafgate.service");

@@ -21,15 +21,15 @@ const FILE: &str = "standing.clients";
 const STAYING: Duration = Duration::from_secs(60);
 
 /// A program is behind the gate as long as this is kept.
-pub(crate) struct Behind {
+pub(crate) struct ClientsBehind {
     _lock: File,
 }
 
-impl Behind {
-    pub(super) fn join(data: &Path) -> anyhow::Result<Behind> {
+impl ClientsBehind {
+    pub(super) fn join(data: &Path) -> anyhow::Result<ClientsBehind> {
         let file = open(data)?;
         file.lock_shared().with_context(|| cannot(data))?;
-        Ok(Behind { _lock: file })
+        Ok(ClientsBehind { _lock: file })
     }
 }
 

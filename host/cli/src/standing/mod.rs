@@ -29,7 +29,7 @@ use leafgate_admin::{RuntimeFile, Status};
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 
-pub(crate) use self::clients::Behind;
+pub(crate) use self::clients::ClientsBehind;
 use self::kept::StandingRecord;
 use crate::admin::AdminClient;
 use crate::exit::Exit;
@@ -217,8 +217,8 @@ impl Standing {
     }
 
     /// Has it go on as long as the returned value is kept.
-    pub(crate) fn join(self) -> anyhow::Result<Behind> {
-        Behind::join(&self.data)
+    pub(crate) fn join(self) -> anyhow::Result<ClientsBehind> {
+        ClientsBehind::join(&self.data)
     }
 
     /// Has it stand until it is ended, or no longer than programs are behind it.

@@ -18,12 +18,12 @@ pub(crate) struct Edition {
     /// What starts it.
     pub(crate) command: &'static str,
     /// Where its settings may lie, from these places on.
-    places: &'static [(Base, &'static str)],
+    places: &'static [(EditorBase, &'static str)],
 }
 
 /// From where on a folder of settings is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Base {
+enum EditorBase {
     /// Where programs of a desktop keep their settings.
     Config,
     /// Where programs keep their data.
@@ -32,7 +32,7 @@ enum Base {
     Home,
 }
 
-use Base::{Config, Data, Home};
+use EditorBase::{Config, Data, Home};
 
 pub(crate) const EDITIONS: [Edition; 6] = [
     Edition {
@@ -74,28 +74,28 @@ pub(crate) struct SettingsFolder {
 
 /// What a file of settings is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileKind {
+pub(crate) enum EditorFile {
     /// `settings.json`.
     Settings,
     /// `chatLanguageModels.json`: the user's own models.
     Models,
 }
 
-impl FileKind {
-    pub(super) const ALL: [FileKind; 2] = [FileKind::Settings, FileKind::Models];
+impl EditorFile {
+    pub(super) const ALL: [EditorFile; 2] = [EditorFile::Settings, EditorFile::Models];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            FileKind::Settings => "settings.json",
-            FileKind::Models => "chatLanguageModels.json",
+            EditorFile::Settings => "settings.json",
+            EditorFile::Models => "chatLanguageModels.json",
         }
     }
 
     /// The flag of a profile that uses what the default one has.
     fn flag(self) -> &'static str {
         match self {
-            FileKind::Settings => "settings",
-            FileKind::Models => "languageModels",
+            EditorFile::Settings => "settings",
+            EditorFile::Models => "languageModels",
         }
     }
 }
@@ -118,7 +118,7 @@ impl System {
     };
 
     /// Returns where a base is, as variables of the environment say.
-    fn base(self, base: Base, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    fn base(self, base: EditorBase, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
         let named = |name| variable(name).filter(|folder| folder.is_absolute());
         let home = || named(if self == System::Windows { "USERPROFILE" } else { "HOME" });
         match (base, self) {
@@ -142,7 +142,7 @@ impl Edition {
 
     /// Returns the folders where its settings may lie, whether they are there or not.
     fn folders(self, system: System, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<SettingsFolder> {
-        let folder = |&(base, place): &(Base, &str)| Some(system.base(base, variable)?.join(place));
+        let folder = |&(base, place): &(EditorBase, &str)| Some(system.base(base, variable)?.join(place));
         let folders = self.places.iter().filter_map(folder);
         folders.map(|folder| SettingsFolder { editor: self.name.to_owned(), folder }).collect()
     }
@@ -170,7 +170,7 @@ impl SettingsFolder {
 
     /// Returns the files of a kind: that of the default profile, and of each profile that has its own.
     /// Settings need not be there: a profile without them would lead nowhere.
-    pub(super) fn files(&self, kind: FileKind) -> Vec<PathBuf> {
+    pub(super) fn files(&self, kind: EditorFile) -> Vec<PathBuf> {
         let (own, borrowed): (Vec<_>, Vec<_>) =
             self.profiles().into_iter().partition(|(_, flags)| flags[kind.flag()] != true);
         let profiles = self.folder.join("profiles");
@@ -180,7 +180,7 @@ impl SettingsFolder {
         let folders: BTreeSet<PathBuf> =
             own.iter().map(|(name, _)| profiles.join(name)).chain(there).collect();
         let files = [self.folder.clone()].into_iter().chain(folders).map(|folder| folder.join(kind.name()));
-        files.filter(|file| kind == FileKind::Settings || file.exists()).collect()
+        files.filter(|file| kind == EditorFile::Settings || file.exists()).collect()
     }
 
     /// Returns the names of the folders of profiles, and what each has from the default one.
@@ -258,12 +258,12 @@ mod tests {
             files.map(|file| file.strip_prefix(&user).unwrap().display().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(
-            files(FileKind::Settings),
+            files(EditorFile::Settings),
             ["settings.json", "profiles/own/settings.json", "profiles/unlisted/settings.json"]
         );
         let models =
             ["profiles/borrows/chatLanguageModels.json", "profiles/unlisted/chatLanguageModels.json"];
-        assert_eq!(files(FileKind::Models), models);
+        assert_eq!(files(EditorFile::Models), models);
         assert_eq!(
             SettingsFolder::at(&user),
             SettingsFolder { editor: user.display().to_string(), ..settings }

@@ -27,7 +27,7 @@ pub(super) struct Jsonc<'t> {
 /// What stood in the place of a member that was set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Before {
+pub(super) enum ValueBefore {
     /// Another value, as it was spelled.
     Value(String),
     /// Nothing. So many objects around it were made with it.
@@ -83,16 +83,16 @@ impl<'t> Jsonc<'t> {
     ///
     /// # Errors
     /// When something on the way is no object.
-    pub(super) fn set(&self, path: &[&str], json: &str) -> anyhow::Result<(String, Before)> {
+    pub(super) fn set(&self, path: &[&str], json: &str) -> anyhow::Result<(String, ValueBefore)> {
         if let Some(value) = self.get(path) {
-            let before = Before::Value(self.spelled(value).to_owned());
+            let before = ValueBefore::Value(self.spelled(value).to_owned());
             return Ok((spliced(self.text, span(value), json), before));
         }
         let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
         let Some(root) = &self.root else {
             let gap = if matches!(self.text.as_bytes().last(), None | Some(b'\n')) { "" } else { newline };
             let made = nested(path, json, Some(newline), UNIT);
-            return Ok((format!("{}{gap}{made}{newline}", self.text), Before::Nothing(path.len())));
+            return Ok((format!("{}{gap}{made}{newline}", self.text), ValueBefore::Nothing(path.len())));
         };
         let mut object = as_object(root)?;
         for (depth, name) in path.iter().enumerate() {
@@ -100,7 +100,7 @@ impl<'t> Jsonc<'t> {
                 Some(value) => object = as_object(value)?,
                 None => {
                     let text = self.insert(object, name, &path[depth + 1..], json);
-                    return Ok((text, Before::Nothing(path.len() - 1 - depth)));
+                    return Ok((text, ValueBefore::Nothing(path.len() - 1 - depth)));
                 }
             }
         }
@@ -127,13 +127,13 @@ impl<'t> Jsonc<'t> {
 
     /// Returns the text with what stood in the place of a member; `None` where the member is not, or
     /// has another value by now.
-    pub(super) fn unset(&self, path: &[&str], ours: &str, before: &Before) -> Option<String> {
+    pub(super) fn unset(&self, path: &[&str], ours: &str, before: &ValueBefore) -> Option<String> {
         let is_ours = |value: &Value<'_>| value.as_string_lit().is_some_and(|text| text.value == ours);
         let props = self.find(path, &is_ours)?;
         let prop = props[path.len() - 1];
         let made = match before {
-            Before::Value(spelled) => return Some(spliced(self.text, span(&prop.value), spelled)),
-            Before::Nothing(made) => *made,
+            ValueBefore::Value(spelled) => return Some(spliced(self.text, span(&prop.value), spelled)),
+            ValueBefore::Nothing(made) => *made,
         };
         let root = self.root.as_ref()?.as_object()?;
         // What was made for the member alone goes with it.

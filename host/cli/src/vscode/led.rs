@@ -7,8 +7,8 @@
 use jsonc_parser::ast::Value;
 use serde::{Deserialize, Serialize};
 
-use super::editors::FileKind;
-use super::jsonc::{Before, Jsonc, quoted, span, spliced};
+use super::editors::EditorFile;
+use super::jsonc::{Jsonc, ValueBefore, quoted, span, spliced};
 use super::models::{self, Names};
 
 const ADVANCED: &str = "github.copilot.advanced";
@@ -30,7 +30,7 @@ const HIDING: [&str; 2] = ["github", "github.copilot"];
 
 /// Where a file leads: the gate, and its names of other upstreams.
 #[derive(Clone, Copy)]
-pub(super) struct Lead<'l> {
+pub(super) struct EditorLead<'l> {
     /// The gate's URL.
     pub(super) gate: &'l str,
     pub(super) names: &'l Names,
@@ -39,7 +39,7 @@ pub(super) struct Lead<'l> {
 /// What was changed in a file, so that it can be given back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Changes {
+pub(super) struct SettingChanges {
     /// What the file was, if it held no JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     blank: Option<Blank>,
@@ -65,7 +65,7 @@ struct Member {
     path: Vec<String>,
     /// What was written.
     ours: String,
-    before: Before,
+    before: ValueBefore,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ struct ReplacedUrl {
     spelled: String,
 }
 
-impl Changes {
+impl SettingChanges {
     /// Returns whether nothing was changed.
     pub(super) fn is_empty(&self) -> bool {
         self.members.is_empty() && self.urls.is_empty()
@@ -88,15 +88,19 @@ impl Changes {
 ///
 /// # Errors
 /// When it cannot be read as VS Code reads it.
-pub(super) fn lead(text: Option<&str>, kind: FileKind, lead: Lead<'_>) -> anyhow::Result<(String, Changes)> {
+pub(super) fn lead(
+    text: Option<&str>,
+    kind: EditorFile,
+    lead: EditorLead<'_>,
+) -> anyhow::Result<(String, SettingChanges)> {
     match kind {
-        FileKind::Settings => settings(text, lead),
-        FileKind::Models => models(text.unwrap_or_default(), lead),
+        EditorFile::Settings => settings(text, lead),
+        EditorFile::Models => models(text.unwrap_or_default(), lead),
     }
 }
 
-fn settings(text: Option<&str>, lead: Lead<'_>) -> anyhow::Result<(String, Changes)> {
-    let mut changes = Changes::default();
+fn settings(text: Option<&str>, lead: EditorLead<'_>) -> anyhow::Result<(String, SettingChanges)> {
+    let mut changes = SettingChanges::default();
     let mut led = text.unwrap_or_default().to_owned();
     let jsonc = Jsonc::parse(&led)?;
     if jsonc.root.is_none() {
@@ -120,9 +124,9 @@ fn settings(text: Option<&str>, lead: Lead<'_>) -> anyhow::Result<(String, Chang
     Ok((led, changes))
 }
 
-fn models(text: &str, lead: Lead<'_>) -> anyhow::Result<(String, Changes)> {
+fn models(text: &str, lead: EditorLead<'_>) -> anyhow::Result<(String, SettingChanges)> {
     let jsonc = Jsonc::parse(text)?;
-    let mut changes = Changes::default();
+    let mut changes = SettingChanges::default();
     let mut led = text.to_owned();
     let models = models::models(&jsonc)?;
     // From the last on, so that places before it stay.
@@ -149,7 +153,7 @@ pub(super) struct GivenBack {
 }
 
 /// Returns a file as it was, but for what was edited meanwhile.
-pub(super) fn give_back(text: &str, changes: &Changes) -> anyhow::Result<GivenBack> {
+pub(super) fn give_back(text: &str, changes: &SettingChanges) -> anyhow::Result<GivenBack> {
     let mut left = Vec::new();
     let mut now = text.to_owned();
     for Member { path, ours, before } in changes.members.iter().rev() {

@@ -21,10 +21,10 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
 pub(crate) use self::editors::installed;
-use self::editors::{EDITIONS, FileKind};
+use self::editors::{EDITIONS, EditorFile};
 pub(crate) use self::editors::{Edition, SettingsFolder};
 use self::files::{UserFile, real_path};
-use self::led::{Lead, give_back};
+use self::led::{EditorLead, give_back};
 pub(crate) use self::models::Names;
 use self::record::Record;
 pub(crate) use self::status::{EditorReport, NOT_SEEN, not_seen};
@@ -77,7 +77,7 @@ pub(crate) fn is_led(listen: &str) -> bool {
 /// A file that is to lead to the gate.
 struct Leading {
     editor: String,
-    kind: FileKind,
+    kind: EditorFile,
     path: PathBuf,
     file: UserFile,
     /// What it was before it led anywhere.
@@ -85,7 +85,7 @@ struct Leading {
 }
 
 impl Leading {
-    fn read(editor: &str, kind: FileKind, path: &Path, record: &Record) -> anyhow::Result<Leading> {
+    fn read(editor: &str, kind: EditorFile, path: &Path, record: &Record) -> anyhow::Result<Leading> {
         let path = real_path(path)?;
         let file = UserFile::read(&path)?;
         let wrong = || format!("{} is not changed", path.display());
@@ -97,7 +97,7 @@ impl Leading {
     }
 
     /// Returns the text that leads there, and what that changes.
-    fn led(&self, to: Lead<'_>) -> anyhow::Result<(String, led::Changes)> {
+    fn led(&self, to: EditorLead<'_>) -> anyhow::Result<(String, led::SettingChanges)> {
         let led = led::lead(self.before.as_deref(), self.kind, to);
         led.with_context(|| format!("{} is not changed", self.path.display()))
     }
@@ -113,7 +113,7 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
     let files = to_lead(folders, &record)?;
     let mut names = standing.upstreams()?;
     let last = standing::last_url()?;
-    for file in files.iter().filter(|file| file.kind == FileKind::Models) {
+    for file in files.iter().filter(|file| file.kind == EditorFile::Models) {
         let text = file.before.as_deref().unwrap_or_default();
         for target in
             models::targets(text, last.as_deref()).with_context(|| file.path.display().to_string())?
@@ -123,12 +123,12 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
     }
     // Whatever is wrong with a file is known before anything begins.
     for file in &files {
-        file.led(Lead { gate: "http://127.0.0.1:0", names: &names })?;
+        file.led(EditorLead { gate: "http://127.0.0.1:0", names: &names })?;
         file.file.ensure_writable()?;
     }
     standing.keep_upstreams(&names)?;
     let gate = standing.gate(Need::Editors, printer)?;
-    let to = Lead { gate: gate.listen(), names: &names };
+    let to = EditorLead { gate: gate.listen(), names: &names };
     let led = files.iter().map(|file| file.led(to)).collect::<anyhow::Result<Vec<_>>>()?;
     gate.listen().clone_into(&mut record.gate);
     let (leading, other): (Vec<_>, Vec<_>) =
@@ -168,13 +168,13 @@ fn to_lead(folders: &[SettingsFolder], record: &Record) -> anyhow::Result<Vec<Le
         anyhow::Ok(())
     };
     for folder in folders {
-        for kind in FileKind::ALL {
+        for kind in EditorFile::ALL {
             folder.files(kind).iter().try_for_each(|path| add(&folder.editor, kind, path))?;
         }
     }
     for path in record.files.keys().filter(|path| path.exists()) {
-        let kind = FileKind::ALL.into_iter().find(|kind| path.ends_with(kind.name()));
-        add("led before", kind.unwrap_or(FileKind::Settings), path)?;
+        let kind = EditorFile::ALL.into_iter().find(|kind| path.ends_with(kind.name()));
+        add("led before", kind.unwrap_or(EditorFile::Settings), path)?;
     }
     Ok(files)
 }
@@ -216,7 +216,7 @@ fn off(args: &EditorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 }
 
 /// Gives a file back; returns what was changed meanwhile.
-fn give_back_file(path: &Path, changes: &led::Changes) -> anyhow::Result<Vec<String>> {
+fn give_back_file(path: &Path, changes: &led::SettingChanges) -> anyhow::Result<Vec<String>> {
     let file = UserFile::read(path)?;
     let Some(text) = file.text()? else { return Ok(Vec::new()) };
     let given = give_back(text, changes)?;

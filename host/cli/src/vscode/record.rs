@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::led::Changes;
+use super::led::SettingChanges;
 use crate::{home, private};
 
 const FILE: &str = "vscode.json";
@@ -16,7 +16,7 @@ const FILE: &str = "vscode.json";
 pub(super) struct Record {
     /// The gate that the files lead to.
     pub(super) gate: String,
-    pub(super) files: BTreeMap<PathBuf, Changes>,
+    pub(super) files: BTreeMap<PathBuf, SettingChanges>,
 }
 
 impl Record {

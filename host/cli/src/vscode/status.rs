@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::editors::{FileKind, SettingsFolder};
+use super::editors::{EditorFile, SettingsFolder};
 use super::files::{UserFile, real_path};
 use super::jsonc::Jsonc;
 use super::{led, models};
@@ -63,7 +63,7 @@ impl EditorReport {
         };
         let mut files = Vec::new();
         for folder in folders {
-            for kind in FileKind::ALL {
+            for kind in EditorFile::ALL {
                 for path in folder.files(kind) {
                     files.push(FileReport::of(folder, kind, &path, listen.as_deref().unwrap_or_default())?);
                 }
@@ -117,13 +117,13 @@ impl EditorReport {
 }
 
 impl FileReport {
-    fn of(folder: &SettingsFolder, kind: FileKind, path: &Path, gate: &str) -> anyhow::Result<FileReport> {
+    fn of(folder: &SettingsFolder, kind: EditorFile, path: &Path, gate: &str) -> anyhow::Result<FileReport> {
         let file = UserFile::read(&real_path(path)?)?;
         let text = file.text()?.unwrap_or_default();
         let wrong = || format!("{} cannot be looked into", path.display());
         let (past, beyond) = leaving(kind, text, gate).with_context(wrong)?;
         let window = match kind {
-            FileKind::Settings if path.parent() == Some(folder.path()) => window(folder, gate),
+            EditorFile::Settings if path.parent() == Some(folder.path()) => window(folder, gate),
             _ => None,
         };
         Ok(FileReport { editor: folder.editor.clone(), path: path.to_owned(), past, beyond, window })
@@ -131,8 +131,8 @@ impl FileReport {
 }
 
 /// Returns what of a file leads past the gate: what could lead there, and what cannot.
-fn leaving(kind: FileKind, text: &str, gate: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
-    if kind == FileKind::Settings {
+fn leaving(kind: EditorFile, text: &str, gate: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+    if kind == EditorFile::Settings {
         return Ok((led::past(text, gate)?, Vec::new()));
     }
     let jsonc = Jsonc::parse(text)?;
@@ -150,7 +150,7 @@ fn leaving(kind: FileKind, text: &str, gate: &str) -> anyhow::Result<(Vec<String
 
 /// Returns what no setting leads of files that are about to lead to the gate.
 pub(super) fn said_of<'f>(
-    files: impl Iterator<Item = (FileKind, &'f Path, &'f str)>,
+    files: impl Iterator<Item = (EditorFile, &'f Path, &'f str)>,
     gate: &str,
 ) -> anyhow::Result<Vec<String>> {
     let mut said = Vec::new();

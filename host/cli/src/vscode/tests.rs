@@ -3,10 +3,10 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use super::editors::FileKind;
+use super::editors::EditorFile;
 use super::files::{UserFile, real_path};
-use super::jsonc::{Before, Jsonc};
-use super::led::{Changes, Lead, give_back, lead, past};
+use super::jsonc::{Jsonc, ValueBefore};
+use super::led::{EditorLead, SettingChanges, give_back, lead, past};
 use super::models::{Names, targets};
 use super::status;
 
@@ -58,11 +58,11 @@ const KINDS: [(&str, &str); 24] = [
     ),
 ];
 
-fn led(text: Option<&str>) -> (String, Changes) {
-    lead(text, FileKind::Settings, Lead { gate: GATE, names: &Names::default() }).unwrap()
+fn led(text: Option<&str>) -> (String, SettingChanges) {
+    lead(text, EditorFile::Settings, EditorLead { gate: GATE, names: &Names::default() }).unwrap()
 }
 
-fn given(text: &str, changes: &Changes) -> Option<String> {
+fn given(text: &str, changes: &SettingChanges) -> Option<String> {
     give_back(text, changes).unwrap().text
 }
 
@@ -73,7 +73,7 @@ fn settings_lead_to_the_gate_and_are_given_back_to_the_byte() {
         assert_eq!(past(&to_gate, GATE).unwrap(), Vec::<String>::new(), "{kind}: {to_gate}");
         assert!(!past(text, GATE).unwrap().is_empty(), "{kind}");
         assert_eq!(given(&to_gate, &changes).as_deref(), Some(text), "{kind}: {to_gate}");
-        let kept: Changes = serde_json::from_str(&serde_json::to_string(&changes).unwrap()).unwrap();
+        let kept: SettingChanges = serde_json::from_str(&serde_json::to_string(&changes).unwrap()).unwrap();
         assert_eq!(kept, changes, "{kind}");
     }
     let (made, changes) = led(None);
@@ -174,7 +174,8 @@ fn what_cannot_be_read_as_the_editor_reads_it_is_refused() {
         ("{ \"github.copilot\": { \"advanced\": {} } }", "`github.copilot` would hide"),
     ] {
         let error =
-            lead(Some(text), FileKind::Settings, Lead { gate: GATE, names: &Names::default() }).unwrap_err();
+            lead(Some(text), EditorFile::Settings, EditorLead { gate: GATE, names: &Names::default() })
+                .unwrap_err();
         let error = format!("{error:#}");
         assert!(error.contains(words) && !error.contains("quoted"), "{text}: {error}");
     }
@@ -197,13 +198,13 @@ const MODELS: &str = r#"[
 fn own_models_lead_through_upstreams_of_their_own() {
     let mut names = Names::default();
     targets(MODELS, None).unwrap().iter().for_each(|target| names.add(target, &|_| false));
-    let to = Lead { gate: GATE, names: &names };
-    let (to_gate, changes) = lead(Some(MODELS), FileKind::Models, to).unwrap();
+    let to = EditorLead { gate: GATE, names: &names };
+    let (to_gate, changes) = lead(Some(MODELS), EditorFile::Models, to).unwrap();
     for url in ["/u/own-a-example/v1/messages\"", "/u/own-b-example-v4/chat/completions\""] {
         assert!(to_gate.contains(&format!("\"{GATE}{url}")), "{url}: {to_gate}");
     }
     assert_eq!(given(&to_gate, &changes).as_deref(), Some(MODELS));
-    let said = status::said_of([(FileKind::Models, "f".as_ref(), &*to_gate)].into_iter(), GATE).unwrap();
+    let said = status::said_of([(EditorFile::Models, "f".as_ref(), &*to_gate)].into_iter(), GATE).unwrap();
     insta::assert_snapshot!(said.join("\n"));
     // A model that was added meanwhile stays, wherever it stands.
     let edited = to_gate.replace(
@@ -227,7 +228,7 @@ fn own_models_lead_through_upstreams_of_their_own() {
 fn a_member_is_set_and_unset_whatever_else_has_its_name() {
     let text = r#"{"a":{"b":1,"b":2},"a":{"c":3}}"#;
     let (set, before) = Jsonc::parse(text).unwrap().set(&["a", "b"], "\"x\"").unwrap();
-    assert_eq!((&*set, &before), (r#"{"a":{"b":1,"b":2},"a":{"b": "x","c":3}}"#, &Before::Nothing(0)));
+    assert_eq!((&*set, &before), (r#"{"a":{"b":1,"b":2},"a":{"b": "x","c":3}}"#, &ValueBefore::Nothing(0)));
     assert_eq!(Jsonc::parse(&set).unwrap().unset(&["a", "b"], "x", &before).as_deref(), Some(text));
     assert_eq!(Jsonc::parse(&set).unwrap().unset(&["a", "b"], "y", &before), None);
 }

@@ -16,20 +16,20 @@ use leafgate_http::refusal::{Code, Refusal};
 
 /// A call that failed.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct CallFailure {
     status: StatusCode,
     error: ApiError,
     allow: Option<HeaderValue>,
 }
 
 /// What a call comes to.
-pub(super) type Answered = Result<Response<Content>, Failure>;
+pub(super) type Answered = Result<Response<Content>, CallFailure>;
 
-impl Failure {
+impl CallFailure {
     /// The message must hold no text of a leaf, and nothing that the caller sent.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let status = StatusCode::from_u16(code.status()).expect("every code has a status of HTTP");
-        Failure { status, error: ApiError { code, message: message.into(), hint: None }, allow: None }
+        CallFailure { status, error: ApiError { code, message: message.into(), hint: None }, allow: None }
     }
 
     /// Says what to do about it.
@@ -59,7 +59,7 @@ impl Failure {
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for CallFailure {
     fn from(refusal: Refusal) -> Self {
         let code = match refusal.code() {
             Code::Foreign => ErrorCode::ForeignOrigin,
@@ -67,12 +67,12 @@ impl From<Refusal> for Failure {
             Code::Internal => ErrorCode::Internal,
             _ => ErrorCode::Malformed,
         };
-        Failure { status: refusal.status(), ..Failure::new(code, refusal.message()) }
+        CallFailure { status: refusal.status(), ..CallFailure::new(code, refusal.message()) }
     }
 }
 
 /// What the desk says, in its own words: they name rules, turns and digests only.
-impl From<DeskError> for Failure {
+impl From<DeskError> for CallFailure {
     fn from(error: DeskError) -> Self {
         let code = match &error {
             DeskError::Unknown { .. } | DeskError::NoSuchSession => ErrorCode::NotFound,
@@ -95,7 +95,7 @@ impl From<DeskError> for Failure {
                 ErrorCode::RefusedEdit
             }
         };
-        Failure::new(code, error.to_string())
+        CallFailure::new(code, error.to_string())
     }
 }
 

@@ -13,7 +13,7 @@ use leafgate_admin::ErrorCode;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::answer::Failure;
+use super::answer::CallFailure;
 use leafgate_http::guard;
 use leafgate_http::media::MediaType;
 
@@ -81,11 +81,15 @@ impl fmt::Debug for AdminToken {
 }
 
 /// Refuses a call that does not come from where it should, or does not know the token.
-pub(super) fn check(parts: &request::Parts, token: &AdminToken, local: SocketAddr) -> Result<(), Failure> {
+pub(super) fn check(
+    parts: &request::Parts,
+    token: &AdminToken,
+    local: SocketAddr,
+) -> Result<(), CallFailure> {
     guard::check(parts, local)?;
     match bearer(&parts.headers) {
         Some(offered) if token.is(offered) => Ok(()),
-        _ => Err(Failure::new(
+        _ => Err(CallFailure::new(
             ErrorCode::Unauthorised,
             "the call bears no token, or another one than this gate's",
         )
@@ -102,11 +106,11 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// What changes something comes as JSON. A form of a page cannot say so.
-pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Failure> {
+pub(super) fn check_json(headers: &HeaderMap) -> Result<(), CallFailure> {
     if MediaType::of(headers).is("application/json") {
         return Ok(());
     }
-    Err(Failure::new(ErrorCode::NoJson, "the body of a POST must be JSON")
+    Err(CallFailure::new(ErrorCode::NoJson, "the body of a POST must be JSON")
         .hint("send it with `content-type: application/json`"))
 }
 

@@ -15,9 +15,9 @@ use leafgate_tokenize::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::answer::{self, Answered, Failure};
+use super::answer::{self, Answered, CallFailure};
 use super::outline::{self, OutlineQuery};
-use super::tokens::Counted;
+use super::tokens::CountedView;
 use super::{auth, except, reveal, saved, view, whole};
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
@@ -25,25 +25,25 @@ use crate::shared::Shared;
 use leafgate_http::body::{self, Bounds};
 
 /// Finds the call that a request makes, and the id in its path.
-fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), Failure> {
+fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), CallFailure> {
     let mut calls = AdminCall::of_path(path);
     if let Some(found) = calls.find(|(call, _)| method.as_str() == call.method()) {
         return Ok(found);
     }
     let methods: Vec<_> = AdminCall::of_path(path).map(|(call, _)| call.method()).collect();
     if methods.is_empty() {
-        return Err(Failure::new(ErrorCode::NotFound, "the admin API has no such path"));
+        return Err(CallFailure::new(ErrorCode::NotFound, "the admin API has no such path"));
     }
     let expected = methods.join(", ");
     let message = format!("this path is asked with {expected}");
-    Err(Failure::new(ErrorCode::WrongMethod, message).allow(&expected))
+    Err(CallFailure::new(ErrorCode::WrongMethod, message).allow(&expected))
 }
 
 /// A turn's id is its number, spelled in one way only.
-fn turn_id(text: &str) -> Result<TurnId, Failure> {
+fn turn_id(text: &str) -> Result<TurnId, CallFailure> {
     let number = text.parse().ok().map(TurnId).filter(|id| id.to_string() == text);
     number.ok_or_else(|| {
-        Failure::new(ErrorCode::NotFound, "there is no such turn: its id is a number")
+        CallFailure::new(ErrorCode::NotFound, "there is no such turn: its id is a number")
             .hint("list the pending turns")
     })
 }
@@ -57,7 +57,7 @@ pub(super) async fn answer(gate: &Shared, parts: &request::Parts, body: &mut Inc
     let (call, id) = found(&parts.method, parts.uri.path())?;
     // Nothing waits and nothing is kept where nothing is looked at.
     if !gate.enabled && !matches!(call, AdminCall::Status | AdminCall::Events) {
-        let off = Failure::new(ErrorCode::NotFound, "this gate is switched off: it is a plain proxy");
+        let off = CallFailure::new(ErrorCode::NotFound, "this gate is switched off: it is a plain proxy");
         return Err(off.hint("set `enabled = true` in its configuration, and start it again"));
     }
     let command = if call.takes_body() {
@@ -132,7 +132,7 @@ async fn show<V: Serialize + Send + 'static>(
 }
 
 /// The same with the tokens counted, which costs more and takes no place from requests.
-async fn show_counted<V: Counted + Serialize + Send + 'static>(
+async fn show_counted<V: CountedView + Serialize + Send + 'static>(
     gate: &Shared,
     turn: TurnId,
     view: impl FnOnce(Snapshot) -> V + Send + 'static,
@@ -185,10 +185,9 @@ async fn preview(gate: &Shared, turn: TurnId) -> Answered {
 
 /// Lets a turn go. What waited to be captured is saved once it has left.
 async fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Answered {
-    let seen: Digest = command
-        .digest
-        .parse()
-        .map_err(|error: leafgate_desk::BadDigest| Failure::new(ErrorCode::Malformed, error.to_string()))?;
+    let seen: Digest = command.digest.parse().map_err(|error: leafgate_desk::BadDigest| {
+        CallFailure::new(ErrorCode::Malformed, error.to_string())
+    })?;
     let capturing = gate.turns.capturing(turn).filter(|case| case.digest == seen);
     let turn = gate.turns.resume(turn, &seen)?;
     let captured = match capturing {
@@ -207,19 +206,19 @@ fn cancel(gate: &Shared, turn: TurnId, Cancel {}: Cancel) -> Answered {
 async fn set_mode(gate: &Shared, command: SetMode) -> Answered {
     let turns = Arc::clone(&gate.turns);
     let chosen = tokio::task::spawn_blocking(move || turns.choose(command.mode)).await;
-    let failed = |_| Failure::new(ErrorCode::Internal, "the gate failed at this choice of a mode");
+    let failed = |_| CallFailure::new(ErrorCode::Internal, "the gate failed at this choice of a mode");
     Ok(answer::json(&chosen.map_err(failed)?))
 }
 
 /// Has everything pass as it comes for a while, or the policy serve again.
 fn switch_off(gate: &Shared, command: SwitchOff) -> Answered {
     if command.seconds > 0 && !gate.may_be_off {
-        let forbidden = Failure::new(ErrorCode::Forbidden, "this gate may not be switched off");
+        let forbidden = CallFailure::new(ErrorCode::Forbidden, "this gate may not be switched off");
         return Err(forbidden.hint("its operator set `switch-off = false`"));
     }
     let time = Duration::from_secs(command.seconds.into());
     if time > LONGEST {
-        return Err(Failure::new(ErrorCode::Malformed, "a gate is switched off for an hour at most"));
+        return Err(CallFailure::new(ErrorCode::Malformed, "a gate is switched off for an hour at most"));
     }
     Ok(answer::json(&gate.turns.switch_off(time)))
 }
@@ -230,7 +229,7 @@ fn select(gate: &Shared, id: &str, Select {}: Select) -> Answered {
 
 fn agent_run(gate: &Shared, id: &str) -> Answered {
     let none = || {
-        Failure::new(ErrorCode::NotFound, "there is no such run")
+        CallFailure::new(ErrorCode::NotFound, "there is no such run")
             .hint("list the runs: the latest 64 are remembered")
     };
     Ok(answer::json(&gate.teams.run(id).ok_or_else(none)?))
@@ -239,14 +238,14 @@ fn agent_run(gate: &Shared, id: &str) -> Answered {
 /// Ends the quarantine of a plugin.
 fn release(gate: &Shared, id: &str, Release {}: Release) -> Answered {
     let none = || {
-        Failure::new(ErrorCode::NotFound, "no policy that serves has such a plugin")
+        CallFailure::new(ErrorCode::NotFound, "no policy that serves has such a plugin")
             .hint("`leafgate status` names them")
     };
     Ok(answer::json(&gate.release_plugin(id).ok_or_else(none)?))
 }
 
 /// Reads a command. The error says where it is wrong and not what stands there: that may be the text of a leaf.
-fn read<C: DeserializeOwned>(command: &[u8]) -> Result<C, Failure> {
+fn read<C: DeserializeOwned>(command: &[u8]) -> Result<C, CallFailure> {
     serde_json::from_slice(command).map_err(|error| {
         let what = match error.classify() {
             serde_json::error::Category::Data => "does not say what this call takes",
@@ -257,7 +256,7 @@ fn read<C: DeserializeOwned>(command: &[u8]) -> Result<C, Failure> {
             0 => String::new(),
             line => format!(", at line {line}, column {}", error.column()),
         };
-        Failure::new(ErrorCode::Malformed, format!("the body {what}{place}"))
+        CallFailure::new(ErrorCode::Malformed, format!("the body {what}{place}"))
     })
 }
 

@@ -12,7 +12,7 @@ use leafgate_policy::{Allows, NewException, Policy, last_day};
 use leafgate_tree::{Author, RedactionRecord};
 use leafgate_vault::Vault;
 
-use super::answer::{self, Answered, Failure};
+use super::answer::{self, Answered, CallFailure};
 use super::reveal::{check_name, foreign_token};
 use crate::except::{NotExcepted, PolicyFiles};
 use crate::pending::Snapshot;
@@ -53,7 +53,7 @@ pub(super) async fn add(gate: &Shared, command: AddException) -> Answered {
         Some(name) => {
             let own = gate.upstreams().by_name(name).and_then(|lane| Some(lane.own_policy()?.load()));
             own.ok_or_else(|| {
-                Failure::new(ErrorCode::NotFound, "no upstream of this name has its own policy")
+                CallFailure::new(ErrorCode::NotFound, "no upstream of this name has its own policy")
             })?
         }
     };
@@ -81,17 +81,17 @@ pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
 /// Does something with the policy folders, and to its end, even where the caller goes away.
 async fn with_files<R: Send + 'static>(
     gate: &Shared,
-    work: impl FnOnce(&dyn PolicyFiles) -> Result<R, Failure> + Send + 'static,
-) -> Result<R, Failure> {
+    work: impl FnOnce(&dyn PolicyFiles) -> Result<R, CallFailure> + Send + 'static,
+) -> Result<R, CallFailure> {
     let Some(files) = gate.policy_files() else {
         return Err(refused("this gate was given no policy folder that it may write into"));
     };
     let done = tokio::task::spawn_blocking(move || work(&*files)).await;
-    done.map_err(|_| Failure::new(ErrorCode::Internal, "the gate failed at this exception"))?
+    done.map_err(|_| CallFailure::new(ErrorCode::Internal, "the gate failed at this exception"))?
 }
 
 /// Returns what may leave. A value that somebody named as secret may not, by whatever name.
-fn allowed(gate: &Shared, policy: &Policy, allows: ExceptedFinding) -> Result<Allows, Failure> {
+fn allowed(gate: &Shared, policy: &Policy, allows: ExceptedFinding) -> Result<Allows, CallFailure> {
     match allows {
         ExceptedFinding::Value(value) if policy.is_known(&value) => Err(known()),
         ExceptedFinding::Value(value) => Ok(Allows::Values(vec![value])),
@@ -104,14 +104,14 @@ fn allowed(gate: &Shared, policy: &Policy, allows: ExceptedFinding) -> Result<Al
     }
 }
 
-fn known() -> Failure {
+fn known() -> CallFailure {
     refused("you named this value as secret, and an exception would let it leave")
         .hint("`leafgate known` takes it back")
 }
 
-fn last_day_of(until: Option<&str>) -> Result<String, Failure> {
+fn last_day_of(until: Option<&str>) -> Result<String, CallFailure> {
     last_day(until.unwrap_or(UNTIL), SystemTime::now())
-        .map_err(|error| Failure::new(ErrorCode::Malformed, error.to_string()))
+        .map_err(|error| CallFailure::new(ErrorCode::Malformed, error.to_string()))
 }
 
 fn write(
@@ -119,10 +119,10 @@ fn write(
     snapshot: &Snapshot,
     upstream: Option<&str>,
     command: &Except,
-) -> Result<Excepted, Failure> {
+) -> Result<Excepted, CallFailure> {
     let (draft, guard) = (&snapshot.draft, &snapshot.guard);
     let none = || {
-        Failure::new(ErrorCode::NotFound, "there is no such redaction in this turn")
+        CallFailure::new(ErrorCode::NotFound, "there is no such redaction in this turn")
             .hint("`redaction` of a redacted stretch is its number")
     };
     let made = draft.redaction(command.redaction).ok_or_else(none)?;
@@ -170,12 +170,12 @@ fn takes_away(again: &RedactionRecord, made: &RedactionRecord) -> bool {
 
 /// Returns the reason as it is written. A person may type the very value: a text in which a rule finds
 /// something is written nowhere.
-fn checked_reason(typed: &str, policy: &Policy, vault: &Vault) -> Result<String, Failure> {
+fn checked_reason(typed: &str, policy: &Policy, vault: &Vault) -> Result<String, CallFailure> {
     let typed = typed.trim();
     let fits = (1..=MOST_REASON).contains(&typed.chars().count()) && !typed.chars().any(char::is_control);
     if !fits {
         let message = "`reason` is no line that a file can hold";
-        return Err(Failure::new(ErrorCode::Malformed, message)
+        return Err(CallFailure::new(ErrorCode::Malformed, message)
             .hint(format!("say in 1 to {MOST_REASON} characters why the value may leave")));
     }
     if policy.masked_text(typed, vault).is_none_or(|masked| masked != typed) {
@@ -185,15 +185,15 @@ fn checked_reason(typed: &str, policy: &Policy, vault: &Vault) -> Result<String,
     Ok(typed.to_owned())
 }
 
-fn refused(message: &str) -> Failure {
-    Failure::new(ErrorCode::NotExceptable, message)
+fn refused(message: &str) -> CallFailure {
+    CallFailure::new(ErrorCode::NotExceptable, message)
 }
 
-fn not_written(error: &NotExcepted) -> Failure {
+fn not_written(error: &NotExcepted) -> CallFailure {
     match error {
         NotExcepted::BuiltIn | NotExcepted::Already | NotExcepted::Idle => refused(&error.to_string()),
-        NotExcepted::Unknown => Failure::new(ErrorCode::NotFound, error.to_string()),
-        NotExcepted::Failed(_) => Failure::new(ErrorCode::NotExceptable, error.to_string())
+        NotExcepted::Unknown => CallFailure::new(ErrorCode::NotFound, error.to_string()),
+        NotExcepted::Failed(_) => CallFailure::new(ErrorCode::NotExceptable, error.to_string())
             .hint("`leafgate check` says what is wrong with the policy on disk"),
     }
 }

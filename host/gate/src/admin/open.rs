@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode, request};
 use leafgate_admin::{ErrorCode, Status};
 
-use super::answer::{self, Failure};
+use super::answer::{self, CallFailure};
 use crate::metrics::{self, Counted};
 use crate::shared::Shared;
 use leafgate_http::content::{self, Content};
@@ -48,7 +48,7 @@ pub(super) fn answer(gate: &Shared, parts: &request::Parts, local: SocketAddr) -
 /// Answers one call of a listener that has nothing else.
 pub(crate) fn respond(gate: &Shared, parts: &request::Parts, local: SocketAddr) -> Response<Content> {
     let refused = || match guard::check(parts, local) {
-        Ok(()) => Failure::new(ErrorCode::NotFound, "only /metrics, /healthz and /readyz are read here"),
+        Ok(()) => CallFailure::new(ErrorCode::NotFound, "only /metrics, /healthz and /readyz are read here"),
         Err(refusal) => refusal.into(),
     };
     answer(gate, parts, local).unwrap_or_else(|| refused().into_response())

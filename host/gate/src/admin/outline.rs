@@ -6,7 +6,7 @@ use leafgate_admin::{ErrorCode, OutlineNode, OutlineType, OutlineView, ShownText
 use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Draft, LeafKind, NodeId, SectionId, Segment, display_mask};
 
-use super::answer::Failure;
+use super::answer::CallFailure;
 
 /// What part of a request is asked for, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct OutlineQuery {
 
 impl OutlineQuery {
     /// Reads a query: `pointer=/messages/3&entries=200`, either or none.
-    pub(super) fn parse(query: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn parse(query: Option<&str>) -> Result<Self, CallFailure> {
         let mut parsed = OutlineQuery { pointer: String::new(), entries: OutlineView::ENTRIES };
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -26,7 +26,7 @@ impl OutlineQuery {
                 ("pointer", Ok(pointer)) => parsed.pointer = pointer,
                 ("entries", Ok(entries)) => parsed.entries = number(&entries)?,
                 _ => {
-                    return Err(Failure::new(
+                    return Err(CallFailure::new(
                         ErrorCode::Malformed,
                         "an outline is asked for by `pointer` and `entries`",
                     ));
@@ -37,21 +37,19 @@ impl OutlineQuery {
     }
 }
 
-fn number(entries: &str) -> Result<usize, Failure> {
+fn number(entries: &str) -> Result<usize, CallFailure> {
     let most = OutlineView::MOST_ENTRIES;
-    entries
-        .parse()
-        .ok()
-        .filter(|entries| (1..=most).contains(entries))
-        .ok_or_else(|| Failure::new(ErrorCode::Malformed, format!("`entries` is a number from 1 to {most}")))
+    entries.parse().ok().filter(|entries| (1..=most).contains(entries)).ok_or_else(|| {
+        CallFailure::new(ErrorCode::Malformed, format!("`entries` is a number from 1 to {most}"))
+    })
 }
 
 /// The outline of a request as it stands.
-pub(super) fn outline(draft: &Draft, version: u64, query: &OutlineQuery) -> Result<OutlineView, Failure> {
+pub(super) fn outline(draft: &Draft, version: u64, query: &OutlineQuery) -> Result<OutlineView, CallFailure> {
     let document = draft.document();
     let root = draft
         .resolve(&query.pointer)
-        .map_err(|error| Failure::new(ErrorCode::NotFound, error.to_string()))?;
+        .map_err(|error| CallFailure::new(ErrorCode::NotFound, error.to_string()))?;
     let named = within_budget(draft, root, query.entries);
     let sections = sections_by_node(document);
     let changed: BTreeSet<NodeId> = draft.changes(display_mask).leaves.iter().map(|leaf| leaf.node).collect();
@@ -60,7 +58,7 @@ pub(super) fn outline(draft: &Draft, version: u64, query: &OutlineQuery) -> Resu
         let children = children(draft, node);
         let missing: Vec<_> = children.iter().filter(|child| !named.contains_key(child)).collect();
         left_out += missing.iter().map(|&&child| document.subtree(child).len()).sum::<usize>();
-        let about = About { draft, sections: &sections, changed: &changed };
+        let about = OutlineSubject { draft, sections: &sections, changed: &changed };
         about.node(node, depth, children.len(), missing.len())
     });
     let nodes = nodes.collect();
@@ -98,13 +96,13 @@ fn sections_by_node(document: &Document) -> BTreeMap<NodeId, SectionId> {
     sections
 }
 
-struct About<'d> {
+struct OutlineSubject<'d> {
     draft: &'d Draft,
     sections: &'d BTreeMap<NodeId, SectionId>,
     changed: &'d BTreeSet<NodeId>,
 }
 
-impl About<'_> {
+impl OutlineSubject<'_> {
     fn node(&self, node: NodeId, depth: usize, entries: usize, left_out: usize) -> OutlineNode {
         let document = self.draft.document();
         let leaf = document.settable(node).filter(|_| entries == 0);

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use leafgate_admin::{ErrorCode, Reveal, Revealed, RevealedValue};
 
-use super::answer::{self, Answered, Failure};
+use super::answer::{self, Answered, CallFailure};
 use crate::session::Recalled;
 use crate::shared::Shared;
 use leafgate_record::{Recorded, RevealRecord};
@@ -22,13 +22,13 @@ pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Answered {
     let (token, session, value) = match gate.sessions.recall(&token) {
         Recalled::Value { token, session, value } => (token, session, value),
         Recalled::Kept => {
-            return Err(Failure::new(
+            return Err(CallFailure::new(
                 ErrorCode::Blocked,
                 "the rule that redacted this value gives it back to nobody (`restore = \"off\"`)",
             ));
         }
         Recalled::Forgotten => {
-            return Err(Failure::new(
+            return Err(CallFailure::new(
                 ErrorCode::NotFound,
                 "no conversation that this gate remembers has this token: it has expired",
             )
@@ -52,7 +52,7 @@ pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Answered {
     };
     tracing::warn!(target: "leafgate::reveal", token, session = &*session, by, kept, "the value of a token is asked for");
     if !kept {
-        return Err(Failure::new(
+        return Err(CallFailure::new(
             ErrorCode::Internal,
             "this cannot be written into the log, so nothing is revealed",
         )
@@ -65,18 +65,18 @@ pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Answered {
     }))
 }
 
-pub(super) fn foreign_token() -> Failure {
-    Failure::new(ErrorCode::NotFound, "this is no token of this installation: its check does not fit")
+pub(super) fn foreign_token() -> CallFailure {
+    CallFailure::new(ErrorCode::NotFound, "this is no token of this installation: its check does not fit")
         .hint("copy the whole word, label included, as in EMAIL_k7f3q2xw9mz4ab6c")
 }
 
 /// Refuses what is no name of a person.
-pub(super) fn check_name(by: &str) -> Result<(), Failure> {
+pub(super) fn check_name(by: &str) -> Result<(), CallFailure> {
     let is_a_name =
         (1..=MOST_BY).contains(&by.len()) && by.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     match is_a_name {
         true => Ok(()),
-        false => Err(Failure::new(ErrorCode::Malformed, "`by` is no name that a log can hold")
+        false => Err(CallFailure::new(ErrorCode::Malformed, "`by` is no name that a log can hold")
             .hint(format!("1 to {MOST_BY} printable characters of ASCII"))),
     }
 }

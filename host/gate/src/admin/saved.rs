@@ -10,7 +10,7 @@ use leafgate_admin::{
 use leafgate_desk::TurnId;
 use leafgate_saved::Scope;
 
-use super::answer::{self, Answered, Failure};
+use super::answer::{self, Answered, CallFailure};
 use crate::pending::{CaptureCase, Turns};
 use crate::saved::{PREVIEW_LIMITS, SavedSettings, scope_of};
 use crate::shared::Shared;
@@ -18,10 +18,10 @@ use crate::shared::Shared;
 async fn blocking<R: Send + 'static>(
     gate: &Shared,
     work: impl FnOnce(&Turns) -> R + Send + 'static,
-) -> Result<R, Failure> {
+) -> Result<R, CallFailure> {
     let turns = Arc::clone(&gate.turns);
     let done = tokio::task::spawn_blocking(move || work(&turns)).await;
-    done.map_err(|_| Failure::new(ErrorCode::Internal, "the gate failed at these saved edits"))
+    done.map_err(|_| CallFailure::new(ErrorCode::Internal, "the gate failed at these saved edits"))
 }
 
 pub(super) async fn list(gate: &Shared) -> Answered {
@@ -47,7 +47,7 @@ pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
     let removed = removed.map_err(unkept)?;
     if rest.iter().any(|edit| edit.scope == SavedScope::Project) {
         let message = "this saved edit stands in the project's own file, which the gate never writes";
-        return Err(Failure::new(ErrorCode::RefusedEdit, message)
+        return Err(CallFailure::new(ErrorCode::RefusedEdit, message)
             .hint("change the file, or run `leafgate trust --remove` for its folder"));
     }
     if removed { list(gate).await } else { Err(unknown()) }
@@ -97,7 +97,10 @@ pub(super) async fn capture(gate: &Shared, turn: TurnId, command: CaptureTurn) -
 /// Answers with a file of the edits of a turn.
 async fn export(gate: &Shared, case: CaptureCase, command: CaptureTurn) -> Answered {
     if command.scope.is_some() {
-        return Err(Failure::new(ErrorCode::Malformed, "an export is saved nowhere, so it takes no scope"));
+        return Err(CallFailure::new(
+            ErrorCode::Malformed,
+            "an export is saved nowhere, so it takes no scope",
+        ));
     }
     let on_drift = command.on_drift.map(wanted);
     let exported = blocking(gate, move |turns| turns.export(&case, on_drift)).await?;
@@ -106,14 +109,14 @@ async fn export(gate: &Shared, case: CaptureCase, command: CaptureTurn) -> Answe
 
 fn shown(captured: &CapturedEdits) -> Answered {
     if captured.edits.is_empty() && captured.left_out.is_empty() {
-        return Err(Failure::new(ErrorCode::Nothing, "no edit of a person stands in this turn")
+        return Err(CallFailure::new(ErrorCode::Nothing, "no edit of a person stands in this turn")
             .hint("edit the turn first"));
     }
     Ok(answer::json(captured))
 }
 
 /// Saves the edits of a turn that has left.
-pub(super) async fn captured(gate: &Shared, case: CaptureCase) -> Result<CapturedEdits, Failure> {
+pub(super) async fn captured(gate: &Shared, case: CaptureCase) -> Result<CapturedEdits, CallFailure> {
     blocking(gate, move |turns| {
         let captured = turns.capture(&case, None, None);
         turns.captured();
@@ -122,27 +125,27 @@ pub(super) async fn captured(gate: &Shared, case: CaptureCase) -> Result<Capture
     .await
 }
 
-fn writable(scope: Option<SavedScope>) -> Result<(), Failure> {
+fn writable(scope: Option<SavedScope>) -> Result<(), CallFailure> {
     match scope {
         Some(SavedScope::Project) => {
             let message = "the gate never writes the file of a project";
-            Err(Failure::new(ErrorCode::RefusedEdit, message)
+            Err(CallFailure::new(ErrorCode::RefusedEdit, message)
                 .hint("save for the session, the workspace or globally"))
         }
         Some(SavedScope::Session | SavedScope::Workspace | SavedScope::Global) | None => Ok(()),
     }
 }
 
-fn unknown() -> Failure {
-    Failure::new(ErrorCode::NotFound, "there is no such saved edit").hint("list the saved edits")
+fn unknown() -> CallFailure {
+    CallFailure::new(ErrorCode::NotFound, "there is no such saved edit").hint("list the saved edits")
 }
 
-fn unkept(error: io::Error) -> Failure {
+fn unkept(error: io::Error) -> CallFailure {
     not_kept(&error.to_string())
 }
 
-fn not_kept(why: &str) -> Failure {
-    Failure::new(ErrorCode::Internal, format!("nothing was changed: {why}"))
+fn not_kept(why: &str) -> CallFailure {
+    CallFailure::new(ErrorCode::Internal, format!("nothing was changed: {why}"))
 }
 
 fn wanted(on_drift: OnDrift) -> leafgate_saved::OnDrift {

@@ -7,19 +7,19 @@ use leafgate_tokenize::{Counter, ModelFacts, Tokenizer};
 use leafgate_tree::Access;
 
 /// What shows a turn, before its tokens are counted.
-pub(super) trait Counted {
+pub(super) trait CountedView {
     /// Counts them.
     fn count(&mut self, counter: &Counter);
 }
 
-impl Counted for TurnView {
+impl CountedView for TurnView {
     fn count(&mut self, counter: &Counter) {
         let facts = counter.facts(&self.summary.model);
         self.tokens = Some(count(&mut self.sections, &self.pinned, facts, counter));
     }
 }
 
-impl Counted for EditableRequest {
+impl CountedView for EditableRequest {
     fn count(&mut self, counter: &Counter) {
         let facts = counter.facts(&self.model);
         self.metadata.max_prompt_tokens = facts.prompt;

@@ -16,7 +16,7 @@ use leafgate_tree::{
     PutOption, ReleaseTerms, Role, SectionId, SectionKind, ValueSource, ValueType, display_mask,
 };
 
-use super::answer::Failure;
+use super::answer::CallFailure;
 use crate::pending::Snapshot;
 
 /// A turn in full.
@@ -119,7 +119,7 @@ pub(super) fn preview(draft: &Draft, first: usize) -> CapturePreview {
 pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
     let document = draft.document();
     let pins: BTreeSet<_> = pins.iter().collect();
-    let calls = Calls::new(draft);
+    let calls = TurnCalls::new(draft);
     let mut leaves = leaves(draft);
     let mut inserted: Vec<_> = draft.inserted().enumerate().collect();
     let mut views = Vec::with_capacity(document.sections().len() + inserted.len());
@@ -231,15 +231,15 @@ fn put_in_view(key: String, author: &Author, path: String, leaf: LeafView) -> Se
 }
 
 /// The calls of tools in a request, as they would leave.
-struct Calls<'d> {
+struct TurnCalls<'d> {
     draft: &'d Draft,
     arguments: BTreeMap<SectionId, NodeId>,
     leaving: ValueSource<'d>,
 }
 
-impl<'d> Calls<'d> {
+impl<'d> TurnCalls<'d> {
     fn new(draft: &'d Draft) -> Self {
-        Calls { draft, arguments: draft.document().tool_arguments(), leaving: draft.as_leaving() }
+        TurnCalls { draft, arguments: draft.document().tool_arguments(), leaving: draft.as_leaving() }
     }
 
     /// The call that a section is, or that it is the result of.
@@ -349,7 +349,7 @@ fn history(draft: &Draft) -> Vec<EditView> {
 }
 
 /// What a command means in this request.
-pub(super) fn change(command: EditCommand, draft: &Draft) -> Result<Change, Failure> {
+pub(super) fn change(command: EditCommand, draft: &Draft) -> Result<Change, CallFailure> {
     Ok(match command {
         EditCommand::Set { pointer, text } => {
             let node = draft.resolve(&pointer).map_err(|error| refused(error.to_string()))?;
@@ -368,23 +368,23 @@ pub(super) fn change(command: EditCommand, draft: &Draft) -> Result<Change, Fail
 }
 
 /// Which sections a person wants to see first.
-pub(super) fn arrangement(pins: &Pins, draft: &Draft) -> Result<Vec<SectionId>, Failure> {
+pub(super) fn arrangement(pins: &Pins, draft: &Draft) -> Result<Vec<SectionId>, CallFailure> {
     let keys = (0..draft.document().sections().len()).map(SectionId::from_index);
     let keys: HashMap<_, _> = keys.map(|id| (draft.section_key(id), id)).collect();
     pins.sections.iter().map(|key| keys.get(key).copied().ok_or_else(no_section)).collect()
 }
 
-fn section_named(key: &str, draft: &Draft) -> Result<SectionId, Failure> {
+fn section_named(key: &str, draft: &Draft) -> Result<SectionId, CallFailure> {
     let mut ids = (0..draft.document().sections().len()).map(SectionId::from_index);
     ids.find(|&id| draft.section_key(id) == key).ok_or_else(no_section)
 }
 
-fn no_section() -> Failure {
+fn no_section() -> CallFailure {
     refused("the request has no such section").hint("name one by the id that the turn shows")
 }
 
-fn refused(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorCode::RefusedEdit, message)
+fn refused(message: impl Into<String>) -> CallFailure {
+    CallFailure::new(ErrorCode::RefusedEdit, message)
 }
 
 #[cfg(test)]

@@ -109,36 +109,16 @@ impl Plain<'_> {
             LineCommand::Undo => self.change(EditCommand::Undo),
             LineCommand::Redo => self.change(EditCommand::Redo),
             LineCommand::Reset => self.change(EditCommand::Reset),
-            LineCommand::Diff => {
-                if self.act(TurnCall::Diff)?
-                    && let Some(diff) = self.model.diff()
-                {
-                    let rows = rows::diff_rows(diff);
-                    self.print(rows)?;
-                }
-                Ok(())
-            }
-            LineCommand::Payload => {
-                if self.act(TurnCall::Payload)?
-                    && let Some(payload) = self.model.payload()
-                {
-                    let rows = rows::payload_text(payload, printer::BLOCK_BYTES);
-                    self.print(rows)?;
-                }
-                Ok(())
-            }
+            LineCommand::Diff => self.print_after(TurnCall::Diff, |model| model.diff().map(rows::diff_rows)),
+            LineCommand::Payload => self.print_after(TurnCall::Payload, |model| {
+                model.payload().map(|payload| rows::payload_text(payload, printer::BLOCK_BYTES))
+            }),
             LineCommand::Metadata => self.metadata(),
             // What was saved is the notice of that action.
             LineCommand::Save(scope) => self.act(TurnCall::Save { scope }).map(drop),
             LineCommand::Capture => self.act(ApiCall::CaptureNext).map(drop),
             LineCommand::Agents => {
-                if self.act(ApiCall::Subagents)?
-                    && let Some(subagents) = self.model.subagents()
-                {
-                    let rows = rows::subagent_rows(subagents);
-                    self.print(rows)?;
-                }
-                Ok(())
+                self.print_after(ApiCall::Subagents, |model| model.subagents().map(rows::subagent_rows))
             }
             LineCommand::Why => match self.model.turn().map(rows::why_rows) {
                 Some(rows) => self.print(rows),
@@ -160,6 +140,20 @@ impl Plain<'_> {
             LineCommand::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
             LineCommand::Edit(_) | LineCommand::Insert(_) | LineCommand::Quit => Ok(()),
         }
+    }
+
+    /// Carries an action out, and prints what the model has of it then.
+    fn print_after(
+        &mut self,
+        action: impl Into<PersonAction>,
+        rows: impl FnOnce(&Model) -> Option<Vec<Row>>,
+    ) -> io::Result<()> {
+        if self.act(action)?
+            && let Some(rows) = rows(&self.model)
+        {
+            self.print(rows)?;
+        }
+        Ok(())
     }
 
     /// Carries an action out and prints the notice. Returns `false` if it failed.

@@ -178,12 +178,11 @@ impl Screen {
     /// Carries out a letter's command.
     fn command(&mut self, letter: char) -> Vec<ScreenEffect> {
         match letter {
-            'e' => match self.chosen_leaf() {
-                Some(pointer) => self.edit_here(pointer),
-                None => self.no_leaf(),
-            },
-            'E' => match self.chosen_leaf() {
-                Some(pointer) => return self.edit_outside(pointer),
+            'e' | 'E' | 'R' | 'a' => match self.chosen_leaf() {
+                Some(pointer) if letter == 'E' => return self.edit_outside(pointer),
+                Some(pointer) if letter == 'e' => self.edit_here(pointer),
+                Some(pointer) if letter == 'R' => self.ask_to_release(pointer),
+                Some(pointer) => self.begin_exception(pointer),
                 None => self.no_leaf(),
             },
             'd' | 'r' => match self.chosen_to_leave_out() {
@@ -192,14 +191,6 @@ impl Screen {
                 }
                 Some(section) => return self.act(TurnCall::Edit(EditCommand::Restore { section })),
                 None => self.model.notify(Level::Error, "Choose a section first."),
-            },
-            'R' => match self.chosen_leaf() {
-                Some(pointer) => self.ask_to_release(pointer),
-                None => self.no_leaf(),
-            },
-            'a' => match self.chosen_leaf() {
-                Some(pointer) => self.begin_exception(pointer),
-                None => self.no_leaf(),
             },
             'i' => match self.chosen_place() {
                 Some(section) => self.begin_message(section),
@@ -224,16 +215,7 @@ impl Screen {
                 self.go_to(PageView::Sessions);
                 return self.act(ApiCall::Sessions);
             }
-            'f' => {
-                let follow = !self.model.sessions().follow;
-                let text = match follow {
-                    true => "The newest conversation becomes the active one.",
-                    false => "The active conversation stays the active one: modes pause turns of it alone.",
-                };
-                let todo = self.act(ApiCall::Follow { follow });
-                self.model.notify(Level::Done, text);
-                return todo;
-            }
+            'f' => return self.follow(),
             'u' => return self.act(TurnCall::Edit(EditCommand::Undo)),
             'U' => return self.act(TurnCall::Edit(EditCommand::Redo)),
             'X' => return self.act(TurnCall::Edit(EditCommand::Reset)),
@@ -243,6 +225,18 @@ impl Screen {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Has the newest conversation become the active one, or no more.
+    fn follow(&mut self) -> Vec<ScreenEffect> {
+        let follow = !self.model.sessions().follow;
+        let text = match follow {
+            true => "The newest conversation becomes the active one.",
+            false => "The active conversation stays the active one: modes pause turns of it alone.",
+        };
+        let todo = self.act(ApiCall::Follow { follow });
+        self.model.notify(Level::Done, text);
+        todo
     }
 
     fn go_to(&mut self, view: PageView) {

@@ -17,28 +17,29 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use self::places::Form;
+use self::places::PlaceForm;
 use self::read::Setting;
 
 /// A client whose settings are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reader {
+enum CommandReader {
     Claude,
     Codex,
     Copilot,
     Gemini,
 }
 
-const READERS: [Reader; 4] = [Reader::Claude, Reader::Codex, Reader::Copilot, Reader::Gemini];
+const READERS: [CommandReader; 4] =
+    [CommandReader::Claude, CommandReader::Codex, CommandReader::Copilot, CommandReader::Gemini];
 
-impl Reader {
+impl CommandReader {
     /// Returns the clients that a program may be, or start. Another name tells nothing.
-    fn of(program: &OsStr) -> &'static [Reader] {
+    fn of(program: &OsStr) -> &'static [CommandReader] {
         match Path::new(program).file_name().and_then(OsStr::to_str) {
-            Some("claude") => &[Reader::Claude],
-            Some("codex") => &[Reader::Codex],
-            Some("copilot") => &[Reader::Copilot],
-            Some("gemini") => &[Reader::Gemini],
+            Some("claude") => &[CommandReader::Claude],
+            Some("codex") => &[CommandReader::Codex],
+            Some("copilot") => &[CommandReader::Copilot],
+            Some("gemini") => &[CommandReader::Gemini],
             _ => &READERS,
         }
     }
@@ -46,7 +47,7 @@ impl Reader {
 
 /// Where a detour stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum DetourPlace {
     File(PathBuf, usize),
     Environment,
     Arguments,
@@ -55,7 +56,7 @@ enum Place {
 /// Something that leads a client past the gate, or may.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Detour {
-    place: Place,
+    place: DetourPlace,
     /// What `--allow` calls it.
     name: String,
     hint: &'static str,
@@ -64,9 +65,9 @@ pub(super) struct Detour {
 impl fmt::Display for Detour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::File(path, line) => write!(f, "{}, line {line}: ", path.display())?,
-            Place::Environment => f.write_str("the environment: ")?,
-            Place::Arguments => f.write_str("its arguments: ")?,
+            DetourPlace::File(path, line) => write!(f, "{}, line {line}: ", path.display())?,
+            DetourPlace::Environment => f.write_str("the environment: ")?,
+            DetourPlace::Arguments => f.write_str("its arguments: ")?,
         }
         f.write_str(&self.name)?;
         if self.hint.is_empty() { Ok(()) } else { write!(f, " ({})", self.hint) }
@@ -74,7 +75,7 @@ impl fmt::Display for Detour {
 }
 
 /// What is looked through before a program starts.
-pub(super) struct Search<'s> {
+pub(super) struct DetourSearch<'s> {
     /// The program and its arguments.
     pub(super) command: &'s [OsString],
     /// Variables that the program is started with, whatever the environment or a `.env` says.
@@ -85,7 +86,7 @@ pub(super) struct Search<'s> {
     pub(super) gate: &'s str,
 }
 
-impl Search<'_> {
+impl DetourSearch<'_> {
     /// Refuses to start what would ask past the gate.
     pub(super) fn refuse(&self) -> anyhow::Result<()> {
         let detours = self.detours();
@@ -114,25 +115,33 @@ impl Search<'_> {
         detours
     }
 
-    fn readers(&self) -> &'static [Reader] {
-        self.command.first().map_or(&READERS, |program| Reader::of(program))
+    fn readers(&self) -> &'static [CommandReader] {
+        self.command.first().map_or(&READERS, |program| CommandReader::of(program))
     }
 
-    fn in_file(&self, path: &Path, form: Form, reader: Reader) -> Vec<Detour> {
+    fn in_file(&self, path: &Path, form: PlaceForm, reader: CommandReader) -> Vec<Detour> {
         let settings = match read::settings(path, form) {
             Ok(settings) => settings,
             Err(hint) => vec![Setting::unread(hint)],
         };
         let objection = |setting: &Setting| match form {
             // Codex's wins against the environment, others' do not.
-            Form::DotEnv if reader != Reader::Codex && self.set.contains(&setting.name().as_str()) => None,
-            Form::DotEnv => names::of_dot_env(&setting.name(), &setting.value, self.readers()),
-            Form::Json | Form::Toml => names::of_setting(setting, reader),
-            Form::OwnToml => names::of_own_setting(setting),
+            PlaceForm::DotEnv
+                if reader != CommandReader::Codex && self.set.contains(&setting.name().as_str()) =>
+            {
+                None
+            }
+            PlaceForm::DotEnv => names::of_dot_env(&setting.name(), &setting.value, self.readers()),
+            PlaceForm::Json | PlaceForm::Toml => names::of_setting(setting, reader),
+            PlaceForm::OwnToml => names::of_own_setting(setting),
         };
         let detour = |setting: &Setting| {
             let hint = setting.unread.or_else(|| objection(setting))?;
-            Some(Detour { place: Place::File(path.to_owned(), setting.line), name: setting.name(), hint })
+            Some(Detour {
+                place: DetourPlace::File(path.to_owned(), setting.line),
+                name: setting.name(),
+                hint,
+            })
         };
         settings.iter().filter_map(detour).collect()
     }
@@ -144,7 +153,7 @@ impl Search<'_> {
             let leads_here =
                 value.strip_prefix(self.gate).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             let hint = names::of_variable(&name, &value, self.readers()).filter(|_| !leads_here)?;
-            Some(Detour { place: Place::Environment, name, hint })
+            Some(Detour { place: DetourPlace::Environment, name, hint })
         })
     }
 }

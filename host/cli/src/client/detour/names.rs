@@ -5,7 +5,7 @@
 //! both the name of a model's SDK and a word for an address. Of other settings those with a word
 //! for an address are refused, so that a new one is.
 
-use super::Reader;
+use super::CommandReader;
 use super::read::Setting;
 
 /// Variables that may stand in the settings of Claude Code. `*` stands for any letters; a name with
@@ -54,60 +54,60 @@ const BASE_URL: &str = "name the address with `--upstream URL`";
 const VARIABLE: &str = "not on the list of what leaves requests alone";
 const ADDRESS: &str = "";
 
-impl Reader {
+impl CommandReader {
     /// What the client's own variables begin with.
     fn families(self) -> &'static str {
         match self {
-            Reader::Claude => "ANTHROPIC CLAUDE",
-            Reader::Codex => "OPENAI CODEX CHATGPT",
-            Reader::Copilot => "COPILOT",
-            Reader::Gemini => "GEMINI GOOGLE CODE_ASSIST VERTEX",
+            CommandReader::Claude => "ANTHROPIC CLAUDE",
+            CommandReader::Codex => "OPENAI CODEX CHATGPT",
+            CommandReader::Copilot => "COPILOT",
+            CommandReader::Gemini => "GEMINI GOOGLE CODE_ASSIST VERTEX",
         }
     }
 
     /// Settings that have a word for an address in them or below them, and lead no request to a model.
     fn leads_nowhere(self) -> &'static str {
         match self {
-            Reader::Claude => {
+            CommandReader::Claude => {
                 "
                 allowedHttpHookUrls allowedMcpServers blockedMarketplaces deniedMcpServers
                 enabledPlugins extraKnownMarketplaces footerLinksRegexes mcpServers
                 modelOverrides permissions pluginConfigs prUrlTemplate sandbox skillOverrides
                 sshConfigs strictKnownMarketplaces"
             }
-            Reader::Codex => {
+            CommandReader::Codex => {
                 "
                 apps features ghost_snapshot hooks marketplaces mcp_oauth_callback_url
                 mcp_servers permissions plugins projects shell_environment_policy skills tui"
             }
-            Reader::Copilot => {
+            CommandReader::Copilot => {
                 "
                 allowedUrls allowed_urls deniedUrls denied_urls enabledPlugins
                 extraKnownMarketplaces mcpServers sandbox trustedUrls"
             }
-            Reader::Gemini => "admin extensions mcp mcpServers ui",
+            CommandReader::Gemini => "admin extensions mcp mcpServers ui",
         }
     }
 }
 
 /// Returns why a setting of a client is refused.
-pub(super) fn of_setting(setting: &Setting, reader: Reader) -> Option<&'static str> {
+pub(super) fn of_setting(setting: &Setting, reader: CommandReader) -> Option<&'static str> {
     let [first, below @ ..] = &setting.path[..] else { return None };
-    if reader == Reader::Claude && first == "env" {
+    if reader == CommandReader::Claude && first == "env" {
         return of_settings_variable(below.first()?, &setting.value);
     }
     if !is_set(&setting.value) {
         return None;
     }
     let chosen = match reader {
-        Reader::Claude => match first.as_str() {
+        CommandReader::Claude => match first.as_str() {
             "autoUploadSessions" => Some("it copies sessions to claude.ai"),
             "forceLoginMethod" if setting.value == "gateway" => Some("it asks another gate"),
             "policyHelper" => Some("a program that makes settings which nobody has seen"),
             _ => None,
         },
-        Reader::Codex if first.contains("provider") || first.starts_with("profile") => Some(ADDRESS),
-        Reader::Gemini => {
+        CommandReader::Codex if first.contains("provider") || first.starts_with("profile") => Some(ADDRESS),
+        CommandReader::Gemini => {
             let is_chosen = setting
                 .path
                 .last()
@@ -116,7 +116,7 @@ pub(super) fn of_setting(setting: &Setting, reader: Reader) -> Option<&'static s
                 matches!(setting.value.as_str(), "gemini-api-key" | "oauth-personal" | "cloud-shell");
             (is_chosen && !is_known).then_some("it asks Vertex AI, or a gate of its own")
         }
-        Reader::Codex | Reader::Copilot => None,
+        CommandReader::Codex | CommandReader::Copilot => None,
     };
     let leads = setting.path.iter().any(|name| is_address(name) || has(name, COPIES))
         && !lists(reader.leads_nowhere(), first);
@@ -128,7 +128,7 @@ pub(super) fn of_own_setting(setting: &Setting) -> Option<&'static str> {
     const REPLACED: &str =
         "chatgpt_base_url model_provider model_providers openai_base_url oss_provider profile profiles";
     let first = setting.path.first()?;
-    if lists(REPLACED, first) { None } else { of_setting(setting, Reader::Codex) }
+    if lists(REPLACED, first) { None } else { of_setting(setting, CommandReader::Codex) }
 }
 
 /// Returns why a variable may not stand in a client's settings.
@@ -148,7 +148,7 @@ fn of_settings_variable(name: &str, value: &str) -> Option<&'static str> {
 }
 
 /// Returns why a variable of the environment is refused.
-pub(super) fn of_variable(name: &str, value: &str, readers: &[Reader]) -> Option<&'static str> {
+pub(super) fn of_variable(name: &str, value: &str, readers: &[CommandReader]) -> Option<&'static str> {
     if !is_set(value) || lists(NO_ADDRESS, name) || !is_of_family(name, readers) {
         return None;
     }
@@ -158,12 +158,12 @@ pub(super) fn of_variable(name: &str, value: &str, readers: &[Reader]) -> Option
 
 /// Returns why a variable may not stand in a `.env`: those of proxies count, too, and an empty one
 /// may hide what `exec` excepts from them.
-pub(super) fn of_dot_env(name: &str, value: &str, readers: &[Reader]) -> Option<&'static str> {
+pub(super) fn of_dot_env(name: &str, value: &str, readers: &[CommandReader]) -> Option<&'static str> {
     let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
     of_variable(name, value, readers).or(is_proxy.then_some(ADDRESS))
 }
 
-fn is_of_family(name: &str, readers: &[Reader]) -> bool {
+fn is_of_family(name: &str, readers: &[CommandReader]) -> bool {
     let own = readers.iter().flat_map(|reader| reader.families().split(' '));
     let others = OTHER_FAMILIES.split_whitespace().filter(|_| readers.len() > 1);
     let bare = name.trim_start_matches('_');
@@ -293,9 +293,9 @@ mod tests {
         ] {
             assert_eq!(of_variable(name, "x", &READERS), None, "{name}");
         }
-        assert_eq!(of_variable("OLLAMA_HOST", "x", &[Reader::Claude]), None, "it does not read this");
+        assert_eq!(of_variable("OLLAMA_HOST", "x", &[CommandReader::Claude]), None, "it does not read this");
         assert_eq!(of_variable("AZURE_OPENAI_ENDPOINT", "", &READERS), None);
-        assert!(of_dot_env("https_proxy", "x", &[Reader::Gemini]).is_some());
+        assert!(of_dot_env("https_proxy", "x", &[CommandReader::Gemini]).is_some());
     }
 
     #[test]
@@ -306,24 +306,24 @@ mod tests {
         };
         for (reader, names) in [
             (
-                Reader::Claude,
+                CommandReader::Claude,
                 "model permissions.allow hooks.Stop.hooks.command statusLine.command apiKeyHelper",
             ),
             (
-                Reader::Claude,
+                CommandReader::Claude,
                 "enabledPlugins.proxy@x extraKnownMarketplaces.x.source.url sandbox.network.httpProxyPort",
             ),
             (
-                Reader::Codex,
+                CommandReader::Codex,
                 "model approval_policy sandbox_mode mcp_servers.x.url features.network_proxy tui.theme",
             ),
             (
-                Reader::Codex,
+                CommandReader::Codex,
                 "model_reasoning_effort projects./x.trust_level shell_environment_policy.set.A_URL",
             ),
-            (Reader::Copilot, "model theme trusted_folders allowedUrls mcpServers.x.url"),
+            (CommandReader::Copilot, "model theme trusted_folders allowedUrls mcpServers.x.url"),
             (
-                Reader::Gemini,
+                CommandReader::Gemini,
                 "security.folderTrust.enabled general.vimMode mcpServers.x.httpUrl ui.theme model.name",
             ),
         ] {
@@ -333,23 +333,26 @@ mod tests {
         }
         for (reader, names) in [
             (
-                Reader::Claude,
+                CommandReader::Claude,
                 "hooks.Stop.hooks.url proxyAuthHelper autoUploadSessions otelHeadersHelper newBaseUrl",
             ),
             (
-                Reader::Codex,
+                CommandReader::Codex,
                 "model_provider model_providers.x.name openai_base_url profiles.x.model otel.exporter",
             ),
-            (Reader::Codex, "chatgpt_base_url experimental_realtime_ws_base_url oss_provider"),
-            (Reader::Copilot, "proxy hooks.x.url"),
-            (Reader::Gemini, "telemetry.otlpEndpoint experimental.gemmaModelRouter.classifier.host HTTPHost"),
+            (CommandReader::Codex, "chatgpt_base_url experimental_realtime_ws_base_url oss_provider"),
+            (CommandReader::Copilot, "proxy hooks.x.url"),
+            (
+                CommandReader::Gemini,
+                "telemetry.otlpEndpoint experimental.gemmaModelRouter.classifier.host HTTPHost",
+            ),
         ] {
             for name in names.split_whitespace() {
                 assert!(refused(reader, name, "x"), "{name}");
             }
         }
-        assert!(refused(Reader::Gemini, "security.auth.selectedType", "$TYPE"));
-        assert!(!refused(Reader::Gemini, "security.auth.selectedType", "oauth-personal"));
+        assert!(refused(CommandReader::Gemini, "security.auth.selectedType", "$TYPE"));
+        assert!(!refused(CommandReader::Gemini, "security.auth.selectedType", "oauth-personal"));
     }
 
     #[test]

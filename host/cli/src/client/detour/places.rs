@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Reader;
+use super::CommandReader;
 use crate::home::variable;
 
 /// How a file is read, and what may stand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PlaceForm {
     /// Settings as JSON, with comments or without.
     Json,
     /// Settings as TOML.
@@ -19,22 +19,22 @@ pub(super) enum Form {
 }
 
 /// Returns the files of a client that runs in this folder.
-pub(super) fn of(reader: Reader) -> Vec<(PathBuf, Form)> {
-    let files: Vec<(PathBuf, Form)> = match reader {
-        Reader::Claude => with(Form::Json, claude()),
-        Reader::Codex => codex(),
-        Reader::Copilot => {
+pub(super) fn of(reader: CommandReader) -> Vec<(PathBuf, PlaceForm)> {
+    let files: Vec<(PathBuf, PlaceForm)> = match reader {
+        CommandReader::Claude => with(PlaceForm::Json, claude()),
+        CommandReader::Codex => codex(),
+        CommandReader::Copilot => {
             let own = variable("COPILOT_HOME").or_else(|| in_home(".copilot"));
             let project =
                 [".github/copilot/settings.json", ".github/copilot/settings.local.json"].map(PathBuf::from);
-            with(Form::Json, own.map(|folder| folder.join("settings.json")).into_iter().chain(project))
+            with(PlaceForm::Json, own.map(|folder| folder.join("settings.json")).into_iter().chain(project))
         }
-        Reader::Gemini => gemini(),
+        CommandReader::Gemini => gemini(),
     };
     files
 }
 
-fn with(form: Form, paths: impl IntoIterator<Item = PathBuf>) -> Vec<(PathBuf, Form)> {
+fn with(form: PlaceForm, paths: impl IntoIterator<Item = PathBuf>) -> Vec<(PathBuf, PlaceForm)> {
     paths.into_iter().map(|path| (path, form)).collect()
 }
 
@@ -70,24 +70,24 @@ fn claude() -> impl Iterator<Item = PathBuf> {
 }
 
 /// The layers of `codex-rs/config`: those of the system, of the user, and of each folder of a project.
-fn codex() -> Vec<(PathBuf, Form)> {
+fn codex() -> Vec<(PathBuf, PlaceForm)> {
     let own = variable("CODEX_HOME").or_else(|| in_home(".codex"));
     let system = ["/etc/codex/config.toml", "/etc/codex/managed_config.toml"].map(PathBuf::from);
     let projects = upwards().into_iter().map(|folder| folder.join(".codex"));
     // The user's own folder is no project's.
     let projects =
         projects.filter(|folder| Some(folder) != own.as_ref()).map(|folder| folder.join("config.toml"));
-    let mut files = with(Form::Toml, system.into_iter().chain(projects));
+    let mut files = with(PlaceForm::Toml, system.into_iter().chain(projects));
     if let Some(own) = own {
-        files.push((own.join("config.toml"), Form::OwnToml));
-        files.push((own.join("managed_config.toml"), Form::Toml));
-        files.push((own.join(".env"), Form::DotEnv));
+        files.push((own.join("config.toml"), PlaceForm::OwnToml));
+        files.push((own.join("managed_config.toml"), PlaceForm::Toml));
+        files.push((own.join(".env"), PlaceForm::DotEnv));
     }
     files
 }
 
 /// `docs/reference/configuration.md` of Gemini CLI. A `.env` of any folder above may be the one that is read.
-fn gemini() -> Vec<(PathBuf, Form)> {
+fn gemini() -> Vec<(PathBuf, PlaceForm)> {
     const SYSTEM: [(&str, &str); 2] = [
         ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", "settings.json"),
         ("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "system-defaults.json"),
@@ -99,9 +99,9 @@ fn gemini() -> Vec<(PathBuf, Form)> {
     let home = variable("GEMINI_CLI_HOME").or_else(|| variable("HOME"));
     let settings =
         home.clone().into_iter().chain([PathBuf::new()]).map(|folder| folder.join(".gemini/settings.json"));
-    let mut files = with(Form::Json, system.chain(settings));
+    let mut files = with(PlaceForm::Json, system.chain(settings));
     for folder in upwards().into_iter().chain(home) {
-        files.extend(with(Form::DotEnv, [folder.join(".gemini/.env"), folder.join(".env")]));
+        files.extend(with(PlaceForm::DotEnv, [folder.join(".gemini/.env"), folder.join(".env")]));
     }
     files
 }

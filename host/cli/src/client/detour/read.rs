@@ -9,7 +9,7 @@ use leafgate_folder::{ReadError, read};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::places::Form;
+use super::places::PlaceForm;
 
 /// Largest file: settings are a few kilobytes, the state that Claude Code keeps among them some megabytes.
 const LARGEST: usize = 64 << 20;
@@ -42,7 +42,7 @@ impl Setting {
 }
 
 /// Returns all values of a file; none where there is no file.
-pub(super) fn settings(path: &Path, form: Form) -> Result<Vec<Setting>, &'static str> {
+pub(super) fn settings(path: &Path, form: PlaceForm) -> Result<Vec<Setting>, &'static str> {
     let bytes = match read(path, LARGEST) {
         Ok(bytes) => bytes,
         Err(ReadError::Io(error))
@@ -57,9 +57,9 @@ pub(super) fn settings(path: &Path, form: Form) -> Result<Vec<Setting>, &'static
     let text = String::from_utf8(bytes).map_err(|_| "the file is no text")?;
     let text = text.trim_start_matches('\u{feff}');
     match form {
-        Form::Json => json(text),
-        Form::Toml | Form::OwnToml => toml(text),
-        Form::DotEnv => Ok(dot_env(text)),
+        PlaceForm::Json => json(text),
+        PlaceForm::Toml | PlaceForm::OwnToml => toml(text),
+        PlaceForm::DotEnv => Ok(dot_env(text)),
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn json(text: &str) -> Result<Vec<Setting>, &'static str> {
     }
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
     let parsed = parsed.map_err(|_| "the file is no JSON")?;
-    let mut found = Walk { text, path: Vec::new(), settings: Vec::new() };
+    let mut found = CommandWalk { text, path: Vec::new(), settings: Vec::new() };
     parsed.value.iter().for_each(|value| found.json(value, 0));
     Ok(found.settings)
 }
@@ -78,7 +78,7 @@ pub(super) fn json(text: &str) -> Result<Vec<Setting>, &'static str> {
 /// Returns the values of a TOML text.
 pub(super) fn toml(text: &str) -> Result<Vec<Setting>, &'static str> {
     let table = DeTable::parse(text).map_err(|_| "the file is no TOML")?;
-    let mut found = Walk { text, path: Vec::new(), settings: Vec::new() };
+    let mut found = CommandWalk { text, path: Vec::new(), settings: Vec::new() };
     found.table(table.get_ref());
     Ok(found.settings)
 }
@@ -97,13 +97,13 @@ fn dot_env(text: &str) -> Vec<Setting> {
     lines.flat_map(|(at, line)| line.split('\r').map(move |part| (at, part))).filter_map(variable).collect()
 }
 
-struct Walk<'t> {
+struct CommandWalk<'t> {
     text: &'t str,
     path: Vec<String>,
     settings: Vec<Setting>,
 }
 
-impl Walk<'_> {
+impl CommandWalk<'_> {
     fn push(&mut self, at: usize, value: &str) {
         let line = 1 + self.text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
         self.settings.push(Setting { path: self.path.clone(), value: value.to_owned(), line, unread: None });
@@ -172,9 +172,9 @@ mod tests {
     fn a_file_that_is_none_is_no_settings_and_one_that_cannot_be_read_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("settings.json");
-        assert_eq!(settings(&file, Form::Json), Ok(Vec::new()));
+        assert_eq!(settings(&file, PlaceForm::Json), Ok(Vec::new()));
         std::fs::create_dir(&file).unwrap();
-        assert_eq!(settings(&file, Form::Json), Err("it is no regular file"));
-        assert_eq!(settings(&folder.path().join("none/x"), Form::Json), Ok(Vec::new()));
+        assert_eq!(settings(&file, PlaceForm::Json), Err("it is no regular file"));
+        assert_eq!(settings(&folder.path().join("none/x"), PlaceForm::Json), Ok(Vec::new()));
     }
 }
