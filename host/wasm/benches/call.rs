@@ -145,8 +145,8 @@ fn kib_256(bencher: Bencher<'_, '_>) {
 mod native {
     use super::*;
 
-    static INDEX: LazyLock<redact_names::Index> = LazyLock::new(|| {
-        redact_names::Index::of(&["Ada Lovelace", "Charles Babbage", "Grace Hopper"]).expect("whole names")
+    static INDEX: LazyLock<redact_names::NameIndex> = LazyLock::new(|| {
+        redact_names::NameIndex::of(&["Ada Lovelace", "Charles Babbage", "Grace Hopper"]).expect("whole names")
     });
 
     #[divan::bench]
