@@ -5,7 +5,7 @@
 //! busy. A request without such files asks for nothing.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use leafgate_extract::{Extract, Extraction, Unread, Why, is_readable};
@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::config::OnUnread;
+use crate::lock::lock;
 use leafgate_http::refusal::Refusal;
 
 /// Files that are read at a time; others wait.
@@ -120,11 +121,6 @@ fn making_way<R>(work: impl FnOnce() -> R) -> R {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a panic leaves behind is whole: nothing is left half done while it is locked.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The files in one request that are no text as they stand.

@@ -46,6 +46,7 @@ mod flow;
 mod gate;
 mod hold;
 mod judge;
+mod lock;
 mod log;
 mod metrics;
 mod multipart;

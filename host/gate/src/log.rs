@@ -7,7 +7,7 @@
 use std::fmt::{self, Write as _};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ use leafgate_record::{
     AnswerOutcome, AnswerPart, RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder,
 };
 
+use crate::lock::lock;
 use crate::recording::{Recording, ToldRequest};
 use crate::request_event::RequestEvent;
 use crate::status::{Counters, InFlight};
@@ -226,11 +227,6 @@ impl RequestProgress {
     pub(crate) fn recorded(&self) {
         lock(&self.recording).take();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a panic leaves behind is whole: every change is one assignment.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl RequestLog {

@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use leafgate_admin::{Status, Subagents};
 use leafgate_policy::MemoCounts;
 use leafgate_vault::TokenCounts;
 
+use crate::lock::lock;
 use crate::request_event::RequestEvent;
 use crate::saved::SavedCounts;
 use crate::tally::RuleTally;
@@ -122,7 +123,7 @@ impl Metrics {
 
     fn write(&self, page: &mut Page) {
         page.head("plugin_seconds_total", "counter", "Time that calls of a plugin took.");
-        for (plugin, micros) in &*self.plugin_micros.lock() {
+        for (plugin, micros) in &*lock(&self.plugin_micros.0) {
             page.number("plugin_seconds_total", &[("plugin", plugin)], &seconds(*micros));
         }
         self.judging.write(page, "judging_seconds", "Time that the gate takes to judge a request.");
@@ -224,7 +225,7 @@ impl CounterFamily {
         if more.peek().is_none() {
             return;
         }
-        let mut all = self.lock();
+        let mut all = lock(&self.0);
         for (label, count) in more {
             match all.get_mut(label) {
                 Some(sum) => *sum += count,
@@ -238,14 +239,9 @@ impl CounterFamily {
 
     fn write(&self, page: &mut Page, name: &str, help: &str, label: &str) {
         page.head(name, "counter", help);
-        for (value, count) in &*self.lock() {
+        for (value, count) in &*lock(&self.0) {
             page.sample(name, &[(label, value)], *count);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
-        // Each change is one addition, so what a panic leaves behind is whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

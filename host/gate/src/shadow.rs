@@ -7,7 +7,7 @@
 //! waits. Requests that come meanwhile are not tried. Each is tried with a vault of its own: what a
 //! generation that does not serve would redact is nothing that an answer may bring back.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use leafgate_admin::{Event, PolicyStatus, TrialStatus};
@@ -18,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::TrialConfig;
 use crate::events::Hub;
+use crate::lock::lock;
 use crate::serving::ServingPolicy;
 use crate::status::Counters;
 use crate::subject::Subject;
@@ -111,7 +112,7 @@ impl Shadow {
         // What serves means something else already: an exception of it has ended.
         let has_ended = self.serving.load().ends_at().is_some_and(|end| end <= SystemTime::now());
         if self.config.requests == 0 || has_ended {
-            return self.serve(self.lock(), policy);
+            return self.serve(lock(&self.trial), policy);
         }
         let generation = policy.generation_name();
         tracing::info!(
@@ -121,13 +122,13 @@ impl Shadow {
             "another policy is tried beside the one that serves"
         );
         let trial = PolicyTrial { policy, tried: 0, today: Troubles::default(), next: Troubles::default() };
-        *self.lock() = Some(trial);
+        *lock(&self.trial) = Some(trial);
         self.publish(self.serving.status());
     }
 
     /// Newer files cannot serve. What was tried is older than they are.
     pub(crate) fn refused(&self, diagnostics: String) {
-        self.refuse(self.lock(), diagnostics);
+        self.refuse(lock(&self.trial), diagnostics);
     }
 
     fn refuse(&self, mut trial: MutexGuard<'_, Option<PolicyTrial>>, diagnostics: String) {
@@ -152,7 +153,7 @@ impl Shadow {
     }
 
     fn shown(&self, status: PolicyStatus) -> PolicyStatus {
-        let trial = self.lock().as_ref().map(|trial| TrialStatus {
+        let trial = lock(&self.trial).as_ref().map(|trial| TrialStatus {
             generation: trial.policy.generation_name(),
             tried: trial.tried,
             requests: self.config.requests,
@@ -163,7 +164,7 @@ impl Shadow {
     /// Gives a request its turn to be tried; `None` where nothing is tried, another request is just now,
     /// or another policy than the one that serves judges this one.
     pub(crate) fn turn(self: &Arc<Self>, judges: &Arc<Policy>) -> Option<TrialTurn> {
-        let policy = self.lock().as_ref().map(|trial| Arc::clone(&trial.policy))?;
+        let policy = lock(&self.trial).as_ref().map(|trial| Arc::clone(&trial.policy))?;
         let turn = Arc::clone(&self.turns).try_acquire_owned().ok()?;
         Arc::ptr_eq(&self.serving.load(), judges).then(|| TrialTurn {
             shadow: Arc::clone(self),
@@ -174,7 +175,7 @@ impl Shadow {
 
     /// A request was tried.
     fn note(&self, tried: &Arc<Policy>, today: &Troubles, next: &Evaluation) {
-        let mut lock = self.lock();
+        let mut lock = lock(&self.trial);
         // Another generation is tried by now, or none.
         let Some(trial) = lock.as_mut().filter(|trial| Arc::ptr_eq(&trial.policy, tried)) else { return };
         trial.tried += 1;
@@ -186,10 +187,6 @@ impl Shadow {
             TrialResult::Good(policy) => self.serve(lock, policy),
             TrialResult::Bad(diagnostics) => self.refuse(lock, diagnostics),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<PolicyTrial>> {
-        self.trial.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use http::StatusCode;
 use leafgate_admin::{Counts, RuleCount, StatusCount};
 use leafgate_policy::Policy;
 use leafgate_record::AnswerOutcome;
 
+use crate::lock::lock;
 use crate::metrics::Metrics;
 use crate::quiet::RuleMatches;
 use crate::request_event::RequestEvent;
@@ -46,11 +47,6 @@ impl Drop for InFlight {
 }
 
 impl Counters {
-    fn lock(&self) -> MutexGuard<'_, RequestCounts> {
-        // Each change is one addition, so what a panic leaves behind is whole.
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A request has come.
     pub(crate) fn in_flight(&self) -> InFlight {
         self.in_flight.fetch_add(1, Relaxed);
@@ -64,7 +60,7 @@ impl Counters {
 
     /// Counts what happens to a request.
     pub(crate) fn hear(&self, event: RequestEvent<'_>) {
-        let counted = &mut *self.lock();
+        let counted = &mut *lock(&self.counted);
         match event {
             RequestEvent::Sent(_) => counted.requests.forwarded += 1,
             RequestEvent::Answered(status, _) => counted.answered(status),
@@ -83,36 +79,36 @@ impl Counters {
 
     /// Another generation of the policy serves.
     pub(crate) fn policy_loaded(&self, policy: &Policy) {
-        self.lock().matches.loaded(policy.rules().map(AsRef::as_ref));
+        lock(&self.counted).matches.loaded(policy.rules().map(AsRef::as_ref));
     }
 
     /// Returns the rules that matched before and do not since, a line each.
     pub(crate) fn quiet(&self) -> Vec<String> {
-        self.lock().matches.quiet()
+        lock(&self.counted).matches.quiet()
     }
 
     pub(crate) fn statuses(&self) -> Vec<StatusCount> {
-        let counted = self.lock();
+        let counted = lock(&self.counted);
         counted.by_status.iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
     }
 
     pub(crate) fn rules(&self) -> Vec<RuleCount> {
-        let counted = self.lock();
+        let counted = lock(&self.counted);
         counted.by_rule.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
     }
 
     /// A turn begins to wait.
     pub(crate) fn paused(&self) {
-        self.lock().requests.paused += 1;
+        lock(&self.counted).requests.paused += 1;
     }
 
     /// A turn is given up.
     pub(crate) fn cancelled(&self) {
-        self.lock().requests.cancelled += 1;
+        lock(&self.counted).requests.cancelled += 1;
     }
 
     pub(crate) fn read(&self) -> Counts {
-        self.lock().requests
+        lock(&self.counted).requests
     }
 }
 

@@ -10,7 +10,7 @@ mod view;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use arc_swap::ArcSwap;
 use leafgate_policy::Hold;
@@ -26,6 +26,7 @@ pub use store::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore};
 pub use view::saved_views;
 pub(crate) use view::{scope_of, told};
 
+use crate::lock::lock;
 use store::InMemory;
 
 /// Bytes of a replaced text that are remembered for a diff.
@@ -281,11 +282,6 @@ impl Saved {
 pub(crate) fn time_of_day() -> String {
     let now = OffsetDateTime::now_utc().replace_nanosecond(0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     now.format(&Rfc3339).unwrap_or_else(|_| "1970-01-01T00:00:00Z".to_owned())
-}
-
-/// A panic while a lock is held leaves whole entries behind: each change is one call.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the settings are where nobody has chosen.

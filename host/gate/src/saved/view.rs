@@ -8,7 +8,8 @@ use leafgate_admin::{
 };
 use leafgate_saved::{Fit, SavedChange, SavedEdit, Scope, ScopeEdits};
 
-use super::{EditUse, Saved, SavedFiles, lock};
+use super::{EditUse, Saved, SavedFiles};
+use crate::lock::lock;
 
 impl Saved {
     /// What a banner shows. `session` is the active conversation.

@@ -2,7 +2,7 @@
 //! quick, and as much at a time as may be.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use leafgate_contract::making_way;
@@ -11,6 +11,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
 
 use super::Shared;
+use crate::lock::lock;
 use leafgate_http::refusal::Refusal;
 
 /// So long after work was slow, work goes to the blocking pool without being tried.
@@ -22,15 +23,11 @@ pub(super) struct LastSlow(Mutex<Option<Instant>>);
 
 impl LastSlow {
     fn is_lately(&self, now: Instant) -> bool {
-        self.lock().is_some_and(|last| now.saturating_duration_since(last) < SLOW)
+        lock(&self.0).is_some_and(|last| now.saturating_duration_since(last) < SLOW)
     }
 
     fn is(&self, now: Instant) {
-        *self.lock() = Some(now);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.0) = Some(now);
     }
 }
 

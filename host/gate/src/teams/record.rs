@@ -2,7 +2,7 @@
 //! what it came to, with all findings masked.
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use leafgate_admin::{AgentsView, FrameState, FrameView, RawJson, RunState, RunView, TeamStatus};
@@ -10,6 +10,7 @@ use leafgate_agents::{Run, RunId};
 use lru::LruCache;
 
 use super::Teams;
+use crate::lock::lock;
 
 /// Runs that are remembered, those that are at work included.
 const KEPT: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not 0");
@@ -24,30 +25,26 @@ impl Default for Records {
 }
 
 impl Records {
-    fn kept(&self) -> MutexGuard<'_, LruCache<RunId, RunView>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A run is at this point.
     pub(crate) fn at(&self, run: &Run, state: RunState, result: Option<RawJson>) {
-        let mut kept = self.kept();
+        let mut kept = lock(&self.0);
         let began = kept.get(&run.id()).map_or_else(now, |view| view.at);
         kept.put(run.id(), view(run, began, state, result));
     }
 
     /// A run has ended without a word.
     pub(crate) fn ended(&self, run: RunId, state: RunState) {
-        if let Some(view) = self.kept().get_mut(&run) {
+        if let Some(view) = lock(&self.0).get_mut(&run) {
             view.state = state;
         }
     }
 
     fn list(&self) -> Vec<RunView> {
-        self.kept().iter().map(|(_, view)| RunView { result: None, ..view.clone() }).collect()
+        lock(&self.0).iter().map(|(_, view)| RunView { result: None, ..view.clone() }).collect()
     }
 
     fn find(&self, id: &str) -> Option<RunView> {
-        self.kept().iter().find(|(_, view)| view.id == id).map(|(_, view)| view.clone())
+        lock(&self.0).iter().find(|(_, view)| view.id == id).map(|(_, view)| view.clone())
     }
 }
 
