@@ -70,7 +70,7 @@ use std::time::Duration;
 use leafgate_admin::ApiError;
 use serde_json::json;
 
-use args::{Call, Cli, Command};
+use args::{Cli, Command, CommandLine};
 use exit::Exit;
 use options::{ConfigCommand, PolicyCommand};
 use print::Printer;
@@ -82,7 +82,7 @@ fn main() -> std::process::ExitCode {
     }
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let call = match inspect::help_of_group(&arguments) {
-        Some(words) => Call { cli: Cli { command: Some(Command::Help { words }) }, is_json: false },
+        Some(words) => CommandLine { cli: Cli { command: Some(Command::Help { words }) }, is_json: false },
         None => args::parse().unwrap_or_else(|error| refuse_call(&error)),
     };
     let mut printer = Printer::for_terminal().with_json(call.is_json);

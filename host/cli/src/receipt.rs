@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use leafgate_store::Log;
-use leafgate_store::receipt::{self, Broken, Verified};
+use leafgate_store::receipt::{self, Broken, VerifiedFile};
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -94,7 +94,7 @@ fn verify(args: &VerifyReceiptsArgs, printer: &mut Printer) -> anyhow::Result<Ex
         }
     };
     match receipt::verify(file, args.key.as_deref()) {
-        Ok(Verified { receipts, numbers, key, last }) => {
+        Ok(VerifiedFile { receipts, numbers, key, last }) => {
             let range = numbers.map(|(first, last)| format!(", {first} to {last}")).unwrap_or_default();
             printer.tell(
                 &json!({ "holds": true, "receipts": receipts, "numbers": numbers, "key": key, "last": last }),

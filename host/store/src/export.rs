@@ -16,7 +16,7 @@ use crate::keys::StoreKeys;
 use crate::live::SavedCall;
 use crate::log::{AnswerView, Filter, Log, LogError, RequestLine, RequestView};
 use crate::receipt;
-use crate::turns::{SpokenText, said};
+use crate::turns::{TurnText, said};
 use crate::work::WrittenEdit;
 
 leafgate_words::words! {
@@ -221,7 +221,7 @@ fn har_entry(request: &RequestView) -> Value {
 }
 
 /// Returns what a person asked last: what comes behind it is the model's and its tools'.
-fn question(messages: &[SpokenText]) -> String {
+fn question(messages: &[TurnText]) -> String {
     let asked = messages.iter().rev().find(|said| said.speaker == Role::User);
     asked.map(|said| said.text.clone()).unwrap_or_default()
 }

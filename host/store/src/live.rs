@@ -23,7 +23,7 @@ pub struct SavedCall {
 }
 
 /// One answer that is coming.
-pub(crate) struct LiveAnswer {
+pub(crate) struct LiveRow {
     /// The row of its request.
     pub(crate) row: i64,
     pub(crate) reply: Reply,
@@ -40,9 +40,9 @@ pub(crate) struct LiveAnswer {
     pub(crate) is_new: bool,
 }
 
-impl LiveAnswer {
+impl LiveRow {
     pub(crate) fn new(row: i64) -> Self {
-        LiveAnswer {
+        LiveRow {
             row,
             reply: Reply::default(),
             model: String::new(),

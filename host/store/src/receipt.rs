@@ -198,7 +198,7 @@ impl<'w, W: Write> FileWriter<'w, W> {
 
 /// A file of receipts that holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedFile {
     /// The key that signed all of them.
     pub key: String,
     /// How many there are.
@@ -325,7 +325,7 @@ fn missing(before: i64, number: i64) -> String {
 ///
 /// # Errors
 /// The first receipt that does not hold, and why.
-pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Broken> {
+pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<VerifiedFile, Broken> {
     let mut lines = file
         .lines()
         .zip(1..)
@@ -344,7 +344,7 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Br
     let key = base16ct::mixed::decode_vec(&head.public_key).map_err(|_| Broken::NoHead)?;
     let key = UnparsedPublicKey::new(&ED25519, key);
     let last = head.previous.clone();
-    let mut verified = Verified { key: head.public_key, receipts: 0, numbers: None, last };
+    let mut verified = VerifiedFile { key: head.public_key, receipts: 0, numbers: None, last };
     let mut is_sealed = false;
     while let Some(next) = lines.next() {
         let (text, line) = next?;
@@ -379,7 +379,7 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<Verified, Br
 
 /// Checks that a file has what it was written with.
 fn check_seal(
-    verified: &Verified,
+    verified: &VerifiedFile,
     previous: &str,
     key: &UnparsedPublicKey<Vec<u8>>,
     (text, signature): (&str, &str),
@@ -413,7 +413,7 @@ fn number_of(line: &str) -> Option<i64> {
 }
 
 fn take(
-    verified: &mut Verified,
+    verified: &mut VerifiedFile,
     key: &UnparsedPublicKey<Vec<u8>>,
     text: &str,
     line: usize,
@@ -501,7 +501,7 @@ mod tests {
         lines[0] = serde_json::to_string(&head).unwrap();
     }
 
-    fn verified(lines: &[String], expected: Option<&str>) -> Result<Verified, String> {
+    fn verified(lines: &[String], expected: Option<&str>) -> Result<VerifiedFile, String> {
         verify(lines.join("\n").as_bytes(), expected).map_err(|error| error.to_string())
     }
 

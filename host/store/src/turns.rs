@@ -12,7 +12,7 @@ use leafgate_tree::{
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SpokenText {
+pub(crate) struct TurnText {
     pub(crate) speaker: Role,
     pub(crate) text: String,
 }
@@ -21,7 +21,7 @@ pub(crate) struct SpokenText {
 const ARGUMENTS: [&str; 3] = ["arguments", "input", "args"];
 
 /// Returns what is said in a body, in order; what stands beside the messages comes first.
-pub(crate) fn said(body: &[u8]) -> Vec<SpokenText> {
+pub(crate) fn said(body: &[u8]) -> Vec<TurnText> {
     let document = Document::detect(Bytes::copy_from_slice(body), &Limits::default());
     let Ok(document) = document else { return Vec::new() };
     let says = |leaf: &Leaf<'_>| leaf.value_type() != ValueType::Null;
@@ -46,13 +46,13 @@ pub(crate) fn said(body: &[u8]) -> Vec<SpokenText> {
     });
     let mut lines: Vec<_> = leaves.chain(others).filter(|(.., text)| !text.is_empty()).collect();
     lines.sort_by_key(|(section, node, ..)| (section.message.map(MessageIndex::index), *node));
-    let mut all: Vec<SpokenText> = Vec::new();
+    let mut all: Vec<TurnText> = Vec::new();
     let mut message = None;
     for (section, _, speaker, text) in lines {
         let same = message.replace(section.message) == Some(section.message);
         match all.last_mut().filter(|said| same && said.speaker == speaker) {
             Some(said) => said.text = format!("{}\n{text}", said.text),
-            None => all.push(SpokenText { speaker, text }),
+            None => all.push(TurnText { speaker, text }),
         }
     }
     all

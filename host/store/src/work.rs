@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
 
 use crate::keys::StoreKeys;
-use crate::live::{LiveAnswer, SavedCall, cut_short, settled};
+use crate::live::{LiveRow, SavedCall, cut_short, settled};
 use crate::mask::{MaskStart, Masked, Masker};
 use crate::names::{PieceName, PieceNames};
 use crate::pieces::{Cutter, Within, write_ids};
@@ -256,7 +256,7 @@ impl Work<'_, '_> {
     }
 
     /// Saves an answer, as far as it has come.
-    pub(crate) fn answer(&self, live: &LiveAnswer, ended: bool) -> rusqlite::Result<()> {
+    pub(crate) fn answer(&self, live: &LiveRow, ended: bool) -> rusqlite::Result<()> {
         let whole = |text: &str| self.masker.text(None, "", text).into_owned();
         let is_cut_short = live.is_cut_short;
         let text = |text: &str| match ended {

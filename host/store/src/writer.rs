@@ -17,7 +17,7 @@ use zstd::bulk::Compressor;
 use crate::bounds;
 use crate::files::LogFiles;
 use crate::keys::StoreKeys;
-use crate::live::LiveAnswer;
+use crate::live::LiveRow;
 use crate::mask::Masker;
 use crate::names::{PieceName, PieceNames};
 use crate::pace::WriterPace;
@@ -59,7 +59,7 @@ pub(crate) struct LogWriter {
     state: Arc<StoreState>,
     limit: u64,
     age: Duration,
-    live: HashMap<RecordId, LiveAnswer>,
+    live: HashMap<RecordId, LiveRow>,
     /// The rows of the requests that left.
     rows: LruCache<RecordId, i64>,
     names: PieceNames,
@@ -180,7 +180,7 @@ impl LogWriter {
         let taken = if written.is_ok() { done.taken } else { messages.len() };
         // Who waits hears of a failure once the status says it.
         let waits: Vec<_> = messages[..taken].iter_mut().filter_map(WriterMessage::take_waits).collect();
-        let ended: Vec<LiveAnswer> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
+        let ended: Vec<LiveRow> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
         match written {
             Ok(()) => {
                 for id in &done.saved {
@@ -251,7 +251,7 @@ impl LogWriter {
                     let row = work.request(record, done)?;
                     done.written += 1;
                     if record.sent.is_some() {
-                        self.live.insert(record.id, LiveAnswer::new(row));
+                        self.live.insert(record.id, LiveRow::new(row));
                         self.rows.put(record.id, row);
                         done.begun.push(record.id);
                     }

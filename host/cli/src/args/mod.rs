@@ -126,21 +126,21 @@ fn with_json(command: clap::Command, path: &str) -> clap::Command {
 }
 
 /// A call of the program.
-pub(crate) struct Call {
+pub(crate) struct CommandLine {
     pub(crate) cli: Cli,
     /// Whether `--json` was said.
     pub(crate) is_json: bool,
 }
 
 /// Parses the call of this process.
-pub(crate) fn parse() -> Result<Call, clap::Error> {
+pub(crate) fn parse() -> Result<CommandLine, clap::Error> {
     let matches = command().try_get_matches().map_err(meant::suggested)?;
     let mut called = &matches;
     while let Some((_, below)) = called.subcommand() {
         called = below;
     }
     let is_json = called.try_get_one::<bool>("json").ok().flatten().copied().unwrap_or(false);
-    Ok(Call { cli: Cli::from_arg_matches(&matches)?, is_json })
+    Ok(CommandLine { cli: Cli::from_arg_matches(&matches)?, is_json })
 }
 
 /// The version, and what it was built of: packages and source archives know no commit unless they say it.

@@ -180,6 +180,18 @@ struct SettingsReader<'s> {
 }
 
 impl SettingsReader<'_> {
+    /// Returns the upstreams that have names, and the policies of those that have their own.
+    fn upstreams(&mut self) -> (Vec<NamedUpstream>, Vec<(UpstreamName, PolicySource)>) {
+        let (mut upstreams, mut policies) = (Vec::new(), Vec::new());
+        for upstream in self.settings.upstreams() {
+            let Some(named) = self.take(named(&upstream)) else { continue };
+            let policy = self.take(upstream.text("policy").map(source).transpose()).flatten();
+            policies.extend(policy.map(|policy| (named.name.clone(), policy)));
+            upstreams.push(named);
+        }
+        (upstreams, policies)
+    }
+
     fn take<T>(&mut self, read: anyhow::Result<T>) -> Option<T> {
         read.map_err(|error| self.wrong.push(error)).ok()
     }
@@ -205,13 +217,7 @@ fn setup_of(
     let (text, is_on) =
         (|key| settings.text(key).unwrap_or_default(), |key| settings.switch(key) == Some(true));
     let first = reader.take(first);
-    let (mut upstreams, mut policies) = (Vec::new(), Vec::new());
-    for upstream in settings.upstreams() {
-        let Some(named) = reader.take(named(&upstream)) else { continue };
-        let policy = reader.take(upstream.text("policy").map(source).transpose()).flatten();
-        policies.extend(policy.map(|policy| (named.name.clone(), policy)));
-        upstreams.push(named);
-    }
+    let (upstreams, policies) = reader.upstreams();
     let (listen, admin_listen) = (reader.address("listen"), reader.address("admin.listen"));
     let metrics_listen = reader.address("metrics.listen");
     let intercept = reader.of("intercept", patterns(settings.texts("intercept")));
