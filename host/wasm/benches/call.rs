@@ -146,7 +146,8 @@ mod native {
     use super::*;
 
     static INDEX: LazyLock<redact_names::NameIndex> = LazyLock::new(|| {
-        redact_names::NameIndex::of(&["Ada Lovelace", "Charles Babbage", "Grace Hopper"]).expect("whole names")
+        redact_names::NameIndex::of(&["Ada Lovelace", "Charles Babbage", "Grace Hopper"])
+            .expect("whole names")
     });
 
     #[divan::bench]
