@@ -30,7 +30,7 @@ impl Layer {
         let shown = path.display().to_string();
         let file = diagnostics.add_file(shown.clone(), text.clone());
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mut reader = Reader { file, shown, folder, diagnostics, layer: Layer::default() };
+        let mut reader = ConfigReader { file, shown, folder, diagnostics, layer: Layer::default() };
         let (table, errors) = DeTable::parse_recoverable(&text);
         for error in &errors {
             // A value that does not parse may be a password: the parser quotes none.
@@ -95,7 +95,7 @@ fn refuse_slip(name: &str, known: &[(String, &Key)]) -> Result<(), String> {
     Err(format!("the variable {name} is no setting; {}", hint_for(name, &names)))
 }
 
-struct Reader<'r> {
+struct ConfigReader<'r> {
     file: usize,
     shown: String,
     folder: &'r Path,
@@ -103,7 +103,7 @@ struct Reader<'r> {
     layer: Layer,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn tables(&mut self, table: &DeTable<'_>) {
         let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
         for (key, value) in table {

@@ -38,13 +38,13 @@ pub fn check_config(schema: &str, config: &str) -> Vec<ConfigFinding> {
     let (Ok(root), Ok(config)) = (serde_json::from_str(schema), serde_json::from_str::<Value>(config)) else {
         return vec![];
     };
-    let mut walk = Walk::new(&root);
+    let mut walk = SchemaWalk::new(&root);
     walk.check(&root, &config);
     walk.found.truncate(MAX_FINDINGS);
     walk.found
 }
 
-struct Walk<'s> {
+struct SchemaWalk<'s> {
     root: &'s Value,
     /// Of the value that is looked at.
     pointer: String,
@@ -53,9 +53,9 @@ struct Walk<'s> {
     found: Vec<ConfigFinding>,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> SchemaWalk<'s> {
     fn new(root: &'s Value) -> Self {
-        Walk { root, pointer: String::new(), depth: 0, steps: 0, found: vec![] }
+        SchemaWalk { root, pointer: String::new(), depth: 0, steps: 0, found: vec![] }
     }
 
     /// Checks one value against one schema.
@@ -459,7 +459,7 @@ mod tests {
             json!({"oneOf": words.iter().map(|word| json!({"const": word})).collect::<Vec<_>>()}),
         ] {
             let schema = json!({"properties": {"names": {"items": schema}}});
-            let mut walk = Walk::new(&schema);
+            let mut walk = SchemaWalk::new(&schema);
             walk.check(&schema, &config);
             assert_eq!(walk.found, []);
             // One item, its words, and no more than that beyond the bound.

@@ -54,7 +54,7 @@ const SURE: usize = 16;
 
 /// Where the key material ends that was cut: `whole` if by the end of the text.
 fn truncated(body: &[u8], whole: bool) -> usize {
-    let mut words = Words::default();
+    let mut words = BlockWords::default();
     let (mut at, mut line_start) = (0, false);
     while at < body.len() {
         if let Some((length, ends_line)) = separator(&body[at..]) {
@@ -89,7 +89,7 @@ fn is_prose(word: &[u8]) -> bool {
 
 /// The words of key material that were taken, one after the other.
 #[derive(Default)]
-struct Words {
+struct BlockWords {
     /// Length of the first one, which those after it share.
     width: usize,
     /// Words that are shorter than a line of a key: the last one is.
@@ -97,7 +97,7 @@ struct Words {
     end: usize,
 }
 
-impl Words {
+impl BlockWords {
     fn takes(&mut self, at: usize, length: usize, last: bool) -> bool {
         self.short += usize::from(length < 40);
         let even = length == self.width && length >= NARROWEST;

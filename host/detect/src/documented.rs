@@ -161,7 +161,7 @@ pub(crate) fn excludes(named: &Named<'_>) -> bool {
     let counts = counts_throughout(value) && (token || value.len() >= LONG);
     let mut excluded = counts && token && named.is_nobodys();
     for index in services(name) {
-        let judge = Judge::of(index);
+        let judge = SentenceJudge::of(index);
         if judge.form.is_match(value.as_bytes()) {
             return false;
         }
@@ -190,14 +190,14 @@ fn services(name: &str) -> Vec<usize> {
 }
 
 /// The patterns of one service, compiled when its name is first seen.
-struct Judge {
+struct SentenceJudge {
     opening: Option<Regex>,
     form: Regex,
 }
 
-impl Judge {
+impl SentenceJudge {
     fn of(index: usize) -> &'static Self {
-        static JUDGES: [OnceLock<Judge>; ISSUED.len()] = [const { OnceLock::new() }; ISSUED.len()];
+        static JUDGES: [OnceLock<SentenceJudge>; ISSUED.len()] = [const { OnceLock::new() }; ISSUED.len()];
         let Issued { opening, form, .. } = &ISSUED[index];
         JUDGES[index].get_or_init(|| Self {
             opening: (!opening.is_empty()).then(|| compile(&format!(r"\A(?:{opening})"))),
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles_and_is_no_shorter_than_the_least_length() {
         for (index, issued) in ISSUED.iter().enumerate() {
-            Judge::of(index);
+            SentenceJudge::of(index);
             let least = regex_syntax::parse(issued.form).unwrap().properties().minimum_len().unwrap();
             // What may be followed by anything is open at its end.
             assert!(least >= issued.least || issued.form.contains(".*"), "{}: {least}", issued.service);

@@ -11,18 +11,18 @@ const LONGEST: usize = 16;
 
 /// The first bytes of a pattern's matches.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lead {
+pub(crate) struct PatternLead {
     /// As many as the shortest match has, and no more than [`LONGEST`].
     allowed: Vec<ByteSet>,
 }
 
-impl Lead {
+impl PatternLead {
     /// Returns what the matches of a pattern begin with, where they begin at a keyword.
     pub(crate) fn of(pattern: &str, ignore_case: bool) -> Result<Self, Box<regex_syntax::Error>> {
         let mut parser =
             ParserBuilder::new().unicode(false).utf8(false).case_insensitive(ignore_case).build();
         let mut allowed = [ByteSet::default(); LONGEST];
-        let ends = walk(&parser.parse(pattern).map_err(Box::new)?, Places::first(), &mut allowed);
+        let ends = walk(&parser.parse(pattern).map_err(Box::new)?, LeadPlaces::first(), &mut allowed);
         Ok(Self { allowed: allowed[..ends.least().min(LONGEST)].to_vec() })
     }
 
@@ -56,9 +56,9 @@ impl ByteSet {
 /// How many bytes of a match may lie before some part of its pattern; [`LONGEST`] stands for all
 /// from there on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Places(u32);
+struct LeadPlaces(u32);
 
-impl Places {
+impl LeadPlaces {
     fn none() -> Self {
         Self(0)
     }
@@ -86,7 +86,7 @@ impl Places {
 }
 
 /// Adds what a part of a pattern may be at each place; gives where it may end.
-fn walk(part: &Hir, from: Places, allowed: &mut [ByteSet; LONGEST]) -> Places {
+fn walk(part: &Hir, from: LeadPlaces, allowed: &mut [ByteSet; LONGEST]) -> LeadPlaces {
     match part.kind() {
         HirKind::Empty | HirKind::Look(_) => from,
         HirKind::Literal(literal) => {
@@ -96,7 +96,7 @@ fn walk(part: &Hir, from: Places, allowed: &mut [ByteSet; LONGEST]) -> Places {
         HirKind::Capture(capture) => walk(&capture.sub, from, allowed),
         HirKind::Concat(parts) => parts.iter().fold(from, |at, part| walk(part, at, allowed)),
         HirKind::Alternation(parts) => {
-            parts.iter().fold(Places::none(), |ends, part| ends.or(walk(part, from, allowed)))
+            parts.iter().fold(LeadPlaces::none(), |ends, part| ends.or(walk(part, from, allowed)))
         }
         HirKind::Repetition(repetition) => {
             let times = |limit: u32| (limit as usize).min(LONGEST);
@@ -106,12 +106,12 @@ fn walk(part: &Hir, from: Places, allowed: &mut [ByteSet; LONGEST]) -> Places {
                 *at = walk(&repetition.sub, *at, allowed);
                 Some(*at)
             });
-            further.fold(least_ends, Places::or)
+            further.fold(least_ends, LeadPlaces::or)
         }
     }
 }
 
-fn one(at: Places, allowed: &mut [ByteSet; LONGEST], add: impl Fn(&mut ByteSet)) -> Places {
+fn one(at: LeadPlaces, allowed: &mut [ByteSet; LONGEST], add: impl Fn(&mut ByteSet)) -> LeadPlaces {
     at.iter().for_each(|place| add(&mut allowed[place]));
     at.one_further()
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn fits(pattern: &str, text: &str) -> bool {
-        Lead::of(pattern, false).unwrap().fits(text.as_bytes(), 0)
+        PatternLead::of(pattern, false).unwrap().fits(text.as_bytes(), 0)
     }
 
     #[test]
@@ -161,6 +161,6 @@ mod tests {
             assert!(fits(pattern, text), "{pattern} {text}");
         }
         assert!(!fits(r"(?:ab|c)d", "e"));
-        assert!(Lead::of("KEY", true).unwrap().fits(b"kEy", 0));
+        assert!(PatternLead::of("KEY", true).unwrap().fits(b"kEy", 0));
     }
 }

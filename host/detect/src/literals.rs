@@ -70,7 +70,7 @@ struct Bit {
 
 /// A place of a keyword.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hit {
+pub(crate) struct LiteralHit {
     /// Which keyword, by its place in the list that [`Literals::new`] was given.
     pub(crate) word: usize,
     pub(crate) range: Range<usize>,
@@ -136,10 +136,10 @@ impl Literals {
         &self,
         text: &[u8],
         is_wanted: impl Fn(usize, Option<&u8>) -> bool,
-        mut f: impl FnMut(Hit),
+        mut f: impl FnMut(LiteralHit),
     ) {
         // Hits that a later place may still come before: a keyword is known by bytes inside it.
-        let mut waiting: Vec<Hit> = Vec::new();
+        let mut waiting: Vec<LiteralHit> = Vec::new();
         self.each_candidate(text, |at, bit| {
             while waiting.first().is_some_and(|hit| hit.range.end <= at) {
                 f(waiting.remove(0));
@@ -148,7 +148,7 @@ impl Literals {
                 if let Some(hit) = self.hit(text, at, anchor)
                     && is_wanted(hit.word, text.get(hit.range.end))
                 {
-                    let key = |hit: &Hit| (hit.range.end, hit.range.start);
+                    let key = |hit: &LiteralHit| (hit.range.end, hit.range.start);
                     let behind =
                         waiting.iter().rposition(|other| key(other) < key(&hit)).map_or(0, |last| last + 1);
                     waiting.insert(behind, hit);
@@ -167,7 +167,7 @@ impl Literals {
     }
 
     #[inline(always)]
-    fn hit(&self, text: &[u8], at: usize, anchor: &Anchor) -> Option<Hit> {
+    fn hit(&self, text: &[u8], at: usize, anchor: &Anchor) -> Option<LiteralHit> {
         let start = at.checked_sub(usize::from(anchor.offset))?;
         let (range, word) = (start..start + usize::from(anchor.length), usize::from(anchor.word));
         let all = || text.get(range.clone()).is_some_and(|part| part.eq_ignore_ascii_case(&self.words[word]));
@@ -175,7 +175,7 @@ impl Literals {
             Some(&first) => anchor.start.is(first) && (range.len() <= first.len() || all()),
             None => all(),
         };
-        stands.then_some(Hit { word, range })
+        stands.then_some(LiteralHit { word, range })
     }
 
     /// Calls `f` with each place whose three bytes may be a keyword's, and with their bit.

@@ -17,7 +17,7 @@ use crate::bounds::Bounds;
 use crate::checks::Check;
 use crate::cues::Cue;
 use crate::finding::{Confidence, DetectorId, Label};
-use crate::lead::Lead;
+use crate::lead::PatternLead;
 use crate::names::NameRule;
 
 words! {
@@ -176,9 +176,9 @@ pub(crate) struct Row {
     pub(crate) fingerprint: String,
     pub(crate) pattern: String,
     regex: OnceLock<Regex>,
-    lead: OnceLock<Lead>,
+    lead: OnceLock<PatternLead>,
     /// What must follow a keyword for it to call a row that lies around it.
-    pub(crate) behind: Lead,
+    pub(crate) behind: PatternLead,
     lengths: OnceLock<Lengths>,
 }
 
@@ -209,9 +209,9 @@ impl Row {
     }
 
     /// Returns what a match begins with that begins at a keyword.
-    pub(crate) fn lead(&self) -> &Lead {
+    pub(crate) fn lead(&self) -> &PatternLead {
         self.lead.get_or_init(|| {
-            Lead::of(&self.pattern, self.ignore_case)
+            PatternLead::of(&self.pattern, self.ignore_case)
                 .expect("a test compiles the pattern of every built-in row")
         })
     }
@@ -344,7 +344,7 @@ impl Row {
         let parsed: Result<Vec<Check>, _> = raw.checks.iter().map(|name| Check::from_str(name)).collect();
         let checks = parsed.map_err(|error| wrong(error.to_string()))?;
         let beside = raw.beside.as_deref().map(Cue::from_str).transpose().map_err(wrong)?;
-        let behind = raw.behind.as_deref().map(|behind| Lead::of(behind, raw.ignore_case)).transpose();
+        let behind = raw.behind.as_deref().map(|behind| PatternLead::of(behind, raw.ignore_case)).transpose();
         let behind =
             behind.map_err(|error| wrong(format!("`behind` is no pattern: {error}")))?.unwrap_or_default();
         let fingerprint = fingerprint(&id, &pattern, beside, &raw);

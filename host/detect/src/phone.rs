@@ -29,7 +29,7 @@ const MOST_GROUPS: usize = 7;
 pub(crate) fn read(bytes: &[u8], number: &Range<usize>) -> Option<Phone> {
     let number = with_area(bytes, number);
     let groups = Groups::of(&bytes[number.clone()])?;
-    let needs_word = groups.kind()? == Kind::Plain;
+    let needs_word = groups.kind()? == PhoneKind::Plain;
     let end = extension_end(bytes, number.end).unwrap_or(number.end);
     let alone = Bounds::Strict.begins(bytes, number.start) && Bounds::Word.ends(bytes, end);
     alone.then_some(Phone { range: number.start..end, needs_word })
@@ -66,7 +66,7 @@ fn extension_end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PhoneKind {
     International,
     National,
     /// Told by words alone.
@@ -115,11 +115,14 @@ impl Groups {
         (balanced(b'(') == balanced(b')')).then_some(groups)
     }
 
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<PhoneKind> {
         let (digits, lengths) = (&*self.digits, &*self.lengths);
         let count = digits.len();
         if self.plus {
-            return (8..=16).contains(&count).then(|| calling_code(digits))?.then_some(Kind::International);
+            return (8..=16)
+                .contains(&count)
+                .then(|| calling_code(digits))?
+                .then_some(PhoneKind::International);
         }
         if self.is_date() || self.has_odd_signs() || lengths == [3, 2, 4] {
             return None;
@@ -132,10 +135,14 @@ impl Groups {
         };
         if let Some(code) = abroad {
             let long = (10..=17).contains(&count) && calling_code(code);
-            return long.then_some(if lengths.len() > 1 { Kind::International } else { Kind::Plain });
+            return long.then_some(if lengths.len() > 1 {
+                PhoneKind::International
+            } else {
+                PhoneKind::Plain
+            });
         }
         if lengths.len() == 1 {
-            return (7..=12).contains(&count).then_some(Kind::Plain);
+            return (7..=12).contains(&count).then_some(PhoneKind::Plain);
         }
         let later = &lengths[1..];
         let area = self.area
@@ -151,15 +158,15 @@ impl Groups {
             && later.iter().all(|length| (2..=8).contains(length))
             && (lengths[0] > 1 || self.signs[0] != b'.');
         if area || american || trunk {
-            return Some(Kind::National);
+            return Some(PhoneKind::National);
         }
         // Russia's trunk prefix: `8 (912) 345-67-89`.
         if lengths[..2] == [1, 3] && digits[0] == 8 && count == 11 {
-            return Some(Kind::Plain);
+            return Some(PhoneKind::Plain);
         }
         let longest = if digits[0] == 0 { 8 } else { 7 };
         let plain = (6..=12).contains(&count) && lengths.iter().all(|length| (2..=longest).contains(length));
-        plain.then_some(Kind::Plain)
+        plain.then_some(PhoneKind::Plain)
     }
 
     /// `2024-11-12`, `12.11.2024`, with a number behind it or without.

@@ -46,7 +46,7 @@ fn counts(value: &str) -> bool {
 /// digits in fewer still. Numbers are identifiers, which count as they like. What counts throughout
 /// is left alone: under its own prefix, labelled sources call it a secret as a rule.
 pub(crate) fn is_written_over(value: &str) -> bool {
-    let counted = Counted::of(value);
+    let counted = CountedLetters::of(value);
     counted.in_token && !counted.throughout(value)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn is_made_up(value: &str) -> bool {
             .split(['_', '-'])
             .next()
             .is_some_and(|first| !ANYBODYS.contains(&first) && !counts_alone(first))
-        && Counted::of(value).throughout(value)
+        && CountedLetters::of(value).throughout(value)
 }
 
 /// `abc123def456ghi789`: most of a value counts, if only in threes. Of 32 hexadecimal digits at random
@@ -78,18 +78,18 @@ pub(crate) fn counts_throughout(value: &str) -> bool {
 
 /// `abcd-1234…`: what stands before the sign counts too, so it is no service's.
 fn counts_alone(word: &str) -> bool {
-    word.len() >= Counted::SHORT && counting_runs(word.as_bytes()).any(|run| run == word.len())
+    word.len() >= CountedLetters::SHORT && counting_runs(word.as_bytes()).any(|run| run == word.len())
 }
 
 /// How much of a value counts: each byte the next one after the one before it, or all backwards.
-struct Counted {
-    /// Bytes in runs of [`Counted::SHORT`] or more.
+struct CountedLetters {
+    /// Bytes in runs of [`CountedLetters::SHORT`] or more.
     bytes: usize,
     /// Six in a row stand in a long word of letters and digits.
     in_token: bool,
 }
 
-impl Counted {
+impl CountedLetters {
     const SHORT: usize = 4;
 
     fn of(value: &str) -> Self {

@@ -37,7 +37,7 @@ pub(crate) fn is_set(bytes: &[u8], found: &Assignment) -> bool {
     if !word || !ends_line(&bytes[found.value.end..]) {
         return false;
     }
-    let Some(own) = Line::around(bytes, found.name.start, found.value.end) else { return false };
+    let Some(own) = SettingLine::around(bytes, found.name.start, found.value.end) else { return false };
     match own.sign {
         b':' => {
             [own.before(bytes), own.after(bytes)].into_iter().flatten().any(|beside| own.pairs_with(&beside))
@@ -52,7 +52,7 @@ fn ends_line(rest: &[u8]) -> bool {
 }
 
 /// `  name: value`, without its line break.
-struct Line<'a> {
+struct SettingLine<'a> {
     range: Range<usize>,
     indent: usize,
     name: &'a [u8],
@@ -60,7 +60,7 @@ struct Line<'a> {
     value: &'a [u8],
 }
 
-impl<'a> Line<'a> {
+impl<'a> SettingLine<'a> {
     /// Reads the line in which `start..end` stands; `end` is its last byte but for the line break.
     fn around(bytes: &'a [u8], start: usize, end: usize) -> Option<Self> {
         let floor = start.saturating_sub(LONGEST_LINE);

@@ -136,7 +136,7 @@ fn list_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, entries: &m
 }
 
 fn list_up_to(folder: &Path, max_entries: usize) -> io::Result<Listing> {
-    let mut walk = Walk { found: Listing::default(), entries: 0, max_entries };
+    let mut walk = FolderWalk { found: Listing::default(), entries: 0, max_entries };
     walk.folder(folder, 1)?;
     if walk.entries > max_entries {
         return Err(io::Error::other(format!("it holds more than {max_entries} files and folders")));
@@ -149,13 +149,13 @@ fn list_up_to(folder: &Path, max_entries: usize) -> io::Result<Listing> {
     Ok(found)
 }
 
-struct Walk {
+struct FolderWalk {
     found: Listing,
     entries: usize,
     max_entries: usize,
 }
 
-impl Walk {
+impl FolderWalk {
     fn folder(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             self.entries += 1;

@@ -62,7 +62,7 @@ impl Lookup {
         let last =
             |index: &RuleIndex| matches!(rules[index.get()].action, Action::Edit(Edit::NormaliseTools));
         phases[Phase::Rewrite as usize].sort_by_key(last);
-        let mut literals = Literals::default();
+        let mut literals = LookupLiterals::default();
         let wanted = rules.iter().map(|rule| literals.of(rule)).collect();
         Lookup {
             phases,
@@ -130,12 +130,12 @@ impl Tools {
 
 /// The distinct literals of all rules.
 #[derive(Default)]
-struct Literals {
+struct LookupLiterals {
     all: Vec<Literal>,
     numbers: BTreeMap<Literal, Needle>,
 }
 
-impl Literals {
+impl LookupLiterals {
     fn of(&mut self, rule: &Rule) -> Wanted {
         let condition = rule.when.as_ref().and_then(|when| when.required());
         let pattern = match &rule.action {

@@ -50,23 +50,23 @@ const PLACES: usize = 4096;
 /// What an entry without findings takes: its share of a table that is full.
 const ENTRY: usize = HALF.div_ceil(PLACES / 8 * 7);
 
-const _: () = assert!(PLACES * (size_of::<(u128, Entry)>() + 1) <= HALF, "a table is within its half");
+const _: () = assert!(PLACES * (size_of::<(u128, MemoEntry)>() + 1) <= HALF, "a table is within its half");
 
 /// What is remembered.
 #[derive(Clone, Debug)]
-enum Entry {
+enum MemoEntry {
     /// What a detector said about a text.
     Text(Answer),
     /// Which places of a block hold something that any detector found: see [`crate::evaluate`].
     Block(Option<Arc<[u32]>>),
 }
 
-impl Entry {
+impl MemoEntry {
     fn bytes(&self) -> usize {
         ENTRY
             + match self {
-                Entry::Text(answer) => size_of_val(answer.findings()),
-                Entry::Block(places) => places.as_deref().map_or(0, size_of_val),
+                MemoEntry::Text(answer) => size_of_val(answer.findings()),
+                MemoEntry::Block(places) => places.as_deref().map_or(0, size_of_val),
             }
     }
 }
@@ -221,7 +221,7 @@ impl Memo {
             counts.known += shard.known;
             for table in [&shard.young, &shard.old] {
                 counts.entries += table.len();
-                counts.bytes += table.values().map(Entry::bytes).sum::<usize>();
+                counts.bytes += table.values().map(MemoEntry::bytes).sum::<usize>();
             }
         }
         counts
@@ -230,17 +230,17 @@ impl Memo {
     /// What was said then.
     pub(crate) fn recall(&self, question: Question) -> Option<Answer> {
         match self.shard(question).recall(question.0)? {
-            Entry::Text(answer) => Some(answer),
-            Entry::Block(_) => None,
+            MemoEntry::Text(answer) => Some(answer),
+            MemoEntry::Block(_) => None,
         }
     }
 
     /// Keeps an answer.
     pub(crate) fn keep(&self, question: Question, answer: Answer) {
-        self.keep_entry(question, Entry::Text(answer));
+        self.keep_entry(question, MemoEntry::Text(answer));
     }
 
-    fn keep_entry(&self, question: Question, entry: Entry) {
+    fn keep_entry(&self, question: Question, entry: MemoEntry) {
         if !self.forgets && entry.bytes() <= MOST_OF_ONE {
             self.shard(question).keep(question.0, entry);
         }
@@ -249,15 +249,15 @@ impl Memo {
     /// The places of a block in which something was found then.
     pub(crate) fn recall_block(&self, question: Question) -> Option<Places> {
         match self.shard(question).recall(question.0)? {
-            Entry::Block(places) => Some(Places(places)),
-            Entry::Text(_) => None,
+            MemoEntry::Block(places) => Some(Places(places)),
+            MemoEntry::Text(_) => None,
         }
     }
 
     /// Keeps the places of a block in which something was found.
     pub(crate) fn keep_block(&self, question: Question, places: &[u32]) {
         let places = (!places.is_empty()).then(|| places.into());
-        self.keep_entry(question, Entry::Block(places));
+        self.keep_entry(question, MemoEntry::Block(places));
     }
 
     fn shard(&self, question: Question) -> MutexGuard<'_, Shard> {
@@ -308,10 +308,10 @@ struct Shard {
 }
 
 /// Its keys are keyed hashes already.
-type Table = FxHashMap<u128, Entry>;
+type Table = FxHashMap<u128, MemoEntry>;
 
 impl Shard {
-    fn recall(&mut self, question: u128) -> Option<Entry> {
+    fn recall(&mut self, question: u128) -> Option<MemoEntry> {
         self.asked += 1;
         if let Some(answer) = self.young.get(&question) {
             self.known += 1;
@@ -323,7 +323,7 @@ impl Shard {
         Some(answer)
     }
 
-    fn keep(&mut self, question: u128, answer: Entry) {
+    fn keep(&mut self, question: u128, answer: MemoEntry) {
         self.bytes += answer.bytes();
         if self.bytes > HALF {
             self.bytes = answer.bytes();
@@ -465,7 +465,7 @@ mod tests {
             .iter()
             .map(|shard| {
                 let shard = shard.lock().unwrap();
-                shard.young.values().chain(shard.old.values()).map(Entry::bytes).sum::<usize>()
+                shard.young.values().chain(shard.old.values()).map(MemoEntry::bytes).sum::<usize>()
             })
             .sum();
         assert!(held <= BYTES, "{held} bytes");

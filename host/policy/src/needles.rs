@@ -40,12 +40,12 @@ impl Needle {
 #[derive(Debug)]
 pub(crate) struct Needles {
     literals: Vec<Literal>,
-    tables: Vec<Table>,
+    tables: Vec<NeedleTable>,
 }
 
 /// The literals whose windows are of one width.
 #[derive(Debug)]
-struct Table {
+struct NeedleTable {
     width: usize,
     /// A bit for each hash of a piece.
     pieces: Box<[u64; HASHES / 64]>,
@@ -71,7 +71,7 @@ impl Needles {
         let tables = WIDTHS.into_iter().filter_map(|width| {
             let own = literals.iter().enumerate().filter(|(_, literal)| width_of(literal) == Some(width));
             let own: Vec<_> = own.map(|(at, literal)| (Needle::new(at), literal.bytes())).collect();
-            (!own.is_empty()).then(|| Table::new(width, &own))
+            (!own.is_empty()).then(|| NeedleTable::new(width, &own))
         });
         Needles { tables: tables.collect(), literals }
     }
@@ -99,9 +99,9 @@ impl Needles {
     }
 }
 
-impl Table {
+impl NeedleTable {
     fn new(width: usize, literals: &[(Needle, &[u8])]) -> Self {
-        let mut table = Table {
+        let mut table = NeedleTable {
             width,
             pieces: Box::new([0; HASHES / 64]),
             places: Numbered::default(),

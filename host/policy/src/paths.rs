@@ -24,7 +24,7 @@ use crate::pattern::{PathPattern, Step};
 /// The patterns of all rules of a policy.
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
-    places: Vec<Place>,
+    places: Vec<PathPlace>,
 }
 
 impl PathPattern {
@@ -48,7 +48,7 @@ impl PathPattern {
 
 /// The place of a trie at which the segments of one or more patterns end, or go on.
 #[derive(Debug, Default)]
-struct Place {
+struct PathPlace {
     keys: HashMap<String, usize>,
     any_key: Option<usize>,
     indices: HashMap<usize, usize>,
@@ -67,7 +67,7 @@ pub(crate) type Ranges = Numbered<RuleIndex, Vec<Range<usize>>>;
 
 impl Paths {
     pub(crate) fn new<'r>(rules: impl Iterator<Item = (RuleIndex, &'r [PathPattern])>) -> Self {
-        let mut paths = Paths { places: vec![Place::default()] };
+        let mut paths = Paths { places: vec![PathPlace::default()] };
         for (rule, patterns) in rules {
             for pattern in patterns {
                 let end = pattern.steps().iter().fold(0, |place, step| paths.child(place, step));
@@ -95,7 +95,7 @@ impl Paths {
             Step::AnyDepth => *place.any_depth.get_or_insert(new),
         };
         if child == new {
-            self.places.push(Place { is_depth: *step == Step::AnyDepth, ..Place::default() });
+            self.places.push(PathPlace { is_depth: *step == Step::AnyDepth, ..PathPlace::default() });
         }
         child
     }
@@ -105,7 +105,7 @@ impl Paths {
         if self.places.len() == 1 {
             return Ranges::default();
         }
-        let mut walk = Walk {
+        let mut walk = PathsWalk {
             places: &self.places,
             document,
             alive: Vec::new(),
@@ -127,8 +127,8 @@ impl Paths {
 }
 
 /// One walk of a document.
-struct Walk<'p> {
-    places: &'p [Place],
+struct PathsWalk<'p> {
+    places: &'p [PathPlace],
     document: &'p Document,
     /// The places that are alive at each value between the root and the present one, one set after
     /// the other.
@@ -139,7 +139,7 @@ struct Walk<'p> {
     visit: u32,
 }
 
-impl Walk<'_> {
+impl PathsWalk<'_> {
     /// Walks what is below a value. The places that are alive there stand from `first` on.
     fn below(&mut self, node: NodeId, first: usize) {
         let end = self.alive.len();
@@ -208,7 +208,7 @@ impl Walk<'_> {
     }
 }
 
-impl Place {
+impl PathPlace {
     /// Whether something below a value can be selected from here.
     fn goes_on(&self) -> bool {
         self.is_depth

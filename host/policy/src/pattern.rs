@@ -63,7 +63,7 @@ impl PathPattern {
             return Err(PatternError { at: 0..source.len(), message: "this is a JSON pointer".into(), hint });
         }
         let mut steps = Vec::new();
-        let mut reader = Reader { source, at: 0 };
+        let mut reader = PatternReader { source, at: 0 };
         while reader.at < source.len() {
             steps.push(reader.step(steps.is_empty())?);
         }
@@ -96,12 +96,12 @@ impl PathPattern {
     }
 }
 
-struct Reader<'s> {
+struct PatternReader<'s> {
     source: &'s str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     fn step(&mut self, first: bool) -> Result<Step, PatternError> {
         let rest = &self.source[self.at..];
         if rest.starts_with('[') {

@@ -9,11 +9,11 @@ use std::ops::Range;
 /// The words of a rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Reason {
-    parts: Vec<Part>,
+    parts: Vec<ReasonPart>,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+enum ReasonPart {
     Words(String),
     Fact(Fact),
 }
@@ -65,15 +65,15 @@ impl Reason {
             let name = source[start + 2..end].trim_end_matches('}').trim();
             match Fact::from_name(name) {
                 Some(fact) => {
-                    parts.push(Part::Words(std::mem::take(&mut words)));
-                    parts.push(Part::Fact(fact));
+                    parts.push(ReasonPart::Words(std::mem::take(&mut words)));
+                    parts.push(ReasonPart::Fact(fact));
                 }
                 None => unknown.push(UnknownFact { at: start..end, name: name.to_owned() }),
             }
             at = end;
         }
         words.push_str(&source[at..]);
-        parts.push(Part::Words(words));
+        parts.push(ReasonPart::Words(words));
         match unknown.is_empty() {
             true => Ok(Reason { parts }),
             false => Err(unknown),
@@ -82,14 +82,14 @@ impl Reason {
 
     /// Whether it asks for the estimate of tokens.
     pub(crate) fn asks_for_tokens(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Fact(Fact::RequestTokens)))
+        self.parts.iter().any(|part| matches!(part, ReasonPart::Fact(Fact::RequestTokens)))
     }
 
     /// Returns the words with each fact as `tell` says it.
     pub(crate) fn told(&self, tell: impl Fn(Fact) -> String) -> String {
-        let part = |part: &Part| match part {
-            Part::Words(words) => words.clone(),
-            Part::Fact(fact) => tell(*fact),
+        let part = |part: &ReasonPart| match part {
+            ReasonPart::Words(words) => words.clone(),
+            ReasonPart::Fact(fact) => tell(*fact),
         };
         self.parts.iter().map(part).collect()
     }

@@ -81,10 +81,7 @@ impl Work<'_, '_> {
         let (last, previous) = self.last()?;
         let row = last + 1;
         let body = logged_body(record);
-        let shown_is_sent = record
-            .approved
-            .as_ref()
-            .map(|approval| record.sent.is_none() || Digest::of(&approval.to, body) == approval.digest);
+        let shown_is_sent = shown_is_sent(record, body);
         done.mismatches += u64::from(shown_is_sent == Some(false));
         let edits = self.edits(record);
         let edits_json = serde_json::to_string(&edits).expect("texts and numbers always serialise");
@@ -364,4 +361,10 @@ mod tests {
         assert_eq!(without_numbers("a[b].c[1"), "a[b].c[1");
         assert_eq!(without_numbers("model"), "model");
     }
+}
+
+/// Returns whether what a person was shown is what left, where a person let it go.
+fn shown_is_sent(record: &RequestRecord, body: &[u8]) -> Option<bool> {
+    let approval = record.approved.as_ref()?;
+    Some(record.sent.is_none() || Digest::of(&approval.to, body) == approval.digest)
 }

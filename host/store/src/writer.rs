@@ -219,6 +219,15 @@ impl LogWriter {
         taken
     }
 
+    /// Forgets which pieces are there once another connection has written.
+    fn forget_what_others_changed(&mut self) -> rusqlite::Result<()> {
+        let version = self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        if std::mem::replace(&mut self.data_version, version) != version {
+            self.known.clear();
+        }
+        Ok(())
+    }
+
     /// One transaction: the first message in any case, and others as long as there is time.
     fn transact(
         &mut self,
@@ -226,10 +235,7 @@ impl LogWriter {
         now: Instant,
         done: &mut WorkDone,
     ) -> Result<(), Unwritten> {
-        let version = self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?;
-        if std::mem::replace(&mut self.data_version, version) != version {
-            self.known.clear();
-        }
+        self.forget_what_others_changed()?;
         let transaction = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut work = Work {
             transaction: &transaction,

@@ -12,10 +12,10 @@ use crate::memory::{ENTRY, MAX_BYTES};
 /// A vault that would exceed the bound forgets its own oldest values, so the bound always holds. A
 /// forgotten value is not restored: its token stays in the answer.
 #[derive(Clone, Debug)]
-pub struct MemoryBound(Arc<Counted>);
+pub struct MemoryBound(Arc<CountedUses>);
 
 #[derive(Debug)]
-struct Counted {
+struct CountedUses {
     most: usize,
     bytes: AtomicUsize,
     restored: AtomicU64,
@@ -37,7 +37,7 @@ pub struct TokenCounts {
 impl MemoryBound {
     /// Bounds the sum to `most` bytes.
     pub fn new(most: usize) -> Self {
-        Self(Arc::new(Counted {
+        Self(Arc::new(CountedUses {
             most,
             bytes: AtomicUsize::new(0),
             restored: AtomicU64::new(0),

@@ -118,12 +118,12 @@ impl fmt::Debug for FileName {
 /// Without a slash a pattern names a file by its last part, with one by the end of its path, and with
 /// one before it by all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Files {
+pub(crate) struct FilePattern {
     source: Box<str>,
     glob: PathGlob,
 }
 
-impl FromStr for Files {
+impl FromStr for FilePattern {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -132,11 +132,14 @@ impl FromStr for Files {
         }
         let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
         let anywhere = if text.starts_with('/') { "" } else { "**/" };
-        Ok(Files { source: text.into(), glob: PathGlob::new(&format!("{anywhere}{}", parts.join("/"))) })
+        Ok(FilePattern {
+            source: text.into(),
+            glob: PathGlob::new(&format!("{anywhere}{}", parts.join("/"))),
+        })
     }
 }
 
-impl Files {
+impl FilePattern {
     /// Returns true if and only if a file is one of these.
     pub(crate) fn names(&self, file: &FileName) -> bool {
         let is_whole = self.source.starts_with('/');
@@ -145,7 +148,7 @@ impl Files {
     }
 }
 
-impl fmt::Display for Files {
+impl fmt::Display for FilePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source)
     }

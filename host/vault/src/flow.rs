@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::file::{FileName, Files};
+use crate::file::{FileName, FilePattern};
 use crate::tools;
 
 /// Where a value was first seen in a session: in the result of a tool, of a file.
@@ -40,7 +40,7 @@ pub struct FlowRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     tool: String,
-    files: Option<Files>,
+    files: Option<FilePattern>,
 }
 
 /// What is no place.
@@ -87,7 +87,7 @@ impl Place {
     }
 
     fn is(&self, tool: &str, file: Option<&FileName>) -> bool {
-        let named = |files: &Files| file.is_some_and(|file| files.names(file));
+        let named = |files: &FilePattern| file.is_some_and(|file| files.names(file));
         (self.tool == "*" || self.tool == tool) && self.files.as_ref().is_none_or(named)
     }
 }

@@ -29,7 +29,7 @@ pub(crate) type Value = Zeroizing<String>;
 
 /// The values of one session by label and tail; and the order in which they were last sent.
 pub(crate) struct Memory {
-    labels: BTreeMap<Arc<str>, BTreeMap<Tail, Entry>>,
+    labels: BTreeMap<Arc<str>, BTreeMap<Tail, MemoryEntry>>,
     by_age: BTreeMap<u64, (Arc<str>, Tail)>,
     bytes: usize,
     restorable: usize,
@@ -40,17 +40,17 @@ pub(crate) struct Memory {
 
 /// What a value is remembered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum MemoryUse {
     /// The value is put back.
     Restore,
     /// The value is not put back, even if it is also tokenized to be put back.
     Keep,
 }
 
-struct Entry {
+struct MemoryEntry {
     value: Value,
     age: u64,
-    as_what: Use,
+    as_what: MemoryUse,
     whence: Whence,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Whence {
 }
 
 /// A token that ends in some text, and its value; `None` where the token is to stay.
-pub(crate) struct Recalled {
+pub(crate) struct RecalledValue {
     pub(crate) label: usize,
     pub(crate) value: Option<Value>,
     pub(crate) whence: Whence,
@@ -114,11 +114,17 @@ impl Memory {
 
     /// Remembers a value as the youngest, and forgets the oldest while there are too many. A value
     /// that alone is above the bound is not remembered at all.
-    pub(crate) fn remember(&mut self, token: &Token, value: &str, as_what: Use, whence: Option<Whence>) {
+    pub(crate) fn remember(
+        &mut self,
+        token: &Token,
+        value: &str,
+        as_what: MemoryUse,
+        whence: Option<Whence>,
+    ) {
         let tail = token.tail();
         let before = self.forget(token.label(), &tail);
-        let kept = before.as_ref().is_some_and(|entry| entry.as_what == Use::Keep);
-        let as_what = if kept { Use::Keep } else { as_what };
+        let kept = before.as_ref().is_some_and(|entry| entry.as_what == MemoryUse::Keep);
+        let as_what = if kept { MemoryUse::Keep } else { as_what };
         let whence = match (before.map(|entry| entry.whence), whence) {
             (Some(first), Some(now)) => Whence { seen: first.seen, flow: now.flow },
             (first, now) => first.or(now).unwrap_or_default(),
@@ -129,10 +135,10 @@ impl Memory {
             Some((label, _)) => Arc::clone(label),
             None => Arc::from(token.label()),
         };
-        let entry = Entry { value: Zeroizing::new(value.to_owned()), age, as_what, whence };
+        let entry = MemoryEntry { value: Zeroizing::new(value.to_owned()), age, as_what, whence };
         self.bytes += value.len();
         self.shared.add(value.len() + ENTRY);
-        self.restorable += usize::from(as_what == Use::Restore);
+        self.restorable += usize::from(as_what == MemoryUse::Restore);
         self.labels.entry(Arc::clone(&label)).or_default().insert(tail, entry);
         self.by_age.insert(age, (label, tail));
         self.shrink();
@@ -140,7 +146,7 @@ impl Memory {
 
     /// Looks for a token whose underscore and `tail` follow `before`. `previous` is the byte before
     /// `before`.
-    pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<Recalled> {
+    pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<RecalledValue> {
         self.labels.iter().find_map(|(label, tails)| {
             let start = before.len().checked_sub(label.len())?;
             let previous = if start == 0 { previous } else { Some(before[start - 1]) };
@@ -148,8 +154,8 @@ impl Memory {
                 return None;
             }
             let entry = tails.get(tail)?;
-            let value = (entry.as_what == Use::Restore).then(|| entry.value.clone());
-            Some(Recalled { label: label.len(), value, whence: entry.whence.clone() })
+            let value = (entry.as_what == MemoryUse::Restore).then(|| entry.value.clone());
+            Some(RecalledValue { label: label.len(), value, whence: entry.whence.clone() })
         })
     }
 
@@ -175,7 +181,7 @@ impl Memory {
     }
 
     /// Forgets a value, and returns what was remembered.
-    fn forget(&mut self, label: &str, tail: &Tail) -> Option<Entry> {
+    fn forget(&mut self, label: &str, tail: &Tail) -> Option<MemoryEntry> {
         let tails = self.labels.get_mut(label)?;
         let forgotten = tails.remove(tail);
         if tails.is_empty() {
@@ -184,7 +190,7 @@ impl Memory {
         let entry = forgotten?;
         self.bytes -= entry.value.len();
         self.shared.remove(entry.value.len() + ENTRY);
-        self.restorable -= usize::from(entry.as_what == Use::Restore);
+        self.restorable -= usize::from(entry.as_what == MemoryUse::Restore);
         self.by_age.remove(&entry.age);
         Some(entry)
     }
@@ -210,7 +216,7 @@ fn label_reads(written: &[u8], label: &[u8], previous: Option<u8>) -> bool {
 
 /// Returns whether `rest`, the text after a label, is an underscore and a beginning of one of the
 /// tails.
-fn tail_begins(tails: &BTreeMap<Tail, Entry>, rest: &[u8]) -> bool {
+fn tail_begins(tails: &BTreeMap<Tail, MemoryEntry>, rest: &[u8]) -> bool {
     let Some((&underscore, written)) = rest.split_first() else { return true };
     if underscore != b'_' || written.len() >= TAIL {
         return false;

@@ -12,7 +12,7 @@ use crate::{
     first::FirstTexts,
     flow::{Flow, Seen},
     keys::TokenKeys,
-    memory::{Memory, Recalled, Use, Whence},
+    memory::{Memory, MemoryUse, RecalledValue, Whence},
     restore::{Channel, Restorer},
     word::{self, Tail, Token},
 };
@@ -66,7 +66,7 @@ impl Vault {
     /// [`Collision`] where the token already stands for another value of this session.
     pub fn tokenize(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
-        self.remember(token, value, Use::Restore, None)
+        self.remember(token, value, MemoryUse::Restore, None)
     }
 
     /// Returns the token of a value that is not to be restored: an answer that repeats the token
@@ -77,7 +77,7 @@ impl Vault {
     /// [`Collision`] where the token already stands for another value of this session.
     pub fn tokenize_for_good(&self, label: &str, value: &str) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
-        self.remember(token, value, Use::Keep, None)
+        self.remember(token, value, MemoryUse::Keep, None)
     }
 
     /// Returns the token of a value as [`Vault::tokenize`] does, and remembers where the value was
@@ -96,7 +96,7 @@ impl Vault {
     ) -> Result<Token, Collision> {
         let token = self.keys().token(label, value);
         let whence = Whence { seen: Arc::clone(seen), flow: Arc::clone(flow) };
-        self.remember(token, value, Use::Restore, Some(whence))
+        self.remember(token, value, MemoryUse::Restore, Some(whence))
     }
 
     /// Returns the value that a token of this session stands for, in whatever case it is written;
@@ -143,7 +143,7 @@ impl Vault {
         &self,
         token: Token,
         value: &str,
-        as_what: Use,
+        as_what: MemoryUse,
         whence: Option<Whence>,
     ) -> Result<Token, Collision> {
         let mut memory = self.memory();
@@ -154,7 +154,7 @@ impl Vault {
         Ok(token)
     }
 
-    pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<Recalled> {
+    pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<RecalledValue> {
         self.memory().recall(before, previous, tail)
     }
 
@@ -193,7 +193,8 @@ mod tests {
         let vault = vault();
         let token = vault.tokenize("EMAIL", "ann@example.org").unwrap();
         // No two known values meet in 80 bits, so the second one is put there by hand.
-        let collision = vault.remember(token.clone(), "bob@example.org", Use::Restore, None).unwrap_err();
+        let collision =
+            vault.remember(token.clone(), "bob@example.org", MemoryUse::Restore, None).unwrap_err();
         assert_eq!(collision.token, token);
         assert!(!format!("{collision} {collision:?}").contains("example.org"));
         assert_eq!(vault.restore(token.as_str(), Channel::Text), "ann@example.org");

@@ -5,7 +5,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Error, Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Result, Type};
+use syn::{Attribute, Error, Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Meta, Result, Type};
 
 use crate::arguments::MacroArguments;
 
@@ -54,8 +54,7 @@ fn exports(world: PluginWorld, arguments: &MacroArguments, function: &ItemFn) ->
         Some(path) => quote!(#path),
         None => quote!(::core::convert::identity::<#state>),
     };
-    let summary = summary(&function.attrs);
-    let labels = &arguments.labels;
+    let lifecycle = lifecycle(&state, &prepare, &summary(&function.attrs), &arguments.labels);
     let (implementation, module) = match world {
         PluginWorld::Detector => (detect(&call), quote!(detect)),
         PluginWorld::Transformer => (transform(&call), quote!(transform)),
@@ -70,23 +69,7 @@ fn exports(world: PluginWorld, arguments: &MacroArguments, function: &ItemFn) ->
                     const { ::core::cell::RefCell::new(::core::option::Option::None) };
             }
 
-            impl ::leafgate_plugin::runtime::Lifecycle for LeafgatePlugin {
-                fn describe() -> ::leafgate_plugin::runtime::Description {
-                    let (name, version) = (::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"));
-                    #[allow(unused_imports, reason = "one of the two is used")]
-                    use ::leafgate_plugin::runtime::{DescribedConfig as _, Undescribed as _};
-                    let schema = (&::leafgate_plugin::runtime::ConfigOf::taken_by(#prepare)).schema();
-                    ::leafgate_plugin::runtime::describe(name, version, #summary, &[#(#labels),*], schema)
-                }
-
-                fn configure(
-                    config: ::std::string::String,
-                ) -> ::core::result::Result<(), ::std::vec::Vec<::std::string::String>> {
-                    let state = ::leafgate_plugin::runtime::configure::<_, #state, _>(&config, #prepare)?;
-                    STATE.set(::core::option::Option::Some(state));
-                    ::core::result::Result::Ok(())
-                }
-            }
+            #lifecycle
 
             #implementation
 
@@ -154,6 +137,29 @@ fn state_type(function: &ItemFn) -> Result<Option<&Type>> {
             other,
             "the state is borrowed: `&Config`. No state lives from call to call",
         )),
+    }
+}
+
+/// Returns how the plugin describes itself, and takes its configuration.
+fn lifecycle(state: &TokenStream, prepare: &TokenStream, summary: &str, labels: &[LitStr]) -> TokenStream {
+    quote! {
+        impl ::leafgate_plugin::runtime::Lifecycle for LeafgatePlugin {
+            fn describe() -> ::leafgate_plugin::runtime::Description {
+                let (name, version) = (::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"));
+                #[allow(unused_imports, reason = "one of the two is used")]
+                use ::leafgate_plugin::runtime::{DescribedConfig as _, Undescribed as _};
+                let schema = (&::leafgate_plugin::runtime::ConfigOf::taken_by(#prepare)).schema();
+                ::leafgate_plugin::runtime::describe(name, version, #summary, &[#(#labels),*], schema)
+            }
+
+            fn configure(
+                config: ::std::string::String,
+            ) -> ::core::result::Result<(), ::std::vec::Vec<::std::string::String>> {
+                let state = ::leafgate_plugin::runtime::configure::<_, #state, _>(&config, #prepare)?;
+                STATE.set(::core::option::Option::Some(state));
+                ::core::result::Result::Ok(())
+            }
+        }
     }
 }
 

@@ -44,7 +44,7 @@ impl Marks {
     pub(super) fn of(bytes: &[u8]) -> Self {
         spend(bytes.len());
         let mut marks = Marks::default();
-        let mut pass = Pass::default();
+        let mut pass = MarksPass::default();
         let (blocks, rest) = bytes.as_chunks();
         for (block, at) in blocks.iter().zip((0..).step_by(BLOCK)) {
             marks.blocks.extend(pass.block(bytes, at, block));
@@ -124,7 +124,7 @@ impl Marks {
 }
 
 /// What the bytes before a block leave to it.
-struct Pass {
+struct MarksPass {
     before: Kinds,
     line_begins: Carry<1>,
     not_blank: Carry<1>,
@@ -154,10 +154,10 @@ struct Kinds {
     hex: u64,
 }
 
-impl Default for Pass {
+impl Default for MarksPass {
     fn default() -> Self {
         // A text begins as if a line had ended before it.
-        Pass {
+        MarksPass {
             before: Kinds { line_end: u64::MAX, blank: u64::MAX, ..Kinds::default() },
             line_begins: Carry(1),
             not_blank: Carry(0),
@@ -172,7 +172,7 @@ impl Default for Pass {
     }
 }
 
-impl Pass {
+impl MarksPass {
     #[inline(always)]
     fn block(&mut self, bytes: &[u8], at: usize, block: &[u8; BLOCK]) -> Option<Marked> {
         let now = Kinds::of(block);

@@ -57,7 +57,7 @@ pub(super) fn each(text: &str, marks: &Marks, mut f: impl FnMut(String, Units)) 
     if places.len() > runs {
         places.sort_unstable();
     }
-    let mut open: Option<Window<'_>> = None;
+    let mut open: Option<NumberWindow<'_>> = None;
     let mut done = 0;
     for at in places {
         if at < done {
@@ -68,7 +68,7 @@ pub(super) fn each(text: &str, marks: &Marks, mut f: impl FnMut(String, Units)) 
         if let Some(window) = open.take_if(|window| window.end + BEFORE < number.source.start) {
             window.close(&mut f);
         }
-        open.get_or_insert_with(|| Window::before(text, &number)).add(number);
+        open.get_or_insert_with(|| NumberWindow::before(text, &number)).add(number);
     }
     if let Some(window) = open {
         window.close(&mut f);
@@ -81,20 +81,20 @@ fn read(bytes: &[u8], at: usize) -> Option<Number> {
 }
 
 /// Numbers close to one another, and the text around them.
-struct Window<'a> {
+struct NumberWindow<'a> {
     text: &'a str,
     says: String,
     units: Units,
     end: usize,
 }
 
-impl<'a> Window<'a> {
+impl<'a> NumberWindow<'a> {
     fn before(text: &'a str, number: &Number) -> Self {
         let mut start = text.ceil_char_boundary(number.source.start.saturating_sub(BEFORE));
         while start < number.source.start && cuts_word(text, start) {
             start += 1;
         }
-        Window { text, says: String::new(), units: Units::new(start), end: start }
+        NumberWindow { text, says: String::new(), units: Units::new(start), end: start }
     }
 
     fn add(&mut self, number: Number) {

@@ -59,7 +59,7 @@ pub(super) fn may_spell(byte: u8) -> bool {
 }
 
 /// A text among other bytes.
-pub(super) struct Stretch {
+pub(super) struct DecodedStretch {
     pub(super) text: String,
     /// It was written in UTF-16.
     pub(super) wide: bool,
@@ -67,14 +67,14 @@ pub(super) struct Stretch {
 
 /// Calls `f` with each stretch of some bytes that is text of so many characters: ASCII, or ASCII in
 /// UTF-16 of either byte order.
-pub(super) fn each_among_bytes(bytes: &[u8], least: usize, mut f: impl FnMut(Stretch)) {
+pub(super) fn each_among_bytes(bytes: &[u8], least: usize, mut f: impl FnMut(DecodedStretch)) {
     let mut at = 0;
     while at < bytes.len() {
         let count = bytes[at..].iter().take_while(|&&byte| is_text(byte)).count();
         spend(count + 1);
         if count >= least {
             let text = String::from_utf8_lossy(&bytes[at..at + count]).into_owned();
-            f(Stretch { text, wide: false });
+            f(DecodedStretch { text, wide: false });
         }
         let wide_at = at + count.saturating_sub(1);
         let wide = if count > 0 { wide_text(bytes, wide_at) } else { String::new() };
@@ -83,7 +83,7 @@ pub(super) fn each_among_bytes(bytes: &[u8], least: usize, mut f: impl FnMut(Str
             units => wide_at + 2 * units - 1,
         };
         if wide.len() >= least {
-            f(Stretch { text: wide, wide: true });
+            f(DecodedStretch { text: wide, wide: true });
         }
     }
 }

@@ -35,12 +35,12 @@ pub(super) fn whole(text: &str, at: usize) -> Option<Block> {
 }
 
 /// Where a data URL's payload begins.
-struct Payload {
+struct UrlPayload {
     start: usize,
     in_base64: bool,
 }
 
-fn payload(text: &str, at: usize) -> Option<Payload> {
+fn payload(text: &str, at: usize) -> Option<UrlPayload> {
     let bytes = text.as_bytes();
     let kind = at + SCHEME.len();
     let in_kind = |byte: u8| byte.is_ascii_alphanumeric() || b"/;=+-._ ".contains(&byte);
@@ -51,17 +51,17 @@ fn payload(text: &str, at: usize) -> Option<Payload> {
         return None;
     }
     let in_base64 = bytes[kind..start - 1].to_ascii_lowercase().ends_with(b";base64");
-    Some(Payload { start, in_base64 })
+    Some(UrlPayload { start, in_base64 })
 }
 
-fn in_base64(text: &str, payload: &Payload) -> Option<Block> {
+fn in_base64(text: &str, payload: &UrlPayload) -> Option<Block> {
     let decoded = payload.in_base64.then(|| base64(text.as_bytes(), payload.start, 1))??;
     Some(Block { encoding: Encoding::DataUrl, ..decoded.stretch })
 }
 
 /// Reads up to where the URL ends. Blanks do not end it: they are written without an escape often
 /// enough.
-fn in_percents(text: &str, payload: &Payload) -> Option<Block> {
+fn in_percents(text: &str, payload: &UrlPayload) -> Option<Block> {
     let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'<' | b'>' | b'`' | b'\\');
     let rest = &text.as_bytes()[payload.start..];
     let rest = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];

@@ -47,11 +47,11 @@ fn fault(error: BelowError) -> FileFault {
 /// what a turn is made of does not change while its tools run.
 pub struct ReadOnce {
     files: FolderFiles,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenFile>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct SeenFile {
     files: BTreeMap<String, Result<Vec<u8>, FileFault>>,
     lists: BTreeMap<(String, usize, usize), Result<Vec<ListedEntry>, FileFault>>,
     bytes: usize,
@@ -70,7 +70,7 @@ impl ReadOnce {
         self.seen().bytes
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn seen(&self) -> std::sync::MutexGuard<'_, SeenFile> {
         // Every change is one call, so a panic elsewhere leaves it whole.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -21,7 +21,7 @@ const INTERPRETERS: &[&str] = &["bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/b
 
 /// What the lines of a heredoc are written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target<'t> {
+enum HeredocTarget<'t> {
     /// This file.
     File(&'t str),
     /// The files that a patch names.
@@ -38,11 +38,11 @@ pub(super) fn is_script(words: &[&str]) -> bool {
 pub(super) fn stretches(command: &str, names: &PatchNames) -> Option<Vec<Stretch>> {
     let (into, lines) = read(command)?;
     let mut stretches = match into {
-        Target::File(path) => {
+        HeredocTarget::File(path) => {
             let files = [FileName::parse(path)?].into();
             return Some(vec![Stretch { at: lines, files, editor: Some("Write"), lead: "" }]);
         }
-        Target::Patch => patch::read(&command[lines.clone()], names)?,
+        HeredocTarget::Patch => patch::read(&command[lines.clone()], names)?,
     };
     for stretch in &mut stretches {
         stretch.at = lines.start + stretch.at.start..lines.start + stretch.at.end;
@@ -52,7 +52,7 @@ pub(super) fn stretches(command: &str, names: &PatchNames) -> Option<Vec<Stretch
 }
 
 /// Reads a command that is one heredoc; `None` for every other. Its lines stand in the range.
-fn read(command: &str) -> Option<(Target<'_>, Range<usize>)> {
+fn read(command: &str) -> Option<(HeredocTarget<'_>, Range<usize>)> {
     // Shells differ in what these do.
     if command.contains(['\r', '\0']) {
         return None;
@@ -78,10 +78,10 @@ fn end_of(lines: &str, end: &str) -> Option<usize> {
 }
 
 /// `cat > PATH <<'EOF'`, `cat <<'EOF' >> PATH`, `apply_patch <<'EOF'`: what it writes, and its end.
-fn opening(line: &str) -> Option<(Target<'_>, &str)> {
+fn opening(line: &str) -> Option<(HeredocTarget<'_>, &str)> {
     let line = line.trim_matches([' ', '\t']);
     if let Some(rest) = line.strip_prefix("apply_patch ") {
-        return Some((Target::Patch, quoted_end(rest)?));
+        return Some((HeredocTarget::Patch, quoted_end(rest)?));
     }
     let rest = line.strip_prefix("cat ")?.trim_start();
     let (end, file) = match rest.strip_prefix('>') {
@@ -94,7 +94,7 @@ fn opening(line: &str) -> Option<(Target<'_>, &str)> {
             (end, file.strip_prefix('>').unwrap_or(file))
         }
     };
-    Some((Target::File(plain_path(file.trim_matches([' ', '\t']))?), end_word(end)?))
+    Some((HeredocTarget::File(plain_path(file.trim_matches([' ', '\t']))?), end_word(end)?))
 }
 
 fn quoted_end(rest: &str) -> Option<&str> {
@@ -126,11 +126,11 @@ mod tests {
     #[test]
     fn a_heredoc_into_a_file_is_read() {
         for (command, into, lines) in [
-            ("cat > /w/.env <<'EOF'\nA=1\nB=2\nEOF", Target::File("/w/.env"), "A=1\nB=2\n"),
-            ("cat >/w/.env<<\"END\"\nA=1\nEND\n", Target::File("/w/.env"), "A=1\n"),
-            ("cat <<'EOF' > /w/.env\nA=1\nEOF\n\n", Target::File("/w/.env"), "A=1\n"),
-            ("cat >> '/w/a.b' <<'EOF'\nEOFX\n EOF\nEOF", Target::File("/w/a.b"), "EOFX\n EOF\n"),
-            ("apply_patch <<'EOF'\n*** Begin Patch\nEOF", Target::Patch, "*** Begin Patch\n"),
+            ("cat > /w/.env <<'EOF'\nA=1\nB=2\nEOF", HeredocTarget::File("/w/.env"), "A=1\nB=2\n"),
+            ("cat >/w/.env<<\"END\"\nA=1\nEND\n", HeredocTarget::File("/w/.env"), "A=1\n"),
+            ("cat <<'EOF' > /w/.env\nA=1\nEOF\n\n", HeredocTarget::File("/w/.env"), "A=1\n"),
+            ("cat >> '/w/a.b' <<'EOF'\nEOFX\n EOF\nEOF", HeredocTarget::File("/w/a.b"), "EOFX\n EOF\n"),
+            ("apply_patch <<'EOF'\n*** Begin Patch\nEOF", HeredocTarget::Patch, "*** Begin Patch\n"),
         ] {
             let read = read(command).map(|(into, range)| (into, &command[range]));
             assert_eq!(read, Some((into, lines)), "{command}");

@@ -19,7 +19,7 @@ const MOVES: &str = "*** Move to: ";
 const PLAIN: [&str; 3] = ["*** Begin Patch", "*** End Patch", "*** End of File"];
 
 /// A line of a patch.
-enum Line<'p> {
+enum PatchLine<'p> {
     Begins(&'p str),
     Moves(&'p str),
     Ends,
@@ -28,7 +28,7 @@ enum Line<'p> {
 
 /// The part of one file: its names, `None` where one of them has several readings, and its lines.
 #[derive(Default)]
-struct Part {
+struct PatchPart {
     files: Option<Vec<FileName>>,
     lines: Vec<std::ops::Range<usize>>,
 }
@@ -38,31 +38,31 @@ pub(super) fn read(patch: &str, names: &PatchNames) -> Option<Vec<Stretch>> {
     if has_odd_line_ends(patch) {
         return None;
     }
-    let (mut stretches, mut part, mut at) = (Vec::new(), Part::default(), 0);
+    let (mut stretches, mut part, mut at) = (Vec::new(), PatchPart::default(), 0);
     for line in patch.split_inclusive('\n') {
         let range = at..at + line.len();
         at = range.end;
         match line_of(line.strip_suffix('\n').unwrap_or(line))? {
-            Line::Begins(name) => {
+            PatchLine::Begins(name) => {
                 part.end(patch, &mut stretches);
                 part.files = names.parse(name).map(|name| vec![name]);
             }
-            Line::Moves(name) => {
+            PatchLine::Moves(name) => {
                 // A file that moves twice moves to neither for somebody.
                 let file = part.files.take().filter(|files| files.len() == 1);
                 part.files = file.zip(names.parse(name)).map(|(file, name)| [file, vec![name]].concat());
             }
-            Line::Ends => part.end(patch, &mut stretches),
-            Line::OfFile => part.lines.push(range),
+            PatchLine::Ends => part.end(patch, &mut stretches),
+            PatchLine::OfFile => part.lines.push(range),
         }
     }
     part.end(patch, &mut stretches);
     Some(stretches)
 }
 
-impl Part {
+impl PatchPart {
     fn end(&mut self, patch: &str, stretches: &mut Vec<Stretch>) {
-        let Part { files, lines } = std::mem::take(self);
+        let PatchPart { files, lines } = std::mem::take(self);
         let Some(files) = files.map(Arc::<[FileName]>::from) else { return };
         stretches.extend(lines.into_iter().map(|at| Stretch {
             lead: match patch.as_bytes()[at.start] {
@@ -77,20 +77,20 @@ impl Part {
     }
 }
 
-fn line_of(line: &str) -> Option<Line<'_>> {
+fn line_of(line: &str) -> Option<PatchLine<'_>> {
     let is_blank = |c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}';
     if !line.trim_start_matches(is_blank).starts_with("***") {
-        return Some(Line::OfFile);
+        return Some(PatchLine::OfFile);
     }
     if let Some(name) = BEGINS.iter().find_map(|begins| line.strip_prefix(begins)) {
-        return Some(Line::Begins(name));
+        return Some(PatchLine::Begins(name));
     }
     if let Some(name) = line.strip_prefix(MOVES) {
-        return Some(Line::Moves(name));
+        return Some(PatchLine::Moves(name));
     }
     match PLAIN.iter().position(|plain| line.trim_end() == *plain)? {
-        2 => Some(Line::OfFile),
-        _ => Some(Line::Ends),
+        2 => Some(PatchLine::OfFile),
+        _ => Some(PatchLine::Ends),
     }
 }
 

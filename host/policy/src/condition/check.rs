@@ -46,17 +46,17 @@ const MAX_NESTED_LOOPS: usize = 1;
 
 /// The variable that a look at `leaf.findings` binds; its members are checked too.
 #[derive(Clone, Copy, PartialEq)]
-enum Scope<'e> {
+enum CheckScope<'e> {
     /// Bound by a comprehension over `leaf.findings`.
     Finding(&'e str),
     /// Bound by another comprehension.
     Other(&'e str),
 }
 
-impl<'e> Scope<'e> {
+impl<'e> CheckScope<'e> {
     fn name(&self) -> &'e str {
         match self {
-            Scope::Finding(name) | Scope::Other(name) => name,
+            CheckScope::Finding(name) | CheckScope::Other(name) => name,
         }
     }
 }
@@ -80,7 +80,7 @@ pub(crate) struct Checker<'e> {
     /// Whether the expression may ask for the estimate of tokens.
     pub(crate) asks_for_tokens: bool,
     pub(crate) literals: Literals,
-    scopes: Vec<Scope<'e>>,
+    scopes: Vec<CheckScope<'e>>,
     loops: usize,
 }
 
@@ -137,11 +137,11 @@ impl<'e> Checker<'e> {
                 }
                 let depth = self.scopes.len();
                 self.scopes.push(match is_findings(&comprehension.iter_range) {
-                    true => Scope::Finding(&comprehension.iter_var),
-                    false => Scope::Other(&comprehension.iter_var),
+                    true => CheckScope::Finding(&comprehension.iter_var),
+                    false => CheckScope::Other(&comprehension.iter_var),
                 });
-                self.scopes.extend(comprehension.iter_var2.as_deref().map(Scope::Other));
-                self.scopes.push(Scope::Other(&comprehension.accu_var));
+                self.scopes.extend(comprehension.iter_var2.as_deref().map(CheckScope::Other));
+                self.scopes.push(CheckScope::Other(&comprehension.accu_var));
                 self.check(&comprehension.loop_cond);
                 self.check(&comprehension.loop_step);
                 self.check(&comprehension.result);
@@ -185,8 +185,8 @@ impl<'e> Checker<'e> {
     /// Returns what an object has; `None` where nobody can tell.
     fn fields(&self, object: &str) -> Option<Fields> {
         match self.scopes.iter().rev().find(|scope| scope.name() == object) {
-            Some(Scope::Finding(_)) => Some(FINDING_FIELDS),
-            Some(Scope::Other(_)) => None,
+            Some(CheckScope::Finding(_)) => Some(FINDING_FIELDS),
+            Some(CheckScope::Other(_)) => None,
             None if object == "leaf" => Some(LEAF_FIELDS),
             None if object == "request" => Some(REQUEST_FIELDS),
             None => None,

@@ -184,7 +184,7 @@ struct FindingVal<'a> {
 }
 
 /// A value that has named members: the one capability that all three share.
-trait Members<'a>: Copy + fmt::Debug + Send + Sync {
+trait FactMembers<'a>: Copy + fmt::Debug + Send + Sync {
     fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
     where
         'a: 'v;
@@ -211,7 +211,7 @@ macro_rules! members {
         $(#[$about])*
         pub(super) const $fields: Fields = &[$(($name, $values),)*];
 
-        impl<'a> Members<'a> for $object<'a> {
+        impl<'a> FactMembers<'a> for $object<'a> {
             fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
             where
                 'a: 'v,
@@ -290,7 +290,7 @@ fn findings<'v>(found: &'v [FindingFact], budget: &'v Budget) -> Result<Box<dyn 
     Ok(Box::new(CelList::from(values)))
 }
 
-/// The interpreter's two traits for a [`Members`] type. A macro, because its `Val` is not ours to
+/// The interpreter's two traits for a [`FactMembers`] type. A macro, because its `Val` is not ours to
 /// implement for all of them.
 macro_rules! indexable {
     ($type:ident) => {

@@ -32,7 +32,7 @@ const MOST_PLACES: usize = 256;
 
 /// A place in a block: how far its value is from the block's own, and what of that value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u32);
+struct KnownPlace(u32);
 
 /// What of a value a place is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,17 +43,17 @@ enum What {
     Seams,
 }
 
-impl Place {
-    fn new(offset: usize, what: What) -> Option<Place> {
+impl KnownPlace {
+    fn new(offset: usize, what: What) -> Option<KnownPlace> {
         u32::try_from(offset)
             .ok()
             .filter(|offset| *offset < 1 << 30)
-            .map(|offset| Place(offset << 2 | what as u32))
+            .map(|offset| KnownPlace(offset << 2 | what as u32))
     }
 }
 
 /// A stretch of the values of a request, and what is known about it.
-struct Stretch {
+struct KnownStretch {
     nodes: Range<usize>,
     /// What the memo is asked about it, where it is a block.
     question: Option<Question>,
@@ -61,10 +61,10 @@ struct Stretch {
     places: Option<Places>,
 }
 
-impl Stretch {
+impl KnownStretch {
     fn leads_to(&self, offset: usize, what: What) -> bool {
         let places = self.places.as_ref().map(Places::as_slice).unwrap_or_default();
-        Place::new(offset, what).is_some_and(|place| places.contains(&place.0))
+        KnownPlace::new(offset, what).is_some_and(|place| places.contains(&place.0))
     }
 
     /// Returns the values to look at for something: all of them, or those that are known for it.
@@ -81,7 +81,7 @@ impl Stretch {
 
 /// All values of a request, in body order, with what is known about them.
 pub(super) struct Known<'p> {
-    stretches: Vec<Stretch>,
+    stretches: Vec<KnownStretch>,
     /// Rules that are asked about every leaf: their `when` is about leaves.
     asked_always: Rules<'p>,
 }
@@ -98,13 +98,13 @@ impl<'p> Known<'p> {
         let mut description = Vec::new();
         for block in blocks {
             let nodes = block.nodes();
-            stretches.push(Stretch { nodes: at..nodes.start, question: None, places: None });
+            stretches.push(KnownStretch { nodes: at..nodes.start, question: None, places: None });
             at = nodes.end;
             let question = selections.question(run, &block, &mut description);
             let places = question.and_then(|question| run.policy.memo.recall_block(question));
-            stretches.push(Stretch { nodes, question, places });
+            stretches.push(KnownStretch { nodes, question, places });
         }
-        stretches.push(Stretch { nodes: at..run.document.node_count(), question: None, places: None });
+        stretches.push(KnownStretch { nodes: at..run.document.node_count(), question: None, places: None });
         Known { stretches, asked_always }
     }
 
@@ -147,7 +147,7 @@ impl<'p> Known<'p> {
             let offset =
                 if what == What::Seams { 0 } else { node.index() - self.stretches[number].nodes.start };
             // A place that has no number makes too many of them.
-            let place = Place::new(offset, what).map_or(u32::MAX, |place| place.0);
+            let place = KnownPlace::new(offset, what).map_or(u32::MAX, |place| place.0);
             places[number].push(place);
         };
         let mut keys: HashSet<String> = HashSet::new();
@@ -200,7 +200,7 @@ impl<'s, 'p> Search<'s, 'p> {
 
     fn leaves_of(
         &mut self,
-        stretch: &Stretch,
+        stretch: &KnownStretch,
         rules: &Rules<'p>,
         known: &Known<'p>,
         ahead: &mut Ahead<'_, '_>,

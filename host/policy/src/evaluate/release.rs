@@ -157,7 +157,7 @@ impl Run<'_> {
     }
 
     /// Returns what was released, the pieces of one finding as one value.
-    fn released_values(&self) -> Vec<Value> {
+    fn released_values(&self) -> Vec<ReleasedValue> {
         let mut texts: BTreeMap<FindingId, String> = BTreeMap::new();
         for made in self.draft.redactions().filter(|made| self.draft.is_released(made)) {
             if let (ReleaseTerms::Releasable(finding), Some(value)) =
@@ -166,15 +166,15 @@ impl Run<'_> {
                 texts.entry(*finding).or_default().push_str(value.expose());
             }
         }
-        texts.into_values().map(|text| Value::new(&text)).collect()
+        texts.into_values().map(|text| ReleasedValue::new(&text)).collect()
     }
 
-    fn value_of(&self, made: &RedactionRecord) -> Option<Value> {
-        self.draft.received_value(made).map(|value| Value::new(value.expose()))
+    fn value_of(&self, made: &RedactionRecord) -> Option<ReleasedValue> {
+        self.draft.received_value(made).map(|value| ReleasedValue::new(value.expose()))
     }
 
     /// Returns the rule whose redaction took one of these values away for good.
-    fn keeper_of(&self, values: &[Value]) -> Option<Arc<str>> {
+    fn keeper_of(&self, values: &[ReleasedValue]) -> Option<Arc<str>> {
         let kept = self.draft.redactions().filter_map(|made| match &made.terms {
             ReleaseTerms::Kept { by } => Some((made, by.clone())),
             ReleaseTerms::Releasable(_) => None,
@@ -192,7 +192,7 @@ impl Run<'_> {
     }
 
     /// Returns the rule that holds one of these values where nothing can be replaced.
-    fn holder_of(&self, values: &[Value], recall: &Recall) -> Option<Arc<str>> {
+    fn holder_of(&self, values: &[ReleasedValue], recall: &Recall) -> Option<Arc<str>> {
         let mut held = recall.held.iter().chain(&self.held).filter(|held| !self.lets_release(held.rule));
         let holds = |held: &&Held| {
             let text = self.text_that_holds(held.site);
@@ -230,18 +230,18 @@ fn rule_of(made: &RedactionRecord) -> Option<Arc<str>> {
 }
 
 /// A value as it stands, and what it says once its encodings are undone. No `Debug`: it is a secret.
-struct Value {
+struct ReleasedValue {
     texts: Vec<String>,
 }
 
-impl Value {
-    fn new(text: &str) -> Value {
+impl ReleasedValue {
+    fn new(text: &str) -> ReleasedValue {
         let beneath = views(text).into_iter().map(|view| view.text().to_string());
-        Value { texts: std::iter::once(text.to_owned()).chain(beneath).collect() }
+        ReleasedValue { texts: std::iter::once(text.to_owned()).chain(beneath).collect() }
     }
 
     /// Whether one is the other, or a part of it.
-    fn meets(&self, other: &Value) -> bool {
+    fn meets(&self, other: &ReleasedValue) -> bool {
         let part = |part: &str, whole: &str| part == whole || part.len() >= PART && whole.contains(part);
         let pairs = |text: &String| other.texts.iter().any(|kept| part(text, kept) || part(kept, text));
         self.texts.iter().any(pairs)

@@ -35,7 +35,7 @@ const TEXT_KEYS: &[&str] = &["text", "thinking", "refusal", "value"];
 #[derive(Default)]
 pub(super) struct Seams {
     runs: Vec<Texts>,
-    windows: Vec<Window>,
+    windows: Vec<SeamWindow>,
 }
 
 /// A run of adjacent texts.
@@ -49,7 +49,7 @@ struct Texts {
 }
 
 /// A stretch of the joined text of a run.
-struct Window {
+struct SeamWindow {
     run: usize,
     /// Where it begins in the joined text.
     start: usize,
@@ -157,7 +157,7 @@ impl<'p> Search<'_, 'p> {
                 access: access.unwrap_or(Access::Open),
                 ..Subject::new(Site::Seam(seams.windows.len()), text[stretch.clone()].to_owned())
             };
-            seams.windows.push(Window { run, start: stretch.start });
+            seams.windows.push(SeamWindow { run, start: stretch.start });
             self.text(&applying, subject);
         }
         seams.runs[run].borders = borders;

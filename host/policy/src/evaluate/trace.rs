@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use leafgate_detect::Label;
-use leafgate_tree::{Author, Document, EditKind, Leaf, NodeId, Section};
+use leafgate_tree::{Author, Document, Draft, Edit, EditKind, Leaf, NodeId, Section};
 use leafgate_vault::Vault;
 
 use super::classify::{Classified, classified};
@@ -433,6 +433,23 @@ fn routed(evaluation: &Evaluation, rule: &Rule) -> Option<String> {
     }
 }
 
+/// Returns what an edit did to a leaf.
+fn edited(draft: &Draft, edit: &Edit, node: NodeId) -> Option<&'static str> {
+    let covers = draft.document().subtree(edit.target).contains(&node.index());
+    match edit.kind {
+        EditKind::Set | EditKind::Option if edit.target == node => Some("set it"),
+        EditKind::Delete if covers => Some("left it out"),
+        EditKind::Option if covers && draft.is_deleted(node) => Some("put another value there"),
+        EditKind::Set
+        | EditKind::Delete
+        | EditKind::Option
+        | EditKind::Restore
+        | EditKind::Insert
+        | EditKind::Release
+        | EditKind::Reset => None,
+    }
+}
+
 /// What a rule did at a leaf, one line each.
 fn did_at(
     evaluation: &Evaluation,
@@ -449,23 +466,8 @@ fn did_at(
     for made in draft.redactions().filter(|made| made.node == node && is_own(&made.author)) {
         did.push(format!("redacted {}", made.label));
     }
-    for edit in draft.edits().filter(|edit| is_own(&edit.author)) {
-        let covers = draft.document().subtree(edit.target).contains(&node.index());
-        match edit.kind {
-            EditKind::Set | EditKind::Option if edit.target == node => did.push("set it".to_owned()),
-            EditKind::Delete if covers => did.push("left it out".to_owned()),
-            EditKind::Option if covers && draft.is_deleted(node) => {
-                did.push("put another value there".to_owned())
-            }
-            EditKind::Set
-            | EditKind::Delete
-            | EditKind::Option
-            | EditKind::Restore
-            | EditKind::Insert
-            | EditKind::Release
-            | EditKind::Reset => {}
-        }
-    }
+    let edits = draft.edits().filter(|edit| is_own(&edit.author));
+    did.extend(edits.filter_map(|edit| edited(draft, edit, node)).map(str::to_owned));
     if draft.pin_in(node).is_some_and(is_own) {
         did.push("pinned it".to_owned());
     }

@@ -29,7 +29,7 @@ use crate::verdict::Cause;
 use crate::work;
 
 /// What a transformer was shown, so that its answer can be read back.
-struct Shown {
+struct ShownSection {
     leaves: Vec<ShownLeaf>,
 }
 
@@ -53,7 +53,7 @@ impl From<InvalidAnswer> for Dropped {
 
 /// What an answer asks for beside edits; acted upon once all of it has been applied.
 #[derive(Default)]
-struct Asked {
+struct AskedPlugin {
     made: usize,
     words: Vec<(&'static str, Option<NodeId>, String)>,
     unredactable: Vec<(NodeId, Label, Why)>,
@@ -132,7 +132,7 @@ impl<'p> Run<'p> {
     }
 
     /// Returns what an answer refers to. Most leaves are left alone, and no copy is made of them.
-    fn shown(&self, selected: &[NodeId], edits: &[PluginEdit], sees: Sees) -> Shown {
+    fn shown(&self, selected: &[NodeId], edits: &[PluginEdit], sees: Sees) -> ShownSection {
         let mut leaves: Vec<ShownLeaf> =
             selected.iter().map(|&node| ShownLeaf { node, text: None }).collect();
         for edit in edits {
@@ -143,7 +143,7 @@ impl<'p> Run<'p> {
                 shown.text.get_or_insert_with(|| self.text_for(&leaf, sees).into_owned());
             }
         }
-        Shown { leaves }
+        ShownSection { leaves }
     }
 
     /// Asks a transformer about the leaves that are given. Their texts are borrowed as they stand.
@@ -199,12 +199,12 @@ impl<'p> Run<'p> {
         index: RuleIndex,
         transform: &Transform,
         loaded: &LoadedPlugin,
-        shown: &Shown,
+        shown: &ShownSection,
         edits: Vec<PluginEdit>,
-    ) -> Result<Asked, Dropped> {
+    ) -> Result<AskedPlugin, Dropped> {
         let rule = Arc::clone(&self.policy.rules[index].id);
         let author = Author::Plugin { rule, plugin: Arc::clone(&loaded.name) };
-        let mut asked = Asked::default();
+        let mut asked = AskedPlugin::default();
         for PluginEdit { target, action } in edits {
             match action {
                 Action::Set(text) => {
@@ -265,7 +265,7 @@ impl<'p> Run<'p> {
         leaf: &ShownLeaf,
         spans: &[(std::ops::Range<usize>, usize)],
         author: &Author,
-        asked: &mut Asked,
+        asked: &mut AskedPlugin,
     ) -> Result<(), Dropped> {
         let (node, text) = (leaf.node, leaf.text.as_deref().unwrap_or_default());
         let hits = spans.iter().map(|(at, label)| Hit {
@@ -334,7 +334,7 @@ impl<'p> Run<'p> {
         hits.iter().map(token).collect()
     }
 
-    fn act_on(&mut self, index: RuleIndex, loaded: &LoadedPlugin, asked: Asked) {
+    fn act_on(&mut self, index: RuleIndex, loaded: &LoadedPlugin, asked: AskedPlugin) {
         for (node, label, why) in asked.unredactable {
             self.unredactable(index, Site::Leaf(node), &label, why);
         }
@@ -347,7 +347,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn target_node(&self, shown: &Shown, target: Target) -> Result<NodeId, Dropped> {
+    fn target_node(&self, shown: &ShownSection, target: Target) -> Result<NodeId, Dropped> {
         match target {
             Target::Leaf(_) => shown.leaf(target).map(|leaf| leaf.node),
             Target::Section(place) => match self.document.sections().get(place) {
@@ -358,7 +358,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn target_place(&self, shown: &Shown, target: Target) -> Result<Option<NodeId>, Dropped> {
+    fn target_place(&self, shown: &ShownSection, target: Target) -> Result<Option<NodeId>, Dropped> {
         match target {
             Target::Request => Ok(None),
             target => self.target_node(shown, target).map(Some),
@@ -366,7 +366,7 @@ impl<'p> Run<'p> {
     }
 }
 
-impl Shown {
+impl ShownSection {
     fn leaf(&self, target: Target) -> Result<&ShownLeaf, Dropped> {
         match target {
             Target::Leaf(place) => self.leaves.get(place).ok_or(InvalidAnswer::UnknownLeaf.into()),
@@ -375,7 +375,7 @@ impl Shown {
     }
 }
 
-impl Asked {
+impl AskedPlugin {
     fn say(&mut self, about: &'static str, node: Option<NodeId>, words: String) {
         self.words.push((about, node, words));
     }

@@ -343,17 +343,8 @@ impl Draft {
         terms: &[ReleaseTerms],
         author: &Author,
     ) -> Result<(), EditError> {
-        match self.document.projection().access(node) {
-            Access::Frozen => return Err(EditError::Frozen),
-            Access::Opaque => return Err(EditError::Opaque),
-            Access::Protected => return Err(EditError::Protected),
-            Access::Open => {}
-        }
-        let was = self.settable(node)?;
+        let was = self.redactable(node)?;
         let original = self.document.content_text(node);
-        if self.covered_by(node).is_some() {
-            return Err(EditError::Covered);
-        }
         let before = self.pieces_of(node, original.len());
         let ranges = redactions.iter().map(|one| &one.at);
         match before.is_untouched(original.len()) {
@@ -399,6 +390,18 @@ impl Draft {
         pieces::hide(&mut state.hidden, received);
         self.journal.note(node, records);
         Ok(())
+    }
+
+    /// Returns the type of a leaf whose text may be redacted.
+    fn redactable(&self, node: NodeId) -> Result<ValueType, EditError> {
+        match self.document.projection().access(node) {
+            Access::Frozen => return Err(EditError::Frozen),
+            Access::Opaque => return Err(EditError::Opaque),
+            Access::Protected => return Err(EditError::Protected),
+            Access::Open => {}
+        }
+        let was = self.settable(node)?;
+        if self.covered_by(node).is_some() { Err(EditError::Covered) } else { Ok(was) }
     }
 
     /// The type of a value that can be set, a string that spells a document included.

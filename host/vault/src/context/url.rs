@@ -40,7 +40,7 @@ const LONGEST: usize = 10;
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Url {
     place: UrlState,
-    word: Word,
+    word: UrlWord,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -55,7 +55,7 @@ enum UrlState {
 
 /// The bytes read of a word that may become a URL.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Word {
+struct UrlWord {
     /// The quote before the word.
     quote: Option<u8>,
     /// Bytes read.
@@ -114,11 +114,11 @@ impl Url {
 
     fn leave(&mut self, byte: u8) {
         self.place = UrlState::Outside;
-        self.word = Word::after(byte);
+        self.word = UrlWord::after(byte);
     }
 }
 
-impl Word {
+impl UrlWord {
     /// Begins the word behind this byte.
     fn after(byte: u8) -> Self {
         let quote = matches!(byte, b'"' | b'\'' | b'`').then_some(byte);
