@@ -313,6 +313,14 @@ fn excepts(caller: &Caller, gate: &Gate, events: &mut Events) {
     assert!(caller.event(events, "policy")["policy"]["refused"].is_null());
     caller.call("POST", "/v1/pending/{id}/cancel", &id, Some(&json!({})));
     client.join().unwrap().unwrap();
+    let listed = caller.get("/v1/exceptions", "");
+    let added = json!({ "allows": { "value": "AB-12345" }, "reason": "a test", "by": "a test (uid 0)" });
+    let all = caller.call("POST", "/v1/exceptions", "", Some(&added));
+    let of = |list: &Value| list["exceptions"].as_array().unwrap().clone();
+    let new: Vec<_> = of(&all).into_iter().filter(|one| !of(&listed).contains(one)).collect();
+    let left = caller.call("DELETE", "/v1/exceptions/{id}", new[0]["id"].as_str().unwrap(), None);
+    assert_eq!((new.len(), of(&left)), (1, of(&listed)));
+    assert!(caller.event(events, "policy")["policy"]["refused"].is_null());
 }
 
 /// A run of the team.

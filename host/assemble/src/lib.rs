@@ -5,20 +5,20 @@
 //! message, names of documents on that message, then tools, plugins and options.
 //!
 //! ```
-//! use leafgate_assemble::{Api, Entry, FileFault, Files, Profile, Prompt, assemble};
+//! use leafgate_assemble::{Api, FileFault, Files, ListedEntry, Profile, ProfilePrompt, assemble};
 //!
 //! struct Notes;
 //! impl Files for Notes {
 //!     fn read(&self, path: &str) -> Result<Vec<u8>, FileFault> {
 //!         if path == "a.md" { Ok(b"A says 1.".to_vec()) } else { Err(FileFault::Missing) }
 //!     }
-//!     fn list(&self, _: &str, _: usize, _: usize) -> Result<Vec<Entry>, FileFault> {
+//!     fn list(&self, _: &str, _: usize, _: usize) -> Result<Vec<ListedEntry>, FileFault> {
 //!         Ok(Vec::new())
 //!     }
 //! }
 //!
 //! let profile = Profile {
-//!     prompt: Some(Prompt::Literal("Review.".to_owned())),
+//!     prompt: Some(ProfilePrompt::Literal("Review.".to_owned())),
 //!     context: vec!["a.md".to_owned()],
 //!     ..Profile::default()
 //! };

@@ -7,15 +7,15 @@ use leafgate_plugin::runtime::RequestHead;
 use leafgate_plugin::transform::{self, Action, Edit, NewSection, Redaction, Section, SectionKind, Target};
 use rquickjs_core::{Array, Ctx, Exception, Function, IntoJs as _, Result, String as JsString, Value};
 
-use crate::engine::LoadedScript;
+use crate::engine::Loaded;
 
-pub(crate) fn detect(loaded: &LoadedScript<'_>, leaves: &[detect::Leaf]) -> Result<Vec<Finding>> {
+pub(crate) fn detect(loaded: &Loaded<'_>, leaves: &[detect::Leaf]) -> Result<Vec<Finding>> {
     let ctx = &loaded.ctx;
     let function: Function<'_> = loaded.exported.get("detect")?;
     let make: Function<'_> = loaded.prelude.get("detectLeaf")?;
     let ask: Function<'_> = loaded.prelude.get("detect")?;
     let labels = loaded.labels.clone().into_js(ctx)?;
-    let mut words = WordCache::new(ctx);
+    let mut words = Words::new(ctx);
     let mut found = Vec::new();
     for leaf in leaves {
         let shown: Value<'_> = make.call((
@@ -28,7 +28,7 @@ pub(crate) fn detect(loaded: &LoadedScript<'_>, leaves: &[detect::Leaf]) -> Resu
             leaf.text.as_str(),
         ))?;
         let answer: Vec<u32> = ask.call((function.clone(), shown, labels.clone()))?;
-        let mut units = Utf16Units::new(&leaf.text);
+        let mut units = Units::new(&leaf.text);
         for finding in answer.chunks_exact(4) {
             let at = units.span(ctx, finding[0], finding[1])?;
             let confidence =
@@ -40,7 +40,7 @@ pub(crate) fn detect(loaded: &LoadedScript<'_>, leaves: &[detect::Leaf]) -> Resu
 }
 
 pub(crate) fn transform(
-    loaded: &LoadedScript<'_>,
+    loaded: &Loaded<'_>,
     head: &RequestHead,
     sections: &[Section],
     leaves: &[transform::Leaf],
@@ -48,7 +48,7 @@ pub(crate) fn transform(
     let ctx = &loaded.ctx;
     let function: Function<'_> = loaded.exported.get("transform")?;
     let ask: Function<'_> = loaded.prelude.get("transform")?;
-    let mut words = WordCache::new(ctx);
+    let mut words = Words::new(ctx);
     let (sections, leaves_shown) = shown(loaded, sections, leaves, &mut words)?;
     let make: Function<'_> = loaded.prelude.get("request")?;
     let session = head.session.as_str();
@@ -65,7 +65,7 @@ pub(crate) fn transform(
         return Ok(vec![]);
     }
     let wrong = |what: &str| Exception::throw_type(ctx, what);
-    let edits: Vec<ScriptEdit> =
+    let edits: Vec<Said> =
         serde_json::from_str(&answer).map_err(|error| wrong(&format!("an edit is none: {error}")))?;
     edits.into_iter().map(|edit| edit.made(ctx, leaves)).collect()
 }
@@ -73,10 +73,10 @@ pub(crate) fn transform(
 /// Sections and leaves as the source sees them: a leaf holds its section, a section the one around
 /// it.
 fn shown<'js>(
-    loaded: &LoadedScript<'js>,
+    loaded: &Loaded<'js>,
     sections: &[Section],
     leaves: &[transform::Leaf],
-    words: &mut WordCache<'js>,
+    words: &mut Words<'js>,
 ) -> Result<(Array<'js>, Array<'js>)> {
     let ctx = &loaded.ctx;
     let make_section: Function<'js> = loaded.prelude.get("section")?;
@@ -117,7 +117,7 @@ fn shown<'js>(
 /// An edit as the prelude writes it: one target at most, and one action.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ScriptEdit {
+struct Said {
     leaf: Option<u32>,
     section: Option<u32>,
     set: Option<String>,
@@ -126,7 +126,7 @@ struct ScriptEdit {
     pin: bool,
     #[serde(default)]
     delete: bool,
-    insert_before: Option<ScriptMessage>,
+    insert_before: Option<Message>,
     note: Option<String>,
     pause: Option<String>,
     block: Option<String>,
@@ -134,7 +134,7 @@ struct ScriptEdit {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ScriptMessage {
+struct Message {
     role: RoleWord,
     text: String,
 }
@@ -149,7 +149,7 @@ enum RoleWord {
     Other,
 }
 
-impl ScriptEdit {
+impl Said {
     fn made(self, ctx: &Ctx<'_>, leaves: &[transform::Leaf]) -> Result<Edit> {
         let wrong = |what: &str| Exception::throw_type(ctx, what);
         let target = match (self.leaf, self.section) {
@@ -162,14 +162,14 @@ impl ScriptEdit {
         } else if let Some(spans) = self.redact {
             let leaf = self.leaf.and_then(|id| leaves.get(id as usize));
             let leaf = leaf.ok_or_else(|| wrong("a redaction names no leaf"))?;
-            let mut units = Utf16Units::new(&leaf.text);
+            let mut units = Units::new(&leaf.text);
             let redaction = |(start, end, label)| Ok(Redaction { at: units.span(ctx, start, end)?, label });
             Action::Redact(spans.into_iter().map(redaction).collect::<Result<_>>()?)
         } else if self.pin {
             Action::Pin
         } else if self.delete {
             Action::Delete
-        } else if let Some(ScriptMessage { role, text }) = self.insert_before {
+        } else if let Some(Message { role, text }) = self.insert_before {
             let role = match role {
                 RoleWord::System => Role::System,
                 RoleWord::User => Role::User,
@@ -193,16 +193,16 @@ impl ScriptEdit {
 
 /// Places in a text, from units of UTF-16 to bytes. Findings mostly come in order, so it goes on
 /// from the last place.
-struct Utf16Units<'t> {
+struct Units<'t> {
     text: &'t str,
     ascii: bool,
     unit: u32,
     byte: usize,
 }
 
-impl<'t> Utf16Units<'t> {
+impl<'t> Units<'t> {
     fn new(text: &'t str) -> Self {
-        Utf16Units { text, ascii: text.is_ascii(), unit: 0, byte: 0 }
+        Units { text, ascii: text.is_ascii(), unit: 0, byte: 0 }
     }
 
     fn span(&mut self, ctx: &Ctx<'_>, start: u32, end: u32) -> Result<Span> {
@@ -232,14 +232,14 @@ impl<'t> Utf16Units<'t> {
 }
 
 /// Words that many leaves share, made once for each call.
-struct WordCache<'js> {
+struct Words<'js> {
     ctx: Ctx<'js>,
     known: Vec<(&'static str, JsString<'js>)>,
 }
 
-impl<'js> WordCache<'js> {
+impl<'js> Words<'js> {
     fn new(ctx: &Ctx<'js>) -> Self {
-        WordCache { ctx: ctx.clone(), known: Vec::new() }
+        Words { ctx: ctx.clone(), known: Vec::new() }
     }
 
     fn of(&mut self, word: &'static str) -> Result<JsString<'js>> {

@@ -21,7 +21,7 @@ const MESSAGE: usize = 1000;
 
 /// What a source says about itself.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
-pub(crate) struct ScriptAbout {
+pub(crate) struct About {
     #[serde(default)]
     pub(crate) name: String,
     pub(crate) version: String,
@@ -33,14 +33,14 @@ pub(crate) struct ScriptAbout {
 }
 
 /// Functions of the prelude, and those of the source.
-struct HeldScript {
+struct Held {
     prelude: Persistent<Object<'static>>,
     exported: Option<Persistent<Object<'static>>>,
-    about: ScriptAbout,
+    about: About,
 }
 
 /// The functions, within one call.
-pub(crate) struct LoadedScript<'js> {
+pub(crate) struct Loaded<'js> {
     pub(crate) ctx: Ctx<'js>,
     pub(crate) prelude: Object<'js>,
     pub(crate) exported: Object<'js>,
@@ -49,7 +49,7 @@ pub(crate) struct LoadedScript<'js> {
 
 thread_local! {
     static CONTEXT: RefCell<Option<Context>> = const { RefCell::new(None) };
-    static HELD: RefCell<Option<HeldScript>> = const { RefCell::new(None) };
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
     static NAME: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -74,17 +74,17 @@ pub(crate) fn start() {
         Persistent::save(&ctx, prelude)
     });
     CONTEXT.set(Some(context));
-    HELD.set(Some(HeldScript { prelude, exported: None, about: ScriptAbout::default() }));
+    HELD.set(Some(Held { prelude, exported: None, about: About::default() }));
 }
 
 /// Returns what the source says, or which engine this is.
-pub(crate) fn about() -> ScriptAbout {
+pub(crate) fn about() -> About {
     let about = HELD.with_borrow(|held| held.as_ref().map(|held| held.about.clone()));
-    about.filter(|about| !about.name.is_empty()).unwrap_or_else(|| ScriptAbout {
+    about.filter(|about| !about.name.is_empty()).unwrap_or_else(|| About {
         name: env!("CARGO_PKG_NAME").to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         summary: env!("CARGO_PKG_DESCRIPTION").to_owned(),
-        ..ScriptAbout::default()
+        ..About::default()
     })
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn load(envelope: &Envelope) -> Result<(), Vec<String>> {
         HELD.with_borrow_mut(|held| {
             if let Some(held) = held {
                 held.exported = Some(exported);
-                held.about = ScriptAbout { name, ..about };
+                held.about = About { name, ..about };
             }
         });
         Ok(())
@@ -134,14 +134,14 @@ fn first_field(config: &str) -> Option<String> {
 
 /// Calls `work` with what is loaded.
 pub(crate) fn run<T>(
-    work: impl for<'js> FnOnce(&LoadedScript<'js>) -> rquickjs_core::Result<T>,
+    work: impl for<'js> FnOnce(&Loaded<'js>) -> rquickjs_core::Result<T>,
 ) -> Result<T, Failure> {
     with_context(|ctx| {
         let loaded = HELD.with_borrow(|held| {
             let held = held.as_ref()?;
             let exported = held.exported.clone()?.restore(&ctx).ok()?;
             let prelude = held.prelude.clone().restore(&ctx).ok()?;
-            Some(LoadedScript { ctx: ctx.clone(), prelude, exported, labels: held.about.labels.clone() })
+            Some(Loaded { ctx: ctx.clone(), prelude, exported, labels: held.about.labels.clone() })
         });
         let loaded = loaded.ok_or_else(|| Failure::Internal("called before `configure`".to_owned()))?;
         thrown(&ctx, work(&loaded)).map_err(|Thrown(message)| Failure::Internal(message))
@@ -175,7 +175,7 @@ fn evaluate<'js>(ctx: &Ctx<'js>, envelope: &Envelope) -> Result<Object<'js>, Thr
     }
 }
 
-fn about_of<'js>(prelude: &Object<'js>, exported: &Object<'js>) -> rquickjs_core::Result<ScriptAbout> {
+fn about_of<'js>(prelude: &Object<'js>, exported: &Object<'js>) -> rquickjs_core::Result<About> {
     let about: Function<'js> = prelude.get("about")?;
     let text: String = about.call((exported.clone(),))?;
     serde_json::from_str(&text).map_err(|_| rquickjs_core::Error::Unknown)

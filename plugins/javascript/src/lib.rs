@@ -27,9 +27,9 @@ struct Envelope {
     config: String,
 }
 
-struct ScriptEngine;
+struct Engine;
 
-impl Lifecycle for ScriptEngine {
+impl Lifecycle for Engine {
     /// Before `configure` it says which engine this is, after it what the source says.
     fn describe() -> Description {
         let said = engine::about();
@@ -61,13 +61,13 @@ impl Lifecycle for ScriptEngine {
     }
 }
 
-impl Detect for ScriptEngine {
+impl Detect for Engine {
     fn detect(leaves: Vec<detect::Leaf>) -> Result<Vec<Finding>, Failure> {
         engine::run(|loaded| bridge::detect(loaded, &leaves))
     }
 }
 
-impl Transform for ScriptEngine {
+impl Transform for Engine {
     fn transform(
         head: RequestHead,
         sections: Vec<Section>,
@@ -79,9 +79,9 @@ impl Transform for ScriptEngine {
 
 #[allow(unsafe_code, reason = "exported functions are unsafe attributes; the generated code upholds the ABI")]
 const _: () = {
-    leafgate_plugin::bindings::lifecycle::export!(ScriptEngine with_types_in leafgate_plugin::bindings::lifecycle);
-    leafgate_plugin::bindings::detect::export!(ScriptEngine with_types_in leafgate_plugin::bindings::detect);
-    leafgate_plugin::bindings::transform::export!(ScriptEngine with_types_in leafgate_plugin::bindings::transform);
+    leafgate_plugin::bindings::lifecycle::export!(Engine with_types_in leafgate_plugin::bindings::lifecycle);
+    leafgate_plugin::bindings::detect::export!(Engine with_types_in leafgate_plugin::bindings::detect);
+    leafgate_plugin::bindings::transform::export!(Engine with_types_in leafgate_plugin::bindings::transform);
 };
 
 /// QuickJS asks for the time when it starts. There is none: a plugin has no clock.

@@ -223,14 +223,11 @@ impl RawException {
     /// Returns what it says, with stars for what looks like a secret.
     pub(crate) fn says_starred(&self) -> toml::Table {
         let mut says = self.says();
-        for (key, value) in &mut says {
-            match (key.as_str(), &*value) {
-                ("value", _) => star(value),
-                // A day without quotes is no value of JSON.
-                ("until", toml::Value::Datetime(day)) => *value = day.to_string().into(),
-                _ => {}
-            }
+        if let Some(toml::Value::Datetime(day)) = self.until.as_ref().map(Spanned::get_ref) {
+            // A day without quotes is no value of JSON.
+            says.insert("until".to_owned(), day.to_string().into());
         }
+        says.iter_mut().filter(|(key, _)| *key == "value").for_each(|(_, value)| star(value));
         says
     }
 }

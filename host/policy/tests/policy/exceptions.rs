@@ -146,9 +146,8 @@ fn an_exception_ends_with_its_last_day_and_the_generation_with_it() {
     assert_eq!(left(&evaluate(&last, &both())), [true, false]);
     assert_eq!(last.ends_at(), Some(at(20_544)));
     assert!(last.warnings().is_empty());
-    assert!(
-        last.explain().to_string().contains("reason = \"it is ours\"\nby = \"jane\"\nuntil = \"2026-03-31\"")
-    );
+    let said = last.explain().to_string();
+    assert!(said.contains("reason = \"it is ours\"\nby = \"jane\"\nuntil = \"2026-03-31\""), "{said}");
 
     let after = load(&rules, Some(at(20_544))).unwrap();
     assert_eq!(left(&evaluate(&after, &both())), [false, false]);
