@@ -327,6 +327,12 @@ impl Work<'_, '_> {
     }
 }
 
+/// Returns whether what a person was shown is what left, where a person let it go.
+fn shown_is_sent(record: &RequestRecord, body: &[u8]) -> Option<bool> {
+    let approval = record.approved.as_ref()?;
+    Some(record.sent.is_none() || Digest::of(&approval.to, body) == approval.digest)
+}
+
 /// Returns the body that the log shows: what left, or what came where nothing did.
 fn logged_body(record: &RequestRecord) -> &[u8] {
     match &record.sent {
@@ -361,10 +367,4 @@ mod tests {
         assert_eq!(without_numbers("a[b].c[1"), "a[b].c[1");
         assert_eq!(without_numbers("model"), "model");
     }
-}
-
-/// Returns whether what a person was shown is what left, where a person let it go.
-fn shown_is_sent(record: &RequestRecord, body: &[u8]) -> Option<bool> {
-    let approval = record.approved.as_ref()?;
-    Some(record.sent.is_none() || Digest::of(&approval.to, body) == approval.digest)
 }
