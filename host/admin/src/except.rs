@@ -77,7 +77,7 @@ pub struct AddException {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
     /// The redact rules that it is about; all where it names none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
     /// What may leave.
     pub allows: ExceptedFinding,

@@ -60,6 +60,10 @@ impl Counters {
 
     /// Counts what happens to a request.
     pub(crate) fn hear(&self, event: RequestEvent<'_>) {
+        // All requests share the lock.
+        if matches!(event, RequestEvent::Received(_)) {
+            return;
+        }
         let counted = &mut *lock(&self.counted);
         match event {
             RequestEvent::Sent(_) => counted.requests.forwarded += 1,

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use leafgate_diagnostic::Diagnostics;
 use leafgate_diagnostic::keys::Table;
@@ -14,8 +15,8 @@ use crate::load::read_text;
 /// What the ids of exceptions are tokens of.
 const LABEL: &str = "EXCEPTION";
 
-/// An exception as it stands in a file.
-#[derive(Clone, Debug)]
+/// An exception as it stands in a file. It has no `Debug`: the file may say the values themselves.
+#[derive(Clone)]
 pub struct WrittenException {
     /// What names it in this installation: sixteen letters and digits, others as soon as the table says anything else. Two tables that
     /// say the same share it.
@@ -24,14 +25,19 @@ pub struct WrittenException {
     pub path: PathBuf,
     /// What it says.
     pub table: TableExplanation,
-    /// Its place among those of its file.
+    /// Its place among those of its file, when that said this.
     place: usize,
+    text: Arc<str>,
 }
 
 impl WrittenException {
-    /// Returns the text of its file without it and the remarks above it; `None` for a text that has no such table.
+    /// Returns the text of its file without it and the remarks above it; `None` for any other text than it was read from, where another
+    /// table may stand in its place.
     #[must_use]
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
+        if text != &*self.text {
+            return None;
+        }
         let mut file: toml_edit::DocumentMut = text.parse().ok()?;
         match file.get_mut("exception")? {
             toml_edit::Item::ArrayOfTables(tables) if self.place < tables.len() => {
@@ -60,14 +66,15 @@ pub fn written_exceptions(folder: &Path, keys: &TokenKeys) -> Result<Vec<Written
     for path in listing.rules {
         let text = read_text(&path).map_err(|why| format!("{}: {why}", path.display()))?;
         let mut diagnostics = Diagnostics::default();
-        let file = diagnostics.add_file_of(folder, &path, text);
+        let file = diagnostics.add_file_of(folder, &path, text.clone());
+        let text: Arc<str> = text.into();
         for (place, raw) in raw::read(file, &mut diagnostics).exceptions.into_iter().enumerate() {
             let (name, line) = (diagnostics.name(file), diagnostics.line(file, &raw.span()));
             let raw = raw.get_ref();
             let token = keys.token(LABEL, &raw.says().to_string());
             let id = token.as_str().trim_start_matches(LABEL).trim_start_matches('_').to_owned();
             let table = TableExplanation::of_exception(&format!("{name}:{line}"), raw.says_starred());
-            all.push(WrittenException { id, path: path.clone(), table, place });
+            all.push(WrittenException { id, path: path.clone(), table, place, text: Arc::clone(&text) });
         }
     }
     Ok(all)
@@ -104,6 +111,8 @@ mod tests {
         let alone = written(&rest);
         assert_eq!((alone.len(), &alone[0].id), (1, &all[1].id));
         assert_ne!(written(&rest.replace("user", "tool"))[0].id, all[1].id);
+        // Somebody put another one before it meanwhile: its place is that one's.
+        assert_eq!(all[0].taken_out_of(&format!("{SECOND}{text}")), None);
         assert_eq!(all[1].taken_out_of(FIRST), None);
     }
 
