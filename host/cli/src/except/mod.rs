@@ -129,7 +129,7 @@ pub(crate) fn run(command: &ExceptCommand, printer: &mut Printer) -> anyhow::Res
         ExceptCommand::Remove(RemoveExceptionArgs { policy, id }) => {
             ensure!(
                 remove(&policy.source, id)?,
-                "no exception has the id {id}: `leafgate except list` shows them"
+                "no exception has this id: `leafgate except list` shows them"
             );
             printer.tell(&json!({ "removed": id }), &format!("{id} removed"))
         }

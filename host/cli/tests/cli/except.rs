@@ -64,7 +64,7 @@ fn exceptions_are_listed_and_removed_by_their_ids() {
     let after = sent(&bench);
     assert!(!after.contains(EMAIL) && after.contains(&secret()), "{after}");
     let again = except(&["remove", ids[0]]);
-    assert!(again.code == 2 && again.err.contains("no exception has the id"), "{}", again.shown());
+    assert!(again.code == 2 && again.err.contains("no exception has this id"), "{}", again.shown());
     assert!(except(&["list"]).out.contains(ids[1]));
 }
 
