@@ -52,7 +52,8 @@ usage: cargo xtask <task>
   digests FILE [OLDER]
                   records what the gate makes of every recording: what left, answers, log, receipts; compares with an older record.
                   LEAFGATE_BIN names another build
-  deny            holds advisories, licences and sources of all dependencies against deny.toml (builds cargo-deny the first time)
+  deny [CHECK]... holds all dependencies against deny.toml: advisories, bans, licenses, sources, or those named (builds cargo-deny
+                  the first time)
   package [--target NAME]... [--only KIND]... [--profile NAME] [--url URL] [--twice] [--check]
                   builds what people install, into target/packages: deb, rpm, archlinux, apk, tar, npm, wheel, image, sbom, formula and sums
                   (Linux; needs npm and buildah); --twice builds again elsewhere and compares; --check installs and uses each (needs root)
@@ -140,7 +141,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ["corpus", "--fit"] => fit(),
         ["corpus", "--sources", folder] => sources(folder),
         ["invariants"] => invariants(),
-        ["deny"] => deny::deny(),
+        ["deny", checks @ ..] => deny::deny(checks),
         ["requirements"] => requirements::requirements(),
         ["package", arguments @ ..] => package::package(arguments),
         ["digests", arguments @ ..] => digests(arguments),
