@@ -121,6 +121,6 @@ fn assemble(text: &str, world: &str) -> Result<Vec<u8>> {
     let (package, _) =
         contract.push_dir(paths::root().join("wit")).context("wit/plugin.wit cannot be read")?;
     let world = contract.select_world(&[package], Some(world))?;
-    wit_component::embed_component_metadata(&mut module, &contract, world, StringEncoding::UTF8, false)?;
+    wit_component::embed_component_metadata(&mut module, &contract, world, StringEncoding::UTF8)?;
     Ok(module)
 }

@@ -1,6 +1,6 @@
 //! Reads imports, exports and layer of a WebAssembly binary without compiling or running any of it.
 
-use wasmparser::{Encoding, Parser, Payload};
+use wasmparser::{ComponentExternName, Encoding, Parser, Payload};
 
 use crate::refusal::Refusal;
 
@@ -80,13 +80,13 @@ impl Anatomy {
             Payload::ComponentImportSection(section) => {
                 self.expect(section.count())?;
                 for import in section {
-                    self.imports.push(import?.name.full_name().into_owned());
+                    self.imports.push(full_name(&import?.name));
                 }
             }
             Payload::ComponentExportSection(section) => {
                 self.expect(section.count())?;
                 for export in section {
-                    self.exports.push(export?.name.full_name().into_owned());
+                    self.exports.push(full_name(&export?.name));
                 }
             }
             Payload::CustomSection(section) => self.typed |= section.name().starts_with("component-type"),
@@ -100,6 +100,12 @@ impl Anatomy {
         let all = self.imports.len() + self.exports.len() + more as usize;
         if all > MOST_NAMES { Err(Refusal::TooManyNames { limit: MOST_NAMES }) } else { Ok(()) }
     }
+}
+
+/// Returns the name of an import or export with the rest of its version, unless that is of the interface that it implements.
+fn full_name(name: &ComponentExternName<'_>) -> String {
+    let suffix = name.version_suffix.filter(|_| name.implements.is_none());
+    [name.name, suffix.unwrap_or_default()].concat()
 }
 
 #[cfg(test)]

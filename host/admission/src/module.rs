@@ -8,8 +8,7 @@ use std::ops::Range;
 
 use leafgate_contract::one_line;
 use wasm_encoder::{
-    ConstExpr, DataSection, Encode, Function, MemArg, MemArgTarget, MemorySection, RawSection, SectionId,
-    ValType,
+    ConstExpr, DataSection, Encode, Function, MemArg, MemorySection, RawSection, SectionId, ValType,
 };
 use wasmparser::{BinaryReader, Operator, Parser, Payload, TypeRef};
 
@@ -122,7 +121,7 @@ impl<'m> Module<'m> {
                 if !globals.iter().all(|(_, global)| numbers(&global.ty)) {
                     return Err(Unseen::OtherState);
                 }
-                let global = |((start, global), end): (&(u64, wasmparser::Global<'_>), u64)| Global {
+                let global = |((start, global), end): (&(usize, wasmparser::Global<'_>), usize)| Global {
                     ty: global.ty,
                     bytes: part(bytes, *start..end),
                 };
@@ -185,12 +184,7 @@ impl<'m> Module<'m> {
     /// Puts the state into a fresh page, and leaves the address of where it stands.
     fn teller(&self) -> Function {
         let mut teller = Function::new([(1, ValType::I32)]);
-        let at = |offset: usize, align| MemArg {
-            offset: offset as u64,
-            align,
-            target: MemArgTarget::Memory(0),
-            ordering: None,
-        };
+        let at = |offset: usize, align| MemArg { offset: offset as u64, align, memory_index: 0 };
         let mut code = teller.instructions();
         code.i32_const(1).memory_grow(0).local_tee(0).i32_const(-1).i32_eq();
         code.if_(wasm_encoder::BlockType::Empty).unreachable().end();
@@ -305,9 +299,8 @@ fn is_zero(bytes: &[u8]) -> bool {
 }
 
 /// A stretch of a file, as the parser counts.
-fn part(bytes: &[u8], range: Range<u64>) -> &[u8] {
-    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-    bytes.get(place(range.start)..place(range.end)).unwrap_or_default()
+fn part(bytes: &[u8], range: Range<usize>) -> &[u8] {
+    bytes.get(range).unwrap_or_default()
 }
 
 /// A section with one item more at its end.
@@ -316,7 +309,7 @@ fn with(section: &[u8], item: &[u8]) -> Result<Vec<u8>, Unseen> {
     let count = reader.read_var_u32()?;
     let mut longer = Vec::with_capacity(section.len() + item.len() + 4);
     count.saturating_add(1).encode(&mut longer);
-    longer.extend_from_slice(part(section, reader.original_position()..section.len() as u64));
+    longer.extend_from_slice(part(section, reader.original_position()..section.len()));
     longer.extend_from_slice(item);
     Ok(longer)
 }

@@ -89,6 +89,6 @@ fn declare(module: &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send 
     let mut resolve = Resolve::default();
     let package = resolve.push_str("snapshot.wit", &contract)?;
     let world = resolve.select_world(&[package], Some("telling"))?;
-    wit_component::embed_component_metadata(module, &resolve, world, StringEncoding::UTF8, false)?;
+    wit_component::embed_component_metadata(module, &resolve, world, StringEncoding::UTF8)?;
     Ok(())
 }

@@ -78,8 +78,8 @@ fn bare_instance(bencher: Bencher<'_, '_>) {
     config.epoch_interruption(true).allocation_strategy(pools);
     let engine = Engine::new(&config).expect("an engine");
     let module = std::fs::read(file()).expect("redact-names is built");
-    let mut encoder = wit_component::ComponentEncoder::default();
-    let encoder = encoder.module(&module).expect("a typed module");
+    let encoder = wit_component::ComponentEncoder::default();
+    let mut encoder = encoder.module(&module).expect("a typed module");
     let component = Component::new(&engine, encoder.encode().expect("a component")).expect("it compiles");
     let instance = Linker::<()>::new(&engine).instantiate_pre(&component).expect("it imports nothing");
     bencher.bench(|| {

@@ -127,8 +127,7 @@ impl Guest {
         let package = resolve.push_str("plugin.wit", &contract).unwrap();
         let world = resolve.select_world(&[package], Some(world)).unwrap();
         let mut module = wat::parse_str(self.text(version)).unwrap();
-        wit_component::embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false)
-            .unwrap();
+        wit_component::embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
         module
     }
 
