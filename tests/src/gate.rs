@@ -51,12 +51,22 @@ pub fn binary() -> Result<PathBuf> {
     BINARY.get_or_init(|| build().map_err(|error| format!("{error:#}"))).clone().map_err(anyhow::Error::msg)
 }
 
+/// The cargo that runs the tests, in the root and as from a shell: what it told a test of its own package would have build scripts
+/// that look at it run again, and all that stands on them built again.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let shown = name.to_string_lossy();
+        if shown.starts_with("CARGO_PKG_") || shown.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command.current_dir(paths::root());
+    command
+}
+
 fn build() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--quiet", "--workspace", "--bin", "leafgate"])
-        .current_dir(paths::root())
-        .status()?;
+    let status = cargo().args(["build", "--quiet", "--workspace", "--bin", "leafgate"]).status()?;
     ensure!(status.success(), "`cargo build --workspace --bin leafgate` failed");
     Ok(paths::target().join("debug/leafgate"))
 }

@@ -1,13 +1,13 @@
 //! Plugins for tests and the demo: the bundled ones, built as an operator builds them, and hostile ones, assembled from text.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result, ensure};
 use wit_component::StringEncoding;
 use wit_parser::Resolve;
 
+use crate::gate::cargo;
 use crate::paths;
 
 /// The packages of the bundled plugins; their files are called the same.
@@ -40,15 +40,14 @@ pub fn build() -> Result<Vec<PathBuf>> {
 }
 
 fn compile(folder: &Path) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = cargo();
     command.args(["build", "--profile", "plugin", "--target", TARGET, "--target-dir"]).arg(folder);
     for package in BUNDLED {
         command.args(["--package", package]);
     }
     // Flags for the tests, coverage or sanitizers, are not for plugins.
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
-    let status = command.current_dir(paths::root()).status().context("cargo cannot be run")?;
+    let status = command.status().context("cargo cannot be run")?;
     ensure!(
         status.success(),
         "the bundled plugins do not build; `rustup target add {TARGET}` adds what they need"

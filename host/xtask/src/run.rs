@@ -16,9 +16,16 @@ pub(crate) fn step(what: &str) {
     println!("xtask: {what}");
 }
 
-/// The cargo that runs this program.
+/// The cargo that runs this program, as from a shell: what it told this program of its own package would have build scripts that
+/// look at it run again, and all that stands on them built again.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let shown = name.to_string_lossy();
+        if shown.starts_with("CARGO_PKG_") || shown.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     command.current_dir(paths::root());
     command
 }
