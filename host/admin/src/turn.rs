@@ -52,6 +52,9 @@ pub enum OnTimeout {
 pub struct HoldView {
     /// The rule that asked.
     pub rule: String,
+    /// How much that matters, where the rule says it: `info`, `low`, `medium`, `high`, `critical`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<String>,
     /// Its reason, in its own words.
     pub reason: String,
     /// The cause, for the reviewer: a place or a fault, never text.
@@ -67,6 +70,16 @@ pub struct HoldView {
     /// Its state.
     #[serde(default)]
     pub state: HoldState,
+}
+
+impl HoldView {
+    /// Returns the rule, and how much it matters where it says that.
+    #[must_use]
+    pub fn named(&self) -> String {
+        self.severity
+            .as_ref()
+            .map_or_else(|| self.rule.clone(), |severity| format!("{} ({severity})", self.rule))
+    }
 }
 
 /// One place of a hold.

@@ -175,6 +175,7 @@ mod tests {
             ending: None,
             holds: vec![HoldView {
                 rule: "ask".to_owned(),
+                severity: None,
                 reason: "Look\u{1b}[2J".to_owned(),
                 detail: String::new(),
                 places: Vec::new(),

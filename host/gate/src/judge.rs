@@ -10,6 +10,7 @@ mod walk;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use http::HeaderValue;
 use leafgate_admin::shown_url;
 use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
@@ -33,6 +34,7 @@ use crate::subject::Subject;
 use crate::tally::RuleTally;
 use leafgate_http::budget::Reservation;
 use leafgate_http::coding::{self, CodingCaps, DecodedBody};
+use leafgate_http::headers;
 use leafgate_http::refusal::Refusal;
 
 /// One request to judge.
@@ -55,6 +57,8 @@ pub(crate) struct JudgeCase {
     pub(crate) model: Option<Arc<str>>,
     /// The one that is asked instead.
     pub(crate) other_model: Option<Arc<str>>,
+    /// What rules tagged it with.
+    pub(crate) tags: Option<HeaderValue>,
     /// What it says outside its body.
     pub(crate) outside: Arc<OutsideTexts>,
     /// What its header says about its conversation.
@@ -211,6 +215,7 @@ impl JudgeCase {
         if let Some(record) = &mut record {
             record.edits = recorded_edits(&evaluation.draft, &evaluation.recall).into();
         }
+        self.tags = headers::list(subject.policy.tags(&tally.rules));
         let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
         JudgedCase { outcome, tally, record }
     }

@@ -26,14 +26,13 @@ use crate::request_event::RequestEvent;
 use crate::status::{Counters, InFlight};
 use crate::tally::RuleTally;
 use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::headers::list;
 use leafgate_http::refusal::Code;
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
 const WARNINGS: HeaderName = HeaderName::from_static("leafgate-warnings");
 const ROUTED: HeaderName = HeaderName::from_static("leafgate-routed");
-/// Bytes of a header that names rules. Servers and proxies refuse headers of a few kilobytes.
-const MAX_WARNINGS: usize = 1024;
 
 /// Paths that most requests have; nothing in them is a client's own.
 const FIXED_PATHS: [&str; 12] = [
@@ -286,7 +285,8 @@ impl RequestLog {
         if let Some(to) = self.routed.as_ref().and_then(|to| HeaderValue::from_str(to).ok()) {
             headers.insert(ROUTED, to);
         }
-        if let Some(warnings) = tally.and_then(warnings) {
+        let warnings = tally.map(|tally| tally.warnings.iter().map(String::as_str));
+        if let Some(warnings) = warnings.and_then(list) {
             headers.insert(WARNINGS, warnings);
         }
     }
@@ -303,21 +303,6 @@ impl RequestLog {
         self.complete = body.is_end_stream();
         content::stream(CountedBody { body, request_log: self })
     }
-}
-
-/// The rules that only warn, as far as a header has room for them.
-fn warnings(tally: &RuleTally) -> Option<HeaderValue> {
-    let mut named = String::new();
-    for rule in &tally.warnings {
-        if named.len() + rule.len() > MAX_WARNINGS {
-            break;
-        }
-        if !named.is_empty() {
-            named.push_str(", ");
-        }
-        named.push_str(rule);
-    }
-    (!named.is_empty()).then(|| HeaderValue::from_str(&named).ok())?
 }
 
 impl Drop for RequestLog {

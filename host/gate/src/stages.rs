@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::request;
+use http::{HeaderValue, request};
 use leafgate_assemble::Refused;
 use leafgate_policy::{Assembly, Route};
 use leafgate_tree::Format;
@@ -18,7 +18,7 @@ use crate::session::Thread;
 use crate::subject::Subject;
 use leafgate_http::budget::Reservation;
 use leafgate_http::coding::Coding;
-use leafgate_http::headers::RequestChanges;
+use leafgate_http::headers::{self, RequestChanges};
 use leafgate_http::refusal::Manner;
 
 /// A body as it came.
@@ -93,6 +93,8 @@ pub(crate) struct Along {
     pub(crate) flow: Option<Box<DowngradeFlow>>,
     /// The model that is asked instead of the one that its path names.
     pub(crate) other_model: Option<Arc<str>>,
+    /// What rules tagged it with.
+    pub(crate) tags: Option<HeaderValue>,
 }
 
 /// A body that may leave.
@@ -116,6 +118,9 @@ impl Passed {
         outgoing.reservation = reservation;
         if let Some(model) = &along.other_model {
             outgoing.ask_model(parts, model);
+        }
+        if let Some(tags) = &along.tags {
+            outgoing.headers.insert(headers::TAGS, tags.clone());
         }
         (outgoing, along)
     }

@@ -13,6 +13,12 @@ use http::header::{
 
 use crate::refusal::Refusal;
 
+/// The field of a request that says what rules tagged it with. One that came from a client ends here.
+pub const TAGS: HeaderName = HeaderName::from_static("leafgate-tags");
+
+/// Bytes of a field that names rules or tags. Servers and proxies refuse headers of a few kilobytes.
+const MAX_LIST: usize = 1024;
+
 /// Fields that end here in both directions, besides those that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 10] = [
     CONNECTION,
@@ -38,7 +44,22 @@ pub struct RequestChanges {
 
 /// Returns true for a field of a request that never leaves as it came, whatever else the request says.
 pub fn ends_here(name: &HeaderName) -> bool {
-    HOP_BY_HOP.contains(name) || [HOST, EXPECT, CONTENT_LENGTH].contains(name)
+    HOP_BY_HOP.contains(name) || [HOST, EXPECT, CONTENT_LENGTH, TAGS].contains(name)
+}
+
+/// Returns names of rules or tags as one field, as far as it has room for them; `None` for none.
+pub fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<HeaderValue> {
+    let mut list = String::new();
+    for name in names {
+        if list.len() + name.len() > MAX_LIST {
+            break;
+        }
+        if !list.is_empty() {
+            list.push_str(", ");
+        }
+        list.push_str(name);
+    }
+    (!list.is_empty()).then(|| HeaderValue::from_str(&list).ok())?
 }
 
 /// The header of the request to the upstream. Host and framing are the client library's to write.

@@ -285,6 +285,30 @@ impl Policy {
         })
     }
 
+    /// Returns what rules of these ids tag a request with: in file order, each tag once.
+    #[must_use]
+    pub fn tags<'p>(&'p self, matched: &'p [String]) -> Vec<&'p str> {
+        let mut tags = Vec::new();
+        for rule in self.of_ids(matched).filter(|rule| !rule.monitors()) {
+            if let rule::Action::Decide(rule::Decide::Tag(tag)) = &rule.action
+                && !tags.contains(&&**tag)
+            {
+                tags.push(&**tag);
+            }
+        }
+        tags
+    }
+
+    /// Returns how much the one of the rules of these ids matters that matters most.
+    #[must_use]
+    pub fn severity(&self, matched: &[String]) -> Option<Urgency> {
+        self.of_ids(matched).filter_map(|rule| rule.severity).max()
+    }
+
+    fn of_ids<'p>(&'p self, ids: &'p [String]) -> impl Iterator<Item = &'p rule::Rule> {
+        self.rules.iter().filter(|rule| ids.iter().any(|id| **id == *rule.id))
+    }
+
     /// Returns the plugins, in the order in which they were declared.
     #[must_use]
     pub fn plugins(&self) -> &[LoadedPlugin] {

@@ -30,7 +30,7 @@ macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal,)+ }) => {
         leafgate_words::words! {
             $(#[$meta])*
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
             #[serde(rename_all = "kebab-case")]
             pub enum $name { $($(#[$of_value])* $value = $word,)+ }
             /// Returns its word in rule files.
@@ -49,7 +49,7 @@ macro_rules! words {
 pub(crate) use words;
 
 words! {
-    /// How much it matters that a rule applied: `severity` in rule files.
+    /// How much it matters that a rule applied, the least first: `severity` in rule files.
     Urgency {
         /// Good to know.
         Info = "info",
@@ -235,6 +235,7 @@ pub(crate) struct Rule {
     pub(crate) on_error: OnError,
     /// The rule's own words; clients may see them.
     pub(crate) reason: Option<Reason>,
+    pub(crate) severity: Option<Urgency>,
     /// Its table, as it was read.
     pub(crate) says: toml::Table,
 }
@@ -300,14 +301,19 @@ pub(crate) enum Decide {
     Block,
     /// It goes to another upstream, by its name.
     Route(Arc<str>),
+    /// It leaves with this word in a header, and the log has it.
+    Tag(Arc<str>),
 }
 
 impl Action {
     /// What its rule is for.
     pub(crate) fn reach(&self) -> Reach {
         match self {
-            Action::Redact(_) | Action::Decide(_) | Action::Pin(Pin::Protect { .. }) => Reach::Restricts,
+            Action::Redact(_)
+            | Action::Decide(Decide::Pause(_) | Decide::Block | Decide::Route(_))
+            | Action::Pin(Pin::Protect { .. }) => Reach::Restricts,
             Action::Classify(_)
+            | Action::Decide(Decide::Tag(_))
             | Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_))
             | Action::Edit(_) => Reach::Changes,
         }
@@ -329,6 +335,7 @@ impl Action {
             Action::Decide(Decide::Pause(_)) => "pause",
             Action::Decide(Decide::Block) => "block",
             Action::Decide(Decide::Route(_)) => "route",
+            Action::Decide(Decide::Tag(_)) => "tag",
         }
     }
 
@@ -372,8 +379,8 @@ leafgate_words::words! {
         Rewrite = "rewrite" / "leaves are rewritten, messages deleted and put in, transformer plugins run, in file order",
         /// Whatever was written since is redacted.
         RedactAgain = "redact again" / "whatever a rule, plugin or saved edit wrote is searched again, at once, by all redact rules",
-        /// Route, pause or block.
-        Decide = "decide" / "route, pause and block rules look at the request as it would leave",
+        /// Route, pause, block or tag.
+        Decide = "decide" / "route, pause, block and tag rules look at the request as it would leave",
     }
     /// Returns its name, for people.
     pub fn name = 0;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use leafgate_tree::NodeId;
 use serde::Serialize;
 
-use crate::rule::OnTimeout;
+use crate::rule::{OnTimeout, Urgency};
 
 /// What becomes of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,9 @@ impl Route {
 pub struct Hold {
     /// The rule that holds it; [`STRUCTURE`] where no single rule does.
     pub rule: Arc<str>,
+    /// How much that matters, where the rule says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Urgency>,
     /// What kind of reason.
     pub cause: Cause,
     /// For the client and everybody: the rule's own words or a fixed sentence.
@@ -155,6 +158,7 @@ impl Hold {
     pub fn new(rule: Arc<str>, cause: Cause, reason: String) -> Hold {
         Hold {
             rule,
+            severity: None,
             cause,
             reason,
             detail: String::new(),

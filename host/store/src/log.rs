@@ -144,6 +144,10 @@ pub struct RequestLine {
     pub generation: String,
     /// The rules that matched.
     pub rules: Vec<String>,
+    /// How much the one of them matters that matters most; `None` where none says it.
+    pub severity: Option<String>,
+    /// What rules tagged it with.
+    pub tags: Vec<String>,
     /// Edits that stand in what left.
     pub edits: i64,
     /// Redactions that stand in what left.
@@ -202,7 +206,7 @@ pub struct FoundRequest {
 /// The columns of [`RequestLine`], in order.
 const LINE: &str = "id, at, session, agent, class, api, method, path, upstream, model, verdict, held, generation, \
 rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent, judging_us, waiting_ms, status, \
-head_ms, answer_ms, answer, finish, input, cached, output, ruled, ruled_by, upstream_name";
+head_ms, answer_ms, answer, finish, input, cached, output, ruled, ruled_by, upstream_name, severity, tags";
 
 fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
     let rules: String = row.get(13)?;
@@ -223,6 +227,8 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
         held: row.get(11)?,
         generation: row.get(12)?,
         rules: serde_json::from_str(&rules).unwrap_or_default(),
+        severity: row.get(34)?,
+        tags: serde_json::from_str(&row.get::<_, String>(35)?).unwrap_or_default(),
         edits: row.get(14)?,
         redactions: row.get(15)?,
         bytes_received: row.get(16)?,

@@ -12,7 +12,13 @@ pub(crate) const FILE: &str = "log.db";
 pub(crate) const OPENING: Duration = Duration::from_secs(20);
 
 /// The version that this program writes: another for each change of [`TABLES`].
-pub(crate) const VERSION: i64 = 5;
+pub(crate) const VERSION: i64 = 6;
+
+/// What makes tables of version 5 those of this one. A gate of that version that still runs writes on.
+const SINCE_5: &str = "
+ALTER TABLE request ADD COLUMN severity TEXT;
+ALTER TABLE request ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
+";
 
 /// Times are milliseconds of Unix time. `piece.epoch` is the latest block of requests that uses the
 /// piece ([`EPOCH`]).
@@ -62,7 +68,9 @@ CREATE TABLE request (
   ruled TEXT,
   ruled_by TEXT NOT NULL DEFAULT '[]',
   writer INTEGER,
-  upstream_name TEXT
+  upstream_name TEXT,
+  severity TEXT,
+  tags TEXT NOT NULL DEFAULT '[]'
 ) STRICT;
 CREATE INDEX request_at ON request (at);
 CREATE INDEX request_session ON request (session, id);
@@ -151,7 +159,7 @@ pub(crate) fn version_of(database: &Connection) -> rusqlite::Result<i64> {
     database.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Makes the tables where there are none.
+/// Makes the tables where there are none, and those of version 5 to this one.
 ///
 /// A database that has them is only read: a process that writes without a break would keep the lock from a process that starts.
 pub(crate) fn make(database: &mut Connection) -> Result<(), SchemaError> {
@@ -161,6 +169,7 @@ pub(crate) fn make(database: &mut Connection) -> Result<(), SchemaError> {
     let transaction = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     match version_of(&transaction)? {
         0 => transaction.execute_batch(TABLES)?,
+        5 => transaction.execute_batch(SINCE_5)?,
         VERSION => return Ok(()),
         other => return Err(SchemaError::Other(other)),
     }
@@ -187,11 +196,30 @@ mod tests {
         make(&mut database).unwrap();
         assert_eq!(version_of(&database).unwrap(), VERSION);
         make(&mut database).unwrap();
-        for version in [VERSION - 1, VERSION + 1] {
+        for version in [4, VERSION + 1] {
             database.pragma_update(None, "user_version", version).unwrap();
             let error = make(&mut database).unwrap_err().to_string();
             assert!(error.contains("another leafgate"), "{error}");
         }
+    }
+
+    #[test]
+    fn tables_of_version_5_become_those_of_this_one() {
+        let columns = |database: &Connection| -> Vec<String> {
+            let mut named = database.prepare("SELECT name FROM pragma_table_info('request')").unwrap();
+            named.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+        };
+        let mut made = Connection::open_in_memory().unwrap();
+        make(&mut made).unwrap();
+        let mut older = Connection::open_in_memory().unwrap();
+        older.execute_batch(TABLES).unwrap();
+        older
+            .execute_batch("ALTER TABLE request DROP COLUMN severity; ALTER TABLE request DROP COLUMN tags")
+            .unwrap();
+        older.pragma_update(None, "user_version", 5).unwrap();
+        make(&mut older).unwrap();
+        assert_eq!(version_of(&older).unwrap(), VERSION);
+        assert_eq!(columns(&older), columns(&made));
     }
 
     /// How SQLite answers the queries of a page: by an index, never by a walk of the table.

@@ -2,7 +2,7 @@
 
 use leafgate_answer::Finish;
 use leafgate_desk::Digest;
-use leafgate_policy::Background;
+use leafgate_policy::{Background, Urgency};
 use leafgate_record::{AnswerOutcome, RecordId, RequestRecord};
 use lru::LruCache;
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -96,9 +96,9 @@ impl Work<'_, '_> {
         let mut insert = self.transaction.prepare_cached(
             "INSERT INTO request (id, at, session, agent, class, api, method, path, upstream, model, verdict, held,
              generation, rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent,
-             judging_us, waiting_ms, pieces, receipt, signature, writer, upstream_name)
+             judging_us, waiting_ms, pieces, receipt, signature, writer, upstream_name, severity, tags)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-             ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)",
+             ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
         )?;
         insert.execute(params![
             row,
@@ -129,6 +129,8 @@ impl Work<'_, '_> {
             signature.as_ref(),
             self.writer,
             record.upstream_name.as_deref(),
+            record.policy.severity(&record.rules).map(Urgency::name),
+            serde_json::to_string(&record.policy.tags(&record.rules)).expect("texts always serialise"),
         ])?;
         self.insert_edits(row, receipt.at, &edits)?;
         self.last = Some((row, sha256(&text)));

@@ -49,6 +49,8 @@ fn facts(line: &RequestLine) -> Vec<(&'static str, String)> {
         ("outcome", Some(outcome(line))),
         ("held", line.held.clone()),
         ("rules", Some(format!("{} (generation {})", listed(&line.rules, "none matched"), line.generation))),
+        ("severity", line.severity.clone()),
+        ("tags", (!line.tags.is_empty()).then(|| line.tags.join(", "))),
         ("answer", line.ruled.as_ref().map(ruled)),
         ("shown", line.shown_is_sent.map(shown)),
         ("received", Some(format!("{} bytes, {}", line.bytes_received, line.received))),

@@ -38,6 +38,7 @@ impl JudgeCase {
             flow: self.flow(subject, document),
             ruling,
             other_model: self.other_model.clone(),
+            tags: self.tags.clone(),
         }
     }
 

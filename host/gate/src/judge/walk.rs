@@ -152,6 +152,7 @@ impl Shared {
             api,
             model: api.model(parts.uri.path()).map(Into::into),
             other_model: None,
+            tags: None,
             outside: Arc::new(OutsideTexts::of(parts)),
             hints: Hints::of(&client.headers),
             class: ClassHint::of(&client.headers),

@@ -42,6 +42,7 @@ fn millis(from: Tick, to: Tick) -> u64 {
 fn hold(hold: &leafgate_policy::Hold, blocks: bool, state: HoldState) -> HoldView {
     HoldView {
         rule: hold.rule.to_string(),
+        severity: hold.severity.map(|severity| severity.name().to_owned()),
         reason: hold.reason.clone(),
         detail: hold.detail.clone(),
         places: hold.places.iter().map(place).collect(),

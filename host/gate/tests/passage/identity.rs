@@ -186,6 +186,25 @@ async fn a_rule_that_warns_changes_nothing_and_the_answer_names_it() {
     assert!(client.whole(chat(body)).await.headers.get("leafgate-warnings").is_none());
 }
 
+#[tokio::test]
+async fn a_request_leaves_with_its_tags_and_with_none_of_its_clients() {
+    let tags = |words: &str| {
+        format!(
+            "[[rule]]\nid = 't'\nmatch = {{}}\nwhen = 'leaf.text.contains(\"{words}\")'\naction = 'tag'\ntag = 'payments'\n"
+        )
+    };
+    for (words, tagged) in [("hello", Some("payments")), ("bye", None)] {
+        let (upstream, gate) = behind(&tags(words)).await;
+        let body = says("hello");
+        let mut request = chat(body.clone());
+        request.headers_mut().insert("leafgate-tags", "mine".parse().unwrap());
+        assert_eq!(Client::connect(gate.address).await.whole(request).await.status, 200);
+        let seen = upstream.only();
+        assert_eq!(seen.body, body);
+        assert_eq!(seen.headers.get("leafgate-tags").map(|value| value.to_str().unwrap()), tagged);
+    }
+}
+
 /// One in chunks says no length, and servers want one.
 #[tokio::test]
 async fn a_body_in_chunks_leaves_with_its_length() {

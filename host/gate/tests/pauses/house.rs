@@ -41,6 +41,7 @@ match = { role = "user" }
 when = 'leaf.text.contains("prod-db")'
 action = "pause"
 reason = "Names the production database"
+severity = "high"
 
 [[rule]]
 id = "no-destruction"

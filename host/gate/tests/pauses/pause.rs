@@ -31,7 +31,7 @@ async fn invariant_4_a_resume_sends_exactly_the_bytes_that_were_shown() {
     let (house, mut events) = House::watched().await;
     let client = house.send(&chat(&format!("{CANARY} asks about prod-db")));
     let paused = events.paused().await;
-    assert_eq!(paused.holds[0].rule, "production");
+    assert_eq!(paused.holds[0].named(), "production (high)");
     assert_eq!(paused.holds[0].reason, "Names the production database");
     assert!(paused.label.starts_with("chat · other · …"), "{}", paused.label);
     assert_eq!((paused.state, paused.redactions, paused.model.as_str()), (State::Waiting, 1, "m-1"));

@@ -1,4 +1,4 @@
-//! Phase 6: route, pause and block rules look at the request as it would leave.
+//! Phase 6: route, pause, block and tag rules look at the request as it would leave.
 
 use std::sync::Arc;
 
@@ -28,6 +28,12 @@ impl Run<'_> {
                     run.hold_at(index, Cause::Rule, true, |run| run.place_of(&matched));
                 }
                 Action::Decide(Decide::Route(to)) => run.route(index, to, &matched),
+                Action::Decide(Decide::Tag(tag)) if rule.monitors() => {
+                    let node = run.place_of(&matched).node;
+                    run.would_have(index, node, || format!("tag with {tag}"));
+                }
+                // That it matched says all: [`Policy::tags`].
+                Action::Decide(Decide::Tag(_)) => {}
                 Action::Classify(_) | Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => {}
             }
         });

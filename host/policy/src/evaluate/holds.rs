@@ -150,8 +150,8 @@ impl Run<'_> {
             Some(reason) => self.told_reason(rule, reason, place.node),
             None => cause.fixed_reason().to_owned(),
         };
-        let rule = Arc::clone(&rule.id);
-        let mut hold = Hold { timeout, on_timeout, ..Hold::new(rule, cause, reason) };
+        let (severity, rule) = (rule.severity, Arc::clone(&rule.id));
+        let mut hold = Hold { timeout, on_timeout, severity, ..Hold::new(rule, cause, reason) };
         hold.add(place);
         self.holds.push(hold, blocks);
     }

@@ -34,11 +34,11 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// How much the rule matters and what it is about, which decides nothing.
-    pub(super) fn about(&mut self, raw: &RawRule) {
+    /// Returns how much the rule matters; reads what it is about, which decides nothing.
+    pub(super) fn about(&mut self, raw: &RawRule) -> Option<Urgency> {
         for (tag, span) in raw.tags.iter().flat_map(|tags| tags.get_ref().words(tags.span())) {
             self.complaints.kebab(&Spanned::new(span, tag.to_owned()), "customer-data");
         }
-        self.optional::<Urgency>("severity", &raw.severity);
+        self.optional("severity", &raw.severity)
     }
 }

@@ -35,5 +35,8 @@ impl Compiler<'_, '_> {
             self.plugin(plugin.get_ref(), plugin.span(), World::Transformer);
         }
         self.pause(raw);
+        if raw.tag.is_some() {
+            self.tag(raw, header.clone());
+        }
     }
 }

@@ -153,7 +153,7 @@ impl Compiler<'_, '_> {
             Action::Classify(_)
             | Action::Pin(_)
             | Action::Edit(_)
-            | Action::Decide(Decide::Pause(_) | Decide::Route(_)) => {
+            | Action::Decide(Decide::Pause(_) | Decide::Route(_) | Decide::Tag(_)) => {
                 let span = at(raw.action.as_ref().map(Spanned::span));
                 let message = format!("`{}` does not act on responses so", rule.action.name());
                 let hint = "`on = \"response\"` takes `redact`, `rewrite` with `replace`, and `block`; \

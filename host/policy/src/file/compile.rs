@@ -30,6 +30,8 @@ use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
 
 /// Longest name of an upstream.
 const MAX_UPSTREAM: usize = 40;
+/// Letters of a tag: the header that names tags has room for some twenty.
+const MAX_TAG: usize = 40;
 
 /// Compiled size that one regular expression of a rule may have; the default of `regex` is ten
 /// times that.
@@ -84,7 +86,7 @@ impl Compiler<'_, '_> {
         let on = self.on(raw);
         // Each key is read before the rule is given up for any of them.
         let reason = self.reason(raw);
-        self.about(raw);
+        let severity = self.about(raw);
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
         let (action, mut selector) = (action?, selector?);
         selector.reach = action.reach();
@@ -100,6 +102,7 @@ impl Compiler<'_, '_> {
             mode,
             on_error: on_error.unwrap_or(OnError::Block),
             reason,
+            severity,
             says: raw.says(),
         };
         let rule = Rule { streaming: self.streaming(&rule, raw, streamed, header), ..rule };
@@ -190,6 +193,7 @@ impl Compiler<'_, '_> {
             "pause" => Some(Action::Decide(Decide::Pause(self.pause(raw)?))),
             "block" => Some(Action::Decide(Decide::Block)),
             "route" => self.route(raw, header).map(Decide::Route).map(Action::Decide),
+            "tag" => self.tag(raw, header).map(Decide::Tag).map(Action::Decide),
             // `ACTIONS` names no other.
             _ => None,
         }
@@ -461,6 +465,20 @@ impl Compiler<'_, '_> {
             return None;
         }
         Some(name.as_str().into())
+    }
+
+    pub(super) fn tag(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Arc<str>> {
+        let Some(tag) = &raw.tag else {
+            let hint = "say what the request is to be known by: `tag = \"payments\"`";
+            self.complaints.missing((raw, "tag"), header, "`tag` needs `tag`", hint);
+            return None;
+        };
+        if tag.get_ref().len() > MAX_TAG {
+            let message = format!("a tag has at most {MAX_TAG} letters");
+            self.complaints.error(tag.span(), message, "a header and a column of the log have it");
+            return None;
+        }
+        self.complaints.kebab(tag, "payments").map(Into::into)
     }
 
     fn duration(&mut self, text: &Spanned<String>) -> Option<Duration> {

@@ -28,6 +28,7 @@ fn of_no_meaning(key: &str) -> Option<&'static str> {
         "look_behind" => "1",
         "detect" => "'secrets/jvt'",
         "tags" => "['Not Kebab']",
+        "tag" => "'Not Kebab'",
         "replace" => "{ pattern = '(', with = 'x' }",
         "max_lines" | "max_chars" => "0",
         "options" => "{ model = 'x' }",

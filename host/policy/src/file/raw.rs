@@ -56,6 +56,7 @@ pub(super) const ACTIONS: &[&str] = &[
     "pause",
     "block",
     "route",
+    "tag",
 ];
 
 /// What `protect` keeps a leaf from.
@@ -97,6 +98,7 @@ table! {
         published: String = Word(Published::NAMES) => ["redact"],
         releasable: bool => ["redact"],
         to: String => ["pin", "route"],
+        tag: String => ["tag"],
         on_drift: String = Word(OnDrift::NAMES) => ["pin"],
         kind as "as": String = WordOf(|| words_of(SectionKind::ALL.iter().filter(|kind| kind.is_of_words()), |kind| kind.name()))
             => ["classify"],

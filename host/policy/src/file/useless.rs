@@ -165,7 +165,7 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
         | Action::Classify(_)
         | Action::Redact(_)
         | Action::Pin(_)
-        | Action::Decide(Decide::Pause(_) | Decide::Route(_)) => {}
+        | Action::Decide(Decide::Pause(_) | Decide::Route(_) | Decide::Tag(_)) => {}
     }
 }
 

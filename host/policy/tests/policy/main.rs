@@ -51,6 +51,7 @@ mod seams;
 mod searched;
 mod sections;
 mod support;
+mod tag;
 mod tools;
 mod transform;
 mod veiled;

@@ -22,7 +22,7 @@ pub fn list_row(turn: &TurnSummary) -> Row {
     let row = match turn.holds.first() {
         Some(hold) => row
             .and("  ", RowStyle::Plain)
-            .and(&hold.rule, RowStyle::Warning)
+            .and(&hold.named(), RowStyle::Warning)
             .and(": ", RowStyle::Plain)
             .and(&hold.reason, RowStyle::Plain),
         None => match turn.mode {

@@ -117,7 +117,7 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
         (false, HoldState::Answered) => ("Was paused by ", RowStyle::Dim),
     };
     let row = Row::of(verb, style)
-        .and(&hold.rule, RowStyle::Strong)
+        .and(&hold.named(), RowStyle::Strong)
         .and(": ", RowStyle::Plain)
         .and(&hold.reason, RowStyle::Plain);
     if hold.places.len() < 2 {

@@ -551,6 +551,28 @@ fn the_ledger_names_each_leaf_that_breaks_a_cache_and_whose_doing_it_is() {
 }
 
 #[test]
+fn what_rules_tag_a_request_with_and_how_much_they_matter_is_kept() {
+    let (folder, store) = begun();
+    let rule = |id: &str, rest: &str| format!("[[rule]]\nid = '{id}'\nmatch = {{}}\n{rest}\n");
+    let rules = rule("low", "action = 'block'\nseverity = 'low'")
+        + &rule("t", "action = 'tag'\ntag = 'payments'\nseverity = 'high'");
+    let policy = policy(&rules);
+    for (id, matched) in [(1, vec!["low".to_owned(), "t".to_owned()]), (2, Vec::new())] {
+        let mut request = request(id, &body(&["hello".to_owned()]));
+        (request.rules, request.policy) = (matched, policy.clone());
+        taken(store.request(request));
+    }
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    let line = |id| log.show(id).unwrap().line;
+    assert_eq!(
+        (line(1).severity.as_deref(), &line(1).tags[..]),
+        (Some("high"), &["payments".to_owned()][..])
+    );
+    assert_eq!((line(2).severity, line(2).tags), (None, Vec::new()));
+}
+
+#[test]
 fn what_people_say_of_a_rule_is_kept_with_its_requests() {
     let (folder, store) = begun();
     for id in 1..=3 {

@@ -334,6 +334,7 @@ impl FakeTurn {
         leaves.into_iter().for_each(|leaf| redact(&mut draft, leaf));
         let hold = HoldView {
             rule: "production".into(),
+            severity: None,
             reason: "Result names the production database".into(),
             detail: "messages[3].content".into(),
             places: places(draft.document()),
