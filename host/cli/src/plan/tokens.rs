@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use leafgate_tokenize::{Counter, Tokenizer};
-use leafgate_tree::{Access, Document, Format};
+use leafgate_tree::{Access, Document, Format, LeafKind};
 use serde::Serialize;
 
 use crate::request;
@@ -65,9 +65,11 @@ impl ReadBody {
         let read = body.and_then(|body| request::document(body, Some(format)).ok());
         let document = read.map(|(document, _)| document);
         let mut texts = HashMap::new();
-        // Media is billed in other ways.
+        // Media and options are no text of the prompt.
         let leaves = document.iter().flat_map(|document| document.leaves());
-        for leaf in leaves.filter(|leaf| leaf.access() != Access::Opaque) {
+        for leaf in
+            leaves.filter(|leaf| leaf.access() != Access::Opaque && leaf.kind() != LeafKind::RequestOption)
+        {
             *texts.entry(leaf.text().into_cow().into_owned()).or_default() += 1;
         }
         ReadBody { document, texts }
@@ -75,7 +77,7 @@ impl ReadBody {
 
     fn tokenizer(&self, counter: &Counter, model: Option<&str>) -> Tokenizer {
         let named = self.document.as_ref().and_then(Document::model);
-        named.as_deref().or(model).map_or(Tokenizer::Estimate, |model| counter.facts(model).tokenizer)
+        named.as_deref().or(model).map_or(Tokenizer::Estimate, |model| counter.facts(model, "").tokenizer)
     }
 
     /// Returns the texts that another body has not, or less often.
