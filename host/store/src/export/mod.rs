@@ -104,13 +104,19 @@ impl Log {
             }
             ExportFormat::Replay => {
                 let mut replay = ReplayExport::default();
-                let count = self.each(filter, |request| Ok(replay.add(&request)))?;
+                let count = self.each(filter, |request| {
+                    replay.add(&request);
+                    Ok(())
+                })?;
                 writeln!(out, "{:#}", replay.json())?;
                 Ok(count)
             }
             ExportFormat::Chat => {
                 let mut chat = ChatExport::default();
-                let count = self.each(filter, |request| Ok(chat.add(&request)))?;
+                let count = self.each(filter, |request| {
+                    chat.add(&request);
+                    Ok(())
+                })?;
                 writeln!(out, "{:#}", chat.json())?;
                 Ok(count)
             }
