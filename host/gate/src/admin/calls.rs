@@ -84,7 +84,7 @@ async fn carry_out(
         AdminCall::Status => Ok(answer::json(&gate.status())),
         AdminCall::Events => Ok(answer::events(gate.hub.listen())),
         AdminCall::Pending => Ok(answer::json(&Pending { turns: gate.turns.list() })),
-        AdminCall::Turn => show_counted(gate, turn()?, |snapshot| view::turn(&snapshot)).await,
+        AdminCall::Turn => show_counted(gate, turn()?, view::turn).await,
         AdminCall::Request => request(gate, turn()?).await,
         AdminCall::Outline => outline(gate, turn()?, query).await,
         AdminCall::Diff => show(gate, turn()?, |snapshot| view::diff(&snapshot.shown())).await,
