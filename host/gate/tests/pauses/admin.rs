@@ -479,8 +479,8 @@ async fn a_model_that_the_path_names_has_its_budget_and_another_one_is_a_new_con
     let second = house.send_raw(gemini(&house, "gemini-2.5-flash", "Look at prod-db"));
     let other = events.paused().await;
     assert_eq!(other.model, "gemini-2.5-flash");
-    let refused = first.await.unwrap().text();
-    assert!(refused.contains("context changed"), "{refused}");
+    let refused = first.await.unwrap();
+    assert!(refused.text().contains("context changed"), "{}", refused.text());
     house.cancel(&other.id).await.unwrap();
     assert_eq!(second.await.unwrap().status, 400);
 }
