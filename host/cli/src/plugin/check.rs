@@ -38,7 +38,11 @@ fn called(plugin: &dyn Plugin) -> Option<String> {
     };
     let fault = answer.err()?;
     let is_own = !matches!(fault.parts().1, Fault::GaveUp { unsupported: true, .. });
-    is_own.then(|| told(&fault))
+    let about = match fault.parts().0.and_then(|place| TEXTS.get(place)) {
+        Some(text) => format!("the text {text:?}"),
+        None => format!("{} texts", TEXTS.len()),
+    };
+    is_own.then(|| format!("asked about {about}, it {}", told(&fault)))
 }
 
 pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -71,7 +75,7 @@ pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exi
         print_plugin(&checked.plugin, printer)?;
         if let Some(fault) = &checked.fault {
             printer.text(Style::Error, "FAILED  ")?;
-            printer.inline(Style::Plain, &format!("asked about {} texts, it {fault}", TEXTS.len()), 0)?;
+            printer.inline(Style::Plain, fault, 0)?;
             printer.line("")?;
         }
         cases.map_or(Ok(()), |file| test::print(&outcomes, file, printer))

@@ -131,7 +131,7 @@ fn what_was_answered_is_in_the_log_whenever_the_gate_is_killed() {
         let list: Value = bench.run(&["log", "list", "--limit", "10000", "--json"], "").json();
         let logged = list.as_array().unwrap().len();
         assert!(logged >= answered, "round {round}: {logged} of {answered}");
-        bench.run(&["receipt", "export", "receipts.jsonl"], "");
+        bench.run(&["receipt", "export", "--force", "receipts.jsonl"], "");
         let key = bench.run(&["receipt", "key"], "").out;
         let verified = bench.run(&["receipt", "verify", "receipts.jsonl", "--key", key.trim()], "");
         assert_eq!(verified.code, 0, "{}", verified.shown());
