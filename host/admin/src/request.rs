@@ -22,17 +22,12 @@ pub struct EditableRequest {
     pub model: String,
     /// Which kind of conversation: `chat`, or `request`.
     pub location: String,
-    /// The messages as they would leave: without deleted ones, with those that were put in.
+    /// The messages as they would leave: without deleted ones, with those that were put in. What an API
+    /// has beside its list (`system`, `instructions`, `systemInstruction`) is the first one here.
     pub messages: Vec<RawJson>,
     /// The messages as they came, with `‹LABEL›` in the places of redacted values. A section's
     /// `sourceMessageIndex` counts these.
     pub original_messages: Vec<RawJson>,
-    /// What stands beside the messages as a message of the system, as it would leave.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system: Option<RawJson>,
-    /// The same as it came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub original_system: Option<RawJson>,
     /// Every other member of the body, as it would leave.
     pub request_options: RawJson,
     /// The same as it came.

@@ -200,8 +200,8 @@ pub struct TurnView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUse {
-    /// Tokens of all its texts. What the API puts between them, and how it spells tools, is not
-    /// public and not among them.
+    /// Tokens of all its texts and pictures. What the API puts between them, how it spells tools, and
+    /// media of other kinds is not among them.
     pub used: u64,
     /// The most that the prompt may have; `None` where the model is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,11 +213,12 @@ pub struct TokenUse {
     pub budget: String,
     /// What counted them: the name of a tokenizer, or `estimate`.
     pub tokenizer: String,
-    /// Whether no tokenizer of the model is public, so that its tokens are estimated.
+    /// Whether that is an estimate: no tokenizer of the model is public, the size of a picture is not
+    /// known, or media of another kind is in it.
     pub is_estimate: bool,
     /// Tokens of the sections that stand first for people.
     pub pinned: u64,
-    /// Their share of what is used, in percent.
+    /// Their share of what the prompt may have, in percent; of what is used where the most is not known.
     pub pinned_percent: u64,
 }
 
@@ -297,12 +298,18 @@ pub struct SectionView {
     /// Who pinned it: `rule steady`, `person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_by: Option<String>,
-    /// Tokens of its texts, those of the sections inside it included.
+    /// Tokens of its texts and pictures, those of the sections inside it included. Options have none:
+    /// they are no part of the prompt. Definitions of tools are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_count: Option<u64>,
-    /// Their share of the whole request, in percent. A section that is left out has none.
+    /// Their share of what the prompt may have, in percent; of what the request has where the most is
+    /// not known. A section that is left out has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_percent: Option<u64>,
+    /// Whether they are an estimate: no tokenizer of the model is public, or a picture's size or its
+    /// price in tokens is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub token_estimate: bool,
     /// The texts of its own leaves that say something, a line break between two. Only in
     /// [`crate::EditableRequest`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tempfile::NamedTempFile;
@@ -74,6 +74,22 @@ pub(crate) fn replace_if<E: From<io::Error>>(
     may()?;
     draft.persist(path).map_err(|failed| failed.error)?;
     Ok(sync(folder)?)
+}
+
+/// Opens the file that a person named for what is exported; one that is there is kept, unless `force` says
+/// otherwise.
+pub(crate) fn export_to(path: &Path, force: bool) -> anyhow::Result<File> {
+    let shown = path.display();
+    let opened = match force {
+        true => File::create(path),
+        false => File::create_new(path),
+    };
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            bail!("{shown} is there already, and stays: name another file, or write over it with --force")
+        }
+        opened => opened.with_context(|| format!("cannot write {shown}")),
+    }
 }
 
 /// Writes what is to replace a file of this name. It is removed where that fails.

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::log;
 use crate::print::Printer;
+use crate::private;
 
 #[derive(Subcommand)]
 pub(crate) enum ReceiptCommand {
@@ -32,6 +33,9 @@ pub(crate) struct ExportReceiptsArgs {
     /// Only receipts from this number on
     #[arg(long, value_name = "ID", value_parser = log::number)]
     from: Option<i64>,
+    /// Write over a file that is there
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Args)]
@@ -73,8 +77,8 @@ fn export(args: &ExportReceiptsArgs, printer: &mut Printer) -> anyhow::Result<Ex
         printer.bytes(&written)?;
     } else {
         let shown = args.file.display();
-        let write = || {
-            let mut file = BufWriter::new(File::create(&args.file)?);
+        let mut file = BufWriter::new(private::export_to(&args.file, args.force)?);
+        let mut write = || {
             file.write_all(&written)?;
             file.flush()
         };

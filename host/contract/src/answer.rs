@@ -29,8 +29,9 @@ impl CheckedFindings {
     ) -> Result<Self, Fault> {
         for finding in &answer {
             let leaf = leaves.get(finding.leaf).ok_or(InvalidAnswer::UnknownLeaf).map_err(Fault::Invalid)?;
-            check_span(leaf.text, &finding.at)?;
-            check_label(finding.label, labels)?;
+            let checked =
+                check_span(leaf.text, &finding.at).and_then(|()| check_label(finding.label, labels));
+            checked.map_err(|fault| fault.on_text(finding.leaf))?;
         }
         answer.retain(|finding| !finding.at.is_empty());
         Ok(CheckedFindings(answer))
@@ -65,7 +66,10 @@ impl CheckedEdits {
         labels: usize,
     ) -> Result<Self, Fault> {
         for edit in &mut answer {
-            check_edit(edit, request, labels)?;
+            check_edit(edit, request, labels).map_err(|fault| match edit.target {
+                Target::Leaf(place) if place < request.leaves.len() => fault.on_text(place),
+                Target::Leaf(_) | Target::Section(_) | Target::Request => fault,
+            })?;
             if let Action::Redact(spans) = &mut edit.action {
                 spans.retain(|(at, _)| !at.is_empty());
             }

@@ -30,6 +30,21 @@ pub enum Fault {
         /// wasmtime's name of the trap.
         code: String,
     },
+    /// It panicked. What it said of that, with file and line, is for reviewers, after redaction, never
+    /// for clients.
+    #[error("panicked")]
+    Panicked {
+        /// Its own words.
+        message: PluginWords,
+    },
+    /// It failed on one text of those that it was given.
+    #[error("{fault}")]
+    OnText {
+        /// The place of the text.
+        place: usize,
+        /// How it failed.
+        fault: Box<Fault>,
+    },
     /// Its answers to one request are more than allowed.
     #[error("answered one request with more than {limit} {what}")]
     TooMuch {
@@ -83,10 +98,49 @@ fn size(bytes: usize) -> String {
 }
 
 impl Fault {
+    /// Says on which text it failed, by its place among those that it was given, where that is not said yet.
+    #[must_use]
+    pub fn on_text(self, place: usize) -> Fault {
+        match self {
+            known @ Fault::OnText { .. } => known,
+            fault => Fault::OnText { place, fault: Box::new(fault) },
+        }
+    }
+
+    /// Returns the same, with the text's place among others than those that the call was about.
+    #[must_use]
+    pub fn moved(self, to: impl FnOnce(usize) -> usize) -> Fault {
+        match self {
+            Fault::OnText { place, fault } => Fault::OnText { place: to(place), fault },
+            fault => fault,
+        }
+    }
+
+    /// Returns the place of the text on which it failed, where that is known, and how.
+    #[must_use]
+    pub fn parts(&self) -> (Option<usize>, &Fault) {
+        match self {
+            Fault::OnText { place, fault } => (Some(*place), fault),
+            fault => (None, fault),
+        }
+    }
+
+    /// Returns its own words, for redaction.
+    #[must_use]
+    pub fn words(&self) -> Option<&PluginWords> {
+        match self.parts().1 {
+            Fault::GaveUp { message, .. } | Fault::Threw { message, .. } | Fault::Panicked { message } => {
+                Some(message)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the name of the limit that was met, as the host's list of limits calls it.
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
         match self {
+            Fault::OnText { fault, .. } => fault.limit(),
             Fault::Deadline { .. } => Some("call_deadline"),
             Fault::RequestTime { .. } => Some("request_time"),
             Fault::Memory { .. } => Some("memory_bytes"),
@@ -94,6 +148,7 @@ impl Fault {
             Fault::Invalid(InvalidAnswer::Unreadable { .. }) => Some("answer_bytes"),
             Fault::Invalid(_)
             | Fault::Trap { .. }
+            | Fault::Panicked { .. }
             | Fault::GaveUp { .. }
             | Fault::Threw { .. }
             | Fault::Quarantined { .. }

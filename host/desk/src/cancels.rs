@@ -75,7 +75,7 @@ mod tests {
 
     fn question(says: u32) -> Question {
         let body = format!(r#"{{"says": {says}}}"#);
-        Question::of(&Document::parse(body.into(), Format::Generic, &Limits::default()).unwrap())
+        Question::of(&Document::parse(body.into(), Format::Generic, &Limits::default()).unwrap(), None)
     }
 
     #[test]

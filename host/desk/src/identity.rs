@@ -58,10 +58,12 @@ impl Title {
 pub struct ModelKey([u8; 16]);
 
 impl ModelKey {
-    /// Returns the key of the model that a request names; `None` where its body names none.
+    /// Returns the key of the model that a request names, in its path or else in its body; `None` where
+    /// neither does.
     #[must_use]
-    pub fn of(document: &Document) -> Option<Self> {
-        let digest = Sha256::digest(document.model()?.as_bytes());
+    pub fn of(document: &Document, by_path: Option<&str>) -> Option<Self> {
+        let model = by_path.map(Into::into).or_else(|| document.model())?;
+        let digest = Sha256::digest(model.as_bytes());
         let mut key = [0; 16];
         key.copy_from_slice(&digest[..16]);
         Some(ModelKey(key))

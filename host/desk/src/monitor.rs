@@ -24,12 +24,13 @@ pub struct AgentLine {
     pub view: SubagentView,
 }
 
-/// Describes a request of an agent by its draft after the policy. Its number is given to it when it is kept.
+/// Describes a request of an agent by its draft after the policy, and the model that its path names. Its number is given to it when it is kept.
 #[must_use]
 pub fn agent_request(
     draft: &Draft,
     session: &str,
     title: &Title,
+    by_path: Option<&str>,
     agent: Option<&str>,
     verdict: SubagentVerdict,
 ) -> SubagentView {
@@ -50,7 +51,7 @@ pub fn agent_request(
         session: session.to_owned(),
         label: title.label(session),
         agent: agent.map(str::to_owned),
-        model: model(draft).map(ShownText::new),
+        model: model(draft, by_path).map(ShownText::new),
         verdict,
         at: 0,
         sections: sections.collect(),
@@ -108,7 +109,7 @@ mod tests {
         let redaction = Redaction { at: 0..5, label: "NAME".into(), replacement: "NAME_x".to_owned() };
         draft.redact(node, &[redaction], &Author::rule("names")).unwrap();
         let title = Title { location: "chat".into(), name: "agent".into() };
-        agent_request(&draft, session, &title, Some("a9da"), SubagentVerdict::Sent)
+        agent_request(&draft, session, &title, None, Some("a9da"), SubagentVerdict::Sent)
     }
 
     const BODY: &str = r#"{"model": "m", "messages": [{"role": "system", "content": "Count."},

@@ -14,11 +14,12 @@ use crate::digest::PartsDigest;
 pub struct Question([u8; 32]);
 
 impl Question {
-    /// Returns the question of a request; a request without messages asks by all its bytes.
+    /// Returns the question of a request, whose path may name the model; a request without messages asks
+    /// by all its bytes.
     #[must_use]
-    pub fn of(document: &Document) -> Self {
+    pub fn of(document: &Document, by_path: Option<&str>) -> Self {
         let mut parts = PartsDigest::default();
-        parts.add(document.model().unwrap_or_default().as_bytes());
+        parts.add(by_path.map(Into::into).or_else(|| document.model()).unwrap_or_default().as_bytes());
         let mut messages =
             document.sections().iter().filter(|section| section.node_type == NodeType::Message).peekable();
         if messages.peek().is_none() {
@@ -46,7 +47,7 @@ mod tests {
 
     fn of(body: &str) -> Question {
         let format = Format::AnthropicMessages;
-        Question::of(&Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap())
+        Question::of(&Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap(), None)
     }
 
     #[test]

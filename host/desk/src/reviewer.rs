@@ -25,6 +25,9 @@ pub trait Reviewer {
     /// the turn's. Nothing of it is remembered.
     fn asks(&self, body: Document) -> bool;
 
+    /// Returns the model that the request's path asks, where its body does not say another one.
+    fn model_by_path(&self, body: &Document) -> Option<String>;
+
     /// Returns the bytes of memory that it keeps for this turn alone, estimated.
     fn memory(&self) -> usize;
 }

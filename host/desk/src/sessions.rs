@@ -20,7 +20,7 @@ pub struct Request {
     pub session: Arc<str>,
     /// What kind of request it is.
     pub class: TurnClass,
-    /// The model that it asks, where its body says so.
+    /// The model that it asks, where its path or its body says so.
     pub model: Option<ModelKey>,
     /// How its conversation is called.
     pub title: Title,

@@ -77,7 +77,7 @@ impl TurnExtract {
         let draft = veiled.as_ref().unwrap_or(draft);
         let put_in = draft.inserted().map(|inserted| inserted.redacted().len()).sum::<usize>();
         TurnExtract {
-            model: model(draft),
+            model: model(draft, reviewer.model_by_path(draft.document()).as_deref()),
             words: first_words_of(draft),
             edits: draft.standing_edits().len(),
             redactions: draft.standing_redactions().len() + put_in,
@@ -124,10 +124,15 @@ fn located(held: &TurnHold, draft: &Draft) -> TurnHold {
     held
 }
 
-/// Reads the draft's text and not the document's, which still holds redacted values.
-pub(crate) fn model(draft: &Draft) -> Option<String> {
+/// Reads the draft's text and not the document's, which still holds redacted values. A path that names
+/// a model names the one that is asked.
+pub(crate) fn model(draft: &Draft, by_path: Option<&str>) -> Option<String> {
+    let shown = |name: &str| name.chars().take(MODEL_SHOWN).collect();
+    if let Some(by_path) = by_path {
+        return Some(shown(by_path));
+    }
     let document = draft.document();
     let node = document.member(document.root(), "model")?;
     document.leaf(node)?;
-    Some(draft.text(node).expose().chars().take(MODEL_SHOWN).collect())
+    Some(shown(draft.text(node).expose()))
 }

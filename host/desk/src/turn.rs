@@ -80,8 +80,9 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
         let said = (paused.class != TurnClass::Side).then(|| own_words(&paused.draft)).flatten();
         let memory = memory(&paused.draft, &rendering, &*paused.reviewer);
         let key = RequestKey { session: Arc::clone(&paused.session), received };
-        let question = Question::of(paused.draft.document());
-        let model = ModelKey::of(paused.draft.document());
+        let by_path = paused.reviewer.model_by_path(paused.draft.document());
+        let question = Question::of(paused.draft.document(), by_path.as_deref());
+        let model = ModelKey::of(paused.draft.document(), by_path.as_deref());
         let extract = TurnExtract::of(&paused.draft, &*paused.reviewer);
         Arrival { key, rendering, question, model, extract, memory, said, repeats: None, paused }
     }

@@ -302,7 +302,7 @@ impl JudgeCase {
         self.turns.receive(&Request {
             session: Arc::clone(&subject.session),
             class: subject.class,
-            model: ModelKey::of(&document),
+            model: ModelKey::of(&document, subject.model_by_path(&document).as_deref()),
             title: subject.title.clone(),
         });
         Ok(PreparedCase { subject: Arc::new(subject), document, wraps_more, assembled })
@@ -327,7 +327,9 @@ impl JudgeCase {
                 Verdict::Block(_) | Verdict::Route(_) => SubagentVerdict::Blocked,
             };
             let agent = self.called();
-            let request = agent_request(shown, &subject.session, &subject.title, agent.as_deref(), verdict);
+            let by_path = subject.model_by_path(draft.document());
+            let (by_path, agent) = (by_path.as_deref(), agent.as_deref());
+            let request = agent_request(shown, &subject.session, &subject.title, by_path, agent, verdict);
             self.turns.observe(request);
         }
         let holds = match verdict {
@@ -342,7 +344,7 @@ impl JudgeCase {
         };
         // Nobody is asked about a request that is refused whatever they say.
         let ruling = self.ruling(subject, draft.document())?;
-        let (holds, mode) = match (self.turns.ask(&subject.session, subject.class, shown), holds) {
+        let (holds, mode) = match (self.turns.ask(subject, shown), holds) {
             (ModeAnswer::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
                 return Err(dismissed.refusal(self.manner(subject, draft.document())));

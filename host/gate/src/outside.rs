@@ -56,6 +56,15 @@ impl OutsideTexts {
         OutsideTexts(texts)
     }
 
+    /// What a header says, all its lines behind each other.
+    pub(crate) fn header(&self, name: &str) -> String {
+        let lines = self
+            .0
+            .iter()
+            .filter(|text| matches!(&text.place, OutsidePlace::Header { name: one } if one == name));
+        lines.map(|text| &*text.text).collect::<Vec<_>>().join(",")
+    }
+
     /// The texts as the policy takes them.
     pub(crate) fn list(&self) -> Vec<Outside<'_>> {
         self.0.iter().map(OutsideText::outside).collect()

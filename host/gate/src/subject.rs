@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use leafgate_desk::{Destination, Title, TurnClass};
 use leafgate_policy::{Context, FileText, On, Outside, Policy};
+use leafgate_tree::Document;
 use leafgate_vault::Vault;
 
 use crate::apis::Api;
@@ -61,6 +62,13 @@ impl Subject {
             outside,
             files: &self.files,
         }
+    }
+
+    /// Returns the model that its path asks as it would leave, where the body does not say another one.
+    pub(crate) fn model_by_path(&self, body: &Document) -> Option<String> {
+        let path = self.to.endpoint();
+        let repeated = || self.api.deployment(path).filter(|_| body.model().is_none());
+        self.api.model(path).or_else(repeated)
     }
 
     /// Has another model be asked, where the path names it, and returns whether it does. Rules are asked about the one that a

@@ -1,71 +1,237 @@
-//! A logged body as what was said in it, whatever API it speaks: for exports that know messages with
-//! roles and texts, and nothing else.
+//! A logged body as the messages in it, whatever API it speaks: for exports that know roles, parts, calls
+//! and their results, and nothing else.
 //!
-//! It is a summary. Media is named, calls and results are told as text, and options are left out: the
-//! whole body stands in the exports that have room for it.
+//! Sounds and files are named, media that the log left out is what it says of it, and options are left
+//! out: the whole body stands in the exports that have room for it.
+
+use std::collections::HashMap;
 
 use bytes::Bytes;
 use leafgate_tree::{
-    Access, ContentKind, Document, Leaf, LeafKind, Limits, MessageIndex, Role, Section, SectionKind,
-    ValueType,
+    Access, ContentKind, Document, Leaf, LeafKind, Limits, MessageIndex, NodeId, Role, Section, SectionId,
+    SectionKind, Segment, ValueType,
 };
+
+use crate::live::SavedCall;
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TurnText {
-    pub(crate) speaker: Role,
-    pub(crate) text: String,
+pub(crate) struct TurnMessage {
+    pub(crate) role: Role,
+    pub(crate) parts: Vec<TurnPart>,
+    /// What it asks the client to do.
+    pub(crate) calls: Vec<SavedCall>,
+    /// The call whose result it is.
+    pub(crate) call_id: Option<String>,
+    /// Its place in the body.
+    place: Option<MessageIndex>,
 }
 
-/// The members that hold the arguments of a call.
-const ARGUMENTS: [&str; 3] = ["arguments", "input", "args"];
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TurnPart {
+    Text(String),
+    /// What the model thought.
+    Thought(String),
+    Image {
+        /// An address, or the picture itself, as the log has it.
+        url: String,
+        detail: Option<String>,
+    },
+}
 
-/// Returns what is said in a body, in order; what stands beside the messages comes first.
-pub(crate) fn said(body: &[u8]) -> Vec<TurnText> {
+impl TurnMessage {
+    /// Returns its texts, a line each.
+    pub(crate) fn text(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            TurnPart::Text(text) => Some(text.as_str()),
+            TurnPart::Thought(_) | TurnPart::Image { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the addresses of its pictures.
+    pub(crate) fn images(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            TurnPart::Image { url, .. } => Some(url.as_str()),
+            TurnPart::Text(_) | TurnPart::Thought(_) => None,
+        })
+    }
+}
+
+/// Returns what a person asked last, and whether the model has gone on since: a round of its tools. What
+/// a client says beside results of tools is no question.
+pub(crate) fn question(messages: &[TurnMessage]) -> (Option<&TurnMessage>, bool) {
+    let has_result = |asked: &TurnMessage| {
+        messages.iter().any(|said| said.role == Role::Tool && said.place == asked.place)
+    };
+    let asked = messages.iter().rposition(|said| said.role == Role::User && !has_result(said));
+    match asked {
+        Some(at) => (Some(&messages[at]), at + 1 < messages.len()),
+        None => (None, true),
+    }
+}
+
+/// Returns the messages of a body, in order; what stands beside them comes first.
+pub(crate) fn messages(body: &[u8]) -> Vec<TurnMessage> {
     let document = Document::detect(Bytes::copy_from_slice(body), &Limits::default());
-    let Ok(document) = document else { return Vec::new() };
-    let says = |leaf: &Leaf<'_>| leaf.value_type() != ValueType::Null;
-    let leaves = document.leaves().filter(says).filter_map(|leaf| {
-        let section = document.section(leaf.section()?);
-        let speaker = match leaf.kind() {
-            LeafKind::ToolResult => Role::Tool,
-            LeafKind::Text | LeafKind::Reasoning if leaf.access() != Access::Opaque => section.role,
-            _ => return None,
-        };
-        Some((section, leaf.id(), speaker, leaf.text().expose().to_owned()))
-    });
-    let others = document.sections().iter().filter_map(|section| {
-        let (speaker, text) = match (section.kind, section.content_kind) {
-            (SectionKind::ToolCall, _) => (Role::Assistant, call(&document, section)),
-            (_, Some(kind @ (ContentKind::Image | ContentKind::Audio | ContentKind::Document))) => {
-                (section.role, format!("‹{kind}›"))
+    document.map(|document| BodyReader::of(&document).messages()).unwrap_or_default()
+}
+
+/// Gives calls that answers brought the ids by which [`messages`] names them, where the API has none.
+pub(crate) fn with_ids(calls: &[SavedCall], before: &[TurnMessage]) -> Vec<SavedCall> {
+    let mut ids = CallIds::default();
+    let named = before.iter().flat_map(|message| &message.calls);
+    named.for_each(|call| drop(ids.id(None, &call.name, false)));
+    let with_id =
+        |call: &SavedCall| SavedCall { id: ids.id(Some(&call.id), &call.name, false), ..call.clone() };
+    calls.iter().map(with_id).collect()
+}
+
+/// Ids of calls and results; those without one are paired by tool and order, as the API does.
+#[derive(Default)]
+struct CallIds(HashMap<(String, bool), usize>);
+
+impl CallIds {
+    fn id(&mut self, given: Option<&str>, tool: &str, is_result: bool) -> String {
+        let count = self.0.entry((tool.to_owned(), is_result)).or_default();
+        *count += 1;
+        given.filter(|id| !id.is_empty()).map_or_else(|| format!("{tool}-{count}"), str::to_owned)
+    }
+}
+
+/// What a part of a body says, where it stands.
+struct BodyLine {
+    place: Option<MessageIndex>,
+    node: NodeId,
+    role: Role,
+    result: Option<SectionId>,
+    what: BodyPart,
+}
+
+enum BodyPart {
+    Part(TurnPart),
+    Call(SectionId),
+}
+
+struct BodyReader<'d> {
+    document: &'d Document,
+    ids: CallIds,
+    arguments: std::collections::BTreeMap<SectionId, NodeId>,
+}
+
+impl<'d> BodyReader<'d> {
+    fn of(document: &'d Document) -> Self {
+        BodyReader { document, ids: CallIds::default(), arguments: document.tool_arguments() }
+    }
+
+    fn messages(mut self) -> Vec<TurnMessage> {
+        let sections = (0..self.document.sections().len()).map(SectionId::from_index);
+        let leaves = self.document.leaves().filter_map(|leaf| self.leaf(&leaf));
+        let mut lines: Vec<BodyLine> =
+            leaves.chain(sections.filter_map(|section| self.section(section))).collect();
+        lines.sort_by_key(|line| (line.place.map(MessageIndex::index), line.node));
+        let (mut all, mut before): (Vec<TurnMessage>, Option<SectionId>) = (Vec::new(), None);
+        for BodyLine { place, role, result, what, .. } in lines {
+            // Some APIs have each part of what the model says in a message of its own.
+            let goes_on = |last: &&mut TurnMessage| {
+                last.role == role && result == before && (last.place == place || role == Role::Assistant)
+            };
+            if all.last_mut().filter(goes_on).is_none() {
+                let call_id = result.map(|section| self.call_id(section, true));
+                all.push(TurnMessage { role, parts: Vec::new(), calls: Vec::new(), call_id, place });
             }
+            before = result;
+            let Some(last) = all.last_mut() else { continue };
+            match what {
+                BodyPart::Part(part) => last.parts.push(part),
+                BodyPart::Call(section) => last.calls.push(self.call(section)),
+            }
+        }
+        all
+    }
+
+    fn leaf(&self, leaf: &Leaf<'_>) -> Option<BodyLine> {
+        let section = leaf.section()?;
+        let text = leaf.text().expose().to_owned();
+        let is_empty = leaf.value_type() == ValueType::Null || text.is_empty();
+        if is_empty || self.is_media(section).is_some() {
+            return None;
+        }
+        let part = match leaf.kind() {
+            LeafKind::Reasoning if leaf.access() != Access::Opaque => TurnPart::Thought(text),
+            LeafKind::Text | LeafKind::ToolResult if leaf.access() != Access::Opaque => TurnPart::Text(text),
             _ => return None,
         };
-        Some((section, section.node, speaker, text))
-    });
-    let mut lines: Vec<_> = leaves.chain(others).filter(|(.., text)| !text.is_empty()).collect();
-    lines.sort_by_key(|(section, node, ..)| (section.message.map(MessageIndex::index), *node));
-    let mut all: Vec<TurnText> = Vec::new();
-    let mut message = None;
-    for (section, _, speaker, text) in lines {
-        let same = message.replace(section.message) == Some(section.message);
-        match all.last_mut().filter(|said| same && said.speaker == speaker) {
-            Some(said) => said.text = format!("{}\n{text}", said.text),
-            None => all.push(TurnText { speaker, text }),
+        Some(self.line(section, leaf.id(), BodyPart::Part(part)))
+    }
+
+    fn section(&self, id: SectionId) -> Option<BodyLine> {
+        let section = self.document.section(id);
+        let what = match self.is_media(id) {
+            _ if section.kind == SectionKind::ToolCall => BodyPart::Call(id),
+            Some(ContentKind::Image) => BodyPart::Part(self.image(section)),
+            Some(kind) => BodyPart::Part(TurnPart::Text(format!("‹{kind}›"))),
+            None => return None,
+        };
+        Some(self.line(id, section.node, what))
+    }
+
+    fn is_media(&self, section: SectionId) -> Option<ContentKind> {
+        let kind = self.document.section(section).content_kind?;
+        matches!(kind, ContentKind::Image | ContentKind::Audio | ContentKind::Document).then_some(kind)
+    }
+
+    fn line(&self, id: SectionId, node: NodeId, what: BodyPart) -> BodyLine {
+        let section = self.document.section(id);
+        let around = |id: &SectionId| self.document.section(*id).parent;
+        let is_result = |id: &SectionId| self.document.section(*id).kind == SectionKind::ToolResult;
+        // The outermost: what is in a result has its id too.
+        let result = std::iter::successors(Some(id), around).filter(is_result).last();
+        let role = match (result, &what) {
+            (Some(_), _) => Role::Tool,
+            (None, BodyPart::Call(_)) => Role::Assistant,
+            (None, BodyPart::Part(_)) => section.role,
+        };
+        BodyLine { place: section.message, node, role, result, what }
+    }
+
+    fn call_id(&mut self, section: SectionId, is_result: bool) -> String {
+        let section = self.document.section(section);
+        self.ids.id(section.call_id.as_deref(), section.tool.as_deref().unwrap_or_default(), is_result)
+    }
+
+    fn call(&mut self, id: SectionId) -> SavedCall {
+        let document = self.document;
+        let arguments = self.arguments.get(&id).map(|&node| match document.settable(node) {
+            Some(text) => text.text().expose().to_owned(),
+            None => String::from_utf8_lossy(&document.source()[document.body_span(node)]).into_owned(),
+        });
+        SavedCall {
+            id: self.call_id(id, false),
+            name: document.section(id).tool.as_deref().unwrap_or_default().to_owned(),
+            arguments: arguments.unwrap_or_default(),
         }
     }
-    all
-}
 
-fn call(document: &Document, section: &Section) -> String {
-    let objects = std::iter::once(section.node).chain(document.children(section.node));
-    let arguments = objects.flat_map(|object| ARGUMENTS.map(|key| document.member(object, key)));
-    let arguments = arguments.flatten().next().map(|node| match document.settable(node) {
-        Some(text) => text.text().expose().to_owned(),
-        None => String::from_utf8_lossy(&document.source()[document.body_span(node)]).into_owned(),
-    });
-    format!("‹call› {} {}", section.tool.as_deref().unwrap_or_default(), arguments.unwrap_or_default())
+    /// Finds where a picture lies by the members that APIs have for it.
+    fn image(&self, section: &Section) -> TurnPart {
+        let find = |keys: &[&str]| {
+            let mut inside = self.document.subtree(section.node).map(NodeId::from_index);
+            let is_one = |&node: &NodeId| match self.document.segment(node) {
+                Some(Segment::Key(key)) => keys.contains(&&*key) && self.document.leaf(node).is_some(),
+                Some(Segment::Index(_)) | None => false,
+            };
+            let found = self.document.leaf(inside.find(is_one)?)?;
+            Some(found.text().expose().to_owned())
+        };
+        let at = find(&["url", "image_url", "data", "fileUri", "file_uri", "file_id"]).unwrap_or_default();
+        let url = match find(&["media_type", "mimeType", "mime_type"]) {
+            Some(media) if !at.contains(':') && !at.starts_with('‹') => format!("data:{media};base64,{at}"),
+            _ => at,
+        };
+        TurnPart::Image { url, detail: find(&["detail"]) }
+    }
 }
 
 #[cfg(test)]
@@ -74,14 +240,10 @@ mod tests {
 
     use super::*;
 
+    /// calls were told as text, results by nothing that paired them, pictures by a word.
+    // S1-17
     #[test]
     fn every_api_says_the_same() {
-        let expected = [
-            (Role::System, "Be brief."),
-            (Role::User, "Read it"),
-            (Role::Assistant, "‹call› read {\"path\":\"a\"}"),
-            (Role::Tool, "42"),
-        ];
         let arguments = "{\"path\":\"a\"}";
         let bodies = [
             json!({ "messages": [
@@ -110,10 +272,56 @@ mod tests {
             ] }),
         ];
         for body in bodies {
-            let said: Vec<_> =
-                said(body.to_string().as_bytes()).into_iter().map(|said| (said.speaker, said.text)).collect();
-            let expected = expected.map(|(speaker, text)| (speaker, text.to_owned()));
-            assert_eq!(said, expected, "{body}");
+            let all = messages(body.to_string().as_bytes());
+            let roles: Vec<_> = all.iter().map(|said| said.role).collect();
+            assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::Tool], "{body}");
+            let texts: Vec<_> = all.iter().map(TurnMessage::text).collect();
+            assert_eq!(texts, ["Be brief.", "Read it", "", "42"], "{body}");
+            let [call] = &all[2].calls[..] else { panic!("{body}") };
+            assert_eq!((&*call.name, &*call.arguments), ("read", arguments), "{body}");
+            assert_eq!(all[3].call_id.as_ref(), Some(&call.id), "{body}");
+            assert_eq!(question(&all), (Some(&all[1]), true));
+            assert_eq!(question(&all[..2]), (Some(&all[1]), false));
         }
+    }
+
+    #[test]
+    fn a_picture_has_its_address_and_what_stands_beside_a_result_is_no_question() {
+        let url = "https://example.org/a.png";
+        let pictures = [
+            json!({ "messages": [{ "role": "user", "content": [
+                { "type": "image_url", "image_url": { "url": url, "detail": "low" } }] }] }),
+            json!({ "input": [{ "role": "user", "content": [
+                { "type": "input_image", "image_url": url, "detail": "low" }] }] }),
+        ];
+        for body in pictures {
+            let [message] = &messages(body.to_string().as_bytes())[..] else { panic!("{body}") };
+            let image = TurnPart::Image { url: url.to_owned(), detail: Some("low".to_owned()) };
+            assert_eq!(message.parts, [image], "{body}");
+        }
+        let source = json!({ "type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo=" });
+        let body = json!({ "messages": [
+            { "role": "user", "content": [{ "type": "text", "text": "Look" }, { "type": "image", "source": source }] },
+            { "role": "assistant", "content": [{ "type": "tool_use", "id": "1", "name": "read", "input": {} }] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "1", "content": "42" }, { "type": "text", "text": "Remember" }] },
+        ] });
+        let all = messages(body.to_string().as_bytes());
+        assert_eq!(all[0].images().collect::<Vec<_>>(), ["data:image/png;base64,iVBORw0KGgo="]);
+        assert_eq!(question(&all), (Some(&all[0]), true));
+    }
+
+    #[test]
+    fn calls_without_ids_are_paired_by_their_order() {
+        let call = json!({ "functionCall": { "name": "read", "args": {} } });
+        let result = json!({ "functionResponse": { "name": "read", "response": { "content": "42" } } });
+        let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "Hi" }] },
+            { "role": "model", "parts": [call, call] }, { "role": "user", "parts": [result, result] }] });
+        let all = messages(body.to_string().as_bytes());
+        let calls: Vec<_> = all[1].calls.iter().map(|call| &*call.id).collect();
+        let results: Vec<_> = all[2..].iter().filter_map(|said| said.call_id.as_deref()).collect();
+        assert_eq!((calls, results), (vec!["read-1", "read-2"], vec!["read-1", "read-2"]));
+        let saved = SavedCall { id: String::new(), name: "read".to_owned(), arguments: String::new() };
+        assert_eq!(with_ids(&[saved], &all)[0].id, "read-3");
     }
 }

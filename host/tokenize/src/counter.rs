@@ -28,10 +28,10 @@ impl Counter {
         Counter { models, known: Mutex::new(LruCache::new(TEXTS)) }
     }
 
-    /// Returns what is known of a model.
+    /// Returns what is known of a model; `betas` is what the client has in `anthropic-beta`.
     #[must_use]
-    pub fn facts(&self, model: &str) -> ModelFacts {
-        self.models.find(model)
+    pub fn facts(&self, model: &str, betas: &str) -> ModelFacts {
+        self.models.find_with(model, betas)
     }
 
     /// Counts a text.

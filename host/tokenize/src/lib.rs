@@ -5,8 +5,9 @@
 //! value.
 //!
 //! OpenAI's tokenizers are public, so for its models texts are counted as the model reads them. For all
-//! others the count is an [`estimate`], and says so. Either way it is that of the texts: what an API
-//! puts between them, and how it spells tools, is not public.
+//! others the count is an [`estimate`], and says so. Pictures are counted by their size, as their
+//! provider publishes it ([`PictureRule`]). What an API puts between texts, and how it spells tools,
+//! is not public.
 //!
 //! Counting costs time, so it never stands on the way of a request: who shows a request counts it
 //! ([`Counter`]), and what was counted once is remembered.
@@ -15,9 +16,11 @@
 
 mod counter;
 mod models;
+mod picture;
 
 pub use counter::Counter;
 pub use models::{ModelError, ModelFacts, Models};
+pub use picture::{Detail, PictureRule, PictureSize};
 
 /// Bytes of text that count as one token where nothing better is known: about what English prose and
 /// source code come to.

@@ -1,6 +1,6 @@
 //! Which tokenizer a model has, and how many tokens its prompt may have.
 
-use crate::Tokenizer;
+use crate::{PictureRule, Tokenizer};
 
 /// Models whose names begin so. Of two that fit, the longer one counts. Figures are those of the
 /// providers' documentation: what a prompt may have where it is bounded by itself, else the window of
@@ -22,11 +22,24 @@ const BUILT_IN: &[(&str, u64, Tokenizer)] = &[
     ("text-embedding-3", 8_191, Tokenizer::Cl100k),
     ("text-embedding-ada-002", 8_191, Tokenizer::Cl100k),
     ("claude-", 200_000, Tokenizer::Estimate),
+    ("claude-fable-", 1_000_000, Tokenizer::Estimate),
+    ("claude-opus-4-6", 1_000_000, Tokenizer::Estimate),
+    ("claude-opus-4-7", 1_000_000, Tokenizer::Estimate),
+    ("claude-opus-4-8", 1_000_000, Tokenizer::Estimate),
+    ("claude-opus-5", 1_000_000, Tokenizer::Estimate),
+    ("claude-sonnet-4-6", 1_000_000, Tokenizer::Estimate),
+    ("claude-sonnet-5", 1_000_000, Tokenizer::Estimate),
     ("gemini-1.5-flash", 1_048_576, Tokenizer::Estimate),
     ("gemini-1.5-pro", 2_097_152, Tokenizer::Estimate),
     ("gemini-2", 1_048_576, Tokenizer::Estimate),
     ("gemini-3", 1_048_576, Tokenizer::Estimate),
 ];
+
+/// How a name ends that asks for a model's window of a million tokens, as Claude Code spells it.
+const MILLION: &str = "[1m]";
+
+/// What such a window holds.
+const MILLION_TOKENS: u64 = 1_000_000;
 
 /// What is known of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +48,8 @@ pub struct ModelFacts {
     pub tokenizer: Tokenizer,
     /// The most tokens that its prompt may have, where that is known.
     pub prompt: Option<u64>,
+    /// What its pictures come to.
+    pub pictures: PictureRule,
 }
 
 /// The models that are known: those of the user before those that are built in.
@@ -83,21 +98,36 @@ impl Models {
     }
 
     /// Returns what is known of a model, by the name that requests have for it. Where nobody knows the
-    /// whole of `openai/gpt-4o`, what stands behind the last `/` decides.
+    /// whole of `openai/gpt-4o` or `eu.anthropic.claude-opus-4-1`, what stands behind a `/` or a `.`
+    /// decides.
     #[must_use]
     pub fn find(&self, model: &str) -> ModelFacts {
-        let last = model.rsplit('/').next().unwrap_or(model);
-        let own = self
-            .own
-            .iter()
-            .find(|row| row.name.is(model))
-            .or_else(|| self.own.iter().find(|row| row.name.is(last)));
-        if let Some(row) = own {
-            return ModelFacts { tokenizer: row.tokenizer, prompt: Some(row.prompt) };
-        }
-        match built_in(model).or_else(|| built_in(last)) {
-            Some((_, prompt, tokenizer)) => ModelFacts { tokenizer, prompt: Some(prompt) },
-            None => ModelFacts { tokenizer: Tokenizer::Estimate, prompt: None },
+        let (model, is_million) = match model.strip_suffix(MILLION) {
+            Some(model) => (model, true),
+            None => (model, false),
+        };
+        let behind = model.match_indices(['/', '.']).map(|(at, _)| &model[at + 1..]);
+        let names: Vec<&str> = std::iter::once(model).chain(behind).collect();
+        let own = names.iter().find_map(|name| self.own.iter().find(|row| row.name.is(name)));
+        let known = names.iter().find_map(|name| built_in(name));
+        let (prompt, tokenizer) = match (own, known) {
+            (Some(row), _) => (Some(row.prompt), row.tokenizer),
+            (None, Some((_, prompt, tokenizer))) => {
+                (Some(if is_million { MILLION_TOKENS } else { prompt }), tokenizer)
+            }
+            (None, None) => (None, Tokenizer::Estimate),
+        };
+        let pictures = names.iter().find_map(|name| PictureRule::of_model(name)).unwrap_or_default();
+        ModelFacts { tokenizer, prompt, pictures }
+    }
+
+    /// Returns the same of a model whose client asks for a larger window in a header, as
+    /// `anthropic-beta: context-1m-2025-08-07` does. A line of the user about the model counts first.
+    #[must_use]
+    pub fn find_with(&self, model: &str, betas: &str) -> ModelFacts {
+        match betas.split(',').any(|beta| beta.trim().starts_with("context-1m")) {
+            true => self.find(&format!("{}{MILLION}", model.trim_end_matches(MILLION))),
+            false => self.find(model),
         }
     }
 }
@@ -158,6 +188,7 @@ mod tests {
             ("gpt-4o-mini", Tokenizer::O200k, 128_000),
             ("openai/gpt-5-codex", Tokenizer::O200k, 272_000),
             ("claude-opus-4-1", Tokenizer::Estimate, 200_000),
+            ("eu.anthropic.claude-opus-4-1-20250805-v1:0", Tokenizer::Estimate, 200_000),
             ("models/gemini-2.5-pro", Tokenizer::Estimate, 1_048_576),
         ] {
             assert_eq!(known(&models, model), (tokenizer, Some(prompt)), "{model}");
@@ -176,6 +207,19 @@ mod tests {
         assert_eq!(known(&models, "gpt-4o-mini"), (Tokenizer::O200k, Some(128_000)));
         assert_eq!(known(&models, "house/coder"), (Tokenizer::O200k, Some(32_000)));
         assert_eq!(known(&models, "claude-opus-4-1"), (Tokenizer::Estimate, Some(1_000_000)));
+    }
+
+    #[test]
+    fn a_client_that_asks_for_a_million_has_it() {
+        let models = Models::default();
+        let of = |model: &str, betas: &str| models.find_with(model, betas).prompt;
+        assert_eq!(of("claude-sonnet-4-5", ""), Some(200_000));
+        assert_eq!(of("claude-sonnet-4-5", "files-api-2025-04-14, context-1m-2025-08-07"), Some(1_000_000));
+        assert_eq!(of("claude-sonnet-4-5[1m]", ""), Some(1_000_000));
+        assert_eq!(of("eu.anthropic.claude-sonnet-4-5-v1:0", "context-1m-2025-08-07"), Some(1_000_000));
+        assert_eq!(of("house-model", "context-1m-2025-08-07"), None, "whose window nobody knows");
+        let own = Models::with(["claude-sonnet-4-5 = 500000"]).unwrap();
+        assert_eq!(own.find_with("claude-sonnet-4-5", "context-1m-2025-08-07").prompt, Some(500_000));
     }
 
     #[test]

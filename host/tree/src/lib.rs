@@ -44,6 +44,7 @@ mod lift;
 mod marks;
 mod media;
 mod node;
+mod object;
 mod operation;
 mod pieces;
 mod pointer;
@@ -68,7 +69,7 @@ pub use journal::{Author, Edit, EditKind, FindingId, Redaction, RedactionRecord,
 pub use json::ValueSource;
 pub use kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 pub use leaf::Leaf;
-pub use media::FileKind;
+pub use media::{FileKind, file_head};
 pub use node::NodeId;
 pub use operation::{Operation, OperationHistory};
 pub use pointer::ResolveError;

@@ -204,11 +204,22 @@ fn standard(signs: impl Iterator<Item = u8>) -> Vec<u8> {
     signs.map(in_first).collect()
 }
 
+/// Returns the first bytes of a file that a text spells in base64, bare or in a data URL, of so many characters;
+/// `None` where it spells none.
+#[must_use]
+pub fn file_head(text: &str, characters: usize) -> Option<Vec<u8>> {
+    first_bytes(payload(text)?, characters)
+}
+
 /// Returns what a text in base64 spells at its beginning; `None` where it is none.
 pub(crate) fn head(payload: &str) -> Option<Vec<u8>> {
+    first_bytes(payload, HEAD)
+}
+
+fn first_bytes(payload: &str, characters: usize) -> Option<Vec<u8>> {
     const LEAST: usize = 16;
     let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-    let signs = standard(payload.bytes().take(HEAD).take_while(is_sign));
+    let signs = standard(payload.bytes().take(characters).take_while(is_sign));
     (signs.len() >= LEAST).then(|| BASE64.decode(&signs[..signs.len() & !3]).ok()).flatten()
 }
 

@@ -15,10 +15,12 @@ use sha2::{Digest, Sha256};
 use crate::changes::display_mask;
 use crate::document::Document;
 use crate::draft::Draft;
+use crate::index::Segment;
 use crate::insert::Inserted;
 use crate::journal::{Author, Edit, EditKind, RedactionRecord};
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::NodeId;
+use crate::object::ObjectPaths;
 use crate::text::LeafText;
 
 /// Bytes of a digest that an operation shows: enough to tell requests and sections apart.
@@ -34,7 +36,7 @@ pub struct Operation {
     pub(crate) change: OperationChange,
     pub(crate) author: Author,
     target_kind: TargetKind,
-    /// The display path.
+    /// The path in the request as one object: `messages[1].content`, `requestOptions.temperature`.
     pub(crate) target_path: String,
     /// RFC 6901, into the received body.
     pub(crate) pointer: String,
@@ -144,7 +146,8 @@ impl Draft {
 
     /// Returns the same by kind, with the edits that were undone.
     pub fn operation_history(&self, mask_path: impl Fn(&str) -> String) -> OperationHistory {
-        let view = OperationWriter { draft: self, request_id: self.document().request_id(), mask_path };
+        let (request_id, paths) = (self.document().request_id(), ObjectPaths::of(self));
+        let view = OperationWriter { draft: self, request_id, paths, mask_path };
         OperationHistory {
             undo_stack: self.edits().map(|edit| view.edit(edit)).collect(),
             redo_stack: self.undone_edits().map(|edit| view.edit(edit)).collect(),
@@ -157,6 +160,7 @@ impl Draft {
 struct OperationWriter<'d, M> {
     draft: &'d Draft,
     request_id: String,
+    paths: ObjectPaths<'d>,
     mask_path: M,
 }
 
@@ -223,12 +227,16 @@ impl<M: Fn(&str) -> String> OperationWriter<'_, M> {
         node: NodeId,
     ) -> Operation {
         let document = self.draft.document();
+        let target_path = match &change {
+            OperationChange::Option { key, .. } => self.paths.option(&[Segment::Key(key.into())]),
+            _ => self.paths.path(node),
+        };
         Operation {
             id: OperationId { request_id: self.request_id.clone(), version },
             change,
             author: author.clone(),
             target_kind: target_kind(document, node),
-            target_path: (self.mask_path)(&self.draft.display_path(node)),
+            target_path: (self.mask_path)(&target_path),
             pointer: (self.mask_path)(&self.draft.pointer(node)),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_admission::{Exports, ModuleState};
-use leafgate_contract::{Fault, InvalidAnswer, World, one_line};
+use leafgate_contract::{Fault, InvalidAnswer, PluginWords, World, one_line};
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, WasmList,
 };
@@ -269,6 +269,10 @@ fn guest_fault(
     }
     error.downcast_ref::<Trap>().map(|trap| match trap {
         Trap::Interrupt => armed.fault(),
+        Trap::UnreachableCodeReached if store.data().last_error().is_some() => {
+            let said = store.data().last_error().unwrap_or_default();
+            Fault::Panicked { message: PluginWords::new(said) }
+        }
         trap => Fault::Trap { code: trap.to_string().trim_start_matches("wasm trap: ").to_owned() },
     })
 }

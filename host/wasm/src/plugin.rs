@@ -80,7 +80,8 @@ impl Plugin for WasmPlugin {
     fn detect(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Fault> {
         let mut findings = CheckedFindings::default();
         for batch in batches(leaves, &self.limits) {
-            findings.append(self.detect_batch(&leaves[batch.clone()], spent)?, batch.start);
+            let found = self.detect_batch(&leaves[batch.clone()], spent);
+            findings.append(found.map_err(|fault| fault.moved(|place| batch.start + place))?, batch.start);
         }
         Ok(findings)
     }
@@ -122,7 +123,8 @@ impl WasmPlugin {
         ask: impl FnOnce() -> Result<A, Failed>,
         some: impl Fn(&[usize], &Spent) -> Result<(), Failed>,
     ) -> Result<A, Fault> {
-        let Some(ward) = &self.ward else { return ask().map_err(|failed| failed.fault) };
+        let alone = |fault: Fault| if texts.len() == 1 { fault.on_text(0) } else { fault };
+        let Some(ward) = &self.ward else { return ask().map_err(|failed| alone(failed.fault)) };
         let pass = ward.admit(Instant::now())?;
         let failed = match ask() {
             Ok(answer) => {
@@ -136,6 +138,7 @@ impl WasmPlugin {
                 Culprit::Text(place) => {
                     let turn = pass.failed_on(texts[place], &failed.fault, Instant::now());
                     self.tell(turn, Some(&failed.fault));
+                    return Err(failed.fault.on_text(place));
                 }
                 Culprit::Known => pass.failed_as_known(),
                 Culprit::Untold => {}

@@ -29,12 +29,17 @@ words! {
     pub fn name = 0;
 }
 
+/// Bytes of an error that are kept for whoever asked: a panic has a sentence, and a file's name.
+const LONGEST_ERROR: usize = 1000;
+
 /// Data of one store; as short-lived as the call.
 pub(crate) struct CallState {
     memory: GrowthBudget,
     table: GrowthBudget,
     log: Option<(LogSink, Arc<str>)>,
     log_bytes_left: usize,
+    /// The last thing that it called an error: what a panic says before it traps.
+    last_error: Option<String>,
     /// What is left of the deadline under which the guest runs.
     pub(crate) ticks: TicksLeft,
 }
@@ -54,8 +59,14 @@ impl CallState {
             table: GrowthBudget::new(limits.table_elements),
             log,
             log_bytes_left: limits.log_bytes,
+            last_error: None,
             ticks: TicksLeft::default(),
         }
+    }
+
+    /// Returns the last thing that the instance called an error.
+    pub(crate) fn last_error(&self) -> Option<&str> {
+        self.last_error.as_deref()
     }
 
     /// Returns true once the instance has asked for more memory or table space than it may have.
@@ -66,6 +77,9 @@ impl CallState {
     /// Passes a message on while the call's budget lasts; the message that exceeds it is dropped,
     /// and all after it.
     pub(crate) fn log(&mut self, level: LogLevel, message: &str) {
+        if level == LogLevel::Error {
+            self.last_error = Some(message[..message.floor_char_boundary(LONGEST_ERROR)].to_owned());
+        }
         let Some((sink, plugin)) = &self.log else { return };
         match self.log_bytes_left.checked_sub(message.len()) {
             Some(left) => {

@@ -139,19 +139,47 @@ fn subscribe(
         rescan: timing.rescan,
         why: error.to_string(),
     };
+    let parent = folder.parent();
+    let parent =
+        parent.map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent }.to_owned());
+    let beside = Beside::of(folder, parent.as_deref());
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         // This crate reads, and reads are no changes. Errors (a full queue) are a reason to look.
-        if event.map_or(true, |event| !event.kind.is_access()) {
+        if event.map_or(true, |event| !event.kind.is_access() && !beside.is_all(&event)) {
             let _ = signals.send(Signal::Event);
         }
     })
     .map_err(failed)?;
-    if let Some(parent) = folder.parent() {
-        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        watcher.watch(parent, RecursiveMode::NonRecursive).map_err(failed)?;
+    if let Some(parent) = parent {
+        watcher.watch(&parent, RecursiveMode::NonRecursive).map_err(failed)?;
     }
     follow(&mut watcher, folder);
     Ok(watcher)
+}
+
+/// What else lies in the folder's parent. Whoever writes there all the time must not hold up a reload.
+struct Beside {
+    /// The parent, as it is asked for and as the system may name it.
+    parents: Vec<PathBuf>,
+    name: Option<std::ffi::OsString>,
+}
+
+impl Beside {
+    fn of(folder: &Path, parent: Option<&Path>) -> Self {
+        let real = parent.and_then(|parent| parent.canonicalize().ok());
+        let parents = parent.map(Path::to_owned).into_iter().chain(real).collect();
+        Beside { parents, name: folder.file_name().map(ToOwned::to_owned) }
+    }
+
+    /// Whether an event is about nothing but that.
+    fn is_all(&self, event: &notify::Event) -> bool {
+        let is_beside = |path: &PathBuf| {
+            self.name.is_some()
+                && path.file_name() != self.name.as_deref()
+                && path.parent().is_some_and(|parent| self.parents.iter().any(|one| one == parent))
+        };
+        !event.need_rescan() && !event.paths.is_empty() && event.paths.iter().all(is_beside)
+    }
 }
 
 /// Subscribes to the folder that is now at the path, whether or not it is the one of before. What

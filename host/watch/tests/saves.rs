@@ -22,12 +22,15 @@ struct Fixture {
 
 /// A watched folder with one rule file. Changes arrive with the text of the file at that moment.
 fn watched(rescan: Duration) -> Fixture {
+    watched_with(Timing { rescan, ..Timing::default() })
+}
+
+fn watched_with(timing: Timing) -> Fixture {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("policy");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("rules.toml"), "one").unwrap();
     let (fixture_folder, (send, changes)) = (folder.clone(), mpsc::channel());
-    let timing = Timing { rescan, ..Timing::default() };
     let watch = FolderWatch::start(folder.clone(), timing, Snapshot::take(&folder), move |snapshot| {
         let text = fs::read_to_string(fixture_folder.join("rules.toml")).ok();
         send.send((snapshot, text)).unwrap();
@@ -68,6 +71,24 @@ fn a_write_in_place() {
     let fixture = watched(EVENTS_ALONE);
     fs::write(fixture.rules(), "two").unwrap();
     fixture.expect(Some("two"));
+}
+
+/// L-08: a reload took the longest wait whenever something was written beside the folder.
+#[test]
+fn what_is_written_beside_the_folder_holds_nothing_up() {
+    let timing = Timing { longest_wait: EVENTS_ALONE, rescan: EVENTS_ALONE, ..Timing::default() };
+    let fixture = watched_with(timing);
+    let (stop, stopped) = mpsc::channel::<()>();
+    let beside = fixture.folder.with_file_name("beside.log");
+    let writer = std::thread::spawn(move || {
+        while stopped.recv_timeout(timing.quiet / 10).is_err() {
+            fs::write(&beside, "more").unwrap();
+        }
+    });
+    fs::write(fixture.rules(), "two").unwrap();
+    fixture.expect(Some("two"));
+    stop.send(()).unwrap();
+    writer.join().unwrap();
 }
 
 #[test]

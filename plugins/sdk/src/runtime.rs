@@ -59,6 +59,12 @@ impl<S, E: std::fmt::Display> PreparedState<S> for Result<S, E> {
     }
 }
 
+/// Has a panic say where it was and why, before it traps: a trap alone says neither.
+fn tell_panics() {
+    #[cfg(target_arch = "wasm32")]
+    std::panic::set_hook(Box::new(|panic| crate::log(crate::Level::Error, &panic.to_string())));
+}
+
 /// Reads the configuration and builds the state from it.
 ///
 /// # Errors
@@ -67,6 +73,7 @@ pub fn configure<C: DeserializeOwned, S, R: PreparedState<S>>(
     config: &str,
     build: impl FnOnce(C) -> R,
 ) -> Result<S, Vec<String>> {
+    tell_panics();
     let config = serde_json::from_str(config).map_err(|error| vec![error.to_string()])?;
     build(config).prepared().map_err(|reason| vec![reason])
 }

@@ -30,10 +30,17 @@ pub struct CaseOutcome {
 #[must_use]
 pub fn run(cases: &Cases, load: Load<'_>) -> Vec<CaseOutcome> {
     let mut loaded: HashMap<&str, Result<Arc<dyn Plugin>, LoadError>> = HashMap::new();
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut told) = (Vec::new(), Vec::<&String>::new());
     for case in &cases.cases {
         let plugin = loaded.entry(&case.config).or_insert_with(|| load(&case.config));
-        let problems = problems(case, plugin);
+        let mut problems = problems(case, plugin);
+        if plugin.is_err() && !matches!(case.expected, Expected::Refused(_)) {
+            // One fault is told once.
+            match told.contains(&&case.config) {
+                true => problems = vec!["the plugin is not loaded, as told above".to_owned()],
+                false => told.push(&case.config),
+            }
+        }
         outcomes.push(CaseOutcome { name: case.name.clone(), line: case.line, problems });
     }
     outcomes.extend(together(cases, &loaded));
@@ -199,11 +206,9 @@ fn sorted(mut findings: Vec<PluginFinding>) -> Vec<PluginFinding> {
 /// Returns a fault with the plugin's own words, which only its author sees.
 #[must_use]
 pub fn told(fault: &Fault) -> String {
-    match fault {
-        Fault::GaveUp { message, .. } | Fault::Threw { message, .. } => {
-            format!("{fault}: {}", message.expose())
-        }
-        fault => fault.to_string(),
+    match fault.words() {
+        Some(words) => format!("{fault}: {}", words.expose()),
+        None => fault.to_string(),
     }
 }
 

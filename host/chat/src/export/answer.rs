@@ -17,6 +17,8 @@ pub(crate) enum AnswerPartKind {
     Tool,
     /// Changes of a file.
     Edit,
+    /// Words of the client to the person.
+    Note,
     /// State of the editor.
     Internal,
     /// Everything else.
@@ -31,6 +33,14 @@ pub(crate) fn kind(part: JsonView<'_>) -> AnswerPartKind {
         Some("thinking") => AnswerPartKind::Thinking,
         Some("toolInvocation" | "toolInvocationSerialized") => AnswerPartKind::Tool,
         Some("textEditGroup" | "notebookEditGroup") => AnswerPartKind::Edit,
+        Some(
+            "warning"
+            | "confirmation"
+            | "elicitation2"
+            | "elicitationSerialized"
+            | "progressTask"
+            | "progressTaskSerialized",
+        ) => AnswerPartKind::Note,
         Some("progressMessage" | "codeblockUri" | "undoStop" | "prepareToolInvocation") => {
             AnswerPartKind::Internal
         }

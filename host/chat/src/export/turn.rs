@@ -6,6 +6,7 @@ use leafgate_words::words;
 use serde::Serialize;
 
 use super::answer::{self, AnswerPartKind};
+use super::notes::{TurnNote, notes};
 use super::{RequestFailure, RequestStatus, question, response, status, uri};
 use crate::node::JsonView;
 
@@ -47,6 +48,9 @@ pub struct ExportTurn {
     pub edits: Vec<FileEdit>,
     /// The model's answer.
     pub assistant: String,
+    /// What it was made with, what it cites, what the client asked and offers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<TurnNote>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RequestFailure>,
@@ -89,6 +93,9 @@ pub struct ToolUse {
     /// The command line, if it ran one in a terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What it gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
 }
 
 words! {
@@ -190,10 +197,11 @@ impl ExportTurn {
             thinking: response(request).filter_map(answer::thinking).collect(),
             tools: response(request)
                 .filter(|part| answer::kind(*part) == AnswerPartKind::Tool)
-                .map(tool)
+                .map(|part| tool(part, request))
                 .collect(),
             edits: edits(request),
             assistant: answer::text(request),
+            notes: notes(request),
             error: RequestFailure::of(request),
             vote: vote(request),
             other_parts: others(request),
@@ -210,8 +218,9 @@ impl ExportTurn {
         }
         for tool in &mut self.tools {
             texts.extend([&mut tool.tool, &mut tool.message]);
-            texts.extend(tool.call_id.iter_mut().chain(&mut tool.command));
+            texts.extend(tool.call_id.iter_mut().chain(&mut tool.command).chain(&mut tool.result));
         }
+        texts.extend(self.notes.iter_mut().map(|note| &mut note.text));
         texts.extend(self.edits.iter_mut().map(|edit| &mut edit.file));
         if let Some(error) = &mut self.error {
             texts.extend(error.code.iter_mut().chain([&mut error.message]));
@@ -233,7 +242,7 @@ fn attachments(request: JsonView<'_>) -> Vec<Attachment> {
         .collect()
 }
 
-fn tool(part: JsonView<'_>) -> ToolUse {
+fn tool(part: JsonView<'_>, request: JsonView<'_>) -> ToolUse {
     let message = ["pastTenseMessage", "invocationMessage"].iter();
     let message = message.filter_map(|key| part.get(key)).find_map(answer::markdown);
     let is_error = part.get("resultDetails").and_then(|details| details.get("isError"));
@@ -248,7 +257,24 @@ fn tool(part: JsonView<'_>) -> ToolUse {
         failed: is_error.and_then(JsonView::boolean) == Some(true),
         message: message.unwrap_or_default(),
         command,
+        result: result(part, request),
     }
+}
+
+/// Returns what a tool gave: of the part itself, else of what was recorded for the model.
+fn result(part: JsonView<'_>, request: JsonView<'_>) -> Option<String> {
+    let own = part.get_some("result").or_else(|| part.get("resultDetails")?.get_some("output"));
+    let recorded = || {
+        let results = request.get("result")?.get("metadata")?.get("toolCallResults")?;
+        results.get(&part.get_text("toolCallId")?)?.get("content")
+    };
+    let found = own.or_else(recorded)?;
+    if let Some(text) = answer::markdown(found) {
+        return Some(text);
+    }
+    let texts: Vec<String> =
+        found.items().filter_map(|item| answer::markdown(item).or_else(|| item.get_text("text"))).collect();
+    Some(if texts.is_empty() { found.verbatim().to_owned() } else { texts.join("\n") })
 }
 
 fn confirmation(part: JsonView<'_>) -> Confirmation {

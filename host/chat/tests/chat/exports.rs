@@ -171,7 +171,7 @@ fn the_answer_is_put_together_from_its_parts() {
             { "kind": "thinking", "value": "", "metadata": { "vscodeReasoningDone": true } },
             { "kind": "undoStop", "id": "1" },
             { "kind": "notebookEditGroup", "uri": uri, "edits": [{}, {}] },
-            { "kind": "confirmation", "title": "?" },
+            { "kind": "pullRequest", "title": "?" },
         ],
         "editedFileEvents": [{ "uri": uri, "eventKind": 2 }],
         "vote": 0, "voteDownReason": "incompleteCode", "shouldBeRemovedOnSend": { "requestId": "r" },
@@ -184,8 +184,48 @@ fn the_answer_is_put_together_from_its_parts() {
     assert_eq!(turn.assistant, "See [app.py](/src/app.py)[it](/src/app.py#7)[main](/src/app.py).");
     assert_eq!(turn.thinking, ["ab"]);
     assert_eq!((turn.edits[0].changes, turn.edits[1].kept), (Some(2), Some(ChangeDecision::Undone)));
-    assert_eq!(turn.other_parts.iter().collect::<Vec<_>>(), [(&"confirmation".to_owned(), &1)]);
+    assert_eq!(turn.other_parts.iter().collect::<Vec<_>>(), [(&"pullRequest".to_owned(), &1)]);
     assert!(turn.hidden && !turn.vote.as_ref().unwrap().helpful);
+}
+
+/// R, "what `chat show` leaves out".
+#[test]
+fn what_an_analyst_asks_for_is_told() {
+    let uri = json!({ "path": "/src/app.py", "scheme": "file" });
+    let line = |start: u32, end: u32| json!({ "startLineNumber": start, "endLineNumber": end });
+    let tool = |id: &str| json!({ "kind": "toolInvocationSerialized", "toolId": "read", "toolCallId": id });
+    let mut with_result = tool("c1");
+    with_result["result"] = json!("42");
+    let request = json!({
+        "message": "m", "timestamp": 7,
+        "response": [
+            { "kind": "warning", "content": { "value": "careful" } },
+            { "kind": "confirmation", "title": "Run it?", "message": "rm a", "isUsed": true },
+            with_result, tool("c2"),
+        ],
+        "usedContext": { "documents": [{ "uri": uri, "version": 1, "ranges": [line(3, 8), line(9, 9)] }] },
+        "contentReferences": [{ "kind": "reference", "reference": uri, "options": { "status": { "kind": 2 } } }],
+        "codeCitations": [{ "kind": "codeCitation", "license": "MIT", "snippet": "s", "value": uri }],
+        "followups": [{ "kind": "reply", "message": "And now?" }],
+        "result": { "metadata": { "toolCallResults": { "c2": { "content": [{ "value": "43" }] } } } },
+    });
+    let told = conversation(&export(&json!({ "requests": [request] })));
+    let turn = &told.turns[0];
+    let notes: Vec<_> = turn.notes.iter().map(|note| (note.kind.name(), note.text.as_str())).collect();
+    assert_eq!(
+        notes,
+        [
+            ("context", "/src/app.py:3-8,9"),
+            ("reference", "/src/app.py, in part"),
+            ("licence", "MIT  /src/app.py"),
+            ("warning", "careful"),
+            ("asked", "Run it? · rm a · answered"),
+            ("follow-up", "And now?"),
+        ]
+    );
+    let results: Vec<_> = turn.tools.iter().map(|tool| tool.result.as_deref()).collect();
+    assert_eq!(results, [Some("42"), Some("43")]);
+    assert!(turn.other_parts.is_empty());
 }
 
 // S2-04, S2-26

@@ -13,6 +13,7 @@ use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 use super::args::ShowChatArgs;
 use crate::exit::Exit;
 use crate::masking;
+use crate::moments::local;
 use crate::print::{Printer, Style, counted};
 use crate::redact::{JudgedExport, judge};
 use crate::{policy, request};
@@ -72,7 +73,8 @@ fn print(conversation: &ExportedConversation, printer: &mut Printer) -> anyhow::
 fn print_turn(number: usize, turn: &ExportTurn, printer: &mut Printer) -> anyhow::Result<()> {
     printer.text(Style::Strong, &format!("{number}  "))?;
     printer.text(status_style(turn.status), turn.status.name())?;
-    let mut facts: Vec<String> = turn.duration_ms.map(duration).into_iter().collect();
+    let mut facts: Vec<String> = turn.timestamp.map(local).into_iter().collect();
+    facts.extend(turn.duration_ms.map(duration));
     facts.extend(turn.first_progress_ms.map(|time| format!("first sign after {}", duration(time))));
     facts.extend([turn.model.clone(), turn.agent.clone()].into_iter().flatten());
     facts.extend(turn.hidden.then(|| "taken back".to_owned()));
@@ -86,12 +88,16 @@ fn print_turn(number: usize, turn: &ExportTurn, printer: &mut Printer) -> anyhow
     if !turn.thinking.is_empty() {
         fact("reasoning", &counted(turn.thinking.len(), "passage"), printer)?;
     }
-    turn.tools.iter().try_for_each(|tool| fact("tool", &tool_line(tool), printer))?;
+    for tool in &turn.tools {
+        fact("tool", &tool_line(tool), printer)?;
+        tool.result.iter().try_for_each(|result| said("Result", result, printer))?;
+    }
     turn.edits.iter().try_for_each(|edit| fact("edit", &edit_line(edit), printer))?;
     for (kind, count) in &turn.other_parts {
         fact("part", &format!("{kind} × {count}"), printer)?;
     }
     said("Answer", &turn.assistant, printer)?;
+    turn.notes.iter().try_for_each(|note| fact(note.kind.name(), &note.text, printer))?;
     if let Some(error) = &turn.error {
         let answer: String = error.answer.iter().map(|word| format!(", answer {word}")).collect();
         let code = error.code.as_deref().unwrap_or("no code");

@@ -24,6 +24,7 @@ use crate::masking::masked;
 use crate::moments::local;
 use crate::options::one_of;
 use crate::print::{JsonOut, Printer, Style, counted};
+use crate::private;
 use crate::table::Cell;
 
 /// The folder of the log in the data folder.
@@ -192,6 +193,9 @@ pub(crate) struct ExportArgs {
     /// newest
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Write over a file that is there
+    #[arg(long)]
+    force: bool,
 }
 
 impl WhichArgs {
@@ -294,8 +298,7 @@ fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result
         !log.list(&filter, None, 1)?.is_empty(),
         "no request in the log is meant by that, so {shown} is not written: `leafgate log list` shows what there is"
     );
-    let out = std::fs::File::create(&file).with_context(|| format!("cannot write {shown}"))?;
-    let mut out = std::io::BufWriter::new(out);
+    let mut out = std::io::BufWriter::new(private::export_to(&file, args.force)?);
     let count = log.export(&filter, args.format, &mut JsonOut::new(&mut out))?;
     std::io::Write::flush(&mut out).with_context(|| format!("cannot write {shown}"))?;
     printer.error_line(&format!("{} in {shown}", counted(count, "request")));

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use leafgate_tokenize::{Counter, Tokenizer};
-use leafgate_tree::{Access, Document, Format};
+use leafgate_tree::{Access, Document, Format, LeafKind};
 use serde::Serialize;
 
 use crate::request;
@@ -65,9 +65,11 @@ impl ReadBody {
         let read = body.and_then(|body| request::document(body, Some(format)).ok());
         let document = read.map(|(document, _)| document);
         let mut texts = HashMap::new();
-        // Media is billed in other ways.
+        // Media and options are no text of the prompt.
         let leaves = document.iter().flat_map(|document| document.leaves());
-        for leaf in leaves.filter(|leaf| leaf.access() != Access::Opaque) {
+        for leaf in
+            leaves.filter(|leaf| leaf.access() != Access::Opaque && leaf.kind() != LeafKind::RequestOption)
+        {
             *texts.entry(leaf.text().into_cow().into_owned()).or_default() += 1;
         }
         ReadBody { document, texts }
@@ -75,7 +77,7 @@ impl ReadBody {
 
     fn tokenizer(&self, counter: &Counter, model: Option<&str>) -> Tokenizer {
         let named = self.document.as_ref().and_then(Document::model);
-        named.as_deref().or(model).map_or(Tokenizer::Estimate, |model| counter.facts(model).tokenizer)
+        named.as_deref().or(model).map_or(Tokenizer::Estimate, |model| counter.facts(model, "").tokenizer)
     }
 
     /// Returns the texts that another body has not, or less often.
@@ -121,8 +123,8 @@ mod tests {
     #[test]
     fn what_does_not_leave_has_no_tokens_and_an_unknown_model_is_an_estimate() {
         let body = says("house-model", &["four and four"]);
-        let all: usize =
-            ["house-model", "user", "four and four"].iter().map(|text| text.len().div_ceil(4)).sum();
+        // Options are no text of the prompt.
+        let all: usize = ["user", "four and four"].iter().map(|text| text.len().div_ceil(4)).sum();
         let expected = TokenChange { today: all as u64, new: 0, is_estimate: true };
         assert_eq!(changed(Some(&body), None), expected);
     }
@@ -132,9 +134,8 @@ mod tests {
         let text = "お誕生日おめでとう";
         let (old, new) = (says("gpt-4", &[text]), says("gpt-4o", &[text]));
         let change = changed(Some(&old), Some(&new));
-        // Names and roles are texts too.
-        let rest = |by: Tokenizer, model: &str| by.count(model) + by.count("user");
-        assert_eq!(change.today as usize, 9 + rest(Tokenizer::Cl100k, "gpt-4"));
-        assert_eq!(change.new as usize, 8 + rest(Tokenizer::O200k, "gpt-4o"));
+        // Roles are texts too.
+        assert_eq!(change.today as usize, 9 + Tokenizer::Cl100k.count("user"));
+        assert_eq!(change.new as usize, 8 + Tokenizer::O200k.count("user"));
     }
 }

@@ -1,7 +1,9 @@
 //! `plugin check`: loads a plugin as the gate does, and asks it its own cases.
 
 use anyhow::Context as _;
-use leafgate_contract::{PluginLoader as _, PluginSource};
+use leafgate_author::cases::told;
+use leafgate_author::sample;
+use leafgate_contract::{Fault, Plugin, PluginLoader as _, PluginSource, World};
 use serde::Serialize;
 
 use super::args::CheckArgs;
@@ -9,7 +11,7 @@ use super::inspect::{ShownPlugin, print_plugin};
 use super::source::{self, AuthorSource};
 use super::test;
 use crate::exit::Exit;
-use crate::print::Printer;
+use crate::print::{Printer, Style};
 use crate::{home, policy};
 
 /// The output of `--json`.
@@ -20,6 +22,27 @@ struct CheckedPlugin<'a> {
     plugin: ShownPlugin<'a>,
     cases: usize,
     failed: usize,
+    /// How it failed on texts that any plugin must take, in its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+/// Texts that every plugin is given sooner or later.
+const TEXTS: [&str; 3] = ["", "Grüße an Ann, ann@example.org: 42 🙂", "line one\r\n\tline two"];
+
+/// Asks a plugin about texts, whatever it answers. One may say that it has nothing to say of them.
+fn called(plugin: &dyn Plugin) -> Option<String> {
+    let answer = match plugin.world() {
+        World::Detector => sample::detect(plugin, &TEXTS).map(drop),
+        World::Transformer => sample::transform(plugin, &TEXTS).map(drop),
+    };
+    let fault = answer.err()?;
+    let is_own = !matches!(fault.parts().1, Fault::GaveUp { unsupported: true, .. });
+    let about = match fault.parts().0.and_then(|place| TEXTS.get(place)) {
+        Some(text) => format!("the text {text:?}"),
+        None => format!("{} texts", TEXTS.len()),
+    };
+    is_own.then(|| format!("asked about {about}, it {}", told(&fault)))
 }
 
 pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -39,14 +62,27 @@ pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let cases = source.cases.as_ref().filter(|_| loaded.is_ok());
     let outcomes = cases.map(|file| test::ask(&source, file, &loader)).transpose()?.unwrap_or_default();
     let failed = test::failed(&outcomes);
-    let checked = CheckedPlugin { ok: plugin.loads && failed == 0, plugin, cases: outcomes.len(), failed };
+    // The cases tell where it fails, if there are any.
+    let fault = loaded.as_ref().ok().filter(|_| failed == 0).and_then(|plugin| called(&**plugin));
+    let checked = CheckedPlugin {
+        ok: plugin.loads && failed == 0 && fault.is_none(),
+        plugin,
+        cases: outcomes.len(),
+        failed,
+        fault,
+    };
     printer.show(&checked, |checked, printer| {
         print_plugin(&checked.plugin, printer)?;
+        if let Some(fault) = &checked.fault {
+            printer.text(Style::Error, "FAILED  ")?;
+            printer.inline(Style::Plain, fault, 0)?;
+            printer.line("")?;
+        }
         cases.map_or(Ok(()), |file| test::print(&outcomes, file, printer))
     })?;
-    Ok(match (loaded.is_ok(), failed) {
-        (false, _) => Exit::Bad,
-        (true, 0) => Exit::Done,
-        (true, _) => Exit::Unmet,
+    Ok(match loaded.is_ok() {
+        false => Exit::Bad,
+        true if checked.ok => Exit::Done,
+        true => Exit::Unmet,
     })
 }

@@ -1,5 +1,6 @@
 //! `plugin run`: one plugin, one rule, one request.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -37,12 +38,13 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
     let policy = PolicySource::Folder(folder.path().to_owned());
     let policy = Policy::load_at(&policy, &TriedPlugin(Arc::clone(&heard)), SystemTime::now())?;
     let judged = request::judge_by(&policy, &args.request, EarlierEdits::None)?;
+    let said = std::mem::take(&mut *heard.said.lock().unwrap_or_else(PoisonError::into_inner));
     match printer.is_json() {
         true => apply::print_json(&judged, printer)?,
-        false => print(&judged, &heard.description().name, printer)?,
+        false => print(&judged, &heard.description().name, !said.is_empty(), printer)?,
     }
     judged.print_notes(printer);
-    for said in heard.said.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+    for said in said {
         printer.error_line(&format!("leafgate: the plugin {said}"));
     }
     apply::print_holds(&judged.evaluation.verdict, printer);
@@ -53,13 +55,14 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
 #[derive(Debug)]
 struct HeardPlugin {
     plugin: Arc<dyn Plugin>,
-    said: Mutex<Vec<String>>,
+    said: Mutex<BTreeSet<String>>,
 }
 
 impl HeardPlugin {
     fn hear<T>(&self, answer: Result<T, Fault>) -> Result<T, Fault> {
         answer.inspect_err(|fault| {
-            self.said.lock().unwrap_or_else(PoisonError::into_inner).push(told(fault));
+            // It is asked in several phases, and fails in each.
+            self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(told(fault));
         })
     }
 }
@@ -96,14 +99,15 @@ impl PluginLoader for TriedPlugin {
 }
 
 /// Prints what would change, and what the plugin says to a reviewer.
-fn print(judged: &JudgedRequest, name: &str, printer: &mut Printer) -> anyhow::Result<()> {
+fn print(judged: &JudgedRequest, name: &str, failed: bool, printer: &mut Printer) -> anyhow::Result<()> {
     let draft = &judged.evaluation.draft;
     if draft.is_dirty() {
         apply::print_diff(draft, printer)?;
-    } else {
+    } else if !failed {
         printer.line(&format!("{name} changes nothing"))?;
     }
-    for note in &judged.evaluation.report.notes {
+    // Its faults are told by themselves.
+    for note in judged.evaluation.report.notes.iter().filter(|note| note.about != "failure") {
         printer.text(Style::Edited, note.about)?;
         let place = note.pointer.as_deref().unwrap_or("request");
         printer.line(&format!("  {place}: {}", note.text))?;

@@ -131,7 +131,7 @@ fn what_was_answered_is_in_the_log_whenever_the_gate_is_killed() {
         let list: Value = bench.run(&["log", "list", "--limit", "10000", "--json"], "").json();
         let logged = list.as_array().unwrap().len();
         assert!(logged >= answered, "round {round}: {logged} of {answered}");
-        bench.run(&["receipt", "export", "receipts.jsonl"], "");
+        bench.run(&["receipt", "export", "--force", "receipts.jsonl"], "");
         let key = bench.run(&["receipt", "key"], "").out;
         let verified = bench.run(&["receipt", "verify", "receipts.jsonl", "--key", key.trim()], "");
         assert_eq!(verified.code, 0, "{}", verified.shown());
@@ -363,6 +363,12 @@ fn exports_are_what_other_programs_read() {
     let raw = bench.run(&["chat", "raw", "replay.json", "--request", "1"], "");
     assert!(raw.code == 0 && raw.out.contains("Be polite."), "{}", raw.shown());
     assert_eq!(bench.run(&["log", "export", "--format", "chat"], "").code, 0);
+    // what was there was overwritten without a word.
+    let kept = std::fs::read(bench.path().join("chat.json")).unwrap();
+    let again = bench.run(&["log", "export", "--format", "chat", "--since", "1h"], "");
+    assert!(again.code == 2 && again.err.contains("--force"), "{}", again.shown());
+    assert_eq!(std::fs::read(bench.path().join("chat.json")).unwrap(), kept);
+    assert_eq!(bench.run(&["log", "export", "--format", "chat", "--force"], "").code, 0);
     let checked = bench.run(&["chat", "check", "chat.json"], "");
     assert!(checked.code == 0 && !checked.out.contains("refuse"), "{}", checked.shown());
     let shown = bench.run(&["chat", "show", "chat.json"], "");

@@ -2,15 +2,18 @@
 //! to do.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use crate::support::Bench;
 
-/// A bench with a file, a folder, and a file where the data should be.
+/// A bench with a file, a folder, a file where the data should be, and the only program that is found.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.file("file", "{}");
     bench.file("data-file", "");
     fs::create_dir(bench.path().join("folder")).unwrap();
+    let program = bench.file("programs/true", "#!/bin/sh\n");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
     fs::create_dir_all(bench.path().join("data-odd/log/log.db")).unwrap();
     bench
 }
@@ -22,6 +25,8 @@ fn said(bench: &Bench, data: &str, commands: &[&str]) -> String {
         let args: Vec<&str> = line.split(' ').collect();
         let mut command = bench.command(&args);
         command.env("LEAFGATE_DATA_DIR", bench.path().join(data)).env("HOME", bench.path());
+        // T-03: without a path the system has one of its own, and clients may lie there.
+        command.env("PATH", bench.path().join("programs"));
         let ran = bench.run_command(command, "");
         let said = [ran.out, ran.err].concat().replace(&bench.path().display().to_string(), "…");
         let said: String = said
@@ -82,7 +87,7 @@ fn a_data_folder_that_is_none_is_told_with_what_to_do() {
 #[test]
 fn an_empty_log_is_told_by_what_was_asked() {
     let bench = bench();
-    assert_eq!(bench.run(&["exec", "--upstream", "echo:", "true"], "").code, 0);
+    assert!(said(&bench, "data", &["exec --upstream echo: true"]).contains("exit 0"));
     let commands = [
         "log",
         "log list",

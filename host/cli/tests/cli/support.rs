@@ -65,6 +65,7 @@ impl Bench {
             .args(args)
             .current_dir(self.path())
             .env_clear()
+            .env("TZ", "UTC")
             .env("LEAFGATE_DATA_DIR", self.path().join("data"));
         command
     }

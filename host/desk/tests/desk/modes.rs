@@ -340,7 +340,7 @@ fn what_was_turned_off_or_superseded_is_not_sent_by_a_fallback() {
 fn cancelled_while_the_same_was_being_judged_it_waits_no_more() {
     let mut bench = Bench::new();
     let (turn, _) = bench.waiting("prod");
-    let question = Question::of(bench.desk.turn(turn).unwrap().draft().document());
+    let question = Question::of(bench.desk.turn(turn).unwrap().draft().document(), None);
     bench.cancel(turn);
     assert!(bench.desk.has_cancelled("s", bench.now) && !bench.desk.has_cancelled("t", bench.now));
     let (admission, connection, effects) = bench.arrive("s", "prod");

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::answer::{self, Answered, CallFailure};
 use super::outline::{self, OutlineQuery};
-use super::tokens::CountedView;
+use super::tokens::{AskedModel, CountedView};
 use super::{auth, except, reveal, saved, view, whole};
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
@@ -84,7 +84,7 @@ async fn carry_out(
         AdminCall::Status => Ok(answer::json(&gate.status())),
         AdminCall::Events => Ok(answer::events(gate.hub.listen())),
         AdminCall::Pending => Ok(answer::json(&Pending { turns: gate.turns.list() })),
-        AdminCall::Turn => show_counted(gate, turn()?, |snapshot| view::turn(&snapshot)).await,
+        AdminCall::Turn => show_counted(gate, turn()?, view::turn).await,
         AdminCall::Request => request(gate, turn()?).await,
         AdminCall::Outline => outline(gate, turn()?, query).await,
         AdminCall::Diff => show(gate, turn()?, |snapshot| view::diff(&snapshot.shown())).await,
@@ -135,12 +135,13 @@ async fn show<V: Serialize + Send + 'static>(
 async fn show_counted<V: CountedView + Serialize + Send + 'static>(
     gate: &Shared,
     turn: TurnId,
-    view: impl FnOnce(Snapshot) -> V + Send + 'static,
+    view: impl FnOnce(&Snapshot) -> V + Send + 'static,
 ) -> Answered {
     let snapshot = gate.turns.snapshot(turn)?;
-    let mut view = gate.on_blocking_pool(move || view(snapshot)).await?;
+    let shown = move || (view(&snapshot), AskedModel::of(&snapshot));
+    let (mut view, asked) = gate.on_blocking_pool(shown).await?;
     let counted = move |counter: &Counter| {
-        view.count(counter);
+        view.count(&asked, counter);
         answer::json(&view)
     };
     Ok(gate.counted(counted).await?)
@@ -149,7 +150,7 @@ async fn show_counted<V: CountedView + Serialize + Send + 'static>(
 /// A turn with its whole request.
 async fn request(gate: &Shared, turn: TurnId) -> Answered {
     let fields = gate.metadata_fields.clone();
-    show_counted(gate, turn, |snapshot| whole::request(&snapshot, fields)).await
+    show_counted(gate, turn, |snapshot| whole::request(snapshot, fields)).await
 }
 
 /// A part of a turn's tree.
@@ -166,7 +167,7 @@ async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Answered {
     let revision = gate.turns.revise(turn)?;
     let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
     gate.turns.accept(revised)?;
-    show_counted(gate, turn, |snapshot| view::turn(&snapshot)).await
+    show_counted(gate, turn, view::turn).await
 }
 
 /// Pins sections for people. The answer is the turn after it.
@@ -174,7 +175,7 @@ async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Answered {
     let draft = gate.turns.draft(turn)?;
     let sections = gate.on_blocking_pool(move || view::arrangement(&pins, &draft)).await??;
     gate.turns.arrange(turn, &sections)?;
-    show_counted(gate, turn, |snapshot| view::turn(&snapshot)).await
+    show_counted(gate, turn, view::turn).await
 }
 
 /// What saving a turn's edits would save.

@@ -74,6 +74,10 @@ impl Reviewer for TurnGuard {
         self.policy.evaluate(Arc::new(body), &context, &vault).verdict != Verdict::Forward
     }
 
+    fn model_by_path(&self, body: &Document) -> Option<String> {
+        self.subject.model_by_path(body)
+    }
+
     fn memory(&self) -> usize {
         let notes = self.notes.iter().map(|note| size_of::<Note>() + note.text.len());
         let files = self.files.iter().map(|file| file.text.len());

@@ -14,6 +14,7 @@ use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
 use crate::off::Off;
+use crate::subject::Subject;
 
 type Keep = Box<dyn Fn(TurnMode) -> io::Result<()> + Send + Sync>;
 
@@ -79,14 +80,16 @@ impl Turns {
 
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
     /// what was cancelled. `draft` is what would leave, as people see it.
-    pub(crate) fn ask(&self, session: &str, class: TurnClass, draft: &Draft) -> ModeAnswer {
+    pub(crate) fn ask(&self, subject: &Subject, draft: &Draft) -> ModeAnswer {
+        let (session, class) = (&*subject.session, subject.class);
         let words = (class == TurnClass::Main).then(|| first_words_of(draft)).flatten();
         let has_cancelled = {
             let state = self.lock();
             state.desk.has_cancelled(session, self.now())
         };
         // Takes as long as the body is large, so outside of the lock.
-        let question = has_cancelled.then(|| Question::of(draft.document()));
+        let by_path = || subject.model_by_path(draft.document());
+        let question = has_cancelled.then(|| Question::of(draft.document(), by_path().as_deref()));
         let asked = self.event(|desk, now| {
             if let Some(words) = words {
                 desk.say(session, words);

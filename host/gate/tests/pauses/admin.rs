@@ -442,10 +442,9 @@ async fn a_turn_says_how_many_tokens_it_is_and_what_its_model_takes() {
     assert_eq!((tokens.max, &*tokens.tokenizer, tokens.is_estimate), (Some(128_000), "o200k_base", false));
     assert_eq!(tokens.budget, format!("0% ({}/128000)", tokens.used));
     let tops = turn.sections.iter().filter(|section| section.parent.is_none());
-    let tops: Vec<_> =
-        tops.map(|section| (section.token_count.unwrap(), section.token_percent.unwrap())).collect();
-    assert_eq!(tops.iter().map(|(tokens, _)| tokens).sum::<u64>(), tokens.used);
-    assert!(tops.iter().all(|(_, percent)| (1..100).contains(percent)), "{tops:?}");
+    let tops: Vec<_> = tops.map(|section| (&*section.key, section.token_count)).collect();
+    assert_eq!(tops.iter().filter_map(|(_, tokens)| *tokens).sum::<u64>(), tokens.used);
+    assert_eq!(tops.iter().find(|(_, tokens)| tokens.is_none()), Some(&("model", None)), "an option");
     let whole: EditableRequest = house.get(&format!("/v1/pending/{id}/request")).await;
     assert_eq!((whole.tokens.as_ref(), whole.metadata.max_prompt_tokens), (Some(tokens), Some(128_000)));
     assert_eq!(whole.metadata.fields, MetadataField::DEFAULT);
@@ -454,4 +453,50 @@ async fn a_turn_says_how_many_tokens_it_is_and_what_its_model_takes() {
     let text = ShownText::new("Look at prod-db, and say hello world. ".repeat(9));
     let edited = house.edit(&id, &EditCommand::Set { pointer, text }).await.unwrap();
     assert!(edited.tokens.unwrap().used > 5 * tokens.used);
+}
+
+fn gemini(house: &House, model: &str, says: &str) -> Request<Full<Bytes>> {
+    let body = json!({ "systemInstruction": { "parts": [{ "text": "Be brief." }] },
+        "contents": [{ "role": "user", "parts": [{ "text": says }] }] });
+    let mut request = house.request(body.to_string());
+    *request.uri_mut() = format!("/v1beta/models/{model}:generateContent").parse().unwrap();
+    request
+}
+
+/// the model of a path was no model, so it had no budget, and another one no new context.
+// S0-05, S0-119
+#[tokio::test]
+async fn a_model_that_the_path_names_has_its_budget_and_another_one_is_a_new_context() {
+    let (house, mut events) = House::watched().await;
+    let first = house.send_raw(gemini(&house, "gemini-2.5-pro", "Look at prod-db"));
+    let turn = events.paused().await;
+    assert_eq!(turn.model, "gemini-2.5-pro");
+    let whole: EditableRequest = house.get(&format!("/v1/pending/{}/request", turn.id)).await;
+    assert_eq!((&*whole.model, whole.metadata.max_prompt_tokens), ("gemini-2.5-pro", Some(1_048_576)));
+    let system: Value = serde_json::from_str(whole.messages[0].expose()).unwrap();
+    assert_eq!(system, json!({ "role": "system", "parts": [{ "text": "Be brief." }] }));
+    assert_eq!(whole.messages.len(), 2);
+    let second = house.send_raw(gemini(&house, "gemini-2.5-flash", "Look at prod-db"));
+    let other = events.paused().await;
+    assert_eq!(other.model, "gemini-2.5-flash");
+    let refused = first.await.unwrap();
+    assert!(refused.text().contains("context changed"), "{}", refused.text());
+    house.cancel(&other.id).await.unwrap();
+    assert_eq!(second.await.unwrap().status, 400);
+}
+
+/// T-14: the client ran with a million, and the budget said 200,000.
+// S0-81
+#[tokio::test]
+async fn a_client_that_asks_for_a_larger_window_has_its_budget() {
+    let (house, mut events) = House::watched().await;
+    let mut body = chat("prod-db");
+    body["model"] = json!("claude-sonnet-4-5");
+    let mut request = house.request(body.to_string());
+    request.headers_mut().insert("anthropic-beta", "context-1m-2025-08-07".parse().unwrap());
+    let client = house.send_raw(request);
+    let turn = events.paused().await;
+    assert_eq!(house.turn(&turn.id).await.tokens.unwrap().max, Some(1_000_000));
+    house.cancel(&turn.id).await.unwrap();
+    client.await.unwrap().refusal();
 }

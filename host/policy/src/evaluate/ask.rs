@@ -150,7 +150,9 @@ impl<'s> Search<'s, '_> {
                 let mut rules: Vec<RuleIndex> = candidates.iter().map(|candidate| candidate.rule).collect();
                 rules.sort_unstable();
                 rules.dedup();
-                let fault_of = |rule| (rule, Arc::clone(name), fault.clone());
+                let text = fault.parts().0.and_then(|place| groups.get(place));
+                let node = text.and_then(|group| group[0].subject.site.node());
+                let fault_of = |rule| (rule, Arc::clone(name), fault.clone(), node);
                 self.found.faults.extend(rules.into_iter().map(fault_of));
             }
         }
@@ -190,7 +192,9 @@ impl<'s> Search<'s, '_> {
         let open: Vec<usize> = (0..shown.len()).filter(|&at| answers[at].is_none()).collect();
         if !open.is_empty() {
             let asked: Vec<DetectLeaf<'_>> = open.iter().map(|&at| shown[at]).collect();
-            for (at, findings) in open.into_iter().zip(self.run.call_detector(plugin, &asked)?) {
+            let found = self.run.call_detector(plugin, &asked);
+            let found = found.map_err(|fault| fault.moved(|place| open[place]))?;
+            for (at, findings) in open.into_iter().zip(found) {
                 let answer = Answer::new(&findings, false, false);
                 policy.memo.keep(questions[at], answer.clone());
                 answers[at] = Some(answer);

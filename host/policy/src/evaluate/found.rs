@@ -32,8 +32,8 @@ pub(super) struct Found {
     pub(super) hidden: Vec<Hidden>,
     /// Rules whose `when` failed, each once.
     pub(super) failed: Vec<(RuleIndex, ConditionError)>,
-    /// Rules whose plugin gave no answer.
-    pub(super) faults: Vec<(RuleIndex, Arc<str>, Fault)>,
+    /// Rules whose plugin gave no answer, and the value on which it failed.
+    pub(super) faults: Vec<(RuleIndex, Arc<str>, Fault, Option<NodeId>)>,
     /// Published examples that are left alone, by rule and place.
     pub(super) published: Vec<(RuleIndex, Site, Label)>,
     /// What an exception allows, by rule and place.

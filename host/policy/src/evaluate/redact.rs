@@ -107,8 +107,8 @@ impl<'p> Run<'p> {
         for (index, error) in found.failed {
             self.rule_failed(index, error.to_string());
         }
-        for (index, plugin, fault) in found.faults {
-            self.detector_failed(index, &plugin, &fault);
+        for (index, plugin, fault, node) in found.faults {
+            self.detector_failed(index, &plugin, &fault, node);
         }
         for (index, site, label) in &found.published {
             Self::count(&mut self.report.rules[*index].published, label.as_str());

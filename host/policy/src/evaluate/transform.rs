@@ -90,7 +90,9 @@ impl<'p> Run<'p> {
                 self.report.rules[index].skipped = skipped;
                 self.take_back(before);
                 match &dropped {
-                    Dropped::Fault(fault) => self.transformer_failed(index, &loaded.name, fault),
+                    Dropped::Fault(fault) => {
+                        self.transformer_failed(index, &loaded.name, fault, &selected);
+                    }
                     Dropped::Collision(collision) => self.collided(index, collision),
                 }
             }

@@ -25,16 +25,36 @@ const WITHHELD: &str = "(withheld: a detector failed on it)";
 impl Run<'_> {
     /// Records that a detector plugin gave no answer. What it said is withheld: it reads what
     /// nobody has redacted yet, and it is itself the detector that could tell.
-    pub(super) fn detector_failed(&mut self, index: RuleIndex, plugin: &str, fault: &Fault) {
-        self.rule_failed(index, told(plugin, fault));
+    pub(super) fn detector_failed(
+        &mut self,
+        index: RuleIndex,
+        plugin: &str,
+        fault: &Fault,
+        node: Option<NodeId>,
+    ) {
+        self.rule_failed(index, told(plugin, fault) + &self.told_leaf(node));
     }
 
-    /// Records that a transformer gave no usable answer.
-    pub(super) fn transformer_failed(&mut self, index: RuleIndex, plugin: &Arc<str>, fault: &Fault) {
-        if let Fault::GaveUp { message, .. } | Fault::Threw { message, .. } = fault {
-            self.say(index, plugin, "failure", None, message.expose());
+    /// Returns which leaf a fault is about: its kind, its length and its place.
+    fn told_leaf(&self, node: Option<NodeId>) -> String {
+        let Some(leaf) = node.and_then(|node| self.document.settable(node)) else { return String::new() };
+        let (bytes, at) = (self.draft.text(leaf.id()).expose().len(), self.draft.pointer(leaf.id()));
+        format!(", on the {} of {bytes} bytes at {at}", leaf.kind())
+    }
+
+    /// Records that a transformer gave no usable answer to a call about these leaves.
+    pub(super) fn transformer_failed(
+        &mut self,
+        index: RuleIndex,
+        plugin: &Arc<str>,
+        fault: &Fault,
+        given: &[NodeId],
+    ) {
+        let node = fault.parts().0.and_then(|place| given.get(place)).copied();
+        if let Some(words) = fault.words() {
+            self.say(index, plugin, "failure", node, words.expose());
         }
-        self.rule_failed(index, told(plugin, fault));
+        self.rule_failed(index, told(plugin, fault) + &self.told_leaf(node));
     }
 
     /// Puts a plugin's remark into the report, redacted.

@@ -279,7 +279,11 @@ fn a_detector_that_faults_is_dropped_whole_and_follows_on_error() {
     for (finding, why) in wrong {
         let fakes = Fakes::default().with("names", Fake::detector(move |_| Ok(vec![finding.clone()])));
         let evaluation = evaluate(&policy_with(&detector_rule("block"), &fakes), &chat("é"));
-        assert!(block(&evaluation).detail.contains(&why.to_string()), "{}", block(&evaluation).detail);
+        let detail = &block(&evaluation).detail;
+        assert!(detail.contains(&why.to_string()), "{detail}");
+        // L-09: no fault said which leaf it was about.
+        let names = why != InvalidAnswer::UnknownLeaf;
+        assert_eq!(detail.contains("on the text of 2 bytes at /messages/0/content"), names, "{detail}");
     }
 }
 

@@ -176,6 +176,12 @@ fn faults_follow_on_error_and_leave_other_rules_alone() {
         assert_eq!(sent_at(&evaluation, "/messages/0/content"), token("EMAIL", EMAIL));
         assert_eq!(evaluation.report.rules[1].errors, ["plugin `fake` trapped: unreachable"]);
     }
+    let panicked = || Fault::Panicked { message: PluginWords::new("at line 7") };
+    let fake = Fake::transformer(move |_| Err(panicked().on_text(0)));
+    let (evaluation, _) = run(fake, "on_error = 'block'", &chat("hello"));
+    let error = "plugin `fake` panicked, on the text of 5 bytes at /messages/0/content";
+    assert_eq!(evaluation.report.rules[1].errors, [error]);
+    assert!(evaluation.report.notes.iter().any(|note| note.text == "at line 7"));
 }
 
 #[test]

@@ -186,7 +186,7 @@ impl Draft {
         self.hidden_keys.word(section.node).unwrap_or_else(|| self.document.option_name(section))
     }
 
-    fn segments(&self, node: NodeId) -> Vec<Segment<'_>> {
+    pub(crate) fn segments(&self, node: NodeId) -> Vec<Segment<'_>> {
         let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
         let mut segments: Vec<_> = way.filter_map(|at| self.segment(at)).collect();
         segments.reverse();

@@ -111,7 +111,7 @@ fn an_operation_says_which_part_of_a_request_it_changes() {
             "toolArguments",
             "messages[1].tool_calls[0].function.arguments.path",
         ),
-        ("/temperature", "2", "requestOption", "temperature"),
+        ("/temperature", "2", "requestOption", "requestOptions.temperature"),
     ] {
         let node = draft.document().resolve(pointer).unwrap();
         let version = draft.set(node, new, &Author::Person).unwrap().unwrap();

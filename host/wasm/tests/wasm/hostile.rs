@@ -30,7 +30,7 @@ fn detect(guest: &Guest) -> Result<Vec<PluginFinding>, Fault> {
     let plugin = load_bytes(&*LOADERS, &guest.module(), "{}").expect("the guest loads");
     let answer = plugin.detect(&[text("first"), text("aé!")], &Spent::default());
     assert_good_plugins_still_answer();
-    answer.map(CheckedFindings::into_vec)
+    answer.map(CheckedFindings::into_vec).map_err(|fault| fault.parts().1.clone())
 }
 
 /// What a transformer answers about one section with a text and a number.
@@ -38,7 +38,7 @@ fn transform(guest: &Guest) -> Result<Vec<PluginEdit>, Fault> {
     let plugin = load_bytes(&*LOADERS, &guest.module(), "{}").expect("the guest loads");
     let answer = transform_with(&*plugin, &Spent::default());
     assert_good_plugins_still_answer();
-    answer
+    answer.map_err(|fault| fault.parts().1.clone())
 }
 
 fn transform_with(plugin: &dyn Plugin, spent: &Spent) -> Result<Vec<PluginEdit>, Fault> {
@@ -189,6 +189,21 @@ fn invariant_9_a_trap_is_named() {
     assert_eq!(detect(&Guest::detector().post(TRAP)), Err(Fault::Trap { code: unreachable }));
     let divided = Guest::detector().call("(i32.div_u (i32.const 1) (i32.const 0))");
     assert_eq!(detect(&divided), Err(Fault::Trap { code: "integer divide by zero".to_owned() }));
+}
+
+/// L-09: a panic of Rust said `unreachable`, and nothing of what or where.
+#[test]
+fn a_panic_is_told_in_its_own_words() {
+    let guest = Guest::detector()
+        .with(r#"(import "leafgate:plugin/host@0.1.0" "log" (func $log (param i32 i32 i32)))"#)
+        .call("(call $log (i32.const 3) (i32.const 16) (i32.const 6)) unreachable");
+    let fault = detect(&guest).unwrap_err();
+    assert!(matches!(fault, Fault::Panicked { .. }), "{fault:?}");
+    assert_eq!(fault.words().unwrap().expose().len(), 6);
+    let warned = Guest::detector()
+        .with(r#"(import "leafgate:plugin/host@0.1.0" "log" (func $log (param i32 i32 i32)))"#)
+        .call("(call $log (i32.const 2) (i32.const 16) (i32.const 6)) unreachable");
+    assert!(matches!(detect(&warned), Err(Fault::Trap { .. })), "a warning is no panic");
 }
 
 #[test]

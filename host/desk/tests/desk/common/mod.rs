@@ -49,6 +49,10 @@ impl Reviewer for Words {
         self.generation == ASKS_ALWAYS || verdict(&Draft::new(Arc::new(body))) != Verdict::Forward
     }
 
+    fn model_by_path(&self, _: &Document) -> Option<String> {
+        None
+    }
+
     fn memory(&self) -> usize {
         0
     }
@@ -203,9 +207,9 @@ impl Bench {
     pub(crate) fn come(&mut self, session: &str, class: TurnClass, draft: Draft, holds: Vec<Hold>) -> Came {
         let (document, connection) = (Arc::clone(draft.document()), self.connection());
         let request =
-            Request { session: session.into(), class, model: ModelKey::of(&document), title: title() };
+            Request { session: session.into(), class, model: ModelKey::of(&document, None), title: title() };
         let mut effects = self.desk.receive(&request, self.now);
-        let question = self.desk.has_cancelled(session, self.now).then(|| Question::of(&document));
+        let question = self.desk.has_cancelled(session, self.now).then(|| Question::of(&document, None));
         let (asked, more) = self.desk.ask(session, class, question.as_ref(), self.now);
         effects.extend(more);
         let fate = match asked {

@@ -510,6 +510,7 @@ impl FakeTurn {
             tool_invocation: None,
             token_count: None,
             token_percent: None,
+            token_estimate: false,
             content: None,
             original_content: None,
             leaves: document

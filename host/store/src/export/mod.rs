@@ -5,7 +5,6 @@
 use std::io::Write;
 
 use leafgate_record::chosen_upstream;
-use leafgate_tree::Role;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -13,11 +12,16 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::keys::StoreKeys;
-use crate::live::SavedCall;
 use crate::log::{AnswerView, Filter, Log, LogError, RequestLine, RequestView};
 use crate::receipt;
-use crate::turns::{TurnText, said};
+use crate::turns::TurnMessage;
 use crate::work::WrittenEdit;
+
+mod chat;
+mod replay;
+
+use chat::ChatExport;
+use replay::ReplayExport;
 
 leafgate_words::words! {
     /// The form of an export.
@@ -99,36 +103,21 @@ impl Log {
                 Ok(count)
             }
             ExportFormat::Replay => {
-                let mut prompts: Vec<Value> = Vec::new();
+                let mut replay = ReplayExport::default();
                 let count = self.each(filter, |request| {
-                    add_prompt(&mut prompts, &request);
+                    replay.add(&request);
                     Ok(())
                 })?;
-                let entries: usize =
-                    prompts.iter().map(|prompt| prompt["logs"].as_array().map_or(0, Vec::len)).sum();
-                let replay = json!({
-                    "exportedAt": moment(crate::schema::millis(std::time::SystemTime::now())),
-                    "totalPrompts": prompts.len(),
-                    "totalLogEntries": entries,
-                    "prompts": prompts,
-                });
-                writeln!(out, "{replay:#}")?;
+                writeln!(out, "{:#}", replay.json())?;
                 Ok(count)
             }
             ExportFormat::Chat => {
-                let mut turns: Vec<Value> = Vec::new();
-                let mut agent = String::new();
+                let mut chat = ChatExport::default();
                 let count = self.each(filter, |request| {
-                    agent.clone_from(&request.line.agent);
-                    add_turn(&mut turns, &request);
+                    chat.add(&request);
                     Ok(())
                 })?;
-                let chat = json!({
-                    // Early versions want both names.
-                    "requesterUsername": "you", "responderUsername": agent,
-                    "initialLocation": "panel", "requests": turns,
-                });
-                writeln!(out, "{chat:#}")?;
+                writeln!(out, "{:#}", chat.json())?;
                 Ok(count)
             }
         }
@@ -220,96 +209,12 @@ fn har_entry(request: &RequestView) -> Value {
     })
 }
 
-/// Returns what a person asked last: what comes behind it is the model's and its tools'.
-fn question(messages: &[TurnText]) -> String {
-    let asked = messages.iter().rev().find(|said| said.speaker == Role::User);
-    asked.map(|said| said.text.clone()).unwrap_or_default()
+/// Whether an answer came whole, with a status that says so.
+fn is_answered(line: &RequestLine) -> bool {
+    line.status.is_some_and(|status| (200..300).contains(&status))
 }
 
-/// Adds a request to a replay: to the prompt before it, where it goes on with that.
-fn add_prompt(prompts: &mut Vec<Value>, request: &RequestView) {
-    let RequestView { line, answer, .. } = request;
-    let messages = said(&request.body.0);
-    let asked = question(&messages);
-    let goes_on =
-        prompts.last().is_some_and(|last| last["prompt"] == *asked && last["session"] == *line.session);
-    if !goes_on {
-        prompts.push(
-            json!({ "prompt": asked, "session": line.session, "hasSeen": false, "logCount": 0, "logs": [] }),
-        );
-    }
-    let raw: Vec<Value> = messages
-        .iter()
-        .map(|said| {
-            let role = match said.speaker {
-                Role::System => 0,
-                Role::User | Role::Other => 1,
-                Role::Assistant => 2,
-                Role::Tool => 3,
-            };
-            json!({ "role": role, "content": [{ "type": 1, "text": said.text }] })
-        })
-        .collect();
-    let end = line.at + line.answer_ms.unwrap_or(0);
-    let is_answered = line.status.is_some_and(|status| (200..300).contains(&status));
-    let mut logs = vec![json!({
-        "id": line.id.to_string(),
-        "kind": "request",
-        "type": if is_answered { "ChatMLSuccess" } else { "ChatMLFailure" },
-        "name": format!("{}/{}", line.agent, line.class),
-        "metadata": {
-            "requestType": line.api, "model": line.model, "startTime": moment(line.at), "endTime": moment(end),
-            "duration": line.answer_ms, "timeToFirstToken": line.head_ms, "ourRequestId": line.id.to_string(),
-            "usage": {
-                "prompt_tokens": line.input_tokens, "completion_tokens": line.output_tokens,
-                "prompt_tokens_details": { "cached_tokens": line.cached_tokens },
-            },
-        },
-        "requestMessages": { "messages": raw },
-        "response": {
-            "type": if is_answered { "success" } else { "failed" },
-            "message": answer.iter().map(|answer| answer.content.as_str()).collect::<Vec<_>>(),
-        },
-    })];
-    logs.extend(answer.iter().flat_map(|answer| &answer.calls).map(|SavedCall { id, name, arguments }| {
-        json!({ "id": id, "kind": "toolCall", "tool": name, "args": arguments, "time": moment(end), "response": [] })
-    }));
-    if let Some(prompt) = prompts.last_mut() {
-        if let Some(all) = prompt["logs"].as_array_mut() {
-            all.append(&mut logs);
-        }
-        prompt["logCount"] = prompt["logs"].as_array().map_or(0, Vec::len).into();
-    }
-}
-
-/// Adds a request to a chat: to the turn before it, where it asks the same. What no person asked is
-/// left out.
-fn add_turn(turns: &mut Vec<Value>, request: &RequestView) {
-    let RequestView { line, answer, .. } = request;
-    if line.class != "main" {
-        return;
-    }
-    let asked = question(&said(&request.body.0));
-    if turns.last().is_none_or(|last| last["message"]["text"] != *asked) {
-        turns.push(json!({
-            "requestId": format!("request_{}", line.id),
-            "message": { "text": asked, "parts": [{ "kind": "text", "text": asked,
-                "range": { "start": 0, "endExclusive": asked.encode_utf16().count() },
-                "editorRange": { "startLineNumber": 1, "startColumn": 1, "endLineNumber": 1, "endColumn": 1 } }] },
-            "variableData": { "variables": [] },
-            "response": [],
-            "timestamp": line.at,
-            "modelId": line.model,
-        }));
-    }
-    let mut parts = Vec::new();
-    if let Some(answer) = answer {
-        parts.extend((!answer.content.is_empty()).then(|| json!({ "value": answer.content })));
-        parts.extend(answer.calls.iter().map(|call| {
-            json!({ "value": format!("\n\n`{}` `{}`\n\n", call.name, call.arguments.replace('`', "'")) })
-        }));
-    }
-    if let Some(all) = turns.last_mut().and_then(|turn| turn["response"].as_array_mut()) {
-        all.append(&mut parts);
-    }
+/// The texts of the results that a body brings of calls before it, by their ids.
+fn results(messages: &[TurnMessage]) -> impl Iterator<Item = (&str, String)> {
+    messages.iter().filter_map(|said| Some((said.call_id.as_deref()?, said.text())))
 }
