@@ -22,4 +22,4 @@ pub mod screen;
 pub use api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall, TurnMetadata};
 pub use change::describe;
 pub use model::{Level, Model, ModelEffect, ModelInput, Notice, PersonAction, ended};
-pub use outline::{HoldCause, Outline, SectionFacts, leaf_authors, left_out_by};
+pub use outline::{HoldCause, Outline, OutlineRow, SectionFacts, SectionGroup, leaf_authors, left_out_by};

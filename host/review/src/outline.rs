@@ -3,10 +3,10 @@
 //! It is built once per answer of the gate, so that drawing need not search. It holds indices and
 //! words, no text of leaves.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use leafgate_admin::{EditView, HoldState, HoldView, LeafView, SectionView, TurnView};
-use leafgate_tree::{LeafKind, NodeType, ValueType};
+use leafgate_tree::{Access, LeafKind, NodeType, Role, SectionKind, ValueType};
 
 /// The facts about one section, in the order of [`TurnView::sections`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,14 +24,57 @@ pub struct SectionFacts {
     pub redactions: usize,
     /// Redactions in its own leaves that a person released.
     pub released: usize,
+    /// Whether a place in its own leaves holds the turn.
+    pub holds: bool,
+    /// Whether its row stands for what is inside it.
+    pub folded: bool,
+    /// The group that it belongs to with all that is inside it.
+    pub group: Option<usize>,
+}
+
+impl SectionFacts {
+    /// Adds what a section inside it has.
+    pub(crate) fn take_in(&mut self, inner: &SectionFacts) {
+        inner.authors.iter().for_each(|author| add(&mut self.authors, author));
+        self.edited |= inner.edited;
+        self.redactions += inner.redactions;
+        self.released += inner.released;
+        self.holds |= inner.holds;
+    }
+}
+
+/// Sections of which a person rarely changes anything: they are one row until that is unfolded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionGroup {
+    /// Its name, which no section's key is.
+    pub name: &'static str,
+    /// The outermost ones of its sections.
+    pub sections: Vec<usize>,
+    /// Whether its row stands for them.
+    pub folded: bool,
+}
+
+/// A row of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutlineRow {
+    /// A group, by its place.
+    Group(usize),
+    /// A section.
+    Section(usize),
 }
 
 /// The entries of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     entries: Vec<SectionFacts>,
-    order: Vec<usize>,
+    groups: Vec<SectionGroup>,
+    /// The outermost rows.
+    tops: Vec<OutlineRow>,
+    rows: Vec<OutlineRow>,
     causes: Vec<HoldCause>,
+    words: Option<usize>,
+    /// What a person folded or unfolded, by the keys of sections and the names of groups.
+    toggled: BTreeSet<String>,
 }
 
 /// A place because of which a turn waits.
@@ -45,10 +88,24 @@ pub struct HoldCause {
     pub what: String,
 }
 
+/// The names of the groups.
+const EARLIER: &str = "Earlier messages";
+const OPTIONS: &str = "Options";
+
 impl Outline {
-    /// Arranges a turn.
+    /// Arranges a turn. What nobody folded is folded where it is of an earlier turn or an option.
     #[must_use]
     pub fn new(turn: &TurnView) -> Outline {
+        Outline::with(turn, BTreeSet::new())
+    }
+
+    /// Arranges the same turn after a change: what a person folded stays so.
+    #[must_use]
+    pub(crate) fn renewed(self, turn: &TurnView) -> Outline {
+        Outline::with(turn, self.toggled)
+    }
+
+    fn with(turn: &TurnView, toggled: BTreeSet<String>) -> Outline {
         let places: HashMap<&str, usize> =
             turn.sections.iter().enumerate().map(|(at, section)| (section.key.as_str(), at)).collect();
         let edits = StandingEdits::new(turn);
@@ -66,8 +123,109 @@ impl Outline {
             let inside = entries[at + 1..].iter().take_while(|entry| entry.depth > depth).count();
             entries[at].end = at + 1 + inside;
         }
-        let order = order(turn, &places, &entries);
-        Outline { entries, order, causes: causes(turn) }
+        let causes = causes(turn);
+        causes.iter().for_each(|cause| entries[cause.section].holds = true);
+        let mut outline = Outline { entries, causes, toggled, ..Outline::default() };
+        outline.words = words(turn, &outline.entries);
+        outline.group(turn, &places);
+        outline.fold(turn);
+        outline
+    }
+
+    /// Puts pinned sections first, then the system's, then messages, and options behind them.
+    fn group(&mut self, turn: &TurnView, places: &HashMap<&str, usize>) {
+        let mut pinned: Vec<usize> =
+            turn.pinned.iter().filter_map(|key| places.get(key.as_str()).copied()).collect();
+        pinned.retain(|&at| self.entries[at].depth == 0);
+        let newest = self.words.map_or(0, |at| self.outermost(at));
+        let (mut system, mut earlier, mut messages, mut options) = (vec![], vec![], vec![], vec![]);
+        let tops = (0..self.entries.len()).filter(|&at| self.entries[at].depth == 0);
+        for at in tops.filter(|at| !pinned.contains(at)) {
+            let section = &turn.sections[at];
+            match section.node_type {
+                NodeType::RequestOption => &mut options,
+                _ if section.kind == SectionKind::System => &mut system,
+                _ if at < newest => &mut earlier,
+                _ => &mut messages,
+            }
+            .push(at);
+        }
+        // A request without messages is all options.
+        let has_messages = turn.sections.iter().any(|section| section.node_type == NodeType::Message);
+        let mut tops: Vec<_> = pinned.into_iter().chain(system).map(OutlineRow::Section).collect();
+        for (name, sections) in [(EARLIER, earlier), ("", messages), (OPTIONS, options)] {
+            if name.is_empty() || sections.len() < 2 || !has_messages {
+                tops.extend(sections.into_iter().map(OutlineRow::Section));
+                continue;
+            }
+            let place = self.groups.len();
+            for &first in &sections {
+                let inside = first..self.entries[first].end;
+                self.entries[inside].iter_mut().for_each(|entry| entry.group = Some(place));
+            }
+            tops.push(OutlineRow::Group(place));
+            self.groups.push(SectionGroup { name, sections, folded: true });
+        }
+        self.tops = tops;
+    }
+
+    /// Says what is folded, and which rows that leaves.
+    fn fold(&mut self, turn: &TurnView) {
+        for group in &mut self.groups {
+            group.folded = !self.toggled.contains(group.name);
+        }
+        for at in 0..self.entries.len() {
+            let (section, entry) = (&turn.sections[at], &self.entries[at]);
+            let inside = entry.end - at - 1;
+            let is_part = |at: usize| turn.sections[at].kind == SectionKind::ContentPart;
+            let at_rest = entry.group.is_some()
+                || section.node_type == NodeType::RequestOption
+                || (inside == 1 && is_part(at + 1));
+            self.entries[at].folded = inside > 0 && at_rest != self.toggled.contains(&section.key);
+        }
+        let mut rows = Vec::new();
+        for &top in &self.tops {
+            match top {
+                OutlineRow::Section(at) => self.push_rows(at, &mut rows),
+                OutlineRow::Group(group) => {
+                    rows.push(top);
+                    let group = &self.groups[group];
+                    let open = group.sections.iter().filter(|_| !group.folded);
+                    open.for_each(|&at| self.push_rows(at, &mut rows));
+                }
+            }
+        }
+        self.rows = rows;
+    }
+
+    fn push_rows(&self, outermost: usize, rows: &mut Vec<OutlineRow>) {
+        let mut at = outermost;
+        while at < self.entries[outermost].end {
+            rows.push(OutlineRow::Section(at));
+            at = if self.entries[at].folded { self.entries[at].end } else { at + 1 };
+        }
+    }
+
+    /// Folds what is unfolded, and the other way round: a section by its key, a group by its name.
+    pub(crate) fn toggle(&mut self, turn: &TurnView, key: &str) {
+        if !self.toggled.remove(key) {
+            self.toggled.insert(key.to_owned());
+        }
+        self.fold(turn);
+    }
+
+    /// Unfolds what is around a section.
+    pub(crate) fn unfold_to(&mut self, turn: &TurnView, section: usize) {
+        if let Some(group) = self.entries.get(section).and_then(|entry| entry.group)
+            && self.groups[group].folded
+        {
+            self.toggle(turn, self.groups[group].name);
+        }
+        for at in self.outermost(section)..section {
+            if self.entries[at].folded && section < self.entries[at].end {
+                self.toggle(turn, &turn.sections[at].key);
+            }
+        }
     }
 
     /// Returns the outermost section around a section, or itself.
@@ -78,10 +236,53 @@ impl Outline {
     }
 
     /// Returns the sections in the order in which a person sees them: pinned ones first, each with
-    /// what is inside it.
+    /// what is inside it, whether it is folded or not.
     #[must_use]
-    pub fn order(&self) -> &[usize] {
-        &self.order
+    pub fn order(&self) -> Vec<usize> {
+        let firsts = self.tops.iter().flat_map(|top| match top {
+            OutlineRow::Section(at) => std::slice::from_ref(at),
+            OutlineRow::Group(group) => self.groups[*group].sections.as_slice(),
+        });
+        firsts.flat_map(|&at| at..self.entries[at].end).collect()
+    }
+
+    /// Returns the rows that are not folded away, in that order.
+    #[must_use]
+    pub fn rows(&self) -> &[OutlineRow] {
+        &self.rows
+    }
+
+    /// Returns the row of a section, or of what is folded around it.
+    #[must_use]
+    pub fn row_of(&self, section: usize) -> Option<usize> {
+        let group = self.entries.get(section)?.group;
+        let around = |row: &OutlineRow| match *row {
+            OutlineRow::Section(at) => at == section || (at < section && section < self.entries[at].end),
+            OutlineRow::Group(at) => group == Some(at),
+        };
+        self.rows.iter().rposition(around)
+    }
+
+    /// Returns the groups.
+    #[must_use]
+    pub fn groups(&self) -> &[SectionGroup] {
+        &self.groups
+    }
+
+    /// Returns the section with what the user said last.
+    #[must_use]
+    pub fn words(&self) -> Option<usize> {
+        self.words
+    }
+
+    /// Returns the facts about a section, and about all that its row stands for.
+    #[must_use]
+    pub fn shown(&self, section: usize) -> Option<SectionFacts> {
+        let mut facts = self.entries.get(section)?.clone();
+        if facts.folded {
+            self.entries[section + 1..facts.end].iter().for_each(|inner| facts.take_in(inner));
+        }
+        Some(facts)
     }
 
     /// Returns the places because of which the turn waits, those that still are as they were.
@@ -97,18 +298,64 @@ impl Outline {
     }
 }
 
-fn order(turn: &TurnView, places: &HashMap<&str, usize>, entries: &[SectionFacts]) -> Vec<usize> {
-    let mut order = Vec::with_capacity(entries.len());
-    let mut is_placed = vec![false; entries.len()];
-    let pinned = turn.pinned.iter().filter_map(|key| places.get(key.as_str()).copied());
-    for first in pinned.chain(0..entries.len()) {
-        if !is_placed[first] {
-            let inside = first..entries[first].end;
-            is_placed[inside.clone()].fill(true);
-            order.extend(inside);
+/// Finds what the user said last. Clients put what they know into the user's message too, in tags.
+fn words(turn: &TurnView, entries: &[SectionFacts]) -> Option<usize> {
+    let is_said = |leaf: &&LeafView| leaf.kind == LeafKind::Text && leaf.value == ValueType::Text;
+    let says = |own: bool, at: &usize| {
+        let mut texts =
+            turn.sections[*at].leaves.iter().filter(is_said).map(|leaf| leaf.text.expose().trim());
+        texts.any(|text| !text.is_empty() && (!own || !text.starts_with('<')))
+    };
+    let asked = |at: &usize| {
+        let section = &turn.sections[*at];
+        let message = section.node_type == NodeType::Message && section.kind == SectionKind::User;
+        message && section.role == Role::User && !section.deleted
+    };
+    let newest = |own: bool| {
+        let messages = (0..entries.len()).rev().filter(asked);
+        messages.into_iter().find_map(|at| (at..entries[at].end).rev().find(|at| says(own, at)))
+    };
+    newest(true).or_else(|| newest(false))
+}
+
+/// Finds the text that an edit of a section is about: what the user says there, else the first one.
+/// It is looked for in the sections of a range, the first of which is the section itself.
+///
+/// # Errors
+/// Says why none can be edited.
+pub(crate) fn text_in(
+    turn: &TurnView,
+    range: std::ops::Range<usize>,
+) -> Result<(&SectionView, &LeafView), &'static str> {
+    let sections = turn.sections.get(range).unwrap_or_default();
+    let leaves =
+        || sections.iter().flat_map(|section| section.leaves.iter().map(move |leaf| (section, leaf)));
+    let open: Vec<_> =
+        leaves().filter(|(_, leaf)| leaf.kind != LeafKind::Metadata && locked(leaf).is_none()).collect();
+    let texts = || open.iter().filter(|(_, leaf)| leaf.value == ValueType::Text);
+    let by_user = sections.first().is_some_and(|section| section.role == Role::User);
+    let in_words = |(_, leaf): &&(&SectionView, &LeafView)| {
+        let text = leaf.text.expose().trim();
+        by_user && leaf.kind == LeafKind::Text && !text.is_empty() && !text.starts_with('<')
+    };
+    let says = |(_, leaf): &&(&SectionView, &LeafView)| !leaf.text.expose().is_empty();
+    let found = texts().filter(in_words).last().or_else(|| texts().find(says)).or_else(|| texts().next());
+    match (found, open.as_slice()) {
+        (Some(found), _) | (None, [found]) => Ok(*found),
+        (None, [_, ..]) => Err("It has several values and no text: Enter shows them, choose one."),
+        (None, []) => {
+            Err(leaves().find_map(|(_, leaf)| locked(leaf)).unwrap_or("Nothing in it can be edited."))
         }
     }
-    order
+}
+
+/// Returns why nobody may edit a leaf; `None` where a person may.
+pub(crate) fn locked(leaf: &LeafView) -> Option<&'static str> {
+    match leaf.access {
+        Access::Frozen => Some("The API checks a signature over this leaf: nobody may change it."),
+        Access::Opaque => Some("This leaf is media and cannot be edited as text."),
+        Access::Open | Access::Protected => None,
+    }
 }
 
 fn causes(turn: &TurnView) -> Vec<HoldCause> {
