@@ -68,6 +68,8 @@ impl Turns {
 
     /// The mode in force, and what will pause.
     pub(crate) fn mode(&self) -> ModeView {
+        // Such as a project's file that somebody trusts by now.
+        self.look_at_saved();
         let outlook = self.lock().desk.outlook();
         self.view(outlook)
     }
@@ -178,7 +180,10 @@ impl Turns {
             auto,
             saved: auto.map(|_| self.saved.status(auto, outlook.active.as_deref())),
             pending: outlook.pending,
-            text: told.unwrap_or(outlook.text),
+            text: told.unwrap_or_else(|| match &self.intercept {
+                Some(list) if outlook.pauses => format!("{}{list}", outlook.text),
+                _ => outlook.text,
+            }),
             idle: outlook.idle.map(str::to_owned),
             not_kept: None,
         }

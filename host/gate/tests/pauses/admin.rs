@@ -5,7 +5,9 @@ use http::{Method, Request};
 use http_body_util::Full;
 use leafgate_admin::{
     Diff, EditCommand, EditableRequest, Event, MetadataField, OutlineView, ShownText, State, TurnMode,
+    TurnView,
 };
+use leafgate_tree::Access;
 use serde_json::{Value, json};
 
 use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
@@ -454,4 +456,29 @@ async fn a_turn_says_how_many_tokens_it_is_and_what_its_model_takes() {
     let text = ShownText::new("Look at prod-db, and say hello world. ".repeat(9));
     let edited = house.edit(&id, &EditCommand::Set { pointer, text }).await.unwrap();
     assert!(edited.tokens.unwrap().used > 5 * tokens.used);
+}
+
+#[tokio::test]
+async fn a_message_that_a_person_put_in_can_be_mended() {
+    let (house, mut events) = House::watched().await;
+    let (client, id) = house.holds(&mut events, &chat("prod-db")).await;
+    let before = "user-3".to_owned();
+    house.edit(&id, &EditCommand::Insert { before, text: ShownText::new("Mind teh gap") }).await.unwrap();
+    let text = |turn: &TurnView| {
+        let section = turn.sections.iter().find(|section| section.key == "inserted-0").unwrap();
+        let leaf = &section.leaves[0];
+        assert_eq!((leaf.access, &*leaf.pointer, section.editable), (Access::Open, "inserted-0", true));
+        leaf.text.expose().to_owned()
+    };
+    let mended = house.write(&id, "inserted-0", &format!("Mind the gap, {CANARY}")).await.unwrap();
+    assert!(text(&mended).starts_with("Mind the gap, EMAIL_"), "{}", text(&mended));
+    assert_eq!(mended.edits.iter().filter(|edit| edit.stands && edit.kind == "insert").count(), 1);
+    let undone = house.edit(&id, &EditCommand::Undo).await.unwrap();
+    assert_eq!(text(&undone), "Mind teh gap");
+    house.edit(&id, &EditCommand::Redo).await.unwrap();
+    assert!(house.write(&id, "inserted-1", "none").await.is_err());
+    house.let_go(&id).await;
+    assert_eq!(client.await.unwrap().status, 200);
+    let sent = String::from_utf8(house.upstream.received().pop().unwrap().to_vec()).unwrap();
+    assert!(sent.contains("Mind the gap, EMAIL_") && !sent.contains("teh") && !sent.contains(CANARY));
 }

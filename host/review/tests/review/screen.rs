@@ -527,7 +527,7 @@ fn agent_turn(loops: usize) -> String {
     )
 }
 
-// S0-49, T-12
+// S0-49
 #[test]
 fn a_turn_opens_at_what_the_user_said_last_with_earlier_turns_on_one_line() {
     let body = agent_turn(30);
@@ -547,7 +547,7 @@ fn a_turn_opens_at_what_the_user_said_last_with_earlier_turns_on_one_line() {
     assert!(selected(&found).contains("row 17"), "{found}");
 }
 
-// S0-28, T-12
+// S0-28
 #[test]
 fn previews_are_words_and_calls_show_their_exact_arguments() {
     let shown = Player::new(&[&agent_turn(0)]).screen();
@@ -577,7 +577,6 @@ fn the_most_usual_things_take_few_keys() {
     assert_eq!(sent.desk.0.borrow().resumed.len(), 1, "2 keys: send");
 }
 
-// T-12
 #[test]
 fn keys_that_cannot_act_say_so_and_what_is_typed_then_does_nothing() {
     let typed = "'discuss_the_query_s_y_c_y_X_q";
@@ -605,7 +604,6 @@ fn keys_that_cannot_act_say_so_and_what_is_typed_then_does_nothing() {
     assert!(pasted.contains("What you pasted was not used"), "{pasted}");
 }
 
-// T-13
 #[test]
 fn what_cannot_be_done_is_neither_offered_nor_asked_about() {
     let kept = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{SECRET}"}}]}}"#);
@@ -619,7 +617,7 @@ fn what_cannot_be_done_is_neither_offered_nor_asked_about() {
     assert_eq!(asked.edits(), 0);
 }
 
-// S0-61, T-12
+// S0-61
 #[test]
 fn a_turn_that_arrives_is_announced_on_every_page() {
     let arrived = || FakeDesk::with(&[AGENT, OTHER]).pending().unwrap().remove(1);
