@@ -379,6 +379,9 @@ impl Turns {
             TurnState::Cancelled | TurnState::TimedOut => self.counters.cancelled(),
             _ => {}
         }
+        if over {
+            self.counters.metrics.turn_over(line.ending.unwrap_or_default(), summary::location(&line));
+        }
         if began || over {
             summary::log(&line, &generation);
         }

@@ -34,6 +34,10 @@ async fn a_health_check_needs_no_token_and_says_nothing() {
         let answer = attack(&house, Method::GET, path, &[no_token], "").await;
         assert_eq!((answer.status, answer.text()), (200, "ok\n"));
         assert_eq!(attack(&house, Method::HEAD, path, &[no_token], "").await.status, 200);
+        house.cancel(&id).await.unwrap();
+        let page = attack(&house, Method::GET, "/metrics", &[no_token], "").await;
+        let ended = "leafgate_turns_ended_total{ending=\"user\",location=\"chat\"} 1";
+        assert!(page.text().lines().any(|line| line == ended), "{}", page.text());
         let rebound = format!("rebound.example:{}", house.admin.port());
         assert_eq!(attack(&house, Method::GET, path, &[no_token, ("host", &rebound)], "").await.status, 403);
         let page = ("origin", "https://page.example");
@@ -413,6 +417,7 @@ async fn metrics_count_what_happens_and_hold_no_content() {
         "leafgate_judging_seconds_count 1",
         "leafgate_admin_calls_total{call=\"turn\"} 1",
         "leafgate_admin_calls_total{call=\"set_mode\"} 1",
+        "leafgate_modes_chosen_total{mode=\"interceptOnce\"} 1",
         "leafgate_admin_calls_total{call=\"diff\"} 1",
         "leafgate_admin_calls_total{call=\"set_saved\"} 1",
         "leafgate_admin_calls_total{call=\"clear_saved\"} 1",

@@ -14,6 +14,7 @@ use leafgate_admin::{EditCommand, Event, LeafView, SectionView, ShownText, TurnM
 
 use self::command::{HELP, LineCommand, PartNumber};
 use crate::api::{AdminApi, ApiCall, ExceptionDraft, TurnCall};
+use crate::choice;
 use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
 use crate::outline::{self, Outline, OutlineRow};
 use crate::printer;
@@ -330,7 +331,7 @@ impl Plain<'_> {
     }
 
     fn section_command(&mut self, at: usize, command: impl Fn(String) -> EditCommand) -> io::Result<()> {
-        let key = |found: FoundPart<'_>| outline::left_out_by(found.turn, at - 1).map(str::to_owned);
+        let key = |found: FoundPart<'_>| choice::left_out_by(found.turn, at - 1).map(str::to_owned);
         match self.find(PartNumber { section: at, leaf: None }).map(key) {
             Ok(key) => self.change(command(key.unwrap_or_default())),
             Err(error) => self.refuse(&error),

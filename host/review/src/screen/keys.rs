@@ -8,8 +8,8 @@ use super::release::another;
 use super::view::{PageItem, PagePosition, PageView, find_leaf, find_section};
 use super::{Screen, ScreenEffect, ScreenQuestion, TextEditor};
 use crate::api::{ApiCall, TurnCall};
+use crate::choice::{left_out_by, locked, text_in};
 use crate::model::Level;
-use crate::outline::{left_out_by, locked, text_in};
 
 impl Screen {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {

@@ -288,11 +288,7 @@ impl Screen {
         }
         let is_other = self.model.turn().map(|turn| &turn.summary.id) != was_open.as_ref();
         if opened && (is_other || self.place().view == PageView::List) {
-            self.places.truncate(1);
-            self.places.push(PagePosition::new(PageView::Turn));
-            self.cause = 0;
-            self.is_deaf = false;
-            self.go_to_words();
+            self.go_to_turn();
         }
         if only_one && self.places.len() == 1 {
             let id = self.model.turns()[0].id.clone();
@@ -321,6 +317,15 @@ impl Screen {
             }
         }
         todo
+    }
+
+    /// Shows a turn that was opened, at what the user said last.
+    fn go_to_turn(&mut self) {
+        self.places.truncate(1);
+        self.places.push(PagePosition::new(PageView::Turn));
+        self.cause = 0;
+        self.is_deaf = false;
+        self.go_to_words();
     }
 
     /// Moves the cursor of a turn's page to a section, which may stand elsewhere by now.
