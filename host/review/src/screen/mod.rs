@@ -242,7 +242,8 @@ impl Screen {
     /// Returns whether the newest conversation is followed, and the turn that is shown is only looked
     /// at: nothing of it was edited by the person, and nothing is typed or asked.
     fn may_follow(&self) -> bool {
-        let is_busy = self.editing.is_some()
+        let is_busy = self.is_deaf
+            || self.editing.is_some()
             || self.excepting.is_some()
             || self.question.is_some()
             || self.search.is_some()
@@ -324,7 +325,6 @@ impl Screen {
         self.places.truncate(1);
         self.places.push(PagePosition::new(PageView::Turn));
         self.cause = 0;
-        self.is_deaf = false;
         self.go_to_words();
     }
 

@@ -647,7 +647,7 @@ fn the_prompt_follows_the_newest_conversation_while_nothing_is_typed_or_edited()
         player.happens(ScreenEvent::Gate(arrived())).screen()
     };
     assert!(then("down").contains("▸ User  Hi"));
-    for keys in ["e 'x", "s", "e 'x enter", "S f esc"] {
+    for keys in ["e 'x", "s", "e 'x enter", "S f esc", "end e 'x"] {
         assert!(!then(keys).contains("User  Hi"), "{keys}");
     }
 }
