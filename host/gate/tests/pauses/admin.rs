@@ -34,10 +34,6 @@ async fn a_health_check_needs_no_token_and_says_nothing() {
         let answer = attack(&house, Method::GET, path, &[no_token], "").await;
         assert_eq!((answer.status, answer.text()), (200, "ok\n"));
         assert_eq!(attack(&house, Method::HEAD, path, &[no_token], "").await.status, 200);
-        house.cancel(&id).await.unwrap();
-        let page = attack(&house, Method::GET, "/metrics", &[no_token], "").await;
-        let ended = "leafgate_turns_ended_total{ending=\"user\",location=\"chat\"} 1";
-        assert!(page.text().lines().any(|line| line == ended), "{}", page.text());
         let rebound = format!("rebound.example:{}", house.admin.port());
         assert_eq!(attack(&house, Method::GET, path, &[no_token, ("host", &rebound)], "").await.status, 403);
         let page = ("origin", "https://page.example");
@@ -431,6 +427,10 @@ async fn metrics_count_what_happens_and_hold_no_content() {
     for secret in [CANARY, "prod-db"] {
         assert!(!page.text().contains(secret), "{}", page.text());
     }
+    house.cancel(&id).await.unwrap();
+    let page = attack(&house, Method::GET, "/metrics", &[no_token], "").await;
+    let ended = "leafgate_turns_ended_total{ending=\"user\",location=\"chat\"} 1";
+    assert!(page.text().lines().any(|line| line == ended), "{}", page.text());
     let rebound = format!("rebound.example:{}", house.admin.port());
     let foreign = attack(&house, Method::GET, "/metrics", &[no_token, ("host", &rebound)], "").await;
     assert_eq!(foreign.status, 403);
