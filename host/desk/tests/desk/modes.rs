@@ -551,7 +551,8 @@ fn every_outlook_says_what_will_pause() {
 fn what_is_told_of_the_next_turn_is_what_happens_to_it() {
     let mut bench = Bench::new();
     bench.set_mode(TurnMode::AutoOverride);
-    bench.main("s", "Hi");
+    let (turn, _) = bench.paused_by_mode("s", "Hi");
+    bench.resume(turn).unwrap();
     drop(bench.desk.save_in(&["s".into()]));
     let told = bench.desk.outlook();
     assert!(told.pauses && told.text.contains("of a conversation that has saved none pauses"), "{told:?}");

@@ -13,7 +13,7 @@ const KEYS: &[(&str, &str)] = &[
     ("R a", "release a redaction this once; except it from now on"),
     ("u U Ctrl-R X", "undo, redo, redo; all edits back (redactions stay)"),
     ("p K J", "pin the section to the top or unpin it; up, down"),
-    ("D P M", "what came against what leaves; the raw body (E reads it); metadata"),
+    ("D P M", "what came against what would leave; the raw body; metadata"),
     ("s Ctrl-S", "resume: send exactly what is shown (asks)"),
     ("c", "cancel: send nothing, the client gets an error (asks)"),
     ("o m", "pause the next turn; choose the mode"),
