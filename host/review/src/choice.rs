@@ -47,7 +47,7 @@ pub(crate) fn text_in(
         by_user && leaf.kind == LeafKind::Text && !text.is_empty() && !text.starts_with('<')
     };
     let says = |(_, leaf): &&(&SectionView, &LeafView)| !leaf.text.expose().is_empty();
-    let found = texts().filter(in_words).last().or_else(|| texts().find(says)).or_else(|| texts().next());
+    let found = texts().rfind(in_words).or_else(|| texts().find(says)).or_else(|| texts().next());
     match (found, open.as_slice()) {
         (Some(found), _) | (None, [found]) => Ok(*found),
         (None, [_, ..]) => Err("It has several values and no text: Enter shows them, choose one."),

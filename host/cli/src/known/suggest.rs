@@ -192,14 +192,14 @@ mod tests {
         for name in [".env", "a.local", "seen.toml", "below/.env"] {
             fs::write(project.join(name), "x").unwrap();
         }
-        let mut names = ignored(&project);
+        let mut names = files_of(&project, true);
         names.sort();
         assert_eq!(names, [".env", "a.local", "below/.env"]);
-        assert_eq!(ignored(&project.join("below")), [".env"]);
+        assert_eq!(files_of(&project.join("below"), true), [".env"]);
         // An unpacked or bare repository is a folder like any other.
         let bare = folder.path().join("bare");
         repository_of(&bare, &traces);
-        assert_eq!(ignored(&bare), Vec::<String>::new());
+        assert_eq!(files_of(&bare, true), Vec::<String>::new());
         assert!(!traces.exists());
     }
 }
