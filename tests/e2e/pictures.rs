@@ -46,6 +46,7 @@ fn steady(screen: &str) -> String {
     let mut shown = screen.to_owned();
     for (what, with) in [
         (r"\d:\d\d left", "4:58 left"),
+        (r"came \d:\d\d ago", "came 0:02 ago"),
         (r"…[0-9a-z]{6}\b", "…k7f3q2"),
         (r"policy \S+", "policy 3f9a61c0d2e4"),
         (r"(SECRET_)[0-9a-z]{16}", "${1}k7f3q2xw9mz4ab6c"),

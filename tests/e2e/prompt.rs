@@ -52,7 +52,7 @@ reason = "Explanations are read first"
 "#;
 
 /// What the keys of a turn's page say, and those of no other.
-const OF_TURN: &str = "i put in";
+const OF_TURN: &str = "w why";
 
 /// What the keys of the list say, and those of no other page.
 const OF_LIST: &str = "o pause next turn";
@@ -158,6 +158,7 @@ fn steady(screen: &str) -> String {
     let mut shown = screen.trim_end().to_owned();
     for (what, with) in [
         (r"\d:\d\d left", "M:SS left"),
+        (r"came \d:\d\d ago", "came M:SS ago"),
         (r"\d:\d\d  chat", "M:SS  chat"),
         (r"…[0-9a-z]{6}\b", "…SESSIO"),
         (r"digest [0-9a-f]{8}", "digest DDDDDDDD"),
@@ -207,15 +208,15 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     session.back(OF_LIST);
 
     let client = session.sends(&agent());
-    // It opens by itself, at the first of the places that paused.
-    session.stands_at("Tool result");
-    session.looks_as("a_turn_that_waits");
-    session.press(&["Tab"]);
+    // It opens by itself, at what the user said last. Earlier messages are one row, which unfolds.
     session.stands_at("Explain it");
-    session.press(&["BTab", "w"]);
+    session.looks_as("a_turn_that_waits");
+    session.press(&["w"]);
     session.sees("Why it waits");
     session.looks_as("why_it_waits");
     session.back(OF_TURN);
+    session.press(&["Home", "Tab"]);
+    session.stands_at("Tool result");
 
     // Pins: the rule's stands first already, and a person moves one before it.
     session.stands_at("Tool result");
@@ -232,7 +233,8 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     session.press(&["p"]);
     session.sees_no_more("[pinned by person]");
 
-    // A message of one's own, an edit, a deletion that is struck through, and each taken back.
+    // A message of one's own, which is mended, an edit, a deletion that is struck through, and each
+    // taken back.
     session.press(&["End", "Up", "i"]);
     session.sees("put in before User");
     session.terminal.types("Mind the gap").unwrap();
@@ -240,6 +242,10 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     session.looks_as("a_message_is_typed");
     session.press(&["Enter"]);
     session.sees("Put in by person");
+    session.press(&["End", "Up", "Up", "e"]);
+    session.terminal.types(", please").unwrap();
+    session.press(&["Enter"]);
+    session.sees("Mind the gap, please");
     session.press(&["End", "Up", "d"]);
     session.sees("[deleted by person]");
     session.looks_as("a_deleted_message");
@@ -270,7 +276,7 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     session.press(&["Enter"]);
     session.sees("bytes, text");
     session.looks_as("a_leaf_in_full");
-    session.back("u undo");
+    session.back("Enter open");
     session.back(OF_TURN);
 
     // The person's own editor has the terminal meanwhile.
@@ -322,7 +328,7 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     session.sees("the prompt needs 80×24");
     session.looks_as("a_small_terminal");
     session.terminal.resize("80", "24").unwrap();
-    session.sees("this edits the request, not the chat you see");
+    session.sees("edits the request, not your chat");
 
     session.press(&["s"]);
     session.sees("Send exactly what is shown?");
@@ -334,7 +340,7 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     assert_eq!(answered(client).unwrap().status(), 200);
     let sent = session.upstream.take().remove(0).body;
     assert_eq!(payload["body"].as_str().unwrap().as_bytes(), sent, "shown is sent");
-    assert!(holds(&sent, "Mind the gap") && holds(&sent, "Be kind.") && holds(&sent, "please."));
+    assert!(holds(&sent, "Mind the gap, please") && holds(&sent, "Be kind.") && holds(&sent, "please."));
 
     // A mode's pause, which a person cancels; then only the next turn, and two that wait in the list.
     let client = session.sends(&sample::chat("What is new?"));
@@ -350,15 +356,12 @@ fn a_person_goes_through_everything_that_the_prompt_offers() {
     let address = "jo.released@mail.example.org";
     let client = session.sends(&sample::chat(&format!("Write to {address} with {}", plant::github(5))));
     session.sees("Paused by mode");
-    session.press(&["End", "Up", "Enter"]);
-    session.sees("u undo");
-    session.stands_at("content: Write to");
+    session.stands_at("Write to");
     session.press(&["R"]);
-    session.sees("of rule contacts (1 of 2)?");
-    session.press(&["Tab"]);
-    session.sees("Not releasable: ‹");
-    session.press(&["BTab", "y"]);
+    session.sees("of rule contacts (1 of 1)?");
+    session.press(&["y"]);
     session.sees("Released: the value leaves with this request.");
+    session.press(&["Enter"]);
     session.sees(&format!("released: {address}›"));
     session.press(&["s"]);
     session.sees("Send exactly what is shown?");

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Except {
     /// The number of the redaction, as [`crate::RedactedSpan::redaction`] says it.
     pub redaction: usize,
-    /// Why: one line, of at most 200 characters, in which no rule finds anything.
+    /// Why: one line, of at most 200 characters, in which no rule finds anything. It is looked at last: with
+    /// an empty one nothing is written, and the error says what else stands in the way, if anything does.
     pub reason: String,
     /// Who answers for it: 1 to 64 printable characters of ASCII.
     pub by: String,

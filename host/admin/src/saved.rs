@@ -182,7 +182,7 @@ pub struct SetSaved {
     /// Where captured edits are saved: `session`, `workspace` or `global`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<SavedScope>,
-    /// How many sections a capture shows first; what is outside of 1 to 10 becomes the nearest.
+    /// How many sections a capture shows first, 1 to 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview_limit: Option<usize>,
     /// What edits that are saved from now on want where they do not fit.

@@ -253,7 +253,7 @@ pub struct Pins {
 #[serde(rename_all = "camelCase")]
 pub struct SectionView {
     /// Its key, `user-1/content/0`, by which [`EditCommand`] names it. The key of an inserted
-    /// message is `inserted-0`: only undo and reset reach it, and its leaf has no pointer.
+    /// message is `inserted-0`, and so is the pointer of its leaf where a person put it in.
     #[serde(rename = "id")]
     pub key: String,
     /// Its label for people.
@@ -445,7 +445,7 @@ pub struct EditView {
 pub enum EditCommand {
     /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling.
     Set {
-        /// The leaf.
+        /// The leaf: its pointer, as the turn shows it.
         pointer: String,
         /// Its new text.
         text: ShownText,

@@ -133,6 +133,8 @@ fn in_full(turn: &TurnView) -> Vec<Row> {
         let mut head = Row::of(&indent, RowStyle::Plain);
         head.0.extend(rows::section_head(section, entry).0);
         shown.push(head.and(&format!("  key {}", section.key), RowStyle::Dim));
+        let indented = |row: Row| Row::of(&format!("{indent}  "), RowStyle::Plain).followed_by(row);
+        shown.extend(rows::call_rows(section, usize::MAX).into_iter().map(indented));
         for leaf in &section.leaves {
             let row = rows::leaf_row(leaf, entry.depth + 1, &leaf_authors(turn, leaf)).cut(LINE);
             shown.push(row.and(&format!("  {}", leaf.pointer), RowStyle::Dim));

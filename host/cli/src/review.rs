@@ -3,7 +3,7 @@
 //! Both ask over the admin API, so the prompt in the gate's own terminal can do what one in another
 //! terminal can.
 
-use std::io::{self, IsTerminal, stdin, stdout};
+use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -32,8 +32,9 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
     }
     if args.plain {
         let prompt = if stdin().is_terminal() { "> " } else { "" };
+        announce(only_about(only.clone(), admin::listen(&gate)?), prompt);
         let mut turns = AdminClient::new(&gate)?.only(only);
-        plain::run(&mut turns, &mut stdin().lock(), &mut stdout().lock(), prompt)?;
+        plain::run(&mut turns, &mut stdin().lock(), &mut stdout(), prompt)?;
         return Ok(Exit::Done);
     }
     require_terminal()?;
@@ -42,6 +43,21 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
         printer.line(&text)?;
     }
     Ok(Exit::Done)
+}
+
+/// Prints a line for each turn that comes, with a bell where a person types, as long as this process
+/// runs.
+fn announce(events: Receiver<admin::EventResult>, prompt: &'static str) {
+    std::thread::spawn(move || {
+        for line in events.into_iter().flatten().filter_map(|event| plain::announcement(&event)) {
+            let (start, bell) = if prompt.is_empty() { ("", "") } else { ("\n", "\x07") };
+            let mut output = stdout().lock();
+            let told = write!(output, "{start}{line}{bell}\n{prompt}").and_then(|()| output.flush());
+            if told.is_err() {
+                return;
+            }
+        }
+    });
 }
 
 /// Refuses an output that can show no screen.

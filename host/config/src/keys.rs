@@ -112,7 +112,8 @@ pub const KEYS: &[Key] = &[
     key(
         "intercept",
         Texts,
-        "Paths of the requests that a mode may pause; `*` stands for the rest. Rules run everywhere",
+        "Paths (`*` stands for the rest) and locations (`panel`) of the requests that a mode may pause; `!` before one \
+         leaves it out. Rules run everywhere",
     ),
     key(
         "metadata-fields",

@@ -83,14 +83,23 @@ impl Modes {
         }
     }
 
+    /// Which mode wants the next turn of a conversation to wait, or that of a new one. What pauses and
+    /// what is told of it both follow from this.
+    pub(crate) fn wants(&self, session: Option<&str>) -> Option<TurnMode> {
+        match self.mode {
+            TurnMode::Off => None,
+            // Where edits are to be saved, a single pause saves them too.
+            _ if self.lasting() == TurnMode::AutoOverride && self.auto(session) == AutoState::Capturing => {
+                Some(TurnMode::AutoOverride)
+            }
+            TurnMode::AutoOverride => None,
+            mode @ (TurnMode::InterceptOnce | TurnMode::InterceptAlways) => Some(mode),
+        }
+    }
+
     /// What the mode wants of the next turn of a conversation. A single pause is used up by asking.
     pub(crate) fn pause_next(&mut self, session: &str) -> Option<ModePause> {
-        let pause = match self.mode {
-            TurnMode::Off => false,
-            TurnMode::InterceptOnce | TurnMode::InterceptAlways => true,
-            TurnMode::AutoOverride => self.auto(Some(session)) == AutoState::Capturing,
-        };
-        let asks = pause.then_some(ModePause { mode: self.mode, round: self.round });
+        let asks = self.wants(Some(session)).map(|mode| ModePause { mode, round: self.round });
         self.mode = self.lasting();
         asks
     }
@@ -164,7 +173,9 @@ mod tests {
             modes.choose(to);
             assert_eq!((modes.mode(), modes.lasting()), (to, lasting), "{from} to {to}");
             let pause = modes.pause_next("s");
-            assert_eq!(pause.map(ModePause::mode), (to != Off).then_some(to), "{from} to {to}");
+            // Nothing is saved, so a single pause is a capture where edits are applied.
+            let asks = if lasting == AutoOverride { AutoOverride } else { to };
+            assert_eq!(pause.map(ModePause::mode), (to != Off).then_some(asks), "{from} to {to}");
             assert_eq!(modes.mode(), next, "{from} to {to}");
         }
     }

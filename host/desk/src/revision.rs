@@ -41,6 +41,13 @@ pub enum Change {
         /// Its text, not yet redacted.
         text: String,
     },
+    /// Gives a message that a person put in another text.
+    Rewrite {
+        /// Its place among those that were put in.
+        place: usize,
+        /// Its new text, not yet redacted.
+        text: String,
+    },
     /// Takes a redaction back, by its number: the received value leaves, with this request alone.
     Release(usize),
     /// Takes the last edit back, of any author. Redactions stay.
@@ -90,13 +97,14 @@ impl<G: Reviewer> Revision<G> {
     pub fn make(self, change: Change) -> Result<Revised, DeskError> {
         let Revision { turn, base, draft, to, reviewer } = self;
         let mut draft = Draft::clone(&draft);
-        let adds_text = matches!(change, Change::Set { .. } | Change::Insert { .. });
+        let adds_text = matches!(change, Change::Set { .. } | Change::Insert { .. } | Change::Rewrite { .. });
         let refused = match change {
             Change::Release(_) => DeskError::NotReleasable,
             Change::Set { .. }
             | Change::Delete(_)
             | Change::Restore(_)
             | Change::Insert { .. }
+            | Change::Rewrite { .. }
             | Change::Undo
             | Change::Redo
             | Change::Reset => DeskError::Unredactable,
@@ -136,6 +144,7 @@ impl Change {
                 exists(before.index(), draft.document().sections().len())?;
                 Ok(Some(draft.insert(before, Role::User, &text, &Author::Person)?))
             }
+            Change::Rewrite { place, text } => Ok(Some(draft.rewrite_inserted(place, &text)?)),
             Change::Release(number) => Ok(Some(draft.release(number)?)),
             Change::Undo => draft.undo().ok_or(DeskError::Nothing("undo")).map(Some),
             Change::Redo => draft.redo().ok_or(DeskError::Nothing("redo")).map(Some),
@@ -155,6 +164,7 @@ impl fmt::Debug for Change {
             Change::Delete(section) => f.debug_tuple("Delete").field(section).finish(),
             Change::Restore(section) => f.debug_tuple("Restore").field(section).finish(),
             Change::Insert { before, text } => write!(f, "Insert(before {before:?}, {} bytes)", text.len()),
+            Change::Rewrite { place, text } => write!(f, "Rewrite({place}, {} bytes)", text.len()),
             Change::Release(number) => f.debug_tuple("Release").field(number).finish(),
             Change::Undo => f.write_str("Undo"),
             Change::Redo => f.write_str("Redo"),

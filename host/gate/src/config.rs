@@ -11,6 +11,7 @@ use leafgate_tokenize::Models;
 use leafgate_tree::Limits;
 use leafgate_words::words;
 
+use crate::intercept::InterceptPattern;
 use crate::path::PathPattern;
 use crate::reach::Reach;
 use crate::target::{UpstreamKind, UpstreamName, UpstreamTarget};
@@ -24,8 +25,8 @@ pub struct GateConfig {
     pub named: Vec<NamedUpstream>,
     /// Whether requests are looked at. Without it the gate passes everything on, as a plain proxy does.
     pub enabled: bool,
-    /// Paths of the requests that a mode may pause; none for all. Rules run everywhere.
-    pub intercept: Vec<PathPattern>,
+    /// Which requests a mode may pause; none for all. Rules run everywhere.
+    pub intercept: Vec<InterceptPattern>,
     /// Where the policy comes from, for the status to name: `default`, `none` or the folder.
     pub policy_source: String,
     /// Whether the client of a cancelled request reads why as the model's words, instead of an error.

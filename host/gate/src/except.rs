@@ -18,6 +18,13 @@ pub trait PolicyFiles: Send + Sync {
         works: Option<&dyn Fn(&Policy) -> bool>,
     ) -> Result<String, NotExcepted>;
 
+    /// Says before anything is written whether an exception could be: in a folder that loads, and that
+    /// does without it what `works` is true of.
+    ///
+    /// # Errors
+    /// Where it could not be.
+    fn check(&self, upstream: Option<&str>, works: &dyn Fn(&Policy) -> bool) -> Result<(), NotExcepted>;
+
     /// Returns the exceptions that stand in the files, in force or not.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ use crate::apis::{Api, Wants};
 use crate::assembly::{Assembler, Made};
 use crate::blocked::{NOT_ELSEWHERE, blocked, unreadable};
 use crate::files::{FileIn, RequestFiles};
+use crate::intercept::Interception;
 use crate::multipart;
 use crate::outside::OutsideTexts;
 use crate::pending::{ClassHint, Dismissed, ModeAnswer, PausedTurn, Turns};
@@ -51,7 +52,7 @@ pub(crate) struct JudgeCase {
     /// Whether values are put back into its answer.
     pub(crate) restore: bool,
     /// Whether a mode may pause it.
-    pub(crate) intercepts: bool,
+    pub(crate) intercepts: Interception,
     pub(crate) api: Api,
     /// The model that its path names.
     pub(crate) model: Option<Arc<str>>,
@@ -364,6 +365,11 @@ impl JudgeCase {
             Some(asker) => asker.class,
             None => self.class.class(self.api, document),
         };
+        let class = match (class, self.intercepts) {
+            (TurnClass::Main, Interception::LeftOut) => TurnClass::Side,
+            (TurnClass::Side, Interception::Named) if !self.api.converses() => TurnClass::Main,
+            (class, _) => class,
+        };
         let by_path = || self.api.deployment(self.to.endpoint()).filter(|_| document.model().is_none());
         Subject {
             policy: Arc::clone(&self.policy),
@@ -374,7 +380,7 @@ impl JudgeCase {
             model: self.model.clone().or_else(|| by_path().map(Into::into)),
             other_models: Vec::new(),
             streams: self.api.streams_by_path(),
-            class: if class == TurnClass::Main && !self.intercepts { TurnClass::Side } else { class },
+            class,
             to: self.to.clone(),
             endpoint: self.to.endpoint().into(),
             lane: self.lane.clone(),

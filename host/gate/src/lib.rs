@@ -45,6 +45,7 @@ mod files;
 mod flow;
 mod gate;
 mod hold;
+mod intercept;
 mod judge;
 mod lock;
 mod log;
@@ -89,6 +90,7 @@ pub use config::{
 };
 pub use except::{NotExcepted, PolicyFiles};
 pub use gate::Gate;
+pub use intercept::{InterceptPattern, InterceptPatternError};
 pub use leafgate_desk::DeskLimits;
 pub use path::{PathPattern, PathPatternError};
 pub use reach::{Identity, Proxy, Reach, ReachError};

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use leafgate_admin::{Status, Subagents};
+use leafgate_admin::{Status, Subagents, TurnMode};
 use leafgate_policy::MemoCounts;
 use leafgate_vault::TokenCounts;
 
@@ -64,6 +64,9 @@ pub(crate) struct Metrics {
     findings: CounterFamily,
     plugin_micros: CounterFamily,
     calls: CounterFamily,
+    modes: CounterFamily,
+    /// By how they ended, and where in their client they were asked. Both are words of ours.
+    turns_over: Mutex<BTreeMap<(&'static str, Box<str>), u64>>,
 }
 
 /// What others count.
@@ -97,6 +100,16 @@ impl Metrics {
         let findings = tally.findings.iter();
         self.findings.add(findings.map(|(detector, count)| (detector.as_str(), *count as u64)));
         self.plugin_micros.add(tally.plugins.iter().map(|(plugin, micros)| (plugin.as_str(), *micros)));
+    }
+
+    /// A turn is over.
+    pub(crate) fn turn_over(&self, ending: &'static str, location: &str) {
+        *lock(&self.turns_over).entry((ending, location.into())).or_default() += 1;
+    }
+
+    /// Somebody chose a mode.
+    pub(crate) fn mode_chosen(&self, mode: TurnMode) {
+        self.modes.add([(mode.name(), 1)].into_iter());
     }
 
     /// A call of the admin API was answered.
@@ -134,6 +147,12 @@ impl Metrics {
         self.findings.write(page, "findings_total", "Findings, redacted or only counted.", "detector");
         let help = "Calls of the admin API that were answered.";
         self.calls.write(page, "admin_calls_total", help, "call");
+        self.modes.write(page, "modes_chosen_total", "Modes that somebody chose.", "mode");
+        let help = "Requests that waited, by how that ended and where in their client they were asked.";
+        page.head("turns_ended_total", "counter", help);
+        for ((ending, location), count) in &*lock(&self.turns_over) {
+            page.sample("turns_ended_total", &[("ending", ending), ("location", location)], *count);
+        }
     }
 }
 

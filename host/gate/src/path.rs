@@ -42,6 +42,11 @@ impl FromStr for PathPattern {
 }
 
 impl PathPattern {
+    /// Returns whether it names one path.
+    pub(crate) fn is_one(&self) -> bool {
+        !self.with_rest
+    }
+
     /// Returns whether a path, however it is spelled, is one of these.
     pub(crate) fn is(&self, path: &str) -> bool {
         let path = &*endpoint(path);

@@ -19,7 +19,7 @@ use crate::config::{GateConfig, GateLimits};
 use crate::events::Hub;
 use crate::except::PolicyFiles;
 use crate::files::FileReader;
-use crate::path::PathPattern;
+use crate::intercept::{InterceptPattern, Interception, interception, told};
 use crate::pending::Turns;
 use crate::plugins;
 use crate::reach::ReachError;
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     /// Whether requests are looked at.
     pub(crate) enabled: bool,
     /// See [`GateConfig::intercept`].
-    intercept: Vec<PathPattern>,
+    intercept: Vec<InterceptPattern>,
     keys: TokenKeys,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) turns: Arc<Turns>,
@@ -95,10 +95,13 @@ impl Shared {
                 config.trial,
             )),
             enabled: config.enabled,
-            intercept: config.intercept,
             sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
             keys,
-            turns: Arc::new(Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters), saved)),
+            turns: Arc::new(
+                Turns::new(limits.desk, Arc::clone(&hub), Arc::clone(&counters), saved)
+                    .intercepting(told(&config.intercept)),
+            ),
+            intercept: config.intercept,
             hub,
             counters,
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
@@ -176,9 +179,9 @@ impl Shared {
         &self.upstreams
     }
 
-    /// Returns whether a mode may pause requests of this path.
-    pub(crate) fn intercepts(&self, path: &str) -> bool {
-        self.intercept.is_empty() || self.intercept.iter().any(|pattern| pattern.is(path))
+    /// Returns whether a mode may pause requests of this path from this location.
+    pub(crate) fn intercepts(&self, path: &str, location: &str) -> Interception {
+        interception(&self.intercept, path, location)
     }
 
     /// A vault of no session: it knows our tokens and remembers nothing.

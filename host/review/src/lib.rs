@@ -12,6 +12,7 @@
 
 mod api;
 mod change;
+mod choice;
 mod model;
 mod outline;
 pub mod plain;
@@ -21,5 +22,6 @@ pub mod screen;
 
 pub use api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall, TurnMetadata};
 pub use change::describe;
+pub use choice::left_out_by;
 pub use model::{Level, Model, ModelEffect, ModelInput, Notice, PersonAction, ended};
-pub use outline::{HoldCause, Outline, SectionFacts, leaf_authors, left_out_by};
+pub use outline::{HoldCause, Outline, OutlineRow, SectionFacts, SectionGroup, leaf_authors};

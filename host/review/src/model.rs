@@ -243,7 +243,11 @@ impl Model {
     }
 
     fn look_at(&mut self, turn: Box<TurnView>) {
-        self.outline = Outline::new(&turn);
+        let same = self.turn().is_some_and(|before| before.summary.id == turn.summary.id);
+        self.outline = match same {
+            true => std::mem::take(&mut self.outline).renewed(&turn),
+            false => Outline::new(&turn),
+        };
         self.note(turn.summary.clone());
         self.diff = None;
         self.payload = None;
@@ -306,6 +310,20 @@ impl Model {
         self.notify(level, format!("{before}{text}"));
     }
 
+    /// Folds a section or a group of the selected turn, or unfolds it.
+    pub fn toggle(&mut self, key: &str) {
+        if let Some(turn) = &self.turn {
+            self.outline.toggle(turn, key);
+        }
+    }
+
+    /// Unfolds what is around a section of the selected turn.
+    pub fn unfold_to(&mut self, section: usize) {
+        if let Some(turn) = &self.turn {
+            self.outline.unfold_to(turn, section);
+        }
+    }
+
     /// Closes the selected turn, which keeps waiting.
     pub fn close(&mut self) {
         self.turn = None;
@@ -344,9 +362,8 @@ impl Model {
                 Vec::new()
             }
             Event::Paused { turn } => {
-                if self.turn.is_some() {
-                    self.notify(Level::Warning, format!("Another turn waits: {}", turn.label));
-                }
+                let another = if self.turn.is_some() { "Another turn" } else { "A turn" };
+                self.notify(Level::Warning, format!("{another} waits: {}", turn.label));
                 self.note(turn);
                 vec![ModelEffect::Bell]
             }

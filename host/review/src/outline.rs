@@ -3,10 +3,12 @@
 //! It is built once per answer of the gate, so that drawing need not search. It holds indices and
 //! words, no text of leaves.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use leafgate_admin::{EditView, HoldState, HoldView, LeafView, SectionView, TurnView};
-use leafgate_tree::{LeafKind, NodeType, ValueType};
+use leafgate_tree::{NodeType, SectionKind};
+
+use crate::choice;
 
 /// The facts about one section, in the order of [`TurnView::sections`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,14 +26,57 @@ pub struct SectionFacts {
     pub redactions: usize,
     /// Redactions in its own leaves that a person released.
     pub released: usize,
+    /// Whether a place in its own leaves holds the turn.
+    pub holds: bool,
+    /// Whether its row stands for what is inside it.
+    pub folded: bool,
+    /// The group that it belongs to with all that is inside it.
+    pub group: Option<usize>,
+}
+
+impl SectionFacts {
+    /// Adds what a section inside it has.
+    pub(crate) fn take_in(&mut self, inner: &SectionFacts) {
+        inner.authors.iter().for_each(|author| add(&mut self.authors, author));
+        self.edited |= inner.edited;
+        self.redactions += inner.redactions;
+        self.released += inner.released;
+        self.holds |= inner.holds;
+    }
+}
+
+/// Sections of which a person rarely changes anything: they are one row until that is unfolded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionGroup {
+    /// Its name, which no section's key is.
+    pub name: &'static str,
+    /// The outermost ones of its sections.
+    pub sections: Vec<usize>,
+    /// Whether its row stands for them.
+    pub folded: bool,
+}
+
+/// A row of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutlineRow {
+    /// A group, by its place.
+    Group(usize),
+    /// A section.
+    Section(usize),
 }
 
 /// The entries of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     entries: Vec<SectionFacts>,
-    order: Vec<usize>,
+    groups: Vec<SectionGroup>,
+    /// The outermost rows.
+    tops: Vec<OutlineRow>,
+    rows: Vec<OutlineRow>,
     causes: Vec<HoldCause>,
+    words: Option<usize>,
+    /// What a person folded or unfolded, by the keys of sections and the names of groups.
+    toggled: BTreeSet<String>,
 }
 
 /// A place because of which a turn waits.
@@ -45,10 +90,24 @@ pub struct HoldCause {
     pub what: String,
 }
 
+/// The names of the groups.
+const EARLIER: &str = "Earlier messages";
+const OPTIONS: &str = "Options";
+
 impl Outline {
-    /// Arranges a turn.
+    /// Arranges a turn. What nobody folded is folded where it is of an earlier turn or an option.
     #[must_use]
     pub fn new(turn: &TurnView) -> Outline {
+        Outline::with(turn, BTreeSet::new())
+    }
+
+    /// Arranges the same turn after a change: what a person folded stays so.
+    #[must_use]
+    pub(crate) fn renewed(self, turn: &TurnView) -> Outline {
+        Outline::with(turn, self.toggled)
+    }
+
+    fn with(turn: &TurnView, toggled: BTreeSet<String>) -> Outline {
         let places: HashMap<&str, usize> =
             turn.sections.iter().enumerate().map(|(at, section)| (section.key.as_str(), at)).collect();
         let edits = StandingEdits::new(turn);
@@ -66,8 +125,109 @@ impl Outline {
             let inside = entries[at + 1..].iter().take_while(|entry| entry.depth > depth).count();
             entries[at].end = at + 1 + inside;
         }
-        let order = order(turn, &places, &entries);
-        Outline { entries, order, causes: causes(turn) }
+        let causes = causes(turn);
+        causes.iter().for_each(|cause| entries[cause.section].holds = true);
+        let mut outline = Outline { entries, causes, toggled, ..Outline::default() };
+        outline.words = choice::words(turn, &outline.entries);
+        outline.group(turn, &places);
+        outline.fold(turn);
+        outline
+    }
+
+    /// Puts pinned sections first, then the system's, then messages, and options behind them.
+    fn group(&mut self, turn: &TurnView, places: &HashMap<&str, usize>) {
+        let mut pinned: Vec<usize> =
+            turn.pinned.iter().filter_map(|key| places.get(key.as_str()).copied()).collect();
+        pinned.retain(|&at| self.entries[at].depth == 0);
+        let newest = self.words.map_or(0, |at| self.outermost(at));
+        let (mut system, mut earlier, mut messages, mut options) = (vec![], vec![], vec![], vec![]);
+        let tops = (0..self.entries.len()).filter(|&at| self.entries[at].depth == 0);
+        for at in tops.filter(|at| !pinned.contains(at)) {
+            let section = &turn.sections[at];
+            match section.node_type {
+                NodeType::RequestOption => &mut options,
+                _ if section.kind == SectionKind::System => &mut system,
+                _ if at < newest => &mut earlier,
+                _ => &mut messages,
+            }
+            .push(at);
+        }
+        // A request without messages is all options.
+        let has_messages = turn.sections.iter().any(|section| section.node_type == NodeType::Message);
+        let mut tops: Vec<_> = pinned.into_iter().chain(system).map(OutlineRow::Section).collect();
+        for (name, sections) in [(EARLIER, earlier), ("", messages), (OPTIONS, options)] {
+            if name.is_empty() || sections.len() < 2 || !has_messages {
+                tops.extend(sections.into_iter().map(OutlineRow::Section));
+                continue;
+            }
+            let place = self.groups.len();
+            for &first in &sections {
+                let inside = first..self.entries[first].end;
+                self.entries[inside].iter_mut().for_each(|entry| entry.group = Some(place));
+            }
+            tops.push(OutlineRow::Group(place));
+            self.groups.push(SectionGroup { name, sections, folded: true });
+        }
+        self.tops = tops;
+    }
+
+    /// Says what is folded, and which rows that leaves.
+    fn fold(&mut self, turn: &TurnView) {
+        for group in &mut self.groups {
+            group.folded = !self.toggled.contains(group.name);
+        }
+        for at in 0..self.entries.len() {
+            let (section, entry) = (&turn.sections[at], &self.entries[at]);
+            let inside = entry.end - at - 1;
+            let is_part = |at: usize| turn.sections[at].kind == SectionKind::ContentPart;
+            let at_rest = entry.group.is_some()
+                || section.node_type == NodeType::RequestOption
+                || (inside == 1 && is_part(at + 1));
+            self.entries[at].folded = inside > 0 && at_rest != self.toggled.contains(&section.key);
+        }
+        let mut rows = Vec::new();
+        for &top in &self.tops {
+            match top {
+                OutlineRow::Section(at) => self.push_rows(at, &mut rows),
+                OutlineRow::Group(group) => {
+                    rows.push(top);
+                    let group = &self.groups[group];
+                    let open = group.sections.iter().filter(|_| !group.folded);
+                    open.for_each(|&at| self.push_rows(at, &mut rows));
+                }
+            }
+        }
+        self.rows = rows;
+    }
+
+    fn push_rows(&self, outermost: usize, rows: &mut Vec<OutlineRow>) {
+        let mut at = outermost;
+        while at < self.entries[outermost].end {
+            rows.push(OutlineRow::Section(at));
+            at = if self.entries[at].folded { self.entries[at].end } else { at + 1 };
+        }
+    }
+
+    /// Folds what is unfolded, and the other way round: a section by its key, a group by its name.
+    pub(crate) fn toggle(&mut self, turn: &TurnView, key: &str) {
+        if !self.toggled.remove(key) {
+            self.toggled.insert(key.to_owned());
+        }
+        self.fold(turn);
+    }
+
+    /// Unfolds what is around a section.
+    pub(crate) fn unfold_to(&mut self, turn: &TurnView, section: usize) {
+        if let Some(group) = self.entries.get(section).and_then(|entry| entry.group)
+            && self.groups[group].folded
+        {
+            self.toggle(turn, self.groups[group].name);
+        }
+        for at in self.outermost(section)..section {
+            if self.entries[at].folded && section < self.entries[at].end {
+                self.toggle(turn, &turn.sections[at].key);
+            }
+        }
     }
 
     /// Returns the outermost section around a section, or itself.
@@ -78,10 +238,53 @@ impl Outline {
     }
 
     /// Returns the sections in the order in which a person sees them: pinned ones first, each with
-    /// what is inside it.
+    /// what is inside it, whether it is folded or not.
     #[must_use]
-    pub fn order(&self) -> &[usize] {
-        &self.order
+    pub fn order(&self) -> Vec<usize> {
+        let firsts = self.tops.iter().flat_map(|top| match top {
+            OutlineRow::Section(at) => std::slice::from_ref(at),
+            OutlineRow::Group(group) => self.groups[*group].sections.as_slice(),
+        });
+        firsts.flat_map(|&at| at..self.entries[at].end).collect()
+    }
+
+    /// Returns the rows that are not folded away, in that order.
+    #[must_use]
+    pub fn rows(&self) -> &[OutlineRow] {
+        &self.rows
+    }
+
+    /// Returns the row of a section, or of what is folded around it.
+    #[must_use]
+    pub fn row_of(&self, section: usize) -> Option<usize> {
+        let group = self.entries.get(section)?.group;
+        let around = |row: &OutlineRow| match *row {
+            OutlineRow::Section(at) => at == section || (at < section && section < self.entries[at].end),
+            OutlineRow::Group(at) => group == Some(at),
+        };
+        self.rows.iter().rposition(around)
+    }
+
+    /// Returns the groups.
+    #[must_use]
+    pub fn groups(&self) -> &[SectionGroup] {
+        &self.groups
+    }
+
+    /// Returns the section with what the user said last.
+    #[must_use]
+    pub fn words(&self) -> Option<usize> {
+        self.words
+    }
+
+    /// Returns the facts about a section, and about all that its row stands for.
+    #[must_use]
+    pub fn shown(&self, section: usize) -> Option<SectionFacts> {
+        let mut facts = self.entries.get(section)?.clone();
+        if facts.folded {
+            self.entries[section + 1..facts.end].iter().for_each(|inner| facts.take_in(inner));
+        }
+        Some(facts)
     }
 
     /// Returns the places because of which the turn waits, those that still are as they were.
@@ -95,20 +298,6 @@ impl Outline {
     pub fn entry(&self, section: usize) -> Option<&SectionFacts> {
         self.entries.get(section)
     }
-}
-
-fn order(turn: &TurnView, places: &HashMap<&str, usize>, entries: &[SectionFacts]) -> Vec<usize> {
-    let mut order = Vec::with_capacity(entries.len());
-    let mut is_placed = vec![false; entries.len()];
-    let pinned = turn.pinned.iter().filter_map(|key| places.get(key.as_str()).copied());
-    for first in pinned.chain(0..entries.len()) {
-        if !is_placed[first] {
-            let inside = first..entries[first].end;
-            is_placed[inside.clone()].fill(true);
-            order.extend(inside);
-        }
-    }
-    order
 }
 
 fn causes(turn: &TurnView) -> Vec<HoldCause> {
@@ -201,23 +390,4 @@ fn add(authors: &mut Vec<String>, author: &str) {
     if !authors.iter().any(|known| known == author) {
         authors.push(author.to_owned());
     }
-}
-
-/// Returns the key of what leaves a section out: the section's own, or, for a call that is all that
-/// its message holds, the message's. So each call of an answer is left out where it is looked at.
-#[must_use]
-pub fn left_out_by(turn: &TurnView, at: usize) -> Option<&str> {
-    let section = turn.sections.get(at)?;
-    let parent =
-        section.parent.as_deref().and_then(|key| turn.sections.iter().find(|around| around.key == key));
-    let Some(message) = parent.filter(|_| section.node_type == NodeType::ToolCall && !section.deletable)
-    else {
-        return Some(&section.key);
-    };
-    let is_alone = || turn.sections.iter().filter(|inner| inner.parent == section.parent).count() == 1;
-    let says = |leaf: &LeafView| {
-        leaf.kind == LeafKind::Text && leaf.value == ValueType::Text && !leaf.text.expose().is_empty()
-    };
-    let holds_it_alone = !message.leaves.iter().any(says) && is_alone();
-    Some(if holds_it_alone { &message.key } else { &section.key })
 }

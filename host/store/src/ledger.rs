@@ -11,7 +11,7 @@ use leafgate_tokenize::estimate;
 use leafgate_tree::{Document, Format, Limits, Segment};
 use serde::Serialize;
 
-use crate::log::{Filter, Log, LogError, RequestView};
+use crate::log::{Filter, Log, LogError, RequestLine, RequestView};
 
 /// The members of a body that make its prompt, in the order in which it is put together.
 const PROMPT: [&str; 10] = [
@@ -80,14 +80,20 @@ impl Log {
                 if line.sent.is_none() || line.class == "side" || lines.len() == most {
                     continue;
                 }
-                let Some(earlier) = self.turn_before(line.id, &line.session, &line.class)? else { continue };
+                let Some(earlier) = self.turn_before(&line)? else { continue };
                 lines.push(compared(&self.show(earlier)?, &self.show(line.id)?));
             }
         }
         Ok(lines)
     }
 
-    fn turn_before(&self, id: i64, session: &str, class: &str) -> Result<Option<i64>, LogError> {
+    /// Returns the turn before a request in its conversation: of the same class, and sent. What a client
+    /// asks beside a turn is none.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn turn_before(&self, request: &RequestLine) -> Result<Option<i64>, LogError> {
+        let RequestLine { id, session, class, .. } = request;
         use rusqlite::OptionalExtension;
         let mut find = self.database.prepare_cached(
             "SELECT id FROM request WHERE session = ?1 AND id < ?2 AND class = ?3 AND sent IS NOT NULL

@@ -31,27 +31,42 @@ impl PolicyFolders {
     }
 }
 
+/// Returns the file of a policy that an exception is to be written into, unless it works without one.
+fn target_in(
+    source: &PolicySource,
+    works: Option<&dyn Fn(&Policy) -> bool>,
+) -> Result<TargetFile, NotExcepted> {
+    if source.folder().is_none() {
+        return Err(NotExcepted::BuiltIn);
+    }
+    let target = TargetFile::new(source, Path::new(FILE)).map_err(failed)?;
+    // Such as by this very person a moment ago.
+    match works.is_some_and(|works| works(target.policy())) {
+        true => Err(NotExcepted::Already),
+        false => Ok(target),
+    }
+}
+
+fn failed(error: anyhow::Error) -> NotExcepted {
+    match error.is::<IdleException>() {
+        true => NotExcepted::Idle,
+        false => NotExcepted::Failed(format!("{error:#}")),
+    }
+}
+
 impl PolicyFiles for PolicyFolders {
+    fn check(&self, upstream: Option<&str>, works: &dyn Fn(&Policy) -> bool) -> Result<(), NotExcepted> {
+        target_in(self.of(upstream), Some(works)).map(drop)
+    }
+
     fn except(
         &self,
         upstream: Option<&str>,
         exception: &NewException,
         works: Option<&dyn Fn(&Policy) -> bool>,
     ) -> Result<String, NotExcepted> {
-        let source = self.of(upstream);
-        if source.folder().is_none() {
-            return Err(NotExcepted::BuiltIn);
-        }
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = |error: anyhow::Error| match error.is::<IdleException>() {
-            true => NotExcepted::Idle,
-            false => NotExcepted::Failed(format!("{error:#}")),
-        };
-        let target = TargetFile::new(source, Path::new(FILE)).map_err(failed)?;
-        // Such as by this very person a moment ago.
-        if works.is_some_and(|works| works(target.policy())) {
-            return Err(NotExcepted::Already);
-        }
+        let target = target_in(self.of(upstream), works)?;
         target.add(exception, works.unwrap_or(&|_| true)).map_err(failed)?;
         Ok(target.path().display().to_string())
     }

@@ -44,7 +44,7 @@ pub(crate) enum KnownCommand {
     List(ConfigArgs),
     /// Have values that were added found no longer
     Remove(RemoveKnownArgs),
-    /// Name files of this folder that git ignores and that hold secrets
+    /// Name files that hold secrets: those of this folder that git ignores, and `.env` files that it does not
     Suggest(ConfigArgs),
 }
 

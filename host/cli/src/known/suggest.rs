@@ -1,5 +1,5 @@
-//! `known suggest`: files of the workspace that git ignores and of the home folder, which hold
-//! secrets and are not known yet. They are offered and never taken: their owner decides.
+//! `known suggest`: files of the workspace that git ignores or that are `.env` files all the same, and
+//! files of the home folder, which hold secrets and are not known yet. They are offered and never taken: their owner decides.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,8 @@ struct Suggested {
     /// As `known.files` takes it.
     path: String,
     values: usize,
+    /// Whether it is a file of the workspace that git would take.
+    not_ignored: bool,
 }
 
 pub(super) fn run(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -48,19 +50,29 @@ pub(super) fn run(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<
         known.extend(files::named(pattern, folder)?);
     }
     let home = home::variable("HOME");
-    let of_home = home.iter().flat_map(|home| OF_PROGRAMS.map(|name| (home.join(name), format!("~/{name}"))));
-    let ignored = ignored(folder).into_iter().map(|name| (folder.join(&name), name));
-    let suggested: Vec<Suggested> = ignored
+    let of_home =
+        home.iter().flat_map(|home| OF_PROGRAMS.map(|name| (home.join(name), format!("~/{name}"), false)));
+    let of_folder = |ignored: bool| {
+        let names = files_of(folder, ignored).into_iter();
+        names.map(move |name| (folder.join(&name), name, !ignored))
+    };
+    let suggested: Vec<Suggested> = of_folder(false)
+        .chain(of_folder(true))
         .chain(of_home)
-        .filter(|(path, _)| !known.contains(path))
-        .filter_map(|(path, name)| Some(Suggested { path: name, values: secrets(&path)? }))
+        .filter(|(path, ..)| !known.contains(path))
+        .filter_map(|(path, name, not_ignored)| {
+            Some(Suggested { path: name, values: secrets(&path)?, not_ignored })
+        })
         .collect();
     printer.show(&suggested, |suggested, printer| {
-        let row = |file: &Suggested| [file.values.into(), file.path.as_str().into()];
+        let row = |file: &Suggested| {
+            let mark = if file.not_ignored { "  (git does not ignore it)" } else { "" };
+            [file.values.into(), format!("{}{mark}", file.path).into()]
+        };
         printer.table(["values", "file"], suggested.iter().map(row))?;
         let quoted: Vec<String> = suggested.iter().map(|file| format!("{:?}", file.path)).collect();
         printer.error_line(&match quoted.is_empty() {
-            true => "no file that git ignores holds a secret that is not known".to_owned(),
+            true => "no `.env` file, and none that git ignores, holds a secret that is not known".to_owned(),
             false => format!(
                 "to have them found, write into the configuration:\n[known]\nfiles = [{}]",
                 quoted.join(", ")
@@ -80,11 +92,12 @@ fn secrets(path: &Path) -> Option<usize> {
     Some(named_values(&text).into_iter().filter(|named| named.secret).count()).filter(|count| *count > 0)
 }
 
-/// The files of a folder that git ignores, tracked or not. Outside of a repository there are none.
+/// The files of a folder that git ignores, tracked or not; or its `.env` files that git does not
+/// ignore. Outside of a repository there are none.
 ///
 /// A repository's configuration may name programs that git runs. So git is given an empty one of
 /// ours: of the project it reads what is to be ignored, and nothing else.
-fn ignored(folder: &Path) -> Vec<String> {
+fn files_of(folder: &Path, ignored: bool) -> Vec<String> {
     let Some((ours, project)) = repository(folder) else { return Vec::new() };
     let mut git = Command::new("git");
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
@@ -97,7 +110,8 @@ fn ignored(folder: &Path) -> Vec<String> {
         .arg(&project)
         // The user's own may be on for all repositories, and would stay behind.
         .args(["-c", "core.fsmonitor=false"])
-        .args(["ls-files", "--others", "--ignored", "--exclude-standard", "-z"])
+        .args(["ls-files", "--others", "--exclude-standard", "-z"])
+        .args(ignored.then_some("--ignored"))
         .current_dir(folder)
         .stdin(Stdio::null())
         .stderr(Stdio::null())
@@ -107,7 +121,9 @@ fn ignored(folder: &Path) -> Vec<String> {
     let is_settings = |name: &&str| {
         let last = name.rsplit('/').next().unwrap_or(name);
         let is_code = ["node_modules/", "target/", ".venv/", "vendor/", "dist/", "build/"];
+        let is_named = ignored || last.starts_with(".env") || last.ends_with(".env");
         !is_code.iter().any(|folder| name.contains(folder))
+            && is_named
             && (last.starts_with('.') || !last.contains('.') || has_settings_extension(last))
     };
     names
@@ -176,14 +192,14 @@ mod tests {
         for name in [".env", "a.local", "seen.toml", "below/.env"] {
             fs::write(project.join(name), "x").unwrap();
         }
-        let mut names = ignored(&project);
+        let mut names = files_of(&project, true);
         names.sort();
         assert_eq!(names, [".env", "a.local", "below/.env"]);
-        assert_eq!(ignored(&project.join("below")), [".env"]);
+        assert_eq!(files_of(&project.join("below"), true), [".env"]);
         // An unpacked or bare repository is a folder like any other.
         let bare = folder.path().join("bare");
         repository_of(&bare, &traces);
-        assert_eq!(ignored(&bare), Vec::<String>::new());
+        assert_eq!(files_of(&bare, true), Vec::<String>::new());
         assert!(!traces.exists());
     }
 }

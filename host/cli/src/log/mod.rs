@@ -156,9 +156,9 @@ pub(crate) struct DiffArgs {
     /// A request; without it, the newest
     #[arg(value_parser = number)]
     id: Option<i64>,
-    /// The other one; without it, the turn before the request in its conversation
+    /// The later one; without it, the first one is it, beside the turn before it in its conversation
     #[arg(value_parser = number)]
-    other: Option<i64>,
+    later: Option<i64>,
 }
 
 #[derive(Args)]

@@ -104,12 +104,15 @@ struct RequestDiff {
 
 /// Shows what differs between the bodies of two requests.
 pub(super) fn diff(log: &Log, args: &DiffArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let request = log.show(args.id.map_or_else(|| log.newest(), Ok)?)?;
-    let other = match args.other {
-        Some(other) => other,
-        None => before(log, &request.line)?,
+    let named = args.id.map_or_else(|| log.newest(), Ok)?;
+    let (earlier, later) = match args.later {
+        Some(later) => (named, log.show(later)?),
+        None => {
+            let later = log.show(named)?;
+            (before(log, &later.line)?, later)
+        }
     };
-    let other = log.show(other)?;
+    let (other, request) = (log.show(earlier)?, later);
     let (old, new) = (pretty(&other.body.0), pretty(&request.body.0));
     let (other, request) = (other.line.id, request.line.id);
     let diff = similar::TextDiff::from_lines(&old, &new);
@@ -132,9 +135,7 @@ pub(super) fn diff(log: &Log, args: &DiffArgs, printer: &mut Printer) -> anyhow:
 
 /// Returns the turn before a request in its conversation.
 fn before(log: &Log, request: &RequestLine) -> anyhow::Result<i64> {
-    let filter = leafgate_store::Filter { session: Some(request.session.clone()), ..Default::default() };
-    let before = log.list(&filter, Some(request.id), 1)?;
-    let before = before.first().map(|line| line.id);
+    let before = log.turn_before(request)?;
     before.ok_or_else(|| {
         anyhow::anyhow!(
             "request {} is the first of its conversation in the log: name another one",

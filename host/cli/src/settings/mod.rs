@@ -16,9 +16,7 @@ use anyhow::{Context, anyhow, bail};
 use leafgate_admin::MetadataField;
 use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
 use leafgate_diagnostic::Diagnostics;
-use leafgate_gate::{
-    FirstUpstream, GateConfig, GateLimits, NamedUpstream, PathPattern, TrialConfig, UpstreamName,
-};
+use leafgate_gate::{FirstUpstream, GateConfig, GateLimits, NamedUpstream, TrialConfig, UpstreamName};
 use leafgate_http::listener::listen_address;
 use leafgate_policy::PolicySource;
 use leafgate_tokenize::Models;
@@ -220,7 +218,7 @@ fn setup_of(
     let (upstreams, policies) = reader.upstreams();
     let (listen, admin_listen) = (reader.address("listen"), reader.address("admin.listen"));
     let metrics_listen = reader.address("metrics.listen");
-    let intercept = reader.of("intercept", patterns(settings.texts("intercept")));
+    let intercept = reader.of("intercept", parsed(settings.texts("intercept")));
     let metadata_fields = reader.of("metadata-fields", shown::fields(settings.texts("metadata-fields")));
     let models = reader.take(models(settings));
     let traces = settings.text("traces").map(str::parse::<Collector>).transpose();
@@ -284,7 +282,10 @@ fn source(text: &str) -> anyhow::Result<PolicySource> {
     policy_source(text).map_err(anyhow::Error::msg)
 }
 
-fn patterns(texts: &[String]) -> anyhow::Result<Vec<PathPattern>> {
+fn parsed<P>(texts: &[String]) -> anyhow::Result<Vec<P>>
+where
+    P: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
     texts.iter().map(|text| Ok(text.parse()?)).collect()
 }
 

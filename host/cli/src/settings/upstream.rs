@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use leafgate_config::{Settings, UpstreamSettings};
 use leafgate_gate::{Identity, OnUnread, Proxy, Reach, UpstreamConfig, UpstreamKind, UpstreamTarget};
 
-use super::patterns;
+use super::parsed;
 
 /// What `proxy` says where variables of the environment decide, and where there is none.
 const ENVIRONMENT: &str = "environment";
@@ -55,7 +55,7 @@ fn upstream(asked: &UpstreamSettings<'_>, url: &str) -> anyhow::Result<UpstreamC
     };
     upstream.restore = asked.switch("restore").unwrap_or(true);
     upstream.on_unread = asked.text("on-unread").and_then(OnUnread::from_name).unwrap_or_default();
-    upstream.raw = patterns(asked.texts("raw")).with_context(wrong("raw"))?;
+    upstream.raw = parsed(asked.texts("raw")).with_context(wrong("raw"))?;
     Ok(upstream)
 }
 

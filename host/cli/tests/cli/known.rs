@@ -106,13 +106,23 @@ fn files_that_git_ignores_are_offered_and_not_taken() {
     bench.file(".env.local", &format!("API_TOKEN={VALUE}\n"));
     bench.file("notes.env", "MODE=fast\n");
     bench.file(".gitignore", "*.local\n*.env\ndata\n");
+    // Worse than one that git ignores.
+    bench.file("app/.env", &format!("DB_PASSWORD={OTHER}\n"));
+    bench.file("app/settings.toml", &format!("password = \"{OTHER}\"\n"));
     let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(bench.path()).status();
     assert!(git.unwrap().success());
     let mut suggest = bench.command(&["known", "suggest"]);
     suggest.env("PATH", std::env::var_os("PATH").unwrap());
     let suggested = bench.run_command(suggest, "");
-    assert_eq!(suggested.out, "values  file\n     1  .env.local\n", "{}", suggested.err);
-    assert!(suggested.err.contains("files = [\".env.local\"]") && !suggested.shown().contains(VALUE));
+    assert_eq!(
+        suggested.out, "values  file\n     1  app/.env  (git does not ignore it)\n     1  .env.local\n",
+        "{}",
+        suggested.err
+    );
+    assert!(
+        suggested.err.contains("files = [\"app/.env\", \".env.local\"]")
+            && !suggested.shown().contains(VALUE)
+    );
     assert_eq!(bench.run(&["scan", "-"], VALUE).code, 0, "offered, not taken");
 }
 

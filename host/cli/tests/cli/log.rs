@@ -64,7 +64,7 @@ fn a_log_says_what_was_redacted_where_by_which_detector_and_rule() {
     let found: Value = bench.run(&["log", "search", "polite", "--json"], "").json();
     let first = found.as_array().unwrap().last().unwrap();
     assert_eq!((&first["id"], &first["found"]), (&1.into(), &"Be brief. Be polite.".into()));
-    for call in [&["log", "diff", "2"][..], &["log", "diff"], &["log", "diff", "2", "1"]] {
+    for call in [&["log", "diff", "2"][..], &["log", "diff"], &["log", "diff", "1", "2"]] {
         let diff = bench.run(call, "");
         assert!(diff.err.contains("the bodies of request 1 and request 2 are the same"), "{}", diff.shown());
     }

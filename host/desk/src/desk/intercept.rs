@@ -32,12 +32,15 @@ pub struct Outlook {
     pub mode: TurnMode,
     /// The mode that a start after this run begins with.
     pub lasting: TurnMode,
-    /// What `autoOverride` does with the next turn, where it is the mode in force.
+    /// What `autoOverride` does with the next turn, where it is in force, or is again after a single
+    /// pause.
     pub auto: Option<AutoState>,
     /// The conversation that a person looks at.
     pub active: Option<Arc<str>>,
     /// How many turns wait for a person.
     pub pending: usize,
+    /// Whether the mode pauses any turn.
+    pub pauses: bool,
     /// What will pause, and why: a sentence or two.
     pub text: String,
     /// What a list says in which no turn is.
@@ -181,44 +184,58 @@ impl<G> Desk<G> {
     #[must_use]
     pub fn outlook(&self) -> Outlook {
         let mode = self.modes.mode();
+        let active = self.sessions.active().map(AsRef::as_ref);
+        let (pauses, text) = self.what_will_pause();
         Outlook {
             mode,
             lasting: self.modes.lasting(),
-            auto: (mode == TurnMode::AutoOverride)
-                .then(|| self.modes.auto(self.sessions.active().map(AsRef::as_ref))),
+            auto: self.applies_saved().then(|| self.modes.auto(active)),
             active: self.sessions.active().cloned(),
             pending: self.waiting().count(),
             idle: self.turns.is_empty().then_some(if mode == TurnMode::Off { OFF } else { WAITING }),
-            text: self.what_will_pause(),
+            pauses,
+            text,
         }
     }
 
-    fn what_will_pause(&self) -> String {
-        let (mode, auto) = (self.modes.mode(), self.modes.auto(self.sessions.active().map(AsRef::as_ref)));
-        let turns = match self.active().filter(|_| !self.sessions.follows()) {
+    /// Whether the mode pauses any turn, and which, in words. A conversation that was selected is the
+    /// only one that is asked about; else a new one may fare otherwise than the active one.
+    fn what_will_pause(&self) -> (bool, String) {
+        let active = self.active();
+        let key = active.as_ref().map(|active| &*active.session);
+        let selected = active.as_ref().filter(|_| !self.sessions.follows());
+        let wanted = self.modes.wants(key);
+        let of_new = if selected.is_some() { wanted } else { self.modes.wants(None) };
+        let differs = wanted.is_none() && of_new.is_some();
+        let turns = match selected {
             Some(active) => format!("of {}", active.label),
+            None if differs => "of a conversation that has saved none".to_owned(),
             None => "of any conversation".to_owned(),
         };
-        let mut text = match (mode, auto) {
-            (TurnMode::Off, _) => return "Turns are sent. Only rules pause.".to_owned(),
-            (TurnMode::InterceptOnce, _) => {
-                format!(
-                    "The next turn {turns} pauses before sending, then: {}.",
-                    self.modes.lasting().label()
-                )
+        let mut text = match wanted.or(of_new) {
+            None if self.modes.mode() == TurnMode::Off => {
+                return (false, "Turns are sent. Only rules pause.".to_owned());
             }
-            (TurnMode::InterceptAlways, _) => format!("Every turn {turns} pauses before sending."),
-            (TurnMode::AutoOverride, AutoState::Capturing) => {
+            None => {
+                let text = "Saved edits are applied, and turns are sent. Only rules pause.";
+                return (false, text.to_owned());
+            }
+            Some(TurnMode::InterceptAlways) => format!("Every turn {turns} pauses before sending."),
+            Some(TurnMode::AutoOverride) => {
                 format!("The next turn {turns} pauses, so that its edits can be saved.")
             }
-            (TurnMode::AutoOverride, AutoState::Applying) => {
-                return "Saved edits are applied, and turns are sent. Only rules pause.".to_owned();
+            Some(TurnMode::InterceptOnce | TurnMode::Off) => {
+                let then = self.modes.lasting().label();
+                format!("The next turn {turns} pauses before sending, then: {then}.")
             }
         };
-        if !self.sessions.follows() && self.sessions.active().is_some() {
+        if differs && let Some(active) = &active {
+            let _ = write!(text, " Saved edits are applied in {}, and its turns are sent.", active.label);
+        }
+        if selected.is_some() {
             text.push_str(" Turns of other conversations are sent.");
         }
-        let _ = write!(text, " Rules pause besides.");
-        text
+        text.push_str(" Rules pause besides.");
+        (true, text)
     }
 }

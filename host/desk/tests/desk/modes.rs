@@ -546,6 +546,31 @@ fn every_outlook_says_what_will_pause() {
     );
 }
 
+// S0-64
+#[test]
+fn what_is_told_of_the_next_turn_is_what_happens_to_it() {
+    let mut bench = Bench::new();
+    bench.set_mode(TurnMode::AutoOverride);
+    let (turn, _) = bench.paused_by_mode("s", "Hi");
+    bench.resume(turn).unwrap();
+    drop(bench.desk.save_in(&["s".into()]));
+    let told = bench.desk.outlook();
+    assert!(told.pauses && told.text.contains("of a conversation that has saved none pauses"), "{told:?}");
+    assert!(told.text.contains("Saved edits are applied in chat · test · …s, and its turns are sent."));
+    assert_eq!(bench.main("s", "And now?").fate, Fate::Sent);
+    bench.desk.select("s").unwrap();
+    let told = bench.desk.outlook();
+    assert!(!told.pauses && told.text.contains("turns are sent. Only rules pause."), "{told:?}");
+    assert_eq!(bench.main("t", "Hi").fate, Fate::Sent);
+    let _ = bench.desk.follow(true);
+    bench.set_mode(TurnMode::InterceptOnce);
+    assert_eq!(bench.desk.outlook().auto, Some(AutoState::Capturing), "t is the newest");
+    assert!(bench.desk.outlook().text.contains("so that its edits can be saved"));
+    let (turn, _) = bench.paused_by_mode("t", "Once");
+    assert_eq!(bench.desk.turn(turn).unwrap().mode(), Some(TurnMode::AutoOverride), "it captures");
+    assert_eq!(bench.desk.outlook().mode, TurnMode::AutoOverride);
+}
+
 #[test]
 fn under_a_mode_no_rule_sends_by_time_what_nobody_looked_at() {
     for (mode, sent) in [(TurnMode::InterceptAlways, false), (TurnMode::Off, true)] {

@@ -135,8 +135,17 @@ fn write(
     if guard.policy.is_known(value.expose()) {
         return Err(known());
     }
-    let reason = checked_reason(&command.reason, &guard.policy, &guard.vault)?;
+    let still = RefCell::new(None);
+    let works = |policy: &Policy| {
+        let after = guard.evaluate_by(policy, draft);
+        let again = after.draft.redactions().find(|again| takes_away(again, made));
+        *still.borrow_mut() = again.map(|again| again.author.clone());
+        again.is_none_or(|again| again.author != made.author)
+    };
+    // A person is told what stands in the way before they say why and until when.
+    files.check(upstream, &works).map_err(|error| not_written(&error))?;
     let until = last_day_of(command.until.as_deref())?;
+    let reason = checked_reason(&command.reason, &guard.policy, &guard.vault)?;
     let token = guard.vault.keys().token(&made.label, value.expose()).as_str().to_owned();
     let exception = NewException {
         rules: vec![rule.to_string()],
@@ -144,13 +153,6 @@ fn write(
         reason,
         by: command.by.clone(),
         until: until.clone(),
-    };
-    let still = RefCell::new(None);
-    let works = |policy: &Policy| {
-        let after = guard.evaluate_by(policy, draft);
-        let again = after.draft.redactions().find(|again| takes_away(again, made));
-        *still.borrow_mut() = again.map(|again| again.author.clone());
-        again.is_none_or(|again| again.author != made.author)
     };
     let file = files.except(upstream, &exception, Some(&works)).map_err(|error| not_written(&error))?;
     Ok(Excepted {

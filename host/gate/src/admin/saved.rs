@@ -66,12 +66,16 @@ pub(super) async fn clear(gate: &Shared, ClearSaved { scope }: ClearSaved) -> An
 
 pub(super) async fn set(gate: &Shared, command: SetSaved) -> Answered {
     writable(command.scope)?;
+    if command.preview_limit.is_some_and(|limit| !PREVIEW_LIMITS.contains(&limit)) {
+        let (least, most) = (PREVIEW_LIMITS.start(), PREVIEW_LIMITS.end());
+        let message = format!("`previewLimit` is a number from {least} to {most}");
+        return Err(CallFailure::new(ErrorCode::Malformed, message));
+    }
     let change = move |turns: &Turns| {
         let now = turns.saved_settings();
-        let limit = command.preview_limit.unwrap_or(now.preview_limit);
         turns.set_saved(SavedSettings {
             scope: command.scope.map_or(now.scope, scope_of),
-            preview_limit: limit.clamp(*PREVIEW_LIMITS.start(), *PREVIEW_LIMITS.end()),
+            preview_limit: command.preview_limit.unwrap_or(now.preview_limit),
             on_drift: command.on_drift.map_or(now.on_drift, wanted),
         })
     };

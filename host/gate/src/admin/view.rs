@@ -19,6 +19,9 @@ use leafgate_tree::{
 use super::answer::CallFailure;
 use crate::pending::Snapshot;
 
+/// What the keys of messages begin with that were put in.
+const INSERTED: &str = "inserted-";
+
 /// A turn in full.
 pub(super) fn turn(snapshot: &Snapshot) -> TurnView {
     of_shown(snapshot, &snapshot.shown())
@@ -105,9 +108,10 @@ pub(super) fn diff(draft: &Draft) -> Diff {
     }
 }
 
-/// The first sections of a turn, each with those inside it.
+/// The first sections of a turn, each with those inside it. Options of the request are none.
 pub(super) fn preview(draft: &Draft, first: usize) -> CapturePreview {
-    let sections = sections(draft, &[]);
+    let is_said = |section: &SectionView| section.node_type != NodeType::RequestOption;
+    let sections: Vec<_> = sections(draft, &[]).into_iter().filter(is_said).collect();
     let tops = sections.iter().enumerate().filter(|(_, section)| section.parent.is_none());
     let tops: Vec<usize> = tops.map(|(place, _)| place).collect();
     let end = tops.get(first).copied().unwrap_or(sections.len());
@@ -163,7 +167,7 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
     views
 }
 
-/// A text that was put in. Undo takes it out; it is nobody's to edit.
+/// A text that was put in. Undo takes it out.
 fn put_in_leaf(path: &str, kind: LeafKind, text: LeafText<'_>) -> LeafView {
     LeafView {
         pointer: String::new(),
@@ -191,14 +195,22 @@ fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
     let redacted = redacted.map(|(at, label)| {
         redacted_span(MarkedSpan { at: at.clone(), label: label.clone(), redaction: None })
     });
-    let leaf =
-        LeafView { redacted: redacted.collect(), ..put_in_leaf("content", LeafKind::Text, inserted.text()) };
+    let key = format!("{INSERTED}{at}");
+    // What a rule put in is the rule's.
+    let editable = inserted.author().is_person();
+    let leaf = LeafView {
+        pointer: if editable { key.clone() } else { String::new() },
+        access: if editable { Access::Open } else { Access::Frozen },
+        redacted: redacted.collect(),
+        ..put_in_leaf("content", LeafKind::Text, inserted.text())
+    };
     let path = format!("before {}", draft.display_path_now(inserted.before()));
     SectionView {
         kind: SectionKind::Context,
         node_type: NodeType::Message,
         role: inserted.role(),
-        ..put_in_view(format!("inserted-{at}"), inserted.author(), path, leaf)
+        editable,
+        ..put_in_view(key, inserted.author(), path, leaf)
     }
 }
 
@@ -354,8 +366,14 @@ fn history(draft: &Draft) -> Vec<EditView> {
 pub(super) fn change(command: EditCommand, draft: &Draft) -> Result<Change, CallFailure> {
     Ok(match command {
         EditCommand::Set { pointer, text } => {
-            let node = draft.resolve(&pointer).map_err(|error| refused(error.to_string()))?;
-            Change::Set { node, text: text.expose().to_owned() }
+            let text = text.expose().to_owned();
+            match pointer.strip_prefix(INSERTED).and_then(|place| place.parse().ok()) {
+                Some(place) => Change::Rewrite { place, text },
+                None => {
+                    let node = draft.resolve(&pointer).map_err(|error| refused(error.to_string()))?;
+                    Change::Set { node, text }
+                }
+            }
         }
         EditCommand::Delete { section } => Change::Delete(section_named(&section, draft)?),
         EditCommand::Restore { section } => Change::Restore(section_named(&section, draft)?),

@@ -99,13 +99,8 @@ impl JudgeCase {
         if let Some(asker) = &self.asker {
             return Title { location: "agents".into(), name: Arc::clone(&asker.chain) };
         }
-        let location = match self.hints.location() {
-            _ if !self.api.converses() => "request",
-            None => "chat",
-            Some(location) => location.name(),
-        };
         let name = self.hints.intent().map_or_else(|| Arc::clone(&self.agent), |intent| intent.name().into());
-        Title { location: location.into(), name }
+        Title { location: self.hints.location_at(self.api).into(), name }
     }
 
     /// What the agent that asks is called, where anybody says it.

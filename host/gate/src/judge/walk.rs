@@ -140,6 +140,7 @@ impl Shared {
         came: Came,
     ) -> JudgeCase {
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
+        let hints = Hints::of(&client.headers);
         JudgeCase {
             came,
             caps: CodingCaps { size: self.limits.body, ratio: self.limits.ratio },
@@ -148,13 +149,13 @@ impl Shared {
             boundary: None,
             files: RequestFiles::new(&self.file_reader, lane.on_unread),
             restore: lane.restore,
-            intercepts: self.intercepts(parts.uri.path()),
+            intercepts: self.intercepts(parts.uri.path(), hints.location_at(api)),
             api,
             model: api.model(parts.uri.path()).map(Into::into),
             other_model: None,
             tags: None,
             outside: Arc::new(OutsideTexts::of(parts)),
-            hints: Hints::of(&client.headers),
+            hints,
             class: ClassHint::of(&client.headers),
             policy,
             sessions: Arc::clone(&self.sessions),

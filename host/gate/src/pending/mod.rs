@@ -64,6 +64,8 @@ pub(crate) struct Turns {
     keeper: Keeper,
     saved: Arc<Saved>,
     off: Off,
+    /// What is said of the list of requests that a mode may pause, where there is one.
+    intercept: Option<Box<str>>,
 }
 
 struct DeskState {
@@ -121,7 +123,13 @@ impl Turns {
             keeper: Keeper::default(),
             saved,
             off: Off::default(),
+            intercept: None,
         }
+    }
+
+    /// Says this of what a mode pauses.
+    pub(crate) fn intercepting(self, told: Option<Box<str>>) -> Self {
+        Turns { intercept: told, ..self }
     }
 
     /// Joins the turn of the same request, where one is pending. Asked before the policy is: another generation may serve by now.
@@ -370,6 +378,9 @@ impl Turns {
             _ if began => self.counters.paused(),
             TurnState::Cancelled | TurnState::TimedOut => self.counters.cancelled(),
             _ => {}
+        }
+        if over {
+            self.counters.metrics.turn_over(line.ending.unwrap_or_default(), summary::location(&line));
         }
         if began || over {
             summary::log(&line, &generation);

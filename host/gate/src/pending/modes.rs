@@ -58,6 +58,7 @@ impl Turns {
             (desk.outlook(), effects)
         });
         let chosen = self.view(outlook);
+        self.counters.metrics.mode_chosen(mode);
         tracing::info!(target: "leafgate::mode", mode = chosen.mode.name(), "another mode is in force");
         let kept = self.keeper.keep.get().map_or(Ok(()), |keep| keep(chosen.lasting));
         let not_kept = kept.err().map(|error| error.to_string());
@@ -69,6 +70,8 @@ impl Turns {
 
     /// The mode in force, and what will pause.
     pub(crate) fn mode(&self) -> ModeView {
+        // Such as a project's file that somebody trusts by now.
+        self.look_at_saved();
         let outlook = self.lock().desk.outlook();
         self.view(outlook)
     }
@@ -181,7 +184,10 @@ impl Turns {
             auto,
             saved: auto.map(|_| self.saved.status(auto, outlook.active.as_deref())),
             pending: outlook.pending,
-            text: told.unwrap_or(outlook.text),
+            text: told.unwrap_or_else(|| match &self.intercept {
+                Some(list) if outlook.pauses => format!("{}{list}", outlook.text),
+                _ => outlook.text,
+            }),
             idle: outlook.idle.map(str::to_owned),
             not_kept: None,
         }

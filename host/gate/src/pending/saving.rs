@@ -52,7 +52,7 @@ impl Turns {
     }
 
     /// Looks at what is kept, which other gates may have changed, and tells the desk.
-    fn look_at_saved(&self) {
+    pub(super) fn look_at_saved(&self) {
         let saved = self.saved.refresh();
         self.event(|desk, _| ((), desk.save(saved)));
     }

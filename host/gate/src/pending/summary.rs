@@ -56,6 +56,11 @@ fn place(place: &leafgate_policy::HoldPlace) -> HoldPlace {
     HoldPlace { what: place.what.clone(), at: place.at.clone(), stands: place.stands }
 }
 
+/// Where in its client a turn was asked: the beginning of its label.
+pub(super) fn location(line: &TurnLine) -> &str {
+    line.label.split(" · ").next().unwrap_or_default()
+}
+
 /// A line when a turn begins to wait, and one when it is over: names and numbers only, so neither the model nor the reasons.
 pub(super) fn log(line: &TurnLine, generation: &str) {
     let rules: Vec<_> = line.holds.iter().map(|held| &*held.hold.rule).collect();
@@ -64,6 +69,7 @@ pub(super) fn log(line: &TurnLine, generation: &str) {
         turn = %line.id,
         state = %line.state,
         ending = line.ending,
+        location = location(line),
         rules = %rules.join(","),
         edits = line.edits,
         redactions = line.redactions,

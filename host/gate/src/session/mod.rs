@@ -18,8 +18,10 @@ use lru::LruCache;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use crate::apis::Api;
+
 pub(crate) use behind::PriorResponse;
-pub(crate) use intent::{Intent, Location};
+pub(crate) use intent::{Intent, LOCATIONS, Location};
 use name::Hint;
 pub(crate) use name::{BodyHints, CLAUDE_CODE, Name};
 
@@ -58,9 +60,13 @@ impl Hints {
         Hints { name: Hint::of(headers), location: Location::of(headers), intent: Intent::of(headers) }
     }
 
-    /// Where the conversation takes place.
-    pub(crate) fn location(&self) -> Option<Location> {
-        self.location
+    /// Returns our word for where a request of an API was asked, as far as its client says so.
+    pub(crate) fn location_at(&self, api: Api) -> &'static str {
+        match self.location {
+            _ if !api.converses() => "request",
+            None => "chat",
+            Some(location) => location.name(),
+        }
     }
 
     /// What is asked for.

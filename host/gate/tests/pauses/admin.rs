@@ -5,7 +5,9 @@ use http::{Method, Request};
 use http_body_util::Full;
 use leafgate_admin::{
     Diff, EditCommand, EditableRequest, Event, MetadataField, OutlineView, ShownText, State, TurnMode,
+    TurnView,
 };
+use leafgate_tree::Access;
 use serde_json::{Value, json};
 
 use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, read};
@@ -411,6 +413,7 @@ async fn metrics_count_what_happens_and_hold_no_content() {
         "leafgate_judging_seconds_count 1",
         "leafgate_admin_calls_total{call=\"turn\"} 1",
         "leafgate_admin_calls_total{call=\"set_mode\"} 1",
+        "leafgate_modes_chosen_total{mode=\"interceptOnce\"} 1",
         "leafgate_admin_calls_total{call=\"diff\"} 1",
         "leafgate_admin_calls_total{call=\"set_saved\"} 1",
         "leafgate_admin_calls_total{call=\"clear_saved\"} 1",
@@ -424,6 +427,10 @@ async fn metrics_count_what_happens_and_hold_no_content() {
     for secret in [CANARY, "prod-db"] {
         assert!(!page.text().contains(secret), "{}", page.text());
     }
+    house.cancel(&id).await.unwrap();
+    let page = attack(&house, Method::GET, "/metrics", &[no_token], "").await;
+    let ended = "leafgate_turns_ended_total{ending=\"user\",location=\"chat\"} 1";
+    assert!(page.text().lines().any(|line| line == ended), "{}", page.text());
     let rebound = format!("rebound.example:{}", house.admin.port());
     let foreign = attack(&house, Method::GET, "/metrics", &[no_token, ("host", &rebound)], "").await;
     assert_eq!(foreign.status, 403);
@@ -499,4 +506,29 @@ async fn a_client_that_asks_for_a_larger_window_has_its_budget() {
     assert_eq!(house.turn(&turn.id).await.tokens.unwrap().max, Some(1_000_000));
     house.cancel(&turn.id).await.unwrap();
     client.await.unwrap().refusal();
+}
+
+#[tokio::test]
+async fn a_message_that_a_person_put_in_can_be_mended() {
+    let (house, mut events) = House::watched().await;
+    let (client, id) = house.holds(&mut events, &chat("prod-db")).await;
+    let before = "user-3".to_owned();
+    house.edit(&id, &EditCommand::Insert { before, text: ShownText::new("Mind teh gap") }).await.unwrap();
+    let text = |turn: &TurnView| {
+        let section = turn.sections.iter().find(|section| section.key == "inserted-0").unwrap();
+        let leaf = &section.leaves[0];
+        assert_eq!((leaf.access, &*leaf.pointer, section.editable), (Access::Open, "inserted-0", true));
+        leaf.text.expose().to_owned()
+    };
+    let mended = house.write(&id, "inserted-0", &format!("Mind the gap, {CANARY}")).await.unwrap();
+    assert!(text(&mended).starts_with("Mind the gap, EMAIL_"), "{}", text(&mended));
+    assert_eq!(mended.edits.iter().filter(|edit| edit.stands && edit.kind == "insert").count(), 1);
+    let undone = house.edit(&id, &EditCommand::Undo).await.unwrap();
+    assert_eq!(text(&undone), "Mind teh gap");
+    house.edit(&id, &EditCommand::Redo).await.unwrap();
+    assert!(house.write(&id, "inserted-1", "none").await.is_err());
+    house.let_go(&id).await;
+    assert_eq!(client.await.unwrap().status, 200);
+    let sent = String::from_utf8(house.upstream.received().pop().unwrap().to_vec()).unwrap();
+    assert!(sent.contains("Mind the gap, EMAIL_") && !sent.contains("teh") && !sent.contains(CANARY));
 }

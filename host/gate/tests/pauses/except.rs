@@ -44,6 +44,10 @@ impl PolicyFiles for Folder {
         }
     }
 
+    fn check(&self, _: Option<&str>, works: &dyn Fn(&Policy) -> bool) -> Result<(), NotExcepted> {
+        if works(&load(&self.path)) { Err(NotExcepted::Already) } else { Ok(()) }
+    }
+
     fn remove(&self, id: &str) -> Result<(), NotExcepted> {
         let written = written_exceptions(&self.path, &keys("test")).unwrap();
         let one = written.iter().find(|one| one.id == id).ok_or(NotExcepted::Unknown)?;
@@ -226,6 +230,10 @@ impl PolicyFiles for Unmoved {
         }
     }
 
+    fn check(&self, _: Option<&str>, _: &dyn Fn(&Policy) -> bool) -> Result<(), NotExcepted> {
+        Ok(())
+    }
+
     fn remove(&self, _: &str) -> Result<(), NotExcepted> {
         Err(NotExcepted::Unknown)
     }
@@ -312,4 +320,20 @@ async fn an_exception_is_removed_by_its_id_once() {
     assert!(!std::fs::read_to_string(folder.path().join("exceptions.toml")).unwrap().contains(EMAIL));
     let (status, code, message) = refused(&house.call(Method::DELETE, &path, None).await);
     assert_eq!((status, code), (404, ErrorCode::NotFound), "{message}");
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_is_told_before_a_reason_is_asked_for() {
+    let (house, folder, asked) = house(RULES).await;
+    let mut events = house.events().await;
+    let (_client, id) = house.holds(&mut events, &chat(&format!("prod-db: {CANARY}"))).await;
+    let number = redacted(&house, &id).await[0].redaction.unwrap();
+    let mut unsaid = command(number);
+    unsaid["reason"] = json!("");
+    let (status, code, message) = refused(&except(&house, &id, &unsaid).await);
+    assert_eq!((status, code), (400, ErrorCode::Malformed), "{message}");
+    assert!(asked.lock().unwrap().is_empty() && !folder.path().join("exceptions.toml").exists());
+    assert_eq!(except(&house, &id, &command(number)).await.status, 200);
+    let (status, code, message) = refused(&except(&house, &id, &unsaid).await);
+    assert_eq!((status, code), (422, ErrorCode::NotExceptable), "{message}");
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use http::Method;
+use http::{HeaderValue, Method};
 use leafgate_admin::{
     ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass, TurnMode,
 };
@@ -266,6 +266,33 @@ async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() 
     assert_eq!(turn.mode, Some(TurnMode::InterceptAlways));
     house.let_go(&turn.id).await;
     assert_eq!(sent.await.unwrap().status, 200);
+}
+
+// S0-14, S0-64
+#[tokio::test]
+async fn locations_are_left_out_and_a_named_path_is_paused_whatever_is_asked_there() {
+    let house = House::with(RULES, Reply::echo(), |config| {
+        config.intercept = ["!editor", "/v1/chat/*", "/v1/completions"].map(|it| it.parse().unwrap()).into();
+    })
+    .await;
+    let mode = house.choose(TurnMode::InterceptAlways).await;
+    assert!(mode.text.ends_with("names waits: !editor, /v1/chat/*, /v1/completions."), "{}", mode.text);
+    let mut events = house.events().await;
+    let said = |intent: &'static str| {
+        let mut request = house.request(chat("Hi").to_string());
+        request.headers_mut().insert("openai-intent", HeaderValue::from_static(intent));
+        house.send_raw(request)
+    };
+    assert_eq!(said("conversation-inline").await.unwrap().status, 200);
+    let mut named = house.request(r#"{"model":"m-1","prompt":"Hi"}"#);
+    *named.uri_mut() = "/v1/completions".parse().unwrap();
+    for sent in [said("conversation-panel"), house.send_raw(named)] {
+        let turn = events.paused().await;
+        assert_eq!(turn.mode, Some(TurnMode::InterceptAlways));
+        house.let_go(&turn.id).await;
+        assert_eq!(sent.await.unwrap().status, 200);
+    }
+    assert!(house.choose(TurnMode::Off).await.text.ends_with("Only rules pause."));
 }
 
 /// The house's rules may never be past without a word: off ends by itself, and says what it is.

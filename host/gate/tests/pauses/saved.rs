@@ -106,6 +106,25 @@ async fn what_a_person_edits_while_capturing_is_applied_to_later_turns() {
     assert_eq!(sent(&house, SYSTEM), kind);
 }
 
+// S0-68, S0-75
+#[tokio::test]
+async fn a_single_pause_is_a_capture_where_edits_are_to_be_saved() {
+    let (house, mut events) = House::watched().await;
+    house.choose(TurnMode::AutoOverride).await;
+    let once = house.choose(TurnMode::InterceptOnce).await;
+    assert_eq!((once.auto, once.saved.is_some()), (Some(AutoState::Capturing), true));
+    // The turn waits to be captured, as this asserts.
+    let resumed = house.capture(&mut events, &chat("one"), "Be kind").await;
+    assert_eq!(resumed.captured.unwrap().edits.len(), 1);
+    let applying = house.choose(TurnMode::InterceptOnce).await;
+    assert_eq!(applying.auto, Some(AutoState::Applying));
+    let client = house.send(&chat("two"));
+    let turn = events.paused().await;
+    assert_eq!(turn.mode, Some(TurnMode::InterceptOnce));
+    assert_eq!(house.resumed(&turn.id).await.captured, None);
+    assert_eq!(client.await.unwrap().status, 200);
+}
+
 // S0-68, S0-69, S0-75
 #[tokio::test]
 async fn capture_is_armed_again_by_hand_and_by_removing_everything() {
@@ -309,7 +328,10 @@ async fn invariant_10_a_pinned_leaf_is_neither_captured_nor_changed() {
 #[tokio::test]
 async fn a_turn_is_saved_by_hand_and_a_capture_shows_its_first_sections() {
     let (house, mut events) = House::watched().await;
-    let (client, turn) = house.holds(&mut events, &chat("prod-db")).await;
+    let mut body = chat("prod-db");
+    // Options are no sections, though this one comes first.
+    body["max_tokens"] = json!(9);
+    let (client, turn) = house.holds(&mut events, &body).await;
     let path = format!("/v1/pending/{turn}/capture");
     let nothing = house.call(Method::POST, &path, Some(&json!({}))).await;
     assert_eq!(error(&nothing), (422, ErrorCode::Nothing));
@@ -321,10 +343,11 @@ async fn a_turn_is_saved_by_hand_and_a_capture_shows_its_first_sections() {
         (tops.map(|section| section.key.as_str()).collect::<Vec<_>>(), preview.more > 0),
         (vec!["system-0", "user-1"], true)
     );
-    for (limit, becomes) in [(0, 1), (99, 10)] {
-        let list = house.call_ok(Method::PUT, "/v1/saved", &json!({ "previewLimit": limit })).await;
-        assert_eq!(list.status.preview_limit, becomes);
+    for limit in [0, 11, 99] {
+        let refused = house.call(Method::PUT, "/v1/saved", Some(&json!({ "previewLimit": limit }))).await;
+        assert_eq!(error(&refused), (400, ErrorCode::Malformed), "{limit}");
     }
+    assert_eq!(house.saved().await.status.preview_limit, 2);
     house.write(&turn, SYSTEM, "Be kind").await.unwrap();
     for (scope, code) in
         [("project", (422, ErrorCode::RefusedEdit)), ("workspace", (500, ErrorCode::Internal))]

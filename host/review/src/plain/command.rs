@@ -69,7 +69,7 @@ pub(super) enum CommandError {
 /// The help page of the line mode.
 pub(super) const HELP: &[&str] = &[
     "list            the turns that wait, numbered",
-    "show [N]        turn N of the list, or the present one again",
+    "show [N]        turn N of the list, or the present one again; show all prints what is folded too",
     "open N          section N as numbered leaves; open N.M prints leaf M of it in full",
     "edit N.M        set a leaf: its new text follows, then a line with a single dot",
     "                (a line that begins with a dot is written with two)",

@@ -2,21 +2,23 @@
 //!
 //! Numbered lines out, commands in. It prints what the screen shows, through the same printer and
 //! over the same state machine. A command that is typed out needs no confirmation: `resume` sends
-//! what was printed last, and nothing newer. It receives no events: `list` and `show` ask again.
+//! what was printed last, and nothing newer. It takes no events: `list` and `show` ask again, and
+//! [`announcement`] is what its caller prints of a turn that comes.
 //! The end of the input leaves every turn waiting.
 
 mod command;
 
 use std::io::{self, BufRead, Write};
 
-use leafgate_admin::{EditCommand, LeafView, SectionView, ShownText, TurnMode, TurnView};
+use leafgate_admin::{EditCommand, Event, LeafView, SectionView, ShownText, TurnMode, TurnView};
 
 use self::command::{HELP, LineCommand, PartNumber};
 use crate::api::{AdminApi, ApiCall, ExceptionDraft, TurnCall};
+use crate::choice;
 use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
-use crate::outline;
+use crate::outline::{self, Outline, OutlineRow};
 use crate::printer;
-use crate::rows::{self, Row};
+use crate::rows::{self, Row, RowStyle};
 use crate::screen::farewell;
 
 /// Cells of a line that stands for a longer text. `open` prints it in full.
@@ -137,7 +139,7 @@ impl Plain<'_> {
             },
             LineCommand::Resume => self.resume(),
             LineCommand::Cancel => self.act(TurnCall::Cancel).map(drop),
-            LineCommand::Help => self.print(HELP.iter().map(|line| Row::of(line, rows::RowStyle::Plain))),
+            LineCommand::Help => self.print(HELP.iter().map(|line| Row::of(line, RowStyle::Plain))),
             LineCommand::Edit(_) | LineCommand::Insert(_) | LineCommand::Quit => Ok(()),
         }
     }
@@ -194,6 +196,9 @@ impl Plain<'_> {
 
     fn show_named(&mut self, name: Option<String>) -> io::Result<()> {
         let Some(name) = name else { return self.show(None) };
+        if name == "all" {
+            return self.print_all();
+        }
         let turns = self.model.turns();
         let by_number = name.parse().ok().and_then(|number: usize| turns.get(number.checked_sub(1)?));
         match by_number.or_else(|| turns.iter().find(|turn| turn.id == name)) {
@@ -212,15 +217,29 @@ impl Plain<'_> {
 
     fn print_turn(&mut self) -> io::Result<()> {
         let Some(turn) = self.model.turn() else { return Ok(()) };
+        let outline = self.model.outline();
         let mut out = rows::header_rows(turn);
-        for &at in self.model.outline().order() {
-            let (Some(section), Some(entry)) = (turn.sections.get(at), self.model.outline().entry(at)) else {
-                continue;
+        for row in outline.rows() {
+            let shown = match *row {
+                OutlineRow::Group(at) => {
+                    let row = rows::group_row(turn, outline, &outline.groups()[at]);
+                    row.and("  (show all)", RowStyle::Dim)
+                }
+                OutlineRow::Section(at) => numbered_section(turn, outline, at),
             };
-            let mut row = Row::of(&format!("{} ", at + 1), rows::RowStyle::Plain);
-            row.0.extend(rows::section_row(section, entry).0);
-            out.push(row.cut(CELLS));
+            out.push(shown.cut(CELLS));
         }
+        self.print(out)
+    }
+
+    /// Prints every section of the turn.
+    fn print_all(&mut self) -> io::Result<()> {
+        let Some(turn) = self.model.turn() else {
+            return self.refuse("no turn is open: `show 1` opens the first of the list");
+        };
+        let outline = self.model.outline();
+        let order = outline.order().into_iter();
+        let out: Vec<_> = order.map(|at| numbered_section(turn, outline, at).cut(CELLS)).collect();
         self.print(out)
     }
 
@@ -291,7 +310,7 @@ impl Plain<'_> {
 
     fn sessions(&mut self) -> io::Result<()> {
         let numbered = |(at, session)| {
-            let mut row = Row::of(&format!("{} ", at + 1), rows::RowStyle::Plain);
+            let mut row = Row::of(&format!("{} ", at + 1), RowStyle::Plain);
             row.0.extend(rows::session_row(session).0);
             row.cut(CELLS)
         };
@@ -312,7 +331,7 @@ impl Plain<'_> {
     }
 
     fn section_command(&mut self, at: usize, command: impl Fn(String) -> EditCommand) -> io::Result<()> {
-        let key = |found: FoundPart<'_>| outline::left_out_by(found.turn, at - 1).map(str::to_owned);
+        let key = |found: FoundPart<'_>| choice::left_out_by(found.turn, at - 1).map(str::to_owned);
         match self.find(PartNumber { section: at, leaf: None }).map(key) {
             Ok(key) => self.change(command(key.unwrap_or_default())),
             Err(error) => self.refuse(&error),
@@ -372,12 +391,30 @@ struct FoundPart<'m> {
     leaf: Option<&'m LeafView>,
 }
 
+fn numbered_section(turn: &TurnView, outline: &Outline, at: usize) -> Row {
+    let (section, facts) = (&turn.sections[at], outline.shown(at).unwrap_or_default());
+    let inside = turn.sections.get(at + 1..facts.end).unwrap_or_default();
+    Row::of(&format!("{} ", at + 1), RowStyle::Plain).followed_by(rows::section_row(section, &facts, inside))
+}
+
+/// Returns the line that says that a turn began to wait, for who types commands meanwhile.
+#[must_use]
+pub fn announcement(event: &Event) -> Option<String> {
+    match event {
+        Event::Paused { turn } if turn.with.is_none() => {
+            let line = format!("A turn waits: {}. `list` numbers those that do.", turn.label);
+            Some(printer::line(&line).to_string())
+        }
+        _ => None,
+    }
+}
+
 fn leaf_rows(turn: &TurnView, section: &SectionView, number: usize) -> Vec<Row> {
-    let mut out =
-        vec![Row::of(&format!("{number} {} ({})", section.label, section.path), rows::RowStyle::Strong)];
+    let mut out = vec![Row::of(&format!("{number} {} ({})", section.label, section.path), RowStyle::Strong)];
+    out.extend(rows::call_rows(section, printer::BLOCK_BYTES));
     let edits = outline::StandingEdits::new(turn);
     for (at, leaf) in section.leaves.iter().enumerate() {
-        let mut row = Row::of(&format!("{number}.{} ", at + 1), rows::RowStyle::Plain);
+        let mut row = Row::of(&format!("{number}.{} ", at + 1), RowStyle::Plain);
         row.0.extend(rows::leaf_row(leaf, 0, &edits.authors(leaf)).0);
         out.push(row.cut(CELLS));
     }

@@ -6,6 +6,7 @@ use super::{Row, RowStyle};
 const KEYS: &[(&str, &str)] = &[
     ("↑ ↓ j k PgUp PgDn", "move; Home and End go all the way"),
     ("Enter Esc", "open a turn, a section, a leaf in full; back"),
+    ("→ ←", "unfold what is one row, fold it"),
     ("Tab Shift-Tab w", "next place that paused, previous; all of why it waits"),
     ("e E", "edit here (Alt-Enter, Ctrl-J: a new line), in $EDITOR"),
     ("i d r", "put a message of yours before it; delete it, restore it"),

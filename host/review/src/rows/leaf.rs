@@ -1,7 +1,7 @@
 //! A leaf: on one line, and in full. Redactions stand in `‹›`, with their label if the text does
 //! not begin with it; so does what a person released, and that it was.
 
-use leafgate_admin::{LeafView, Payload, RedactedSpan};
+use leafgate_admin::{LeafView, Payload, RedactedSpan, SectionView, ShownText};
 use leafgate_tree::Access;
 
 use super::{Row, RowStyle, StyledText};
@@ -46,6 +46,18 @@ pub fn payload_text(payload: &Payload, bytes: usize) -> Vec<Row> {
     let body = payload.body.expose();
     let end = body.floor_char_boundary(bytes);
     text_rows(vec![(body[..end].to_owned(), RowStyle::Plain)], body.len() - end)
+}
+
+/// Returns the call that a section is, or that it is the result of, with its exact arguments up to so
+/// many bytes; nothing for other sections.
+#[must_use]
+pub fn call_rows(section: &SectionView, bytes: usize) -> Vec<Row> {
+    let Some(call) = &section.tool_invocation else { return Vec::new() };
+    let name = call.name.as_deref().unwrap_or("a tool");
+    let arguments = call.arguments.as_ref().map_or("(no arguments are shown)", ShownText::expose);
+    let end = arguments.floor_char_boundary(bytes);
+    let shown = (arguments[..end].to_owned(), RowStyle::Plain);
+    text_rows(vec![(format!("{name} called with "), RowStyle::Dim), shown], arguments.len() - end)
 }
 
 fn text_rows(stretches: Vec<(String, RowStyle)>, left_out: usize) -> Vec<Row> {

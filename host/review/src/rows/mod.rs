@@ -15,11 +15,11 @@ mod turn;
 pub use agents::subagent_rows;
 pub use diff::diff_rows;
 pub use help::help_rows;
-pub use leaf::{leaf_row, leaf_text, payload_text, redaction_rows};
+pub use leaf::{call_rows, leaf_row, leaf_text, payload_text, redaction_rows};
 pub use list::{list_row, time};
 pub use metadata::{NO_METADATA, budget_text, metadata_rows};
 pub use mode::{follow_row, mode_choice, mode_row, saved_row, session_row};
-pub use turn::{header_rows, section_head, section_row, why_rows};
+pub use turn::{group_row, head_rows, header_rows, section_head, section_row, why_rows};
 
 use ratatui::text::Span;
 
@@ -94,6 +94,13 @@ impl Row {
     #[must_use]
     pub fn and(mut self, text: &str, style: RowStyle) -> Row {
         self.0.push(StyledText::new(text, style));
+        self
+    }
+
+    /// Adds the pieces of another row.
+    #[must_use]
+    pub fn followed_by(mut self, other: Row) -> Row {
+        self.0.extend(other.0);
         self
     }
 

@@ -1,11 +1,16 @@
 //! A turn: why it waits, and its sections.
 
-use leafgate_admin::{HoldState, HoldView, NoteView, SectionView, State, TurnClass, TurnView};
+use std::borrow::Cow;
+
+use leafgate_admin::{
+    HoldState, HoldView, LeafView, NoteView, SectionView, State, TurnClass, TurnMode, TurnView,
+};
+use leafgate_tree::{Access, LeafKind, NodeType, ValueType};
 
 use super::list::{then, time};
 use super::metadata::budget_text;
 use super::{Row, RowStyle, count};
-use crate::outline::SectionFacts;
+use crate::outline::{Outline, SectionFacts, SectionGroup};
 
 /// Bytes of a leaf that a preview looks at.
 const PREVIEW_BYTES: usize = 400;
@@ -18,6 +23,37 @@ pub fn header_rows(turn: &TurnView) -> Vec<Row> {
     rows.extend(turn.notes.iter().map(note_row));
     rows.extend(state_rows(turn));
     rows
+}
+
+/// Returns the same in three rows: whose turn it is, the first reason why it waits, and how much of
+/// it there is. [`why_rows`] has all.
+#[must_use]
+pub fn head_rows(turn: &TurnView) -> Vec<Row> {
+    let summary = &turn.summary;
+    let is_open = |hold: &&HoldView| hold.blocks || hold.state == HoldState::Open;
+    let first = summary.holds.iter().find(is_open).or(summary.holds.first());
+    let mut reasons: Vec<Row> =
+        first.and_then(|hold| hold_rows(hold).into_iter().next()).into_iter().collect();
+    reasons.extend(summary.mode.map(mode_row));
+    reasons.extend(turn.notes.iter().map(note_row));
+    let more = summary.holds.len().saturating_sub(1) + reasons.len().saturating_sub(1);
+    let mut why = state_rows(turn).into_iter().chain(reasons).next().unwrap_or_default();
+    if more > 0 {
+        why = Row::of(&format!("(+{more}, w) "), RowStyle::Dim).followed_by(why);
+    }
+    let mut size = vec![
+        count(turn.sections.len(), "section"),
+        format!("came {} ago", time(summary.waited_ms)),
+        count(summary.edits, "edit"),
+        count(summary.redactions, "redaction"),
+    ];
+    size.extend(turn.tokens.as_ref().map(budget_text));
+    if summary.beside > 0 {
+        size.push(format!("+ {}", count(summary.beside, "side request")));
+    }
+    let size =
+        Row::of(&summary.model, RowStyle::Plain).and(&format!(" · {}", size.join(" · ")), RowStyle::Dim);
+    vec![title_row(turn), why, size]
 }
 
 /// Returns everything about why the turn waits: all holds, all places, all that plugins said.
@@ -37,18 +73,27 @@ pub fn why_rows(turn: &TurnView) -> Vec<Row> {
     rows
 }
 
-fn banner(turn: &TurnView) -> Vec<Row> {
+/// Whose turn it is, and the time left.
+fn title_row(turn: &TurnView) -> Row {
     let summary = &turn.summary;
     let class = match summary.class {
         TurnClass::Main => "",
         TurnClass::Subagent => " · of an agent",
         TurnClass::Side => " · a client's own request",
     };
+    Row::of(&summary.label, RowStyle::Strong)
+        .and(class, RowStyle::Dim)
+        .and(&format!("   {} left, {}", time(summary.left_ms), then(summary.on_timeout)), RowStyle::Warning)
+}
+
+fn mode_row(mode: TurnMode) -> Row {
+    Row::of("Paused by mode: ", RowStyle::Warning).and(mode.label(), RowStyle::Strong)
+}
+
+fn banner(turn: &TurnView) -> Vec<Row> {
+    let summary = &turn.summary;
     let mut rows = vec![
-        Row::of(&summary.label, RowStyle::Strong).and(class, RowStyle::Dim).and(
-            &format!("   {} left, {}", time(summary.left_ms), then(summary.on_timeout)),
-            RowStyle::Warning,
-        ),
+        title_row(turn),
         Row::of(&format!("{} · {}", summary.format, summary.model), RowStyle::Plain).and(
             &format!(
                 " · {} · {} · policy {}",
@@ -75,9 +120,7 @@ fn banner(turn: &TurnView) -> Vec<Row> {
         let why = " with the same words: decided with this turn, and not sent where you edit it";
         rows.push(Row::of(&format!("Beside it: {what}"), RowStyle::Plain).and(why, RowStyle::Dim));
     }
-    if let Some(mode) = summary.mode {
-        rows.push(Row::of("Paused by mode: ", RowStyle::Warning).and(mode.label(), RowStyle::Strong));
-    }
+    rows.extend(summary.mode.map(mode_row));
     rows
 }
 
@@ -137,22 +180,74 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
     rows
 }
 
-/// Returns a section: its label, its marks in words, and the beginning of its text.
+/// Returns a section: its label, its marks in words, and the beginning of its text. A folded one
+/// stands for what is `inside` it.
 #[must_use]
-pub fn section_row(section: &SectionView, entry: &SectionFacts) -> Row {
+pub fn section_row(section: &SectionView, entry: &SectionFacts, inside: &[SectionView]) -> Row {
     let mut row = Row::of(&"  ".repeat(entry.depth), RowStyle::Plain);
-    row.0.extend(named(section, entry).0);
-    if let (Some(tokens), Some(percent)) = (section.token_count, section.token_percent) {
-        row = row.and(
-            &format!("  {} · {percent}%", count(usize::try_from(tokens).unwrap_or(usize::MAX), "token")),
-            RowStyle::Dim,
-        );
+    if entry.folded && inside.len() > 1 {
+        row = row.and("+ ", RowStyle::Dim);
     }
+    let row =
+        row.followed_by(named(section, entry)).followed_by(share(section.token_count, section.token_percent));
     let style = if section.deleted { RowStyle::Struck } else { RowStyle::Dim };
-    match preview(section) {
-        Some(text) => row.and("  ", RowStyle::Plain).and(text, style),
+    let inner = if entry.folded { inside } else { &[] };
+    let text = preview(section).or_else(|| inner.iter().find_map(preview));
+    match text.or_else(|| without_words(section, inside)) {
+        Some(text) => row.and("  ", RowStyle::Plain).and(&text, style),
         None => row,
     }
+}
+
+/// Returns a group of sections, and what its row stands for.
+#[must_use]
+pub fn group_row(turn: &TurnView, outline: &Outline, group: &SectionGroup) -> Row {
+    let mut facts = SectionFacts::default();
+    let (mut number, mut deleted, mut tokens, mut percent) = (0, 0, None, None);
+    for &first in &group.sections {
+        let Some(entry) = outline.entry(first) else { continue };
+        (first..entry.end).filter_map(|at| outline.entry(at)).for_each(|inner| facts.take_in(inner));
+        let outermost = &turn.sections[first];
+        number += 1;
+        deleted += turn.sections[first..entry.end].iter().filter(|section| section.deleted).count();
+        tokens = sum(tokens, outermost.token_count);
+        percent = sum(percent, outermost.token_percent);
+    }
+    let sign = if group.folded { "+ " } else { "- " };
+    let mut row = Row::of(sign, RowStyle::Dim)
+        .and(group.name, RowStyle::Strong)
+        .and(&format!(": {number}"), RowStyle::Strong);
+    let out = (deleted > 0).then(|| (format!("{deleted} deleted"), RowStyle::Deleted));
+    for (mark, style) in out.into_iter().chain(facts_marks(&facts)) {
+        row = row.and(&format!(" [{mark}]"), style);
+    }
+    let labels = group.sections.iter().map(|&at| {
+        let end = outline.entry(at).map_or(at + 1, |entry| entry.end);
+        let mut of_message = turn.sections[at..end].iter();
+        let is_option = turn.sections[at].node_type == NodeType::RequestOption;
+        let text = if is_option { None } else { of_message.find_map(preview) };
+        text.map_or_else(|| turn.sections[at].label.clone(), Cow::into_owned)
+    });
+    let mut said = String::new();
+    for label in labels.take_while(|_| group.folded) {
+        if said.len() > PREVIEW_BYTES {
+            break;
+        }
+        said.push_str(if said.is_empty() { "" } else { ", " });
+        said.push_str(&label);
+    }
+    row.followed_by(share(tokens, percent)).and("  ", RowStyle::Plain).and(&said, RowStyle::Dim)
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.map_or(other, |one| Some(one + other.unwrap_or(0)))
+}
+
+/// Returns tokens, and their share of the request.
+fn share(tokens: Option<u64>, percent: Option<u64>) -> Row {
+    let (Some(tokens), Some(percent)) = (tokens, percent) else { return Row::default() };
+    let tokens = count(usize::try_from(tokens).unwrap_or(usize::MAX), "token");
+    Row::of(&format!("  {tokens} · {percent}%"), RowStyle::Dim)
 }
 
 /// Returns a section above its leaves: its label, its marks in words, and its path.
@@ -183,25 +278,64 @@ fn marks(section: &SectionView, entry: &SectionFacts) -> Vec<(String, RowStyle)>
         let by = section.pinned_by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
         marks.push((format!("pinned{by}"), RowStyle::Dim));
     }
-    if entry.redactions > 0 {
-        marks.push((format!("{} redacted", entry.redactions), RowStyle::Redacted));
-    }
-    if entry.released > 0 {
-        marks.push((format!("{} released", entry.released), RowStyle::Warning));
-    }
+    marks.extend(facts_marks(&SectionFacts { edited: false, ..entry.clone() }));
     if !section.editable {
         marks.push(("read only".to_owned(), RowStyle::Dim));
     }
     marks
 }
 
-/// Returns the first own leaf that is more than a name, else the first.
-fn preview(section: &SectionView) -> Option<&str> {
-    use leafgate_tree::LeafKind;
-    let leaf = section
-        .leaves
-        .iter()
-        .find(|leaf| leaf.kind != LeafKind::Metadata && !leaf.text.expose().is_empty())?;
-    let text = leaf.text.expose();
-    Some(&text[..text.floor_char_boundary(PREVIEW_BYTES)])
+/// Returns what a row says about redactions and what holds the turn, and whether anything is edited.
+fn facts_marks(facts: &SectionFacts) -> impl Iterator<Item = (String, RowStyle)> {
+    let edited = facts.edited.then(|| (format!("edited by {}", facts.authors.join(", ")), RowStyle::Edited));
+    let holds = facts.holds.then(|| ("why it waits".to_owned(), RowStyle::Warning));
+    let number = |number: usize, what: &str, style| (number > 0).then(|| (format!("{number} {what}"), style));
+    let redacted = number(facts.redactions, "redacted", RowStyle::Redacted);
+    let released = number(facts.released, "released", RowStyle::Warning);
+    [edited, holds, redacted, released].into_iter().flatten()
+}
+
+/// Returns how a section begins: the arguments of a call, else the first of its own texts that says
+/// more than a name.
+fn preview(section: &SectionView) -> Option<Cow<'_, str>> {
+    if section.node_type == NodeType::ToolCall {
+        return called_with(section).map(Cow::Borrowed);
+    }
+    let is_option = section.node_type == NodeType::RequestOption;
+    let says = |leaf: &&LeafView| {
+        let is_word = leaf.value == ValueType::Text && leaf.access != Access::Opaque;
+        leaf.kind != LeafKind::Metadata && !leaf.text.expose().is_empty() && (is_word || is_option)
+    };
+    // Of reasoning its type and its signature are no words.
+    let is_reasoning = |leaf: &&LeafView| {
+        leaf.kind == LeafKind::Reasoning && !matches!(leaf.path.as_str(), "type" | "signature" | "data")
+    };
+    let own = |leaf: &&LeafView| leaf.kind != LeafKind::Reasoning || is_reasoning(leaf);
+    section.leaves.iter().filter(says).find(own).map(|leaf| Cow::Borrowed(beginning(leaf.text.expose())))
+}
+
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(PREVIEW_BYTES)]
+}
+
+/// Returns the exact arguments of the call that a section is, or is the result of, as far as a row
+/// shows them.
+fn called_with(section: &SectionView) -> Option<&str> {
+    let arguments = section.tool_invocation.as_ref()?.arguments.as_ref()?;
+    Some(beginning(arguments.expose()))
+}
+
+/// Returns what a section without words is.
+fn without_words(section: &SectionView, inside: &[SectionView]) -> Option<Cow<'static, str>> {
+    let bytes = |access| {
+        let leaves = section.leaves.iter().filter(|leaf| leaf.access == access);
+        leaves.map(|leaf| leaf.text.expose().len()).sum::<usize>()
+    };
+    let kind = section.content_kind.map_or("media", |kind| kind.name());
+    match (bytes(Access::Opaque), bytes(Access::Frozen), inside.len()) {
+        (0, 0, 0) => None,
+        (0, 0, parts) => Some(format!("({})", count(parts, "part")).into()),
+        (0, sealed, _) => Some(format!("(sealed by the provider, {})", count(sealed, "byte")).into()),
+        (media, ..) => Some(format!("({kind}, {})", count(media, "byte")).into()),
+    }
 }

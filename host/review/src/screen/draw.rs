@@ -1,11 +1,12 @@
 //! A screen on a frame: head, page, two status lines, one line of keys. It draws rows, hence only
 //! printed text.
 
+use leafgate_admin::AutoState;
 use ratatui::Frame;
 use ratatui::layout::Position;
 use ratatui::text::{Line, Span};
 
-use super::view::{PageItem, PageView, find_section};
+use super::view::{PageItem, PageView};
 use super::{Editing, SMALLEST, Screen, ScreenQuestion, Theme};
 use crate::model::Level;
 use crate::rows::{self, Row, RowStyle};
@@ -16,10 +17,13 @@ const HEAD_PARAGRAPH: usize = 3;
 const HEAD_ROWS: usize = 9;
 
 /// What a person must not take the prompt for: the client goes on showing what was typed there.
-const CUE: &str = "this edits the request, not the chat you see";
+const CUE: &str = "edits the request, not your chat";
 
-/// Rows of the status: an error and what to do about it do not fit into one of 80 cells.
-pub(super) const STATUS_ROWS: usize = 2;
+/// Rows of the status. An error and what to do about it do not fit into one of 80 cells: a second one
+/// covers the last row of the page.
+pub(super) const STATUS_ROWS: usize = 1;
+/// Most rows of a status.
+const MOST_STATUS_ROWS: usize = 2;
 
 impl Screen {
     /// Returns the rows above the page.
@@ -29,10 +33,13 @@ impl Screen {
             Some(editing) => vec![Row::of("Edit ", RowStyle::Dim).and(&editing.title, RowStyle::Strong)],
             None => self.place().view.head(&self.model),
         };
-        head.into_iter()
-            .flat_map(|row| row.wrap(cells).into_iter().take(HEAD_PARAGRAPH))
-            .take(HEAD_ROWS)
-            .collect()
+        // Of a turn as much as possible is shown; its reasons are a key away in full.
+        let is_turn = self.editing.is_none() && self.place().view == PageView::Turn;
+        let paragraph = |row: Row| match is_turn {
+            true => vec![row.cut(cells)],
+            false => row.wrap(cells).into_iter().take(HEAD_PARAGRAPH).collect(),
+        };
+        head.into_iter().flat_map(paragraph).take(HEAD_ROWS).collect()
     }
 
     /// Returns the notice or the question.
@@ -62,7 +69,10 @@ impl Screen {
                 digest
             ),
             (ScreenQuestion::Discard, _) => "Discard what you typed?  y/n".to_owned(),
-            (ScreenQuestion::Release { pointer, at }, _) => self.release_text(pointer, *at),
+            (ScreenQuestion::Release { spans, at }, _) => {
+                let what = self.redaction_text(spans, *at);
+                format!("Release {what}? The value leaves, with this request alone.  y/n")
+            }
             (ScreenQuestion::Save, _) => {
                 "Save your edits for later turns? s this conversation · w this folder · g all".to_owned()
             }
@@ -71,25 +81,49 @@ impl Screen {
         Row::of("? ", RowStyle::Warning).and(&text, RowStyle::Warning)
     }
 
-    /// Returns the line between head and page. Over a turn it says what is edited here, and how
-    /// long the turn may still wait, unless the head does.
+    /// Returns the line between head and page: the mode, and over a turn what is edited here, how long
+    /// it may still wait unless the head says so, and on every page what else waits.
     fn rule(&self, cells: usize) -> Row {
         let view = &self.place().view;
-        let left = match self.model.turn() {
-            Some(_)
-                if matches!(
-                    view,
-                    PageView::List | PageView::Modes | PageView::Sessions | PageView::Agents
-                ) =>
-            {
-                String::new()
+        let is_of_turn = !view.needs_no_turn() || *view == PageView::Metadata || self.editing.is_some();
+        let turn = self.model.turn().filter(|_| is_of_turn);
+        let mut right = Vec::new();
+        if let Some(turn) = turn {
+            right.push(CUE.to_owned());
+            if *view != PageView::Turn || self.editing.is_some() {
+                right.push(format!("{} left", rows::time(turn.summary.left_ms)));
             }
-            Some(_) if *view == PageView::Turn && self.editing.is_none() => format!(" {CUE} ──"),
-            Some(turn) => format!(" {CUE} ── {} left ──", rows::time(turn.summary.left_ms)),
-            None => String::new(),
+        }
+        match self
+            .model
+            .turns()
+            .iter()
+            .filter(|other| turn.is_none_or(|turn| turn.summary.id != other.id))
+            .count()
+        {
+            0 => {}
+            _ if *view == PageView::List => {}
+            others if turn.is_some() => right.push(format!("L: {others} more")),
+            others => right.push(format!("L: {} waiting", rows::count(others, "turn"))),
+        }
+        let right: String = right.iter().map(|part| format!(" {part} ──")).collect();
+        let room = cells.saturating_sub(rows::width(&right));
+        let left = Row::of(&self.mode_text(), RowStyle::Dim).cut(room.saturating_sub(1));
+        let line = "─".repeat(room - left.width());
+        left.and(&line, RowStyle::Dim).and(&right, RowStyle::Dim)
+    }
+
+    /// Returns the mode in force, for the line above the page of a turn.
+    fn mode_text(&self) -> String {
+        let mode =
+            self.model.mode().filter(|_| self.place().view == PageView::Turn && self.editing.is_none());
+        let Some(mode) = mode else { return String::new() };
+        let auto = match mode.auto {
+            Some(AutoState::Capturing) => ": capturing",
+            Some(AutoState::Applying) => ": applying",
+            None => "",
         };
-        Row::of(&"─".repeat(cells.saturating_sub(rows::width(&left))), RowStyle::Dim)
-            .and(&left, RowStyle::Dim)
+        format!("── {}{auto} ", mode.label)
     }
 
     fn keys_row(&self) -> Row {
@@ -100,30 +134,61 @@ impl Screen {
             };
             return Row::of(keys, RowStyle::Dim);
         }
+        if self.is_deaf {
+            return Row::of("Esc goes on · what you type until then does nothing", RowStyle::Dim);
+        }
         let keys = match (&self.question, &self.editing, &self.place().view) {
             (Some(ScreenQuestion::Save), ..) => "s conversation · w folder · g everywhere · Esc nothing",
             (Some(ScreenQuestion::Release { .. }), ..) => "y release · Tab another · n nothing",
             (Some(_), ..) => "y yes · n no",
             (_, Some(_), _) => "Enter save · Alt-Enter or Ctrl-J newline · Esc leave",
-            (.., PageView::List) => "Enter open · o pause next turn · m mode · S sessions · ? help · q leave",
-            (.., PageView::Turn) => {
-                "Enter open · Tab cause · d delete · i put in · p pin · s send · c cancel · ?"
+            (.., PageView::List) if self.is_capturing() => {
+                "Enter open · m mode · S conversations · ? help · q leave"
             }
+            (.., PageView::List) => {
+                "Enter open · o pause next turn · m mode · S conversations · ? help · q leave"
+            }
+            (.., PageView::Turn | PageView::Section(_) | PageView::Leaf(_)) => return self.keys_of_turn(),
             (.., PageView::Modes) => "Enter choose · Esc back · ? help",
             (.., PageView::Sessions) => "Enter select · f follow the newest, or not · Esc back · ? help",
-            (.., PageView::Section(_)) => {
-                "Enter open · e edit · E $EDITOR · u undo · s send · c cancel · Esc back · ? help"
-            }
-            (.., PageView::Leaf(_)) => {
-                "e edit · E $EDITOR · R release · a except · / search · Esc back · ? help"
-            }
             (.., PageView::Agents) => "↑↓ scroll · / search · Esc back · ? help",
+            (.., PageView::Payload) => {
+                "↑↓ scroll · / search · E $EDITOR, to read · s send · c cancel · Esc back"
+            }
             (
                 ..,
-                PageView::Why | PageView::Diff | PageView::Payload | PageView::Metadata | PageView::Help,
+                PageView::Why | PageView::Diff | PageView::Call(_) | PageView::Metadata | PageView::Help,
             ) => "↑↓ scroll · / search · s send · c cancel · Esc back",
         };
         Row::of(keys, RowStyle::Dim)
+    }
+
+    /// Offers what can be done where the cursor stands.
+    fn keys_of_turn(&self) -> Row {
+        let is_turn = self.place().view == PageView::Turn;
+        let item = self.selected();
+        let (spans, place) = (self.chosen_spans(), self.chosen_place());
+        let section = self.model.turn().zip(place).and_then(|(turn, at)| turn.sections.get(at));
+        let keys = [
+            (!matches!(item, Some(PageItem::Group(_)) | None), "Enter open"),
+            (is_turn && section.is_some_and(|it| it.source_message_index.is_some()), "i put in"),
+            (matches!(item, Some(PageItem::Group(_))), "Enter unfold"),
+            (self.chosen_text().is_ok(), "e edit"),
+            (spans.iter().any(|span| span.releasable), "R release"),
+            (spans.iter().any(|span| span.redaction.is_some()), "a except"),
+            (section.is_some_and(|it| it.deletable && !it.deleted), "d delete"),
+            (section.is_some_and(|it| it.deleted), "r restore"),
+            (is_turn, "w why"),
+            (true, "s send · c cancel"),
+            (!is_turn, "Esc back"),
+            (true, "? help"),
+        ];
+        let mut offered: Vec<_> = keys.into_iter().filter(|(can, _)| *can).map(|(_, key)| key).collect();
+        // Where not all fit, the page of help has the first ones.
+        while rows::width(&offered.join(" · ")) > usize::from(self.size.0) {
+            offered.remove(0);
+        }
+        Row::of(&offered.join(" · "), RowStyle::Dim)
     }
 
     fn page(&self, cells: usize, height: usize) -> Vec<Row> {
@@ -131,22 +196,15 @@ impl Screen {
         if place.view.is_text() {
             return place.view.text(&self.model, cells).into_iter().skip(place.at).take(height).collect();
         }
-        let base = match (&place.view, self.model.turn()) {
-            (PageView::Section(key), Some(turn)) => find_section(turn, key)
-                .and_then(|at| self.model.outline().entry(at))
-                .map_or(0, |entry| entry.depth),
-            _ => 0,
-        };
         let items = place.view.items(&self.model);
         let shown = items.iter().enumerate().skip(place.top).take(height);
-        shown.map(|(at, item)| item_row(self, *item, base, at == place.at, cells)).collect()
+        shown.map(|(at, item)| item_row(self, *item, at == place.at, cells)).collect()
     }
 }
 
-fn item_row(screen: &Screen, item: PageItem, base: usize, selected: bool, cells: usize) -> Row {
-    let mut row = Row::of(if selected { "▸ " } else { "  " }, RowStyle::Strong);
-    row.0.extend(item.row(&screen.model, base).0);
-    row.cut(cells)
+fn item_row(screen: &Screen, item: PageItem, selected: bool, cells: usize) -> Row {
+    let row = Row::of(if selected { "▸ " } else { "  " }, RowStyle::Strong);
+    row.followed_by(item.row(&screen.model, &screen.place().view)).cut(cells)
 }
 
 /// Draws a screen.
@@ -183,10 +241,10 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
         None if screen.shows_exception() => draw_exception(screen, &mut canvas, cells, bottom),
         None => {
             let mut status = screen.status().wrap(cells);
-            status.truncate(STATUS_ROWS);
+            status.truncate(MOST_STATUS_ROWS);
             // A status of one line stands right above the keys.
             for (y, row) in (height - 1 - status.len() as u16..).zip(status) {
-                canvas.put(y, row);
+                canvas.put_over(y, row, cells);
             }
         }
     }
@@ -220,15 +278,15 @@ fn draw_editor(editing: &Editing, canvas: &mut Canvas<'_, '_>, top: u16, cells: 
     canvas.frame.set_cursor_position(Position::new(column as u16, top + (row - first) as u16));
 }
 
-/// Draws the line of an exception that is typed, below its question.
+/// Draws the line of an exception that is typed, at `top`, below its question.
 fn draw_exception(screen: &Screen, canvas: &mut Canvas<'_, '_>, cells: usize, top: u16) {
     let Some(excepting) = &screen.excepting else { return };
     let question = Row::of("? ", RowStyle::Warning).and(&screen.exception_text(excepting), RowStyle::Warning);
-    canvas.put(top, question.cut(cells));
+    canvas.put_over(top - 1, question.cut(cells), cells);
     let lines = excepting.line().lines(cells);
     let (row, column) = excepting.line().cursor(&lines);
-    canvas.put_printed(top + 1, &lines[row].shown);
-    canvas.frame.set_cursor_position(Position::new(column as u16, top + 1));
+    canvas.put_printed(top, &lines[row].shown);
+    canvas.frame.set_cursor_position(Position::new(column as u16, top));
 }
 
 struct Canvas<'c, 'f> {
@@ -244,6 +302,12 @@ impl Canvas<'_, '_> {
         if y < area.height {
             self.frame.buffer_mut().set_line(0, y, &line, area.width);
         }
+    }
+
+    /// Draws a row over one that is drawn already.
+    fn put_over(&mut self, y: u16, row: Row, cells: usize) {
+        let rest = " ".repeat(cells.saturating_sub(row.width()));
+        self.put(y, row.and(&rest, RowStyle::Plain));
     }
 
     /// Draws a line of the editor, which has printed it glyph by glyph.

@@ -1,11 +1,13 @@
-//! Excepting a redaction in later requests: which one of a leaf, why, and until when.
+//! Excepting a redaction in later requests: which one of what is chosen, why, and until when.
 //!
-//! Two lines are typed, one after the other. What was typed stays until the gate has taken it.
+//! The gate is asked first: what stands in the way is told before anything is typed. Two lines are
+//! typed then, one after the other. What was typed stays until the gate has taken it.
 
+use leafgate_admin::{ApiError, ErrorCode};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::keys::{edit_line, is_control, next_redaction};
-use super::view::find_leaf;
+use super::release::{SpanPlace, another};
 use super::{Screen, ScreenEffect, TextEditor};
 use crate::api::{ExceptionDraft, TurnCall};
 use crate::model::Level;
@@ -16,9 +18,12 @@ const UNTIL: &str = "30d";
 /// An exception that is being typed.
 #[derive(Clone, Debug)]
 pub(super) struct Excepting {
-    pointer: String,
-    /// Which redaction of the leaf.
+    /// The redactions that it may be about.
+    spans: Vec<SpanPlace>,
+    /// Which one.
     at: usize,
+    /// Whether the gate would take one from that redaction.
+    is_possible: bool,
     why: TextEditor,
     /// The second line, once the first one is typed.
     until: Option<TextEditor>,
@@ -35,23 +40,50 @@ impl Excepting {
         self.until.as_mut().unwrap_or(&mut self.why)
     }
 
-    /// Returns whether another redaction of the leaf may still be chosen.
+    /// Returns whether another redaction may still be chosen.
     pub(super) fn asks_why(&self) -> bool {
         self.until.is_none()
     }
 }
 
 impl Screen {
-    /// Begins an exception from the first redaction of a leaf that has a number.
-    pub(super) fn begin_exception(&mut self, pointer: String) {
-        let Some((_, leaf)) = find_leaf(&self.model, &pointer) else { return };
-        if leaf.redacted.is_empty() {
-            self.model.notify(Level::Error, "Nothing is redacted in this leaf.");
-            return;
+    /// Begins an exception from the first redaction of what is chosen that has a number.
+    pub(super) fn begin_exception(&mut self) -> Vec<ScreenEffect> {
+        let spans = self.chosen_places(|span| span.redaction.is_some());
+        if spans.is_empty() {
+            self.nothing_redacted("excepted");
+            self.is_deaf = true;
+            return Vec::new();
         }
-        let at = leaf.redacted.iter().position(|span| span.redaction.is_some()).unwrap_or(0);
-        self.model.clear_notice();
-        self.excepting = Some(Excepting { pointer, at, why: TextEditor::default(), until: None });
+        self.ask_whether(Excepting {
+            spans,
+            at: 0,
+            is_possible: false,
+            why: TextEditor::default(),
+            until: None,
+        })
+    }
+
+    /// Asks the gate whether it would take an exception, which it answers where no reason is given.
+    fn ask_whether(&mut self, excepting: Excepting) -> Vec<ScreenEffect> {
+        let redaction = self.redaction(&excepting.spans[excepting.at]).and_then(|span| span.redaction);
+        self.excepting = Some(Excepting { is_possible: false, ..excepting });
+        let Some(redaction) = redaction else { return Vec::new() };
+        let (reason, until) = (String::new(), UNTIL.to_owned());
+        self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }))
+    }
+
+    /// Takes the answer to that. Returns whether it was one: all that lacks is a reason.
+    pub(super) fn is_exceptable(&mut self, error: &ApiError) -> bool {
+        let Some(excepting) = self.excepting.as_mut().filter(|excepting| !excepting.is_possible) else {
+            return false;
+        };
+        excepting.is_possible = error.code == ErrorCode::Malformed;
+        if !excepting.is_possible {
+            self.excepting = None;
+            self.is_deaf = true;
+        }
+        self.excepting.is_some()
     }
 
     pub(super) fn key_in_exception(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
@@ -66,13 +98,9 @@ impl Screen {
                 return Vec::new();
             }
             KeyCode::Tab | KeyCode::BackTab if excepting.asks_why() => {
-                let (at, step) = (excepting.at, next_redaction(key).unwrap_or(1));
-                let count =
-                    find_leaf(&self.model, &excepting.pointer).map_or(0, |(_, leaf)| leaf.redacted.len());
-                let next = at.saturating_add_signed(step + count as isize).checked_rem(count).unwrap_or(0);
-                if let Some(excepting) = &mut self.excepting {
-                    excepting.at = next;
-                }
+                let mut other = excepting.clone();
+                other.at = another(other.at, next_redaction(key).unwrap_or(1), other.spans.len());
+                return self.ask_whether(other);
             }
             KeyCode::Enter => return self.enter_exception(),
             _ => edit_line(excepting.line_mut(), key),
@@ -98,21 +126,12 @@ impl Screen {
         };
         let until = until.text().trim().to_owned();
         let reason = excepting.why.text().trim().to_owned();
-        let span =
-            find_leaf(&self.model, &excepting.pointer).and_then(|(_, leaf)| leaf.redacted.get(excepting.at));
-        match span.and_then(|span| span.redaction) {
-            Some(redaction) => {
-                // A wrong end is mended by typing it anew, a wrong reason too.
-                excepting.until = None;
-                self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }))
-            }
-            None => {
-                self.excepting = None;
-                let text =
-                    "Not excepted: it was made in a text that was written, so no value was received here.";
-                self.model.notify(Level::Error, text);
-                Vec::new()
-            }
+        // A wrong end is mended by typing it anew, a wrong reason too.
+        excepting.until = None;
+        let place = excepting.spans[excepting.at].clone();
+        match self.redaction(&place).and_then(|span| span.redaction) {
+            Some(redaction) => self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until })),
+            None => self.leave_exception(),
         }
     }
 
@@ -120,7 +139,7 @@ impl Screen {
     pub(super) fn exception_text(&self, excepting: &Excepting) -> String {
         match excepting.asks_why() {
             true => {
-                let what = self.redaction_text(&excepting.pointer, excepting.at);
+                let what = self.redaction_text(&excepting.spans, excepting.at);
                 format!("Why may {what} leave from now on?")
             }
             false => "Until when? A last day (2027-03-31), a span (30d, 2w), or never".to_owned(),

@@ -1,14 +1,15 @@
 //! The effect of each key, by what has the focus: a question, the search line, the editor, or the
 //! page.
 
-use leafgate_admin::{EditCommand, SavedScope, TurnMode};
+use leafgate_admin::{AutoState, EditCommand, LeafView, SavedScope, SectionView, TurnMode};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::release::another;
 use super::view::{PageItem, PagePosition, PageView, find_leaf, find_section};
 use super::{Screen, ScreenEffect, ScreenQuestion, TextEditor};
 use crate::api::{ApiCall, TurnCall};
+use crate::choice::{left_out_by, locked, text_in};
 use crate::model::Level;
-use crate::outline::left_out_by;
 
 impl Screen {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
@@ -20,6 +21,9 @@ impl Screen {
         }
         if self.is_small() {
             return self.key_when_small(key);
+        }
+        if self.is_deaf && !self.hears(key) {
+            return Vec::new();
         }
         if self.search.is_some() {
             self.key_in_search(key);
@@ -34,6 +38,30 @@ impl Screen {
         self.key_on_page(key)
     }
 
+    /// Takes a key while what is typed counts for nothing. Returns whether it is heard again: a letter
+    /// may be part of a text that a person believes to be typing.
+    fn hears(&mut self, key: KeyEvent) -> bool {
+        match key.code {
+            KeyCode::Char('c') if is_control(key) => true,
+            KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete => false,
+            KeyCode::Esc | KeyCode::Enter => {
+                self.is_deaf = false;
+                self.model.clear_notice();
+                false
+            }
+            _ => {
+                self.is_deaf = false;
+                true
+            }
+        }
+    }
+
+    /// Says why nothing can be typed now. What is typed all the same does nothing.
+    pub(super) fn refuse_typing(&mut self, why: &str) {
+        self.model.notify(Level::Error, why);
+        self.is_deaf = true;
+    }
+
     fn answer_question(&mut self, question: ScreenQuestion, key: KeyEvent) -> Vec<ScreenEffect> {
         if question == ScreenQuestion::Save
             && let KeyCode::Char(letter) = key.code
@@ -42,10 +70,11 @@ impl Screen {
             self.question = None;
             return self.act(TurnCall::Save { scope });
         }
-        if let ScreenQuestion::Release { pointer, at } = &question
+        if let ScreenQuestion::Release { spans, at } = &question
             && let Some(step) = next_redaction(key)
         {
-            self.ask_about_another(pointer.clone(), *at, step);
+            let at = another(*at, step, spans.len());
+            self.question = Some(ScreenQuestion::Release { spans: spans.clone(), at });
             return Vec::new();
         }
         let yes = match key.code {
@@ -62,7 +91,7 @@ impl Screen {
         match (yes, question) {
             (true, ScreenQuestion::Resume { digest }) => self.act(TurnCall::Resume { digest }),
             (true, ScreenQuestion::Cancel) => self.act(TurnCall::Cancel),
-            (true, ScreenQuestion::Release { pointer, at }) => self.release(&pointer, at),
+            (true, ScreenQuestion::Release { spans, at }) => self.release(&spans[at]),
             (true, ScreenQuestion::Discard) => {
                 self.editing = None;
                 self.model.notify(Level::Done, "What was typed is discarded.");
@@ -86,8 +115,11 @@ impl Screen {
 
     /// On a terminal too small to show what would be sent, a turn can only be cancelled.
     fn key_when_small(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
+        let is_typed = self.editing.is_some() || self.excepting.is_some() || self.search.is_some();
         match key.code {
             KeyCode::Char('c') if is_control(key) => vec![ScreenEffect::Leave],
+            // They belong to a text that does not show.
+            KeyCode::Char(_) if is_typed || self.is_deaf => Vec::new(),
             KeyCode::Char('q') => vec![ScreenEffect::Leave],
             KeyCode::Char('c') => {
                 self.ask_to_cancel();
@@ -156,6 +188,8 @@ impl Screen {
             KeyCode::PageDown | KeyCode::Char(' ') => self.step(height),
             KeyCode::Home | KeyCode::Char('g') => self.step(isize::MIN / 2),
             KeyCode::End | KeyCode::Char('G') => self.step(isize::MAX / 2),
+            KeyCode::Right if self.fold(false) => {}
+            KeyCode::Left if self.fold(true) => {}
             KeyCode::Enter | KeyCode::Right => return self.open(),
             KeyCode::Esc | KeyCode::Backspace | KeyCode::Left => self.back(),
             KeyCode::Tab => self.next_cause(true),
@@ -178,13 +212,10 @@ impl Screen {
     /// Carries out a letter's command.
     fn command(&mut self, letter: char) -> Vec<ScreenEffect> {
         match letter {
-            'e' | 'E' | 'R' | 'a' => match self.chosen_leaf() {
-                Some(pointer) if letter == 'E' => return self.edit_outside(pointer),
-                Some(pointer) if letter == 'e' => self.edit_here(pointer),
-                Some(pointer) if letter == 'R' => self.ask_to_release(pointer),
-                Some(pointer) => self.begin_exception(pointer),
-                None => self.no_leaf(),
-            },
+            'e' => self.edit_here(),
+            'E' => return self.edit_outside(),
+            'R' => self.ask_to_release(),
+            'a' => return self.begin_exception(),
             'd' | 'r' => match self.chosen_to_leave_out() {
                 Some(section) if letter == 'd' => {
                     return self.act(TurnCall::Edit(EditCommand::Delete { section }));
@@ -194,7 +225,7 @@ impl Screen {
             },
             'i' => match self.chosen_place() {
                 Some(section) => self.begin_message(section),
-                None => self.model.notify(Level::Error, "Choose a message first: yours is put in before it."),
+                None => self.refuse_typing("Choose a message first: yours is put in before it."),
             },
             'p' | 'K' | 'J' => return self.pin(letter),
             'P' => return self.act(TurnCall::Payload),
@@ -210,6 +241,10 @@ impl Screen {
             }
             'w' => self.show_why(),
             'm' => self.go_to(PageView::Modes),
+            'o' if self.is_capturing() => {
+                let text = "The next turn waits already, and what you edit in it is saved.";
+                self.model.notify(Level::Done, text);
+            }
             'o' => return self.act(ApiCall::SetMode { mode: TurnMode::InterceptOnce }),
             'S' => {
                 self.go_to(PageView::Sessions);
@@ -253,8 +288,9 @@ impl Screen {
         }
     }
 
-    fn no_leaf(&mut self) {
-        self.model.notify(Level::Error, "Choose a leaf first: Enter opens a section as its leaves.");
+    /// Returns whether the next turn waits, so that its edits are saved.
+    pub(super) fn is_capturing(&self) -> bool {
+        self.model.mode().is_some_and(|mode| mode.auto == Some(AutoState::Capturing))
     }
 
     fn ask_to_resume(&mut self) {
@@ -302,6 +338,13 @@ impl Screen {
                 let session = self.model.sessions().sessions[at].id.clone();
                 return self.act(ApiCall::Select { session });
             }
+            (Some(PageItem::Group(at)), _) => {
+                let name = self.model.outline().groups()[at].name;
+                self.model.toggle(name);
+            }
+            (Some(PageItem::Call(at)), Some(turn)) => {
+                self.places.push(PagePosition::new(PageView::Call(turn.sections[at].key.clone())));
+            }
             (Some(PageItem::Section(at)), Some(turn)) => {
                 let key = turn.sections[at].key.clone();
                 self.places.push(PagePosition::new(PageView::Section(key)));
@@ -331,14 +374,28 @@ impl Screen {
         self.model.close();
     }
 
-    fn chosen_leaf(&self) -> Option<String> {
-        match (&self.place().view, self.selected(), self.model.turn()) {
-            (PageView::Leaf(pointer), ..) => Some(pointer.clone()),
-            (_, Some(PageItem::Leaf(section, leaf)), Some(turn)) => {
-                Some(turn.sections[section].leaves[leaf].pointer.clone())
+    /// Returns the text that an edit of what is chosen is about, with its section.
+    ///
+    /// # Errors
+    /// Says why nothing can be edited there.
+    pub(super) fn chosen_text(&self) -> Result<(&SectionView, &LeafView), &'static str> {
+        let turn = self.model.turn().ok_or("No turn is open: Enter opens the selected one.")?;
+        let leaf = match (&self.place().view, self.selected()) {
+            (PageView::Leaf(pointer), _) => find_leaf(&self.model, pointer),
+            (_, Some(PageItem::Leaf(section, leaf))) => {
+                let section = &turn.sections[section];
+                section.leaves.get(leaf).map(|leaf| (section, leaf))
             }
+            (_, Some(PageItem::Section(at))) => {
+                let end = self.model.outline().entry(at).map_or(at + 1, |entry| entry.end);
+                return text_in(turn, at..end);
+            }
+            (_, Some(PageItem::Call(at))) => return text_in(turn, at..at + 1),
+            (_, Some(PageItem::Group(_))) => return Err("Enter unfolds it: choose a section in it."),
             _ => None,
-        }
+        };
+        let found = leaf.ok_or("Choose a section first: Esc goes back.")?;
+        locked(found.1).map_or(Ok(found), Err)
     }
 
     pub(super) fn chosen_section(&self) -> Option<String> {
@@ -358,36 +415,47 @@ impl Screen {
                 let key = &find_leaf(&self.model, pointer)?.0.key;
                 find_section(self.model.turn()?, key)
             }
-            (_, Some(PageItem::Leaf(at, _) | PageItem::Section(at))) => Some(at),
+            (_, Some(PageItem::Leaf(at, _) | PageItem::Section(at) | PageItem::Call(at))) => Some(at),
             _ => None,
         }
     }
 
-    /// Goes to the next row with the searched text, `skip` rows on, round the end.
+    /// Goes to the next row with the searched text, `skip` rows on, round the end. On the page of a
+    /// turn what is folded is searched too.
     fn find(&mut self, forward: bool, skip: usize) {
         if self.wanted.is_empty() {
             return;
         }
         let place = self.place();
-        let hits: Vec<bool> = if place.view.is_text() {
+        let order = if place.view == PageView::Turn { self.model.outline().order() } else { Vec::new() };
+        let (hits, at): (Vec<bool>, usize) = if place.view.is_text() {
             let rows = place.view.text(&self.model, self.body().0);
-            rows.iter().map(|row| row.text().to_lowercase().contains(&self.wanted)).collect()
+            (rows.iter().map(|row| row.text().to_lowercase().contains(&self.wanted)).collect(), place.at)
         } else {
-            let items = place.view.items(&self.model);
-            items.iter().map(|item| item.holds(&self.model, &self.wanted)).collect()
+            let items = match place.view {
+                PageView::Turn => order.iter().copied().map(PageItem::Section).collect(),
+                _ => place.view.items(&self.model),
+            };
+            let at = match self.selected() {
+                Some(PageItem::Group(at)) => Some(self.model.outline().groups()[at].sections[0]),
+                _ => self.chosen_place(),
+            };
+            let at = order.iter().position(|&section| Some(section) == at).unwrap_or(place.at);
+            (items.iter().map(|item| item.holds(&self.model, &self.wanted)).collect(), at)
         };
-        let (count, at) = (hits.len(), place.at);
+        let count = hits.len();
         let mut ways = (0..count).map(|step| match forward {
             true => (at + skip + step) % count,
             false => (at + 2 * count - skip - step) % count,
         });
-        match ways.find(|&row| hits[row]) {
-            Some(row) => {
-                self.model.clear_notice();
-                self.place_mut().at = row;
+        match (ways.find(|&row| hits[row]), order.as_slice()) {
+            (Some(row), []) => self.place_mut().at = row,
+            (Some(row), order) => self.go_to_row_of(order[row]),
+            (None, _) => {
+                return self.model.notify(Level::Warning, format!("Not found here: {}", self.wanted));
             }
-            None => self.model.notify(Level::Warning, format!("Not found here: {}", self.wanted)),
         }
+        self.model.clear_notice();
     }
 }
 

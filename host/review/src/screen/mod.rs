@@ -28,11 +28,11 @@ pub use view::{PagePosition, PageView};
 use std::io;
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, EditCommand, Event, ShownText};
-use leafgate_tree::Access;
+use leafgate_admin::{ApiError, EditCommand, Event, ShownText, TurnClass, TurnView};
 use ratatui::crossterm::event::KeyEvent;
 
 use self::except::Excepting;
+use self::release::SpanPlace;
 use self::view::PageItem;
 use crate::api::{ApiAnswer, ApiCall, TurnCall};
 use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
@@ -69,6 +69,8 @@ pub enum ScreenEffect {
     Bell,
     /// Open this text in the person's own editor.
     EditOutside(ShownText),
+    /// Open this text there to be read.
+    ReadOutside(ShownText),
     /// End the loop.
     Leave,
 }
@@ -110,9 +112,9 @@ enum ScreenQuestion {
     Discard,
     /// For which later turns edits are saved.
     Save,
-    /// Whether this redaction of a leaf is released. Tab asks about the next one.
+    /// Whether one of these redactions is released. Tab asks about the next one.
     Release {
-        pointer: String,
+        spans: Vec<SpanPlace>,
         at: usize,
     },
 }
@@ -143,6 +145,8 @@ pub struct Screen {
     question: Option<ScreenQuestion>,
     /// The exception that is being typed.
     excepting: Option<Excepting>,
+    /// Whether letters do nothing until a person has seen that nothing is being typed.
+    is_deaf: bool,
     /// The search line while it is typed.
     search: Option<TextEditor>,
     /// The last searched text, in lower case.
@@ -162,6 +166,7 @@ impl Screen {
             outside: None,
             question: None,
             excepting: None,
+            is_deaf: false,
             search: None,
             wanted: String::new(),
             size: (columns, rows),
@@ -220,14 +225,34 @@ impl Screen {
     }
 
     fn gate(&mut self, event: Event) -> Vec<ScreenEffect> {
-        // A person who waits at an empty list wants to see the first turn that comes.
+        // A person who waits at an empty list wants to see the first turn that comes, and one who
+        // follows the newest conversation wants to see that.
         let arrived = match &event {
-            Event::Paused { turn } if turn.with.is_none() && self.is_idle() => Some(turn.id.clone()),
+            Event::Paused { turn } if turn.with.is_none() => {
+                let follows = self.may_follow() && turn.class == TurnClass::Main;
+                (self.is_idle() || follows).then(|| turn.id.clone())
+            }
             _ => None,
         };
         let mut todo = self.input(ModelInput::Gate(event));
         todo.extend(arrived.map(|id| ScreenEffect::Ask(TurnCall::Show.on(&id))));
         todo
+    }
+
+    /// Returns whether the newest conversation is followed, and the turn that is shown is only looked
+    /// at: nothing of it was edited by the person, and nothing is typed or asked.
+    fn may_follow(&self) -> bool {
+        let is_busy = self.is_deaf
+            || self.editing.is_some()
+            || self.excepting.is_some()
+            || self.question.is_some()
+            || self.search.is_some()
+            || self.outside.is_some();
+        let edited = |turn: &TurnView| turn.edits.iter().any(|edit| edit.stands && edit.author == "person");
+        self.model.sessions().follow
+            && !is_busy
+            && !self.place().view.needs_no_turn()
+            && self.model.turn().is_some_and(|turn| !edited(turn))
     }
 
     /// Returns whether no turn is shown, and nothing typed.
@@ -241,7 +266,13 @@ impl Screen {
         let chosen = self.chosen_section().filter(|_| view == PageView::Turn);
         let edited = matches!(answer, ApiAnswer::Edit(_));
         let excepted = matches!(answer, ApiAnswer::Except(_));
+        let was_open = self.model.turn().map(|turn| turn.summary.id.clone());
         let opened = matches!(answer, ApiAnswer::Show(_));
+        if let ApiAnswer::Failed(error) = &answer
+            && self.is_exceptable(error)
+        {
+            return Vec::new();
+        }
         let only_one = matches!(&answer, ApiAnswer::Pending(turns) if turns.len() == 1);
         let to_show = match answer {
             ApiAnswer::Diff(_) => Some(PageView::Diff),
@@ -256,10 +287,9 @@ impl Screen {
         if excepted {
             self.excepting = None;
         }
-        if opened && self.place().view == PageView::List {
-            self.places.push(PagePosition::new(PageView::Turn));
-            self.cause = 0;
-            self.go_to_section();
+        let is_other = self.model.turn().map(|turn| &turn.summary.id) != was_open.as_ref();
+        if opened && (is_other || self.place().view == PageView::List) {
+            self.go_to_turn();
         }
         if only_one && self.places.len() == 1 {
             let id = self.model.turns()[0].id.clone();
@@ -290,10 +320,18 @@ impl Screen {
         todo
     }
 
+    /// Shows a turn that was opened, at what the user said last.
+    fn go_to_turn(&mut self) {
+        self.places.truncate(1);
+        self.places.push(PagePosition::new(PageView::Turn));
+        self.cause = 0;
+        self.go_to_words();
+    }
+
     /// Moves the cursor of a turn's page to a section, which may stand elsewhere by now.
     fn stay_with(&mut self, key: &str) {
         let Some(section) = self.model.turn().and_then(|turn| view::find_section(turn, key)) else { return };
-        let row = self.model.outline().order().iter().position(|&at| at == section);
+        let row = self.model.outline().row_of(section);
         let place = self.place_mut();
         if let Some(row) = row.filter(|_| place.view == PageView::Turn) {
             place.at = row;
@@ -316,20 +354,21 @@ impl Screen {
         let asks = self.question.as_ref().is_some_and(ScreenQuestion::is_of_turn) || self.excepting.is_some();
         if asks && before != now {
             self.question = self.question.take().filter(|question| !question.is_of_turn());
-            self.excepting = None;
+            self.is_deaf |= self.excepting.take().is_some();
             self.model.notify(Level::Warning, "The turn changed while you were asked. Look again.");
         }
     }
 
     fn outside_closed(&mut self, text: io::Result<String>) -> Vec<ScreenEffect> {
-        let Some(mut editing) = self.outside.take() else { return Vec::new() };
-        let text = match text {
-            Ok(text) => text,
-            Err(error) => {
-                self.model.notify(
-                    Level::Error,
-                    format!("The editor failed: {error}. Nothing was changed; e edits here."),
-                );
+        let editing = self.outside.take();
+        let (mut editing, text) = match (editing, text) {
+            (Some(editing), Ok(text)) => (editing, text),
+            // It was opened to be read.
+            (None, Ok(_)) => return Vec::new(),
+            (editing, Err(error)) => {
+                let here = if editing.is_some() { "; e edits here" } else { "" };
+                let text = format!("The editor failed: {error}. Nothing was changed{here}.");
+                self.model.notify(Level::Error, text);
                 return Vec::new();
             }
         };
@@ -371,7 +410,7 @@ impl Screen {
         let Some(turn) = self.model.turn() else { return };
         let outermost = self.model.outline().outermost(section);
         let Some(before) = turn.sections.get(outermost).filter(|it| it.source_message_index.is_some()) else {
-            self.model.notify(Level::Error, "Choose a message first: yours is put in before it.");
+            self.refuse_typing("Choose a message first: yours is put in before it.");
             return;
         };
         let title = format!("A message of the user, put in before {} ({})", before.label, before.path);
@@ -385,46 +424,53 @@ impl Screen {
         self.model.clear_notice();
     }
 
-    /// Begins to edit a leaf. If nobody may edit it, says why.
-    fn begin(&mut self, pointer: String) -> Option<Editing> {
-        let turn = self.model.turn()?.summary.id.clone();
-        let (section, leaf) = view::find_leaf(&self.model, &pointer)?;
-        let refusal = match leaf.access {
-            Access::Frozen => Some("The API checks a signature over this leaf: nobody may change it."),
-            Access::Opaque => Some("This leaf is media and cannot be edited as text."),
-            Access::Open | Access::Protected => None,
-        };
+    /// Begins to edit the text of what is chosen.
+    ///
+    /// # Errors
+    /// Says why it cannot be edited.
+    fn begin(&self) -> Result<Editing, &'static str> {
+        let (section, leaf) = self.chosen_text()?;
+        let turn = self.model.turn().map(|turn| turn.summary.id.clone()).unwrap_or_default();
         let put_back = if section.deleted { " (deleted: an edit puts it back)" } else { "" };
-        let (title, before) = (view::title(section, leaf) + put_back, leaf.text.clone());
-        match refusal {
-            Some(text) => {
-                self.model.notify(Level::Error, text);
-                None
+        Ok(Editing {
+            turn,
+            target: TypingTarget::Leaf { pointer: leaf.pointer.clone() },
+            title: view::title(section, leaf) + put_back,
+            editor: TextEditor::new(leaf.text.expose()),
+            before: leaf.text.clone(),
+        })
+    }
+
+    fn edit_here(&mut self) {
+        match self.begin() {
+            Err(why) => self.refuse_typing(why),
+            Ok(editing) if editing.before.expose().len() > view::LEAF_BYTES => {
+                self.refuse_typing("This leaf is too long to be edited here: E opens it in $EDITOR.");
             }
-            None => {
-                let target = TypingTarget::Leaf { pointer };
-                Some(Editing { turn, target, title, editor: TextEditor::new(before.expose()), before })
+            Ok(editing) => {
+                self.model.clear_notice();
+                self.editing = Some(editing);
             }
         }
     }
 
-    fn edit_here(&mut self, pointer: String) {
-        if let Some(editing) = self.begin(pointer) {
-            if editing.before.expose().len() > view::LEAF_BYTES {
-                self.model
-                    .notify(Level::Error, "This leaf is too long to be edited here: E opens it in $EDITOR.");
-                return;
-            }
-            self.model.clear_notice();
-            self.editing = Some(editing);
+    /// Opens what is chosen in the outside editor: a body to be read, a text to be edited.
+    fn edit_outside(&mut self) -> Vec<ScreenEffect> {
+        if self.place().view == PageView::Payload {
+            let body = self.model.payload().map(|payload| payload.body.clone());
+            return body.into_iter().map(ScreenEffect::ReadOutside).collect();
         }
-    }
-
-    fn edit_outside(&mut self, pointer: String) -> Vec<ScreenEffect> {
-        let Some(editing) = self.begin(pointer) else { return Vec::new() };
-        let text = editing.before.clone();
-        self.outside = Some(editing);
-        vec![ScreenEffect::EditOutside(text)]
+        match self.begin() {
+            Ok(editing) => {
+                let text = editing.before.clone();
+                self.outside = Some(editing);
+                vec![ScreenEffect::EditOutside(text)]
+            }
+            Err(why) => {
+                self.model.notify(Level::Error, why);
+                Vec::new()
+            }
+        }
     }
 
     fn paste(&mut self, text: &str) {
@@ -436,6 +482,18 @@ impl Screen {
             excepting.line_mut().insert(&text.replace('\n', " "));
         } else if let Some(editing) = self.editing.as_mut().filter(|_| self.question.is_none()) {
             editing.editor.insert(&text);
+        } else {
+            self.model.notify(Level::Warning, "What you pasted was not used: e edits what is chosen.");
+        }
+    }
+
+    /// Returns what the title of the terminal says.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.model.turns().len() {
+            0 => "leafgate: nothing waits".to_owned(),
+            1 => "(1) leafgate: a turn waits".to_owned(),
+            more => format!("({more}) leafgate: {more} turns wait"),
         }
     }
 
@@ -473,7 +531,7 @@ impl Screen {
         if self.model.turn().is_none() {
             self.places.retain(|place| place.view.needs_no_turn());
             self.question = self.question.take().filter(|question| !question.is_of_turn());
-            self.excepting = None;
+            self.is_deaf |= self.excepting.take().is_some();
         }
         let (columns, height) = self.body();
         let place = self.place();

@@ -17,6 +17,12 @@ pub trait OutsideEditor {
     /// # Errors
     /// The editor could not be started, failed, or left no text. Nothing is changed then.
     fn edit(&mut self, text: &str) -> io::Result<String>;
+
+    /// Shows the person a text that cannot be changed.
+    ///
+    /// # Errors
+    /// As above.
+    fn read(&mut self, text: &str) -> io::Result<String>;
 }
 
 /// An editor that is started by a command, such as `$EDITOR`.
@@ -37,14 +43,19 @@ impl EditorCommand {
 
 impl OutsideEditor for EditorCommand {
     fn edit(&mut self, text: &str) -> io::Result<String> {
+        self.open("leaf.txt", 0o600, text)
+    }
+
+    fn read(&mut self, text: &str) -> io::Result<String> {
+        self.open("body.json", 0o400, text)
+    }
+}
+
+impl EditorCommand {
+    fn open(&self, name: &str, mode: u32, text: &str) -> io::Result<String> {
         let folder = PrivateFolder::make(&self.parent)?;
-        let file = folder.0.join("leaf.txt");
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&file)?
-            .write_all(text.as_bytes())?;
+        let file = folder.0.join(name);
+        OpenOptions::new().write(true).create_new(true).mode(mode).open(&file)?.write_all(text.as_bytes())?;
         // The shell splits the command as its user wrote it. The name of the file is an argument
         // and never a part of the line.
         let line = format!("{} \"$1\"", self.command);

@@ -49,7 +49,6 @@ impl Screen {
             self.model.notify(Level::Done, "No place in the request holds it. w says why it waits.");
             return;
         }
-        // The cursor stands at the first one when a turn is opened.
         self.cause = match (forward, self.is_at_cause()) {
             (true, true) => (self.cause + 1) % count,
             (false, true) => (self.cause + count - 1) % count,
@@ -74,15 +73,53 @@ impl Screen {
         }
     }
 
-    /// Moves the cursor of a turn's page to the section that holds it; without one it stays.
-    pub(super) fn go_to_section(&mut self) {
-        let Some(section) = self.model.outline().causes().get(self.cause).map(|place| place.section) else {
-            return;
-        };
-        let row = self.model.outline().order().iter().position(|&at| at == section);
-        if let Some(row) = row {
+    /// Moves the cursor of a turn's page to a section, and unfolds what is around it.
+    pub(super) fn go_to_row_of(&mut self, section: usize) {
+        self.model.unfold_to(section);
+        if let Some(row) = self.model.outline().row_of(section) {
             self.place_mut().at = row;
         }
+    }
+
+    /// Moves the cursor of a turn's page to what the user said last; without any it stays.
+    pub(super) fn go_to_words(&mut self) {
+        if let Some(section) = self.model.outline().words()
+            && let Some(row) = self.model.outline().row_of(section)
+        {
+            self.place_mut().at = row;
+        }
+    }
+
+    /// Folds or unfolds what is chosen on the page of a turn, or folds what is around it. Returns
+    /// whether there was anything to do.
+    pub(super) fn fold(&mut self, fold: bool) -> bool {
+        let (Some(turn), Some(item)) = (self.model.turn(), self.selected()) else { return false };
+        let outline = self.model.outline();
+        let (name, at) = match (&self.place().view, item) {
+            (PageView::Turn, PageItem::Group(at)) if outline.groups()[at].folded != fold => {
+                (outline.groups()[at].name.to_owned(), None)
+            }
+            (PageView::Turn, PageItem::Section(at)) => {
+                let Some(entry) = outline.entry(at) else { return false };
+                let inside = (entry.end > at + 1 && entry.folded != fold).then_some(at);
+                let before = (0..at).rev();
+                let around = before
+                    .into_iter()
+                    .find(|&outer| outline.entry(outer).is_some_and(|outer| outer.end > at));
+                match (inside.or(around.filter(|_| fold)), entry.group) {
+                    (Some(section), _) => (turn.sections[section].key.clone(), Some(section)),
+                    (None, Some(group)) if fold => (outline.groups()[group].name.to_owned(), Some(at)),
+                    (None, _) => return false,
+                }
+            }
+            _ => return false,
+        };
+        self.model.clear_notice();
+        self.model.toggle(&name);
+        if let Some(row) = at.and_then(|at| self.model.outline().row_of(at)) {
+            self.place_mut().at = row;
+        }
+        true
     }
 
     /// Shows the place of a cause: its section on the page of the turn, its leaf on that of a section.
@@ -93,7 +130,7 @@ impl Screen {
         let in_section = matches!(self.place().view, PageView::Section(_) | PageView::Leaf(_));
         self.places.truncate(1);
         self.places.push(PagePosition::new(PageView::Turn));
-        self.go_to_section();
+        self.go_to_row_of(place.section);
         if let Some(key) = key.filter(|_| in_section) {
             self.places.push(PagePosition::new(PageView::Section(key)));
             self.go_to_leaf();

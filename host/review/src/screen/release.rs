@@ -1,8 +1,9 @@
-//! Releasing a redaction: the question about one of a leaf, and what becomes of the answer.
+//! Releasing a redaction: the question about one of those that a person may release, and what becomes
+//! of the answer.
 
-use leafgate_admin::{EditCommand, RedactedSpan};
+use leafgate_admin::{EditCommand, LeafView, RedactedSpan};
 
-use super::view::find_leaf;
+use super::view::{PageItem, PageView, find_leaf};
 use super::{Screen, ScreenEffect, ScreenQuestion};
 use crate::api::TurnCall;
 use crate::model::Level;
@@ -10,69 +11,98 @@ use crate::model::Level;
 /// Characters of a replacement that a question shows.
 const SHOWN: usize = 40;
 
+/// A redaction: the pointer of its leaf, and which one of it.
+pub(super) type SpanPlace = (String, usize);
+
 impl Screen {
-    /// Asks whether the first redaction of a leaf that a person may release is released; where there
-    /// is none, about the first one, so that it is said whose it is.
-    pub(super) fn ask_to_release(&mut self, pointer: String) {
-        let Some((_, leaf)) = find_leaf(&self.model, &pointer) else { return };
-        let first = leaf.redacted.iter().position(|span| span.releasable).unwrap_or(0);
-        match (leaf.redacted.is_empty(), leaf.released.is_empty()) {
-            (true, true) => self.model.notify(Level::Error, "Nothing is redacted in this leaf."),
-            (true, false) => {
-                self.model
-                    .notify(Level::Error, "What was redacted here is released already: u takes that back.");
+    /// Returns the leaves of what is chosen: one, or those of a section with all that is inside it.
+    fn chosen_leaves(&self) -> Vec<&LeafView> {
+        let Some(turn) = self.model.turn() else { return Vec::new() };
+        let of = |sections| turn.sections.get(sections).unwrap_or_default();
+        let sections = match (&self.place().view, self.selected()) {
+            (PageView::Leaf(pointer), _) => {
+                return find_leaf(&self.model, pointer).into_iter().map(|(_, leaf)| leaf).collect();
             }
-            (false, _) => self.question = Some(ScreenQuestion::Release { pointer, at: first }),
+            (_, Some(PageItem::Leaf(at, leaf))) => {
+                return turn.sections[at].leaves.get(leaf).into_iter().collect();
+            }
+            (_, Some(PageItem::Section(at))) => {
+                of(at..self.model.outline().entry(at).map_or(at, |entry| entry.end))
+            }
+            (_, Some(PageItem::Call(at))) => of(at..at + 1),
+            _ => &[],
+        };
+        sections.iter().flat_map(|section| &section.leaves).collect()
+    }
+
+    /// Returns the redactions in what is chosen.
+    pub(super) fn chosen_spans(&self) -> Vec<&RedactedSpan> {
+        self.chosen_leaves().into_iter().flat_map(|leaf| &leaf.redacted).collect()
+    }
+
+    /// Returns the places of those that can be acted on.
+    pub(super) fn chosen_places(&self, can: impl Fn(&RedactedSpan) -> bool) -> Vec<SpanPlace> {
+        let of_leaf = |leaf: &LeafView| {
+            let spans = leaf.redacted.iter().enumerate().filter(|(_, span)| can(span));
+            spans.map(|(at, _)| (leaf.pointer.clone(), at)).collect::<Vec<_>>()
+        };
+        self.chosen_leaves().into_iter().flat_map(of_leaf).collect()
+    }
+
+    /// Says why nothing of what is chosen can be released or excepted.
+    pub(super) fn nothing_redacted(&mut self, verb: &str) {
+        let text = match (self.chosen_spans().first(), self.selected()) {
+            (Some(span), _) => format!("Not {verb}: {}.", keeper(span)),
+            (None, Some(PageItem::Group(_))) => "Enter unfolds it: choose a section in it.".to_owned(),
+            (None, _) if self.chosen_leaves().iter().any(|leaf| !leaf.released.is_empty()) => {
+                "What was redacted here is released already: u takes that back.".to_owned()
+            }
+            (None, _) => "Nothing is redacted here.".to_owned(),
+        };
+        self.model.notify(Level::Error, text);
+    }
+
+    /// Asks whether the first redaction of what is chosen that a person may release is released.
+    pub(super) fn ask_to_release(&mut self) {
+        let spans = self.chosen_places(|span| span.releasable && span.redaction.is_some());
+        match spans.is_empty() {
+            true => self.nothing_redacted("releasable"),
+            false => self.question = Some(ScreenQuestion::Release { spans, at: 0 }),
         }
     }
 
-    pub(super) fn ask_about_another(&mut self, pointer: String, at: usize, step: isize) {
-        let count = find_leaf(&self.model, &pointer).map_or(0, |(_, leaf)| leaf.redacted.len());
-        let at = at.saturating_add_signed(step + count as isize).checked_rem(count).unwrap_or(0);
-        self.question = Some(ScreenQuestion::Release { pointer, at });
-    }
-
-    pub(super) fn release(&mut self, pointer: &str, at: usize) -> Vec<ScreenEffect> {
-        let Some(span) = self.redaction(pointer, at) else { return Vec::new() };
-        match span.redaction.filter(|_| span.releasable) {
+    pub(super) fn release(&mut self, place: &SpanPlace) -> Vec<ScreenEffect> {
+        match self.redaction(place).and_then(|span| span.redaction) {
             Some(redaction) => self.act(TurnCall::Edit(EditCommand::Release { redaction })),
-            None => {
-                let text = format!("Not released: {}.", keeper(span));
-                self.model.notify(Level::Error, text);
-                Vec::new()
-            }
+            None => Vec::new(),
         }
     }
 
-    /// Returns the question about a redaction: what stands there, and whose rule decides about it.
-    pub(super) fn release_text(&self, pointer: &str, at: usize) -> String {
-        let Some(span) = self.redaction(pointer, at) else { return String::new() };
-        let what = self.redaction_text(pointer, at);
-        match span.releasable {
-            true => format!("Release {what}? The value leaves, with this request alone.  y/n"),
-            false => format!("Not releasable: {what}. {}.", keeper(span)),
-        }
-    }
-
-    /// Returns which redaction of a leaf it is, and whose.
-    pub(super) fn redaction_text(&self, pointer: &str, at: usize) -> String {
+    /// Returns which redaction of how many it is, and whose.
+    pub(super) fn redaction_text(&self, spans: &[SpanPlace], at: usize) -> String {
+        let Some((pointer, which)) = spans.get(at) else { return String::new() };
         let Some((_, leaf)) = find_leaf(&self.model, pointer) else { return String::new() };
-        let Some(span) = leaf.redacted.get(at) else { return String::new() };
+        let Some(span) = leaf.redacted.get(*which) else { return String::new() };
         let written = leaf.text.expose().get(span.start..span.end).unwrap_or_default();
         let shown: String = match written.starts_with(&span.label) {
             true => written.chars().take(SHOWN).collect(),
             false => span.label.clone(),
         };
         let by = span.author.as_deref().unwrap_or("redaction");
-        format!("‹{shown}› of {by} ({} of {})", at + 1, leaf.redacted.len())
+        format!("‹{shown}› of {by} ({} of {})", at + 1, spans.len())
     }
 
-    fn redaction(&self, pointer: &str, at: usize) -> Option<&RedactedSpan> {
-        find_leaf(&self.model, pointer)?.1.redacted.get(at)
+    pub(super) fn redaction(&self, (pointer, at): &SpanPlace) -> Option<&RedactedSpan> {
+        find_leaf(&self.model, pointer)?.1.redacted.get(*at)
     }
 }
 
-/// Says who keeps a redaction from being released.
+/// Returns the place of another one of so many, round the end.
+pub(super) fn another(at: usize, step: isize, count: usize) -> usize {
+    at.saturating_add_signed(step + count as isize).checked_rem(count).unwrap_or(0)
+}
+
+/// Says who keeps a redaction from being released or excepted.
 fn keeper(span: &RedactedSpan) -> String {
     match &span.kept_by {
         Some(keeper) => format!("{keeper} keeps the value: it does not say `releasable = true`"),

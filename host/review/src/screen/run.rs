@@ -33,6 +33,12 @@ pub trait Surface {
     /// As above.
     fn draw(&mut self, screen: &Screen) -> io::Result<()>;
 
+    /// Has the window say how many turns wait, for who does not look at it.
+    ///
+    /// # Errors
+    /// As above.
+    fn title(&mut self, title: &str) -> io::Result<()>;
+
     /// Rings the bell.
     ///
     /// # Errors
@@ -71,15 +77,18 @@ pub fn run(
             match next {
                 ScreenEffect::Ask(call) => todo.extend(screen.update(ScreenEvent::Answer(call.run(desk)))),
                 ScreenEffect::Bell => surface.bell()?,
-                ScreenEffect::EditOutside(text) => {
+                ScreenEffect::EditOutside(ref text) | ScreenEffect::ReadOutside(ref text) => {
+                    let is_read = matches!(next, ScreenEffect::ReadOutside(_));
                     surface.suspend()?;
-                    let edited = outside.edit(text.expose());
+                    let left =
+                        if is_read { outside.read(text.expose()) } else { outside.edit(text.expose()) };
                     surface.resume()?;
-                    todo.extend(screen.update(ScreenEvent::Outside(edited)));
+                    todo.extend(screen.update(ScreenEvent::Outside(left)));
                 }
                 ScreenEffect::Leave => return Ok(screen.model().turns().len()),
             }
         }
+        surface.title(&screen.title())?;
         surface.draw(&screen)?;
         todo.extend(screen.update(events.next(TICK)?));
     }

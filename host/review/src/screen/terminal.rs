@@ -9,7 +9,7 @@ use leafgate_admin::{ApiError, Event};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
+use ratatui::crossterm::terminal::{EnterAlternateScreen, SetTitle, enable_raw_mode};
 
 use super::{EventSource, Screen, ScreenEvent, Surface, Theme, draw};
 
@@ -20,7 +20,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub struct TerminalSurface {
     terminal: DefaultTerminal,
     theme: Theme,
+    title: String,
 }
+
+/// Keeps the window's title, and gives it back (xterm). Terminals that know neither ignore both.
+const KEEP_TITLE: &[u8] = b"\x1b[22;0t";
+const OLD_TITLE: &[u8] = b"\x1b[23;0t";
 
 impl TerminalSurface {
     /// Takes the terminal.
@@ -29,7 +34,8 @@ impl TerminalSurface {
     /// Standard output is no terminal. The line mode works there.
     pub fn open(theme: Theme) -> io::Result<TerminalSurface> {
         // Made before anything else can fail, so that dropping it gives the terminal back.
-        let surface = TerminalSurface { terminal: ratatui::try_init()?, theme };
+        let surface = TerminalSurface { terminal: ratatui::try_init()?, theme, title: String::new() };
+        stdout().write_all(KEEP_TITLE)?;
         execute!(stdout(), EnableBracketedPaste)?;
         Ok(surface)
     }
@@ -43,6 +49,14 @@ impl Surface for TerminalSurface {
 
     fn draw(&mut self, screen: &Screen) -> io::Result<()> {
         self.terminal.draw(|frame| draw(screen, self.theme, frame)).map(drop)
+    }
+
+    fn title(&mut self, title: &str) -> io::Result<()> {
+        if self.title != title {
+            title.clone_into(&mut self.title);
+            execute!(stdout(), SetTitle(title))?;
+        }
+        Ok(())
     }
 
     fn bell(&mut self) -> io::Result<()> {
@@ -67,6 +81,7 @@ impl Drop for TerminalSurface {
     fn drop(&mut self) {
         // If the terminal is gone, the error cannot be shown.
         let _ = self.suspend();
+        let _ = stdout().write_all(OLD_TITLE).and_then(|()| stdout().flush());
     }
 }
 

@@ -3,12 +3,14 @@
 use leafgate_admin::{LeafView, SectionView, TurnMode, TurnView};
 
 use crate::model::Model;
-use crate::outline;
+use crate::outline::{self, OutlineRow};
 use crate::rows::{self, Row, RowStyle};
 
 /// Most bytes of one leaf that the screen shows and edits itself: every key lays them out again,
 /// which must not be noticeable.
 pub(super) const LEAF_BYTES: usize = 256 * 1024;
+/// Most bytes of a call's arguments of which a row is made.
+const LINE_BYTES: usize = 2000;
 
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum PageView {
     Section(String),
     /// A leaf in full, by pointer.
     Leaf(String),
+    /// The arguments of a call in full, by the key of its section or of its result's.
+    Call(String),
     /// Why a turn waits, in full.
     Why,
     /// The received request against what would leave.
@@ -54,7 +58,11 @@ pub struct PagePosition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageItem {
     Turn(usize),
+    /// Several sections in one row.
+    Group(usize),
     Section(usize),
+    /// The call that this section is, or is the result of.
+    Call(usize),
     Leaf(usize, usize),
     Mode(TurnMode),
     Session(usize),
@@ -74,6 +82,7 @@ impl PageView {
         matches!(
             self,
             PageView::Leaf(_)
+                | PageView::Call(_)
                 | PageView::Why
                 | PageView::Diff
                 | PageView::Payload
@@ -102,7 +111,11 @@ impl PageView {
         match (self, model.turn()) {
             (PageView::List, _) => (0..model.turns().len()).map(PageItem::Turn).collect(),
             (PageView::Turn, Some(_)) => {
-                model.outline().order().iter().copied().map(PageItem::Section).collect()
+                let item = |row: &OutlineRow| match *row {
+                    OutlineRow::Group(at) => PageItem::Group(at),
+                    OutlineRow::Section(at) => PageItem::Section(at),
+                };
+                model.outline().rows().iter().map(item).collect()
             }
             (PageView::Section(key), Some(turn)) => section_items(model, turn, key),
             (PageView::Modes, _) => TurnMode::ALL.iter().copied().map(PageItem::Mode).collect(),
@@ -116,6 +129,10 @@ impl PageView {
         let rows = match self {
             PageView::Leaf(pointer) => {
                 find_leaf(model, pointer).map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf, LEAF_BYTES))
+            }
+            PageView::Call(key) => {
+                let section = model.turn().and_then(|turn| turn.sections.get(find_section(turn, key)?));
+                section.map_or_else(Vec::new, |section| rows::call_rows(section, LEAF_BYTES))
             }
             PageView::Why => model.turn().map_or_else(Vec::new, rows::why_rows),
             PageView::Diff => model.diff().map_or_else(Vec::new, rows::diff_rows),
@@ -137,8 +154,8 @@ impl PageView {
     pub(super) fn head(&self, model: &Model) -> Vec<Row> {
         match (self, model.turn()) {
             (PageView::List, _) => list_head(model),
-            (PageView::Turn, Some(turn)) => turn_head(model, turn),
-            (PageView::Section(key), Some(turn)) => find_section(turn, key)
+            (PageView::Turn, Some(turn)) => rows::head_rows(turn),
+            (PageView::Section(key) | PageView::Call(key), Some(turn)) => find_section(turn, key)
                 .and_then(|at| Some(vec![rows::section_head(&turn.sections[at], model.outline().entry(at)?)]))
                 .unwrap_or_default(),
             (PageView::Leaf(pointer), Some(turn)) => leaf_head(model, turn, pointer),
@@ -185,22 +202,6 @@ fn list_head(model: &Model) -> Vec<Row> {
     head
 }
 
-/// Why the turn waits, and below it what the next one will do.
-fn turn_head(model: &Model, turn: &TurnView) -> Vec<Row> {
-    let mut head = rows::header_rows(turn);
-    if let Some(mode) = model.mode() {
-        let follow = if model.sessions().follow { "on" } else { "off" };
-        let saved = mode.saved.as_ref().map_or_else(String::new, |saved| format!(" · {}", saved.subtitle));
-        head.insert(
-            2,
-            Row::of("Mode: ", RowStyle::Dim)
-                .and(&mode.label, RowStyle::Plain)
-                .and(&format!("{saved} · follow {follow}"), RowStyle::Dim),
-        );
-    }
-    head
-}
-
 fn payload_head(model: &Model) -> Row {
     let row = Row::of("The body as a resume sends it", RowStyle::Strong);
     match model.payload() {
@@ -236,6 +237,9 @@ fn section_items(model: &Model, turn: &TurnView, key: &str) -> Vec<PageItem> {
         if at > first {
             items.push(PageItem::Section(at));
         }
+        if section.tool_invocation.is_some() {
+            items.push(PageItem::Call(at));
+        }
         items.extend((0..section.leaves.len()).map(|leaf| PageItem::Leaf(at, leaf)));
     }
     items
@@ -251,13 +255,29 @@ pub(super) fn find_leaf<'m>(model: &'m Model, pointer: &str) -> Option<(&'m Sect
 }
 
 impl PageItem {
-    /// Returns its row. `base` is the depth of the page's own section.
-    pub(super) fn row(self, model: &Model, base: usize) -> Row {
+    /// Returns its row on a page.
+    pub(super) fn row(self, model: &Model, page: &PageView) -> Row {
         let turn = model.turn();
+        let base = match (page, turn) {
+            (PageView::Section(key), Some(turn)) => {
+                find_section(turn, key).and_then(|at| model.outline().entry(at)).map(|entry| entry.depth)
+            }
+            _ => None,
+        };
         let row = match (self, turn) {
             (PageItem::Turn(at), _) => model.turns().get(at).map(rows::list_row),
+            (PageItem::Group(at), Some(turn)) => {
+                let group = model.outline().groups().get(at);
+                group.map(|group| rows::group_row(turn, model.outline(), group))
+            }
             (PageItem::Section(at), Some(turn)) => section_at(model, turn, at, base),
-            (PageItem::Leaf(section, leaf), Some(turn)) => leaf_at(model, turn, (section, leaf), base),
+            (PageItem::Call(at), Some(turn)) => turn
+                .sections
+                .get(at)
+                .and_then(|section| rows::call_rows(section, LINE_BYTES).into_iter().next()),
+            (PageItem::Leaf(section, leaf), Some(turn)) => {
+                leaf_at(model, turn, (section, leaf), base.unwrap_or(0))
+            }
             (PageItem::Mode(mode), _) => Some(rows::mode_choice(mode, model.mode())),
             (PageItem::Session(at), _) => model.sessions().sessions.get(at).map(rows::session_row),
             _ => None,
@@ -273,7 +293,7 @@ impl PageItem {
             (PageItem::Turn(at), _) => {
                 model.turns().get(at).is_some_and(|turn| has(&rows::list_row(turn).text()))
             }
-            (PageItem::Mode(_) | PageItem::Session(_), _) => has(&self.row(model, 0).text()),
+            (PageItem::Mode(_) | PageItem::Session(_), _) => has(&self.row(model, &PageView::List).text()),
             (PageItem::Section(at), Some(turn)) => {
                 turn.sections.get(at).is_some_and(|it| has(&it.label) || it.leaves.iter().any(leaf_has))
             }
@@ -285,10 +305,19 @@ impl PageItem {
     }
 }
 
-fn section_at(model: &Model, turn: &TurnView, at: usize, base: usize) -> Option<Row> {
-    let mut entry = model.outline().entry(at)?.clone();
-    entry.depth -= base.min(entry.depth);
-    Some(rows::section_row(turn.sections.get(at)?, &entry))
+/// On the page of a section all is unfolded, and its own depth is `base`.
+fn section_at(model: &Model, turn: &TurnView, at: usize, base: Option<usize>) -> Option<Row> {
+    let outline = model.outline();
+    let mut entry = if base.is_some() { outline.entry(at)?.clone() } else { outline.shown(at)? };
+    match base {
+        Some(base) => {
+            entry.folded = false;
+            entry.depth -= base.min(entry.depth);
+        }
+        None => entry.depth += usize::from(entry.group.is_some()),
+    }
+    let inside = turn.sections.get(at + 1..entry.end).unwrap_or_default();
+    Some(rows::section_row(turn.sections.get(at)?, &entry, inside))
 }
 
 fn leaf_at(model: &Model, turn: &TurnView, (section, leaf): (usize, usize), base: usize) -> Option<Row> {

@@ -127,7 +127,7 @@ fn a_turn_shows_its_tokens() {
         let model = open(turn.clone());
         let rows = rows::header_rows(turn).into_iter();
         let entry = model.outline().entry(0).unwrap();
-        let rows = rows.chain([rows::section_row(&turn.sections[0], entry)]);
+        let rows = rows.chain([rows::section_row(&turn.sections[0], entry, &[])]);
         let text = |row: rows::Row| row.0.iter().map(|piece| piece.text().to_owned()).collect::<String>();
         rows.map(text).collect::<Vec<_>>().join("\n")
     };

@@ -56,6 +56,7 @@ pub(crate) struct Paper {
     shown: String,
     pub(crate) bells: usize,
     pub(crate) suspended: usize,
+    pub(crate) title: String,
 }
 
 fn rows_of(buffer: &Buffer) -> String {
@@ -88,6 +89,10 @@ impl Surface for Paper {
         self.shown = rows_of(frame.buffer);
         Ok(())
     }
+    fn title(&mut self, title: &str) -> io::Result<()> {
+        title.clone_into(&mut self.title);
+        Ok(())
+    }
     fn bell(&mut self) -> io::Result<()> {
         self.bells += 1;
         Ok(())
@@ -102,11 +107,15 @@ impl Surface for Paper {
 }
 
 /// An outside editor that replaces the text, and ends it with a newline as editors do.
-pub(crate) struct Replace(&'static str);
+pub(crate) struct Replace(&'static str, pub(crate) Vec<String>);
 
 impl OutsideEditor for Replace {
     fn edit(&mut self, _: &str) -> io::Result<String> {
         Ok(format!("{}\n", self.0))
+    }
+    fn read(&mut self, text: &str) -> io::Result<String> {
+        self.1.push(text.to_owned());
+        Ok(text.to_owned())
     }
 }
 
@@ -115,7 +124,7 @@ pub(crate) struct Player {
     pub(crate) desk: Shared,
     pub(crate) paper: Paper,
     steps: Vec<Step>,
-    outside: Replace,
+    pub(crate) outside: Replace,
 }
 
 impl Player {
@@ -127,9 +136,9 @@ impl Player {
         let terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         Player {
             desk: Shared(Rc::new(RefCell::new(FakeDesk::with(bodies)))),
-            paper: Paper { terminal, shown: String::new(), bells: 0, suspended: 0 },
+            paper: Paper { terminal, shown: String::new(), bells: 0, suspended: 0, title: String::new() },
             steps: Vec::new(),
-            outside: Replace("from outside"),
+            outside: Replace("from outside", Vec::new()),
         }
     }
 
@@ -157,6 +166,8 @@ impl Player {
             "down" => self.key(KeyCode::Down, none),
             "up" => self.key(KeyCode::Up, none),
             "home" => self.key(KeyCode::Home, none),
+            "left" => self.key(KeyCode::Left, none),
+            "right" => self.key(KeyCode::Right, none),
             "end" => self.key(KeyCode::End, none),
             "pgdn" => self.key(KeyCode::PageDown, none),
             "tab" => self.key(KeyCode::Tab, none),

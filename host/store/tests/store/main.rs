@@ -551,6 +551,21 @@ fn the_ledger_names_each_leaf_that_breaks_a_cache_and_whose_doing_it_is() {
     assert!(steady.iter().all(|line| line.broken.is_none() && line.common_bytes == line.before_bytes));
 }
 
+/// Claude Code asks for a title beside the first turn of a conversation.
+#[test]
+fn the_turn_before_is_none_that_a_client_asks_beside_it() {
+    let (folder, store) = begun();
+    for (id, class) in [(1, "main"), (2, "side"), (3, "main")] {
+        let mut request = request(id, &body(&[format!("turn {id}")]));
+        (request.session, request.class) = ("S".into(), class);
+        taken(store.request(request));
+    }
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    let before = |id| log.turn_before(&log.show(id).unwrap().line).unwrap();
+    assert_eq!((before(3), before(2), before(1)), (Some(1), None, None));
+}
+
 #[test]
 fn what_rules_tag_a_request_with_and_how_much_they_matter_is_kept() {
     let (folder, store) = begun();

@@ -115,6 +115,26 @@ impl Draft {
         Ok(self.journal.record(author.clone(), EditKind::Insert, node, vec![switch]))
     }
 
+    /// Gives a message that a person put in another text. It is named by its place among [`Draft::inserted`], the last of which it is
+    /// then; what redaction wrote in the old text is gone with that.
+    ///
+    /// # Errors
+    /// There is no such message of a person. Nothing has changed then.
+    pub fn rewrite_inserted(&mut self, place: usize, text: &str) -> Result<Version, EditError> {
+        let standing = self.inserted.iter().enumerate().filter(|(_, inserted)| inserted.stands).nth(place);
+        let (at, old) = standing.filter(|(_, old)| old.author.is_person()).ok_or(EditError::NotALeaf)?;
+        let new = Inserted { text: text.into(), redacted: Vec::new(), ..Inserted::clone(old) };
+        let (node, author) = (new.before, new.author.clone());
+        Arc::make_mut(&mut self.inserted[at]).stands = false;
+        self.inserted.push(Arc::new(new));
+        let new = self.inserted.len() - 1;
+        let switches = vec![
+            Switch::Inserted { at, from: true, to: false },
+            Switch::Inserted { at: new, from: false, to: true },
+        ];
+        Ok(self.journal.record(author, EditKind::Insert, node, switches))
+    }
+
     /// Redacts ranges of the text of a message that was put in, named by its place among [`Draft::inserted`]. Like every redaction it
     /// amends what it finds: no undo brings the text back.
     ///
@@ -137,7 +157,7 @@ impl Draft {
     #[must_use]
     pub fn inserted_by(&self, edit: &Edit) -> Option<&Inserted> {
         match *edit.switches.as_slice() {
-            [Switch::Inserted { at, .. }] if edit.kind == EditKind::Insert => {
+            [.., Switch::Inserted { at, .. }] if edit.kind == EditKind::Insert => {
                 self.inserted.get(at).map(Arc::as_ref)
             }
             _ => None,

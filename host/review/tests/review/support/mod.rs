@@ -9,7 +9,7 @@ use leafgate_admin::{
     HoldState, HoldView, LeafDiff, LeafView, LeftOutEdit, MetadataField, ModeView, NoteView, OnDrift,
     OnTimeout, Payload, RedactedSpan, Resumed, SavedEditView, SavedList, SavedScope, SavedStatus,
     SectionView, SessionList, SessionView, ShownText, State, SubagentSection, SubagentVerdict, SubagentView,
-    Subagents, TurnClass, TurnMode, TurnSummary, TurnView,
+    Subagents, ToolInvocation, TurnClass, TurnMode, TurnSummary, TurnView,
 };
 use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall, TurnMetadata};
 use leafgate_tree::{
@@ -58,6 +58,8 @@ pub(crate) struct FakeDesk {
     pub(crate) cancelled: Vec<String>,
     /// Why values were excepted.
     pub(crate) excepted: Vec<String>,
+    /// Why none may be.
+    pub(crate) not_exceptable: Option<&'static str>,
 }
 
 pub(crate) struct FakeTurn {
@@ -128,6 +130,7 @@ impl FakeDesk {
             resumed: Vec::new(),
             cancelled: Vec::new(),
             excepted: Vec::new(),
+            not_exceptable: None,
         }
     }
 
@@ -207,10 +210,17 @@ impl FakeDesk {
     fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
         let turn = self.find(id)?;
         let made = turn.draft.redaction(exception.redaction).unwrap();
+        let made_by = (made.author.to_string().replace("rule ", ""), made.label.to_string());
+        if let Some(why) = self.not_exceptable {
+            return Err(error(ErrorCode::NotExceptable, why, None));
+        }
+        if exception.reason.is_empty() {
+            return Err(error(ErrorCode::Malformed, "`reason` is no line that a file can hold", None));
+        }
         if exception.until == "soon" {
             return Err(error(ErrorCode::Malformed, "this is no end of an exception", None));
         }
-        let (rule, label) = (made.author.to_string().replace("rule ", ""), made.label.to_string());
+        let (rule, label) = made_by;
         let still = (label == "PASSWORD").then(|| "rule others".to_owned());
         self.excepted.push(exception.reason);
         Ok(Excepted {
@@ -295,6 +305,7 @@ impl FakeDesk {
             mode: self.mode,
             label: self.mode.label().to_owned(),
             text: "Only rules pause.".to_owned(),
+            auto: (self.mode == TurnMode::AutoOverride).then_some(AutoState::Capturing),
             saved: (self.mode == TurnMode::AutoOverride).then(saved_status),
             idle: self.turns.is_empty().then(|| "Waiting for chat request.".to_owned()),
             ..ModeView::default()
@@ -507,7 +518,7 @@ impl FakeTurn {
             content_index: section.content_index,
             content_kind: section.content_kind,
             tool_call_index: section.tool_call_index,
-            tool_invocation: None,
+            tool_invocation: self.invocation(section),
             token_count: None,
             token_percent: None,
             token_estimate: false,
@@ -520,6 +531,19 @@ impl FakeTurn {
                 .collect(),
             path,
         }
+    }
+
+    /// The call that a section is, or that it is the result of; its arguments as they came.
+    fn invocation(&self, section: &Section) -> Option<ToolInvocation> {
+        let document = self.draft.document();
+        let is_call = matches!(section.kind, SectionKind::ToolCall | SectionKind::ToolResult);
+        let at = section.call_id.as_deref().filter(|_| is_call)?;
+        let arguments = document.resolve("/messages/2/tool_calls/0/function/arguments").ok();
+        Some(ToolInvocation {
+            id: Some(at.to_owned()),
+            name: section.tool.as_deref().map(str::to_owned),
+            arguments: arguments.map(|node| ShownText::new(self.draft.text(node).into_cow())),
+        })
     }
 
     fn leaf_view(&self, section: &str, leaf: Leaf<'_>) -> LeafView {
