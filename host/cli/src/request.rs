@@ -10,7 +10,7 @@ use bytes::Bytes;
 use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{self, Ranges};
 use leafgate_gate::{AskedPath, GateLimits, SavedFiles, saved_holds, session_key};
-use leafgate_policy::{ASKED, Assembly, Context, Evaluation, Policy};
+use leafgate_policy::{Assembly, Context, Evaluation, Policy};
 use leafgate_saved::SavedEditOutcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::Vault;
@@ -116,11 +116,10 @@ pub(crate) fn judge_by(
     let session = session_key(&keys, &document);
     let mut asked = RequestPath::new(request.path.clone(), &document);
     let mut assembled = None;
-    if let Some(assembly) = profile_for(policy, None, &document, &asked.context(&session))? {
-        let made = assemble(&assembly, &document)?;
-        asked.follow(&assembly);
+    if let Some(made) = policy.make_request(request.profile.as_deref(), &document, &asked.context(&session))? {
+        asked.follow(&made.profile);
         document = Arc::new(made.document);
-        assembled = Some((Arc::clone(assembly.id()), made.steps));
+        assembled = Some((Arc::clone(made.profile.id()), made.steps));
     }
     let context = asked.context(&session);
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
@@ -184,49 +183,6 @@ impl RequestPath {
     pub(crate) fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
-}
-
-/// A request that a profile made.
-pub(crate) struct AssembledRequest {
-    pub(crate) document: Document,
-    pub(crate) steps: Vec<Step>,
-}
-
-/// Returns the profile that is named, or else the first one that is for a request; `None` where
-/// there is none.
-pub(crate) fn profile_for(
-    policy: &Policy,
-    named: Option<&str>,
-    document: &Document,
-    context: &Context<'_>,
-) -> anyhow::Result<Option<Arc<Assembly>>> {
-    let ids = || policy.assemblies().iter().map(|assembly| &**assembly.id()).collect::<Vec<_>>().join(", ");
-    if let Some(id) = named {
-        let assembly = policy.assembly(id).cloned();
-        return assembly.map(Some).with_context(|| match policy.assemblies().is_empty() {
-            true => "the policy has no profile: write an `[[assemble]]` table".to_owned(),
-            false => format!("the policy has no profile `{id}`; profiles are: {}", ids()),
-        });
-    }
-    let assembly = policy.assembly_for(document, context).cloned();
-    if assembly.is_none()
-        && !policy.assemblies().is_empty()
-        && document.member(document.root(), ASKED).is_some()
-    {
-        anyhow::bail!(
-            "the member `{ASKED}` picks from a profile, and no profile is for this request; profiles are: {}",
-            ids()
-        );
-    }
-    Ok(assembly)
-}
-
-/// Has a profile make a request, from its files as they are now.
-pub(crate) fn assemble(assembly: &Assembly, document: &Document) -> anyhow::Result<AssembledRequest> {
-    let cannot = || format!("profile `{}` cannot make this request", assembly.id());
-    let assembled = assembly.assemble(document, &assembly.files()).with_context(cannot)?;
-    let document = Document::parse(assembled.body.into(), document.format(), &Limits::default());
-    Ok(AssembledRequest { document: document.with_context(cannot)?, steps: assembled.steps })
 }
 
 pub(crate) fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {

@@ -12,7 +12,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_glob::{self as glob, Glob};
 use leafgate_tree::{
     Document, Format, Inserted, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
 };
@@ -20,10 +19,10 @@ use leafgate_tree::{
 use crate::bits::{Bits, words_of};
 use crate::condition::RequestFacts;
 use crate::index::RuleIndex;
-use crate::paths::{Paths, Ranges};
+use crate::name_match::NameMatch;
+use crate::paths::{Ranges, SelectorPaths};
 use crate::pattern::PathPattern;
 use crate::request::{OfRequest, Reach};
-use crate::tool_names;
 
 /// A compiled `match`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +30,10 @@ pub(crate) struct Selector {
     pub(crate) kinds: Bits,
     pub(crate) roles: Bits,
     pub(crate) sections: Bits,
-    pub(crate) tools: Vec<Glob>,
+    pub(crate) tools: NameMatch,
     pub(crate) paths: Vec<PathPattern>,
+    /// What is selected nowhere within these.
+    pub(crate) not_paths: Vec<PathPattern>,
     /// Whether only the latest message of the user is selected, whatever format it stands in.
     pub(crate) latest: bool,
     pub(crate) request: OfRequest,
@@ -54,7 +55,7 @@ impl Selector {
     /// Whether it selects nothing but tool calls in an answer, where no other card names a tool.
     pub(crate) fn is_of_calls(&self) -> bool {
         let only_calls = self.sections == Bits::of(SectionKind::ToolCall as usize);
-        only_calls || !self.tools.is_empty() || self.kinds == Bits::of(LeafKind::ToolArguments as usize)
+        only_calls || !self.tools.is_everything() || self.kinds == Bits::of(LeafKind::ToolArguments as usize)
     }
 
     /// Whether it selects the whole of each request that it applies to.
@@ -62,20 +63,21 @@ impl Selector {
         self.kinds.is_empty()
             && self.roles.is_empty()
             && self.sections.is_empty()
-            && self.tools.is_empty()
+            && self.tools.is_everything()
             && !self.is_by_place()
     }
 
     /// Whether the place of a value decides: a path, or the message that it stands in.
     fn is_by_place(&self) -> bool {
-        !self.paths.is_empty() || self.latest
+        !self.paths.is_empty() || !self.not_paths.is_empty() || self.latest
     }
 
     /// Returns true where everything that another selector selects is selected by this one too. It may
     /// be so and not be seen: paths are compared as they are written.
     pub(crate) fn covers(&self, other: &Selector) -> bool {
-        glob::cover(&self.tools, &other.tools)
+        self.tools.covers(&other.tools)
             && covers_any(&self.paths, &other.paths)
+            && self.not_paths.iter().all(|path| other.not_paths.contains(path))
             && self.kinds.covers(other.kinds)
             && self.roles.covers(other.roles)
             && self.sections.covers(other.sections)
@@ -89,8 +91,11 @@ impl Selector {
             Field::Kind => words_of(self.kinds, LeafKind::ALL, |kind| kind.name()),
             Field::Role => words_of(self.roles, Role::ALL, |role| role.name()),
             Field::Section => words_of(self.sections, SectionKind::ALL, |section| section.name()),
-            Field::Tool => self.tools.iter().map(Glob::to_string).collect(),
-            Field::Place => self.paths.iter().map(PathPattern::to_string).collect(),
+            Field::Tool => vec![self.tools.to_string()],
+            Field::Place => {
+                let not = self.not_paths.iter().map(|path| format!("anything but {path}"));
+                self.paths.iter().map(PathPattern::to_string).chain(not).collect()
+            }
         }
     }
 
@@ -100,7 +105,7 @@ impl Selector {
             && self.roles.is_empty()
             && self.sections.is_empty()
             && !self.is_by_place());
-        !self.tools.is_empty() && !says_where
+        !self.tools.is_everything() && !says_where
     }
 
     /// Decides what the request alone decides; `None` where the rule does not apply to it.
@@ -123,6 +128,10 @@ impl Selector {
 /// select, the latest message of the user, and the kinds of its sections.
 pub(crate) struct Places {
     ranges: Ranges,
+    /// What rules leave out.
+    not: Ranges,
+    /// All of the document.
+    all: Range<usize>,
     /// Where the user spoke last.
     latest: Vec<Range<usize>>,
     /// For each section the kinds of itself and of the sections around it.
@@ -130,9 +139,11 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub(crate) fn of(document: &Document, paths: &Paths) -> Self {
+    pub(crate) fn of(document: &Document, paths: &SelectorPaths) -> Self {
         Places {
-            ranges: paths.select(document),
+            ranges: paths.any.select(document),
+            not: paths.not.select(document),
+            all: document.subtree(document.root()),
             latest: document.latest_user_words(),
             around: kinds_around(document).into(),
         }
@@ -144,10 +155,15 @@ impl Places {
         if !selector.is_by_place() {
             return None;
         }
-        if selector.paths.is_empty() {
-            return Some(self.latest.clone());
-        }
-        let by_path = self.ranges.remove(&rule).unwrap_or_default();
+        let by_path = match (selector.paths.is_empty(), selector.latest) {
+            (true, true) => self.latest.clone(),
+            (true, false) => vec![self.all.clone()],
+            (false, _) => self.ranges.remove(&rule).unwrap_or_default(),
+        };
+        let by_path = match self.not.remove(&rule) {
+            Some(not) => without(&by_path, &not),
+            None => by_path,
+        };
         if !selector.latest {
             return Some(by_path);
         }
@@ -193,7 +209,7 @@ impl Selection<'_> {
 
     /// Whether its rule names tools.
     pub(crate) fn names_tools(&self) -> bool {
-        !self.selector.tools.is_empty()
+        !self.selector.tools.is_everything()
     }
 
     /// The fields that a leaf is compared with by itself, wherever it stands.
@@ -262,7 +278,7 @@ impl Selection<'_> {
         selector.kinds.allows(Bits::of(LeafKind::Text as usize))
             && selector.roles.allows(Bits::of(inserted.role() as usize))
             && selector.sections.allows(section)
-            && selector.tools.is_empty()
+            && selector.tools.is_everything()
             // What somebody put in before it is not what the user said.
             && !selector.latest
             && self.ranges.as_ref().is_none_or(in_place)
@@ -307,20 +323,19 @@ impl Selection<'_> {
 
     fn selects_tool(&self, leaf: &Leaf<'_>) -> bool {
         let Selector { tools, reach, .. } = self.selector;
-        let names = |by: fn(&Glob, &str) -> bool| {
-            leaf.tool().is_some_and(|tool| tools.iter().any(|glob| by(glob, tool)))
-        };
-        tools.is_empty()
+        let fits = || leaf.tool().is_some_and(|tool| tools.fits_tool(*reach, tool));
+        tools.is_everything()
             || match reach {
-                Reach::Allows => names(Glob::matches) && !leaf.is_of_uncertain_tool(),
-                Reach::Changes => names(tool_names::names),
-                Reach::Restricts => names(tool_names::names) || leaf.is_of_uncertain_tool(),
+                Reach::Allows => fits() && !leaf.is_of_uncertain_tool(),
+                Reach::Changes => fits(),
+                Reach::Restricts => fits() || leaf.is_of_uncertain_tool(),
             }
     }
 
     fn selects_section(&self, section: Option<SectionId>) -> bool {
         let Some(around) = &self.around else { return true };
-        section.is_some_and(|section| self.selector.sections.allows(around[section.index()]))
+        let around = section.map(|section| around[section.index()]);
+        self.selector.sections.allows(around.unwrap_or_default())
     }
 
     fn selects_place(&self, node: NodeId) -> bool {
@@ -333,6 +348,21 @@ fn ranges_within(ranges: &[Range<usize>], nodes: &Range<usize>) -> impl Iterator
     let first = ranges.partition_point(|range| range.end <= nodes.start);
     let within = ranges[first..].iter().take_while(|range| range.start < nodes.end);
     within.map(|range| range.start.max(nodes.start)..range.end.min(nodes.end))
+}
+
+/// Returns what is left of some ranges without others, all sorted and disjoint.
+fn without(ranges: &[Range<usize>], not: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut left = Vec::new();
+    for range in ranges {
+        let mut from = range.start;
+        for gap in ranges_within(not, range) {
+            left.push(from..gap.start);
+            from = gap.end;
+        }
+        left.push(from..range.end);
+    }
+    left.retain(|range| !range.is_empty());
+    left
 }
 
 /// Whether a node lies in one of these ranges, which are sorted and disjoint.

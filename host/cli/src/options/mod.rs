@@ -131,6 +131,10 @@ pub(crate) struct RequestArgs {
     /// endpoint, and the format, the model and the stream where it names them
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<AskedPath>,
+    /// The profile that makes the request, as a base URL chooses it; without it, the first one that is for
+    /// the request
+    #[arg(long, value_name = "ID")]
+    pub(crate) profile: Option<String>,
     /// The request body; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,

@@ -40,9 +40,6 @@ pub(crate) struct ApplyOutput {
 pub(crate) struct ComposeArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
-    /// The profile; without it, the first one that is for the request
-    #[arg(long, value_name = "ID")]
-    pub(crate) profile: Option<String>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
 }

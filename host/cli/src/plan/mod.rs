@@ -53,6 +53,10 @@ pub(crate) struct PlanArgs {
     /// and the stream where it names them
     #[arg(long, value_name = "PATH")]
     path: Option<AskedPath>,
+    /// The profile that makes the requests of the files, as a base URL chooses it; without it, the first one
+    /// that is for each
+    #[arg(long, value_name = "ID")]
+    profile: Option<String>,
     /// Of the log, only what came in this last while: 90s, 15m, 1h, 7d, 2w
     #[arg(long, value_name = "TIME", value_parser = moments::span)]
     since: Option<Duration>,
@@ -181,7 +185,8 @@ fn from_file(file: &Path, args: &PlanArgs) -> anyhow::Result<(PlanCase, Option<S
     let assumed = format.is_none().then(|| request::assumed(&document)).flatten();
     let asked = RequestPath::new(args.path.clone(), &document);
     let name = file.display().to_string();
-    Ok((PlanCase { number: 0, name, document: document.into(), asked, from: None }, assumed))
+    let profile = args.profile.clone();
+    Ok((PlanCase { number: 0, name, document: document.into(), asked, profile, from: None }, assumed))
 }
 
 /// Prints what people want to know first, and the rest by name.

@@ -4,6 +4,7 @@
 //! each format, and a place in a message of one is none in another.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use leafgate_diagnostic::Complaints;
 use leafgate_tree::{Format, NodeType, Role};
@@ -56,10 +57,15 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     }
     let named = rule.selector.formats();
     let mut known: BTreeSet<Format> = BTreeSet::new();
-    let places = written.get_ref().words(written.span());
+    let not = written.get_ref().not().unwrap_or_default();
+    rule.selector.not_paths.iter().zip(not).for_each(|(path, (_, at))| _ = misspelt(path, at, complaints));
+    let places = written.get_ref().any(written.span()).unwrap_or_default();
     for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
         let formats = formats_of(path);
         if formats.is_empty() {
+            if misspelt(path, at, complaints) {
+                continue;
+            }
             return;
         }
         if !formats.iter().any(|format| named.contains(format)) {
@@ -85,6 +91,18 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
 
 fn names(formats: impl Iterator<Item = Format>) -> String {
     formats.map(Format::name).collect::<Vec<_>>().join(" or ")
+}
+
+/// Warns of a path that is nowhere as it is written, and in a message as it was probably meant.
+fn misspelt(path: &PathPattern, at: Range<usize>, complaints: &mut Complaints<'_>) -> bool {
+    if !formats_of(path).is_empty() {
+        return false;
+    }
+    let mended = [false, true].into_iter().filter_map(|lower| path.mended(lower));
+    let Some(meant) = mended.into_iter().find(|mended| !formats_of(mended).is_empty()) else { return false };
+    let hint = format!("write `{meant}`: items of a list stand in brackets, and case counts");
+    complaints.warning(at, format!("no message has anything at `{path}`"), hint);
+    true
 }
 
 /// The formats in which a path lies in a message; none where it can be anywhere.

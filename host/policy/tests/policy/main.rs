@@ -33,6 +33,7 @@ mod memo;
 mod mistakes;
 mod monitor;
 mod names;
+mod not;
 mod never;
 mod options;
 mod outgoing;
