@@ -73,6 +73,9 @@ impl Lookup {
             paths: SelectorPaths::new(rules.iter().map(|rule| &rule.selector)),
             asked: Asked {
                 tokens: rules.iter().any(Rule::asks_for_tokens),
+                arguments: rules
+                    .iter()
+                    .any(|rule| rule.when.as_ref().is_some_and(|when| when.source().contains("arguments"))),
                 ..Asked::of_requests(rules.iter().map(|rule| &rule.selector.request))
             },
             tools,

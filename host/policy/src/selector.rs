@@ -13,7 +13,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_tree::{
-    Document, Format, Inserted, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
+    Access, ContentKind, Document, Format, Inserted, Leaf, LeafKind, NodeId, Origin, Reread, Role,
+    SectionKind,
 };
 
 use crate::bits::{Bits, words_of};
@@ -90,7 +91,7 @@ impl Selector {
         match field {
             Field::Kind => words_of(self.kinds, LeafKind::ALL, |kind| kind.name()),
             Field::Role => words_of(self.roles, Role::ALL, |role| role.name()),
-            Field::Section => words_of(self.sections, SectionKind::ALL, |section| section.name()),
+            Field::Section => words_of(self.sections, &section_words(), |word| word),
             Field::Tool => vec![self.tools.to_string()],
             Field::Place => {
                 let not = self.not_paths.iter().map(|path| format!("anything but {path}"));
@@ -171,6 +172,14 @@ impl Places {
     }
 }
 
+/// The place of the word behind those of [`SectionKind`]: pictures, sound and files, wherever they stand.
+const MEDIA: usize = SectionKind::ALL.len();
+
+/// Returns the words of `section`, in the order of their bits.
+pub(crate) fn section_words() -> Vec<&'static str> {
+    SectionKind::ALL.iter().map(|section| section.name()).chain(["media"]).collect()
+}
+
 /// The fields of a selector by which leaves of the same kind, role and section are told apart from
 /// others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -228,7 +237,7 @@ impl Selection<'_> {
         selector.kinds.allows(Bits::of(leaf.kind() as usize))
             && selector.roles.allows(Bits::of(leaf.role() as usize))
             && self.selects_tool(leaf)
-            && self.selects_section(leaf.section())
+            && self.selects_section(leaf)
             && self.selects_place(leaf.id())
     }
 
@@ -239,7 +248,7 @@ impl Selection<'_> {
             (Field::Kind, selector.kinds.allows(Bits::of(leaf.kind() as usize))),
             (Field::Role, selector.roles.allows(Bits::of(leaf.role() as usize))),
             (Field::Tool, self.selects_tool(leaf)),
-            (Field::Section, self.selects_section(leaf.section())),
+            (Field::Section, self.selects_section(leaf)),
             (Field::Place, self.selects_place(leaf.id())),
         ]
         .into_iter()
@@ -332,10 +341,11 @@ impl Selection<'_> {
             }
     }
 
-    fn selects_section(&self, section: Option<SectionId>) -> bool {
+    fn selects_section(&self, leaf: &Leaf<'_>) -> bool {
         let Some(around) = &self.around else { return true };
-        let around = section.map(|section| around[section.index()]);
-        self.selector.sections.allows(around.unwrap_or_default())
+        let around = leaf.section().map(|section| around[section.index()]).unwrap_or_default();
+        let media = if leaf.access() == Access::Opaque { Bits::of(MEDIA) } else { Bits::default() };
+        self.selector.sections.allows(around.union(media))
     }
 
     fn selects_place(&self, node: NodeId) -> bool {
@@ -374,7 +384,9 @@ fn is_in(ranges: &[Range<usize>], node: NodeId) -> bool {
 fn kinds_around(document: &Document) -> Vec<Bits> {
     let mut around: Vec<Bits> = Vec::with_capacity(document.sections().len());
     for section in document.sections() {
-        let own = Bits::of(section.kind as usize);
+        let is_media = |kind| matches!(kind, ContentKind::Image | ContentKind::Audio | ContentKind::Document);
+        let media = section.content_kind.is_some_and(is_media).then(|| Bits::of(MEDIA)).unwrap_or_default();
+        let own = Bits::of(section.kind as usize).union(media);
         // Parents stand before their children.
         let outer = section.parent.map_or(Bits::default(), |parent| around[parent.index()]);
         around.push(own.union(outer));

@@ -228,7 +228,8 @@ impl TestCompiler<'_, '_> {
 
     /// Ids of rules; reports those that the policy has not.
     fn rule_ids(&mut self, raw: &Spanned<OneOrMany>) -> BTreeSet<String> {
-        let known: Vec<&str> = self.policy.rules().map(|id| &**id).collect();
+        let profiles = self.policy.assemblies().iter().map(|profile| &**profile.id());
+        let known: Vec<&str> = self.policy.rules().map(|id| &**id).chain(profiles).collect();
         let mut ids = BTreeSet::new();
         for (id, span) in raw.get_ref().words(raw.span()) {
             if !known.contains(&id) && id != STRUCTURE {

@@ -156,7 +156,11 @@ impl RuleTest {
             Err(error) => {
                 let held_by = error.profile().map(ToString::to_string).into_iter().collect();
                 let sent = document.source().to_vec();
-                return ActualResult { verdict: RequestFate::Block, held_by, ..ActualResult::untouched(sent) };
+                return ActualResult {
+                    verdict: RequestFate::Block,
+                    held_by,
+                    ..ActualResult::untouched(sent)
+                };
             }
         };
         // Where something else than the body names the model, it is the profile's all the same.

@@ -71,6 +71,14 @@ pub(crate) struct PolicyArg {
     pub(crate) source: PolicySource,
 }
 
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
 pub(crate) fn policy_source(text: &str) -> Result<PolicySource, String> {
     Ok(match text {
         "default" => PolicySource::Default,

@@ -30,7 +30,9 @@ pub enum NotMade {
     #[error("the policy has no profile of this name; profiles are: {0}")]
     Unknown(String),
     /// The request picks from a profile, and none is for it.
-    #[error("the member `{ASKED}` picks from a profile, and no profile is for this request; profiles are: {0}")]
+    #[error(
+        "the member `{ASKED}` picks from a profile, and no profile is for this request; profiles are: {0}"
+    )]
     PicksFromNone(String),
     /// The profile cannot make it.
     #[error("profile `{profile}` cannot make this request: {error}")]
@@ -75,8 +77,7 @@ impl Policy {
         document: &Document,
         context: &Context<'_>,
     ) -> Result<Option<MadeRequest>, NotMade> {
-        let ids =
-            || self.assemblies.iter().map(|assembly| &**assembly.id()).collect::<Vec<_>>().join(", ");
+        let ids = || self.assemblies.iter().map(|assembly| &**assembly.id()).collect::<Vec<_>>().join(", ");
         let chosen = match named {
             Some(_) if self.assemblies.is_empty() => return Err(NotMade::NoProfiles),
             Some(id) => Some(self.assembly(id).ok_or_else(|| NotMade::Unknown(ids()))?),

@@ -208,8 +208,14 @@ fn needs_all(rule: &Rule, bytes: usize) -> Option<String> {
                     })
             };
             let left_out = |id: &&str| redact.detectors.iter().any(|name| name.strip_prefix('!') == Some(id));
-            let long = OF_MANY_LINES.iter().find(|id| named(id) && !left_out(id))?;
-            Some(format!("`{long}` finds what goes over many lines (`\"!{long}\"` leaves it out)"))
+            let long: Vec<_> = OF_MANY_LINES.iter().filter(|id| named(id) && !left_out(id)).collect();
+            let without: Vec<String> = long.iter().map(|id| format!("\"!{id}\"")).collect();
+            (!long.is_empty()).then(|| {
+                format!(
+                    "some of `detect` find what goes over many lines ({} leave it out)",
+                    without.join(", ")
+                )
+            })
         }
         Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
             let hir = regex_syntax::parse(pattern.as_str()).ok()?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use leafgate_diagnostic::{Complaints, OneOrMany, WordMatch, hint_for};
 use leafgate_glob::Glob;
-use leafgate_tree::{Format, LeafKind, Role, SectionKind};
+use leafgate_tree::{Format, LeafKind, Role};
 use toml::Spanned;
 
 use super::notation;
@@ -16,7 +16,7 @@ use crate::name_match::NameMatch;
 use crate::pattern::PathPattern;
 use crate::request::Reach;
 use crate::request::{Named, OfRequest};
-use crate::selector::Selector;
+use crate::selector::{Selector, section_words};
 
 /// Longest name that a glob may match: longer ones are no names.
 const MAX_GLOB: usize = 200;
@@ -27,7 +27,7 @@ pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Select
     Selector {
         kinds: bits(&raw.kind, "kind", LeafKind::ALL, |kind| kind.name(), complaints),
         roles: bits(&raw.role, "role", Role::ALL, |role| role.name(), complaints),
-        sections: bits(&raw.section, "section", SectionKind::ALL, |section| section.name(), complaints),
+        sections: bits(&raw.section, "section", &section_words(), |word| word, complaints),
         tools: names(&raw.tool, "tool", complaints),
         paths,
         not_paths,
@@ -189,7 +189,9 @@ impl<'r> FieldWords<'r> {
             globs_of(words, field, complaints)
         };
         let (any, not) = (compiled(&self.any), compiled(&self.not));
-        if let (Some((_, span)), false, true) = (self.any.first(), not.is_empty(), leafgate_glob::cover(&not, &any)) {
+        if let (Some((_, span)), false, true) =
+            (self.any.first(), not.is_empty(), leafgate_glob::cover(&not, &any))
+        {
             let hint = "leave in `not` what is to be left out, and no more";
             complaints.warning(span.clone(), format!("no {field} fits: `not` leaves out all of `any`"), hint);
         }

@@ -25,7 +25,7 @@ pub(super) fn of_name(word: &str, field: &str) -> Option<Meant> {
         Some((tool, arguments)) if field != "model" => {
             let arguments = arguments.trim_end_matches([')', '*', ':']);
             let hint = format!(
-                "write `{field} = \"{tool}\"`, and ask for its arguments in `when = 'leaf.text.contains(\"{arguments}\")'`"
+                "write `{field} = \"{tool}\"`, and ask for its arguments in `when = 'leaf.arguments.contains(\"{arguments}\")'`"
             );
             meant("it has the notation of a permission", hint)
         }
@@ -58,12 +58,7 @@ pub(super) fn of_text(word: &str, field: &str) -> Option<Meant> {
 }
 
 /// Warns of a word where the name of a tool or a model stands.
-pub(super) fn warn_of_name(
-    word: &str,
-    span: &Range<usize>,
-    field: &str,
-    complaints: &mut Complaints<'_>,
-) {
+pub(super) fn warn_of_name(word: &str, span: &Range<usize>, field: &str, complaints: &mut Complaints<'_>) {
     let noun = if field == "model" { "model" } else { "tool" };
     if let Some(Meant { why, hint }) = of_name(word, field) {
         complaints.warning(span.clone(), format!("no {noun} is called `{word}`: {why}"), hint);
@@ -71,12 +66,7 @@ pub(super) fn warn_of_name(
 }
 
 /// Warns of a word where any text may stand.
-pub(super) fn warn_of_text(
-    word: &str,
-    span: &Range<usize>,
-    field: &str,
-    complaints: &mut Complaints<'_>,
-) {
+pub(super) fn warn_of_text(word: &str, span: &Range<usize>, field: &str, complaints: &mut Complaints<'_>) {
     if let Some(Meant { why, hint }) = of_text(word, field) {
         complaints.warning(span.clone(), format!("`{word}` is taken as it is written: {why}"), hint);
     }
@@ -96,7 +86,8 @@ fn glob(word: &str) -> String {
     let anchored = word.starts_with('^') || word.ends_with('$');
     let name = word.trim_start_matches('^').trim_end_matches('$').replace(".*", "*");
     let open = |is_open: bool| if anchored && is_open && !name.ends_with('*') { "*" } else { "" };
-    let glob = [if word.starts_with('^') { "" } else { open(true) }, &name, open(!word.ends_with('$'))].concat();
+    let glob =
+        [if word.starts_with('^') { "" } else { open(true) }, &name, open(!word.ends_with('$'))].concat();
     match glob.contains(SIGNS) {
         true => GLOB.to_owned(),
         false => format!("write `{glob}`: {GLOB}"),

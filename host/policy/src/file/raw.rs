@@ -18,6 +18,7 @@ use crate::rule::{
     Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents,
     Urgency, With,
 };
+use crate::selector::section_words;
 
 /// One file: its top-level words, its rules and the plugins that it declares.
 #[derive(Debug, Default)]
@@ -128,7 +129,7 @@ table! {
     RawMatch {
         kind: WordMatch = Type::WordMatch(Some(|| words_of(LeafKind::ALL, |kind| kind.name()))),
         role: WordMatch = Type::WordMatch(Some(|| words_of(Role::ALL, |role| role.name()))),
-        section: WordMatch = Type::WordMatch(Some(|| words_of(SectionKind::ALL, |section| section.name()))),
+        section: WordMatch = Type::WordMatch(Some(section_words)),
         tool: WordMatch,
         path: WordMatch,
         model: WordMatch,

@@ -94,7 +94,8 @@ impl OfRequest {
         let session = Some(context.session).filter(|session| !session.is_empty());
         let endpoint = context.endpoint.map(endpoint);
         // Where an upstream is known, its having no name is.
-        let upstream = |url| self.upstreams.fits_one_of(reach, &[url, context.upstream_name.unwrap_or_default()]);
+        let upstream =
+            |url| self.upstreams.fits_one_of(reach, &[url, context.upstream_name.unwrap_or_default()]);
         truth(self.stream, context.stream)
             && truth(self.subagent, context.subagent)
             && (context.model.is_none_or(fits) || context.other_models.iter().any(|model| fits(model)))
