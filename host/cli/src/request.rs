@@ -147,18 +147,13 @@ fn judge_at(
     let session = session_key(&keys, &document);
     let mut asked = RequestPath::new(request.path.clone(), &document);
     let mut assembled = None;
-    let at = |context| Context {
-        upstream: upstream.map(|(url, _)| url),
-        upstream_name: upstream.map(|(_, name)| name),
-        ..context
-    };
     let profile = request.profile.as_deref();
-    if let Some(made) = policy.make_request(profile, &document, &at(asked.context(&session)))? {
+    if let Some(made) = policy.make_request(profile, &document, &at(upstream, asked.context(&session)))? {
         asked.follow(&made.profile);
         document = Arc::new(made.document);
         assembled = Some((Arc::clone(made.profile.id()), made.steps));
     }
-    let context = at(asked.context(&session));
+    let context = at(upstream, asked.context(&session));
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
     let mut evaluation = match earlier {
         EarlierEdits::None => policy.evaluate(received, &context, &vault),
@@ -190,6 +185,12 @@ fn judge_at(
         is_format_assumed,
         not_followed: None,
     })
+}
+
+/// A context with the URL and the name of the upstream that is asked, where one is known.
+fn at<'c>(upstream: Option<(&'c str, &'c str)>, context: Context<'c>) -> Context<'c> {
+    let (upstream, upstream_name) = upstream.unzip();
+    Context { upstream, upstream_name, ..context }
 }
 
 /// What the path of a request says beside its body.

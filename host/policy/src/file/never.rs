@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use leafgate_diagnostic::Complaints;
+use leafgate_glob::Glob;
 use leafgate_tree::{Format, NodeType, Role};
 use toml::Spanned;
 
 use super::raw::{RawMatch, RawRule};
 use crate::Policy;
+use crate::agents::NAME_CONVERSATIONS;
 use crate::bits::Bits;
 use crate::condition::{Condition, Left};
 use crate::pattern::PathPattern;
-use crate::rule::{Action, On, Rule};
+use crate::rule::{Action, On, Pin, Rule};
 
 /// What the redact rules of a policy call what they find.
 pub(crate) struct Labels(BTreeSet<String>);
@@ -42,6 +44,7 @@ pub(crate) fn warn(rule: &Rule, raw: &RawRule, labels: &Labels, complaints: &mut
         paths(rule, matches, complaints);
         latest(rule, matches, complaints);
     }
+    first_seen(rule, raw, complaints);
     if let (Some(condition), Some(when)) = (&rule.when, &raw.when) {
         bounds(condition, when, complaints);
         unknown_labels(condition, when, labels, complaints);
@@ -116,6 +119,23 @@ fn formats_of(path: &PathPattern) -> Vec<Format> {
         })
     };
     Format::ALL.iter().copied().filter(in_message).collect()
+}
+
+/// What a prompt was first nobody knows where a conversation is known by its prompt.
+fn first_seen(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
+    let (Action::Pin(Pin::FirstSeen(_)), Some(to)) = (&rule.action, &raw.to) else { return };
+    let agents = &rule.selector.request.agents.any;
+    let names = |glob: &Glob| glob.name().is_some_and(|name| NAME_CONVERSATIONS.contains(&name));
+    let of_prompts = rule.selector.roles.allows(Bits::of(Role::System as usize));
+    if of_prompts && (agents.is_empty() || !agents.iter().all(names)) {
+        let message = "a client that does not name its conversations is known by its prompt: another prompt is \
+                       another conversation to this rule";
+        let hint = format!(
+            "choose clients that name them: `agent = [\"{}\"]`; for others pin to a text",
+            NAME_CONVERSATIONS.join("\", \"")
+        );
+        complaints.warning(to.span(), message, hint);
+    }
 }
 
 /// The latest message of the user is nobody else's.

@@ -171,7 +171,8 @@ fn what_breaks_each_request_of_a_profile_is_told() {
 
 #[test]
 fn a_request_is_made_by_the_profile_that_is_named_or_is_for_it() {
-    let policy = load(&folder_of(VAULT)).unwrap();
+    let folder = folder_of(VAULT);
+    let policy = load(&folder).unwrap();
     let context = Context::default();
     let made = policy.make_request(None, &asks("vault/any"), &context).unwrap().unwrap();
     assert_eq!((&**made.profile.id(), made.document.model().as_deref()), ("vault", Some("gpt-x")));
