@@ -127,6 +127,17 @@ impl PathPattern {
         })
     }
 
+    /// Returns its keys, where it is of keys alone.
+    pub(crate) fn keys(&self) -> Option<Vec<&str>> {
+        self.steps
+            .iter()
+            .map(|step| match step {
+                Step::Key(key) if !key.contains('.') => Some(key.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }

@@ -73,6 +73,13 @@ impl Selector {
         !self.paths.is_empty() || !self.not_paths.is_empty() || self.latest
     }
 
+    /// Returns its path, where that is all that it asks of a leaf and it is one.
+    pub(crate) fn only_path(&self) -> Option<&PathPattern> {
+        let [path] = self.paths.as_slice() else { return None };
+        let alone = Selector { paths: Vec::new(), request: OfRequest::default(), ..self.clone() };
+        alone.is_everything_in_a_request().then_some(path)
+    }
+
     /// Returns true where everything that another selector selects is selected by this one too. It may
     /// be so and not be seen: paths are compared as they are written.
     pub(crate) fn covers(&self, other: &Selector) -> bool {

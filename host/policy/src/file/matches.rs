@@ -99,7 +99,7 @@ fn named(
     }
     let mut all = Vec::new();
     for (name, value) in table.get_ref() {
-        let values = texts(&Some(value.clone()), field, complaints);
+        let values = texts(&Some(value.clone()), name, complaints);
         match name_of(name) {
             Ok(name) => all.push(Named { name, values }),
             Err(why) => {

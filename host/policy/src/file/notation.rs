@@ -85,9 +85,9 @@ fn list(words: &str, separator: char, field: &str) -> String {
 fn glob(word: &str) -> String {
     let anchored = word.starts_with('^') || word.ends_with('$');
     let name = word.trim_start_matches('^').trim_end_matches('$').replace(".*", "*");
-    let open = |is_open: bool| if anchored && is_open && !name.ends_with('*') { "*" } else { "" };
-    let glob =
-        [if word.starts_with('^') { "" } else { open(true) }, &name, open(!word.ends_with('$'))].concat();
+    let before = if anchored && !word.starts_with('^') && !name.starts_with('*') { "*" } else { "" };
+    let behind = if anchored && !word.ends_with('$') && !name.ends_with('*') { "*" } else { "" };
+    let glob = [before, &name, behind].concat();
     match glob.contains(SIGNS) {
         true => GLOB.to_owned(),
         false => format!("write `{glob}`: {GLOB}"),
