@@ -392,7 +392,8 @@ fn kinds_around(document: &Document) -> Vec<Bits> {
     let mut around: Vec<Bits> = Vec::with_capacity(document.sections().len());
     for section in document.sections() {
         let is_media = |kind| matches!(kind, ContentKind::Image | ContentKind::Audio | ContentKind::Document);
-        let media = section.content_kind.is_some_and(is_media).then(|| Bits::of(MEDIA)).unwrap_or_default();
+        let has_media = section.content_kind.is_some_and(is_media);
+        let media = if has_media { Bits::of(MEDIA) } else { Bits::default() };
         let own = Bits::of(section.kind as usize).union(media);
         // Parents stand before their children.
         let outer = section.parent.map_or(Bits::default(), |parent| around[parent.index()]);
