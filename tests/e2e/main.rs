@@ -11,6 +11,7 @@ mod exec;
 mod files;
 mod hostile;
 mod kill;
+mod language;
 mod memory;
 mod notify;
 mod pauses;

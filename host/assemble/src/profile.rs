@@ -107,12 +107,21 @@ leafgate_words::words! {
 
 /// A profile that would undo what it is made of.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`options.{0}` cannot be set: the profile builds this member itself")]
-pub struct ProfileError(pub String);
+pub enum ProfileError {
+    /// An option that the profile builds itself.
+    #[error("`options.{0}` cannot be set: the profile builds this member itself")]
+    Built(String),
+    /// A member of messages that APIs want.
+    #[error("`{0}` cannot be left out: a message is none without it")]
+    Needed(String),
+}
 
 /// Members that the profile builds.
 const BUILT: [&str; 9] =
     ["messages", "input", "system", "instructions", "tools", "tool_choice", "model", "plugins", "leafgate"];
+
+/// Members of messages without which APIs refuse them, or read something else.
+const NEEDED: [&str; 5] = ["role", "content", "parts", "tool_calls", "tool_call_id"];
 
 impl Default for Profile {
     fn default() -> Self {
@@ -140,9 +149,12 @@ impl Profile {
     /// Checks what no type can say.
     ///
     /// # Errors
-    /// For an option that the profile builds itself.
+    /// For an option that the profile builds itself, and for a member to leave out that APIs want.
     pub fn check(&self) -> Result<(), ProfileError> {
-        let built = self.options.keys().find(|key| BUILT.contains(&key.as_str()));
-        built.map_or(Ok(()), |key| Err(ProfileError(key.clone())))
+        if let Some(key) = self.options.keys().find(|key| BUILT.contains(&key.as_str())) {
+            return Err(ProfileError::Built(key.clone()));
+        }
+        let needed = self.drop.iter().find(|key| NEEDED.contains(&key.as_str()));
+        needed.map_or(Ok(()), |key| Err(ProfileError::Needed(key.clone())))
     }
 }

@@ -18,12 +18,12 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::exit::Exit;
-use crate::masking;
 use crate::options::ApplyArgs;
 use crate::print::{Printer, Style};
 use crate::request::{self, EarlierEdits, JudgedRequest};
 use crate::saved::SavedFolder;
 use crate::words;
+use crate::{masking, policy};
 
 pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut replay = args.ops_in.as_deref().map(read_operations).transpose()?;
@@ -34,7 +34,8 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
         (None, Some(replay)) => EarlierEdits::Recorded(replay),
         (None, None) => EarlierEdits::None,
     };
-    let judged = request::judge_with(&args.policy, &args.request, earlier)?;
+    let judged =
+        request::judge_by(&policy::load(&args.policy.source)?, &args.request, &args.config, earlier)?;
     judged.must_be_json(args.request.file.as_deref())?;
     let misfits = replay.map(Replay::into_misfits).unwrap_or_default();
     let exit = match exit(&judged.evaluation.verdict) {

@@ -32,13 +32,13 @@ pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<E
     let (document, _) = request::read(&args.request)?;
     let session = session_key(&home::token_keys()?, &document);
     let asked = RequestPath::new(args.request.path.clone(), &document);
-    let named = args.profile.as_deref();
-    let assembly = request::profile_for(&policy, named, &document, &asked.context(&session))?;
-    let assembly = assembly.with_context(|| match policy.assemblies().is_empty() {
+    let named = args.request.profile.as_deref();
+    let made = policy.make_request(named, &document, &asked.context(&session))?;
+    let made = made.with_context(|| match policy.assemblies().is_empty() {
         true => "the policy has no profile: write an `[[assemble]]` table",
         false => "no profile is for this request: choose one with --profile, or write a `match` for it",
     })?;
-    let made = request::assemble(&assembly, &document)?;
+    let assembly = &made.profile;
     let body = made.document.source();
     let composed = Composed {
         profile: assembly.id(),

@@ -31,6 +31,10 @@ pub(crate) struct ExplainArgs {
     /// and the stream where it names them
     #[arg(long, value_name = "PATH", requires = "file")]
     path: Option<AskedPath>,
+    /// The profile that makes the request, as a base URL chooses it; without it, the first one that is for
+    /// the request
+    #[arg(long, value_name = "ID", requires = "file")]
+    profile: Option<String>,
     /// A request: what each rule made of it; `-` reads standard input. Without it, what the policy does
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -43,10 +47,20 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<E
         let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
         let read = request::document(&body, format);
         let (document, _) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
-        let document = Arc::new(document);
+        let mut document = Arc::new(document);
         let keys = home::token_keys()?;
         let session = session_key(&keys, &document);
-        let asked = RequestPath::new(args.path.clone(), &document);
+        let mut asked = RequestPath::new(args.path.clone(), &document);
+        let made = loaded.make_request(args.profile.as_deref(), &document, &asked.context(&session))?;
+        if let Some(made) = made {
+            printer.error_line(&format!(
+                "leafgate: made by profile `{}` ({}): paths are those of what it makes",
+                made.profile.id(),
+                made.profile.origin()
+            ));
+            asked.follow(&made.profile);
+            document = Arc::new(made.document);
+        }
         let context = asked.context(&session);
         let leaves = args.leaf.iter().map(|path| leaf(&document, path)).collect::<Result<Vec<_>, _>>()?;
         let (_, explanation) =

@@ -162,7 +162,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Scan(args) => scan::run(&args, printer),
         Command::Explain(args) => explain::run(&args, printer),
         Command::Policy { command: PolicyCommand::New { folder } } => policy::begin(folder, printer),
-        Command::Check(policy) => policy::check(&policy, printer),
+        Command::Check(args) => policy::check(&args, printer),
         Command::Except { command } => except::run(&command, printer),
         Command::Baseline(args) => except::baseline(&args, printer),
         Command::Promote(args) => promote::run(&args, printer),

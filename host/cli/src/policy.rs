@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
+use leafgate_config::{Layer, Settings};
 use leafgate_contract::{LoadError, Plugin, PluginLoader, PluginSource};
 use leafgate_policy::{Diagnostic, ManagedPolicy, Policy, PolicySource};
 use leafgate_trials::RuleTests;
@@ -16,9 +17,9 @@ use serde_json::json;
 use crate::admin::AdminClient;
 use crate::confine::this_program;
 use crate::exit::Exit;
-use crate::options::{PolicyArg, own_policy};
+use crate::options::{CheckArgs, own_policy};
 use crate::print::{Printer, counted};
-use crate::{home, known, managed, masking, private, runtime};
+use crate::{home, known, managed, masking, private, runtime, settings};
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
@@ -185,8 +186,16 @@ struct CheckedPolicy<'a> {
     diagnostics: &'a [Diagnostic],
 }
 
-pub(crate) fn check(policy: &PolicyArg, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let loaded = load(&policy.source).and_then(|loaded| with_sound_tests(loaded, &policy.source));
+pub(crate) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let source = &args.policy.source;
+    let loaded = load(source).and_then(|loaded| with_sound_tests(loaded, source));
+    let loaded = match loaded {
+        Ok(policy) if policy.routes().next().is_some() => {
+            let settings = settings::load(&args.config, Layer::default())?;
+            with_known_upstreams(policy, &settings)
+        }
+        loaded => loaded,
+    };
     if printer.is_json() {
         printer.json(&checked(&loaded))?;
         return Ok(if loaded.is_ok() { Exit::Done } else { Exit::Bad });
@@ -214,6 +223,21 @@ fn with_sound_tests(policy: Policy, source: &PolicySource) -> Result<Policy, lea
         RuleTests::read(&leafgate_folder::tests_of(folder), &policy)?;
     }
     Ok(policy)
+}
+
+/// Refuses a policy with a route to an upstream that the configuration does not have, as a gate does.
+fn with_known_upstreams(policy: Policy, settings: &Settings) -> Result<Policy, leafgate_policy::LoadError> {
+    let unknown = policy.routes().find(|(to, ..)| settings.upstream(to).is_none());
+    let Some((to, rule, origin)) = unknown else { return Ok(policy) };
+    let names: Vec<&str> = settings.upstreams().map(|upstream| upstream.name()).collect();
+    let there = if names.is_empty() { "it has none".to_owned() } else { names.join(", ") };
+    let message = format!(
+        "rule `{rule}` routes to `{to}`, and no upstream of the configuration is called so ({there})"
+    );
+    let hint = format!(
+        "write `[upstreams.{to}]` with its `url` into the configuration, or say `--set upstreams.{to}.url=URL`"
+    );
+    Err(leafgate_policy::LoadError::because(origin, message, &hint))
 }
 
 /// What gates that serve this very policy have seen of it and nobody can see in its files. Where none

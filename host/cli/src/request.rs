@@ -9,15 +9,16 @@ use anyhow::Context as _;
 use bytes::Bytes;
 use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{self, Ranges};
+use leafgate_config::Layer;
 use leafgate_gate::{AskedPath, GateLimits, SavedFiles, saved_holds, session_key};
-use leafgate_policy::{ASKED, Assembly, Context, Evaluation, Policy};
+use leafgate_policy::{Assembly, Context, Evaluation, Policy, Verdict};
 use leafgate_saved::SavedEditOutcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::Vault;
 
-use crate::options::{PolicyArg, RequestArgs};
+use crate::options::{ConfigArgs, PolicyArg, RequestArgs, policy_source};
 use crate::print::Printer;
-use crate::{home, policy};
+use crate::{home, policy, settings};
 
 /// A request and its evaluation.
 pub(crate) struct JudgedRequest {
@@ -33,6 +34,8 @@ pub(crate) struct JudgedRequest {
     why_raw: Option<ParseError>,
     /// Whether nobody named the format.
     is_format_assumed: bool,
+    /// Why it is shown as it would go to its own upstream, where a rule sends it to another one.
+    not_followed: Option<&'static str>,
 }
 
 impl JudgedRequest {
@@ -41,6 +44,9 @@ impl JudgedRequest {
         let assumed = self.is_format_assumed.then(|| assumed(&self.document)).flatten();
         if let (Some(assumed), None) = (assumed, &self.why_raw) {
             printer.error_line(&format!("leafgate: {assumed}"));
+        }
+        if let Some(why) = self.not_followed {
+            printer.error_line(&format!("leafgate: this is not what leaves there: {why}"));
         }
         if let Some(error) = &self.why_raw {
             printer.error_line(&format!(
@@ -83,7 +89,7 @@ fn has_text_input(document: &Document) -> bool {
 
 /// Reads and judges a request.
 pub(crate) fn judge(policy: &PolicyArg, request: &RequestArgs) -> anyhow::Result<JudgedRequest> {
-    judge_with(policy, request, EarlierEdits::None)
+    judge_by(&policy::load(&policy.source)?, request, &ConfigArgs::default(), EarlierEdits::None)
 }
 
 /// Edits of earlier requests that are made in this one too.
@@ -95,34 +101,59 @@ pub(crate) enum EarlierEdits<'e> {
     Saved(&'e SavedFiles, &'e mut Vec<SavedEditOutcome>),
 }
 
-/// Reads and judges a request, with edits of earlier ones.
-pub(crate) fn judge_with(
-    policy: &PolicyArg,
-    request: &RequestArgs,
-    earlier: EarlierEdits<'_>,
-) -> anyhow::Result<JudgedRequest> {
-    judge_by(&policy::load(&policy.source)?, request, earlier)
-}
-
-/// Reads a request and judges it by a policy that is loaded.
+/// Reads a request and judges it by a policy that is loaded; where a rule sends it to another upstream, as it
+/// is judged there.
 pub(crate) fn judge_by(
     policy: &Policy,
     request: &RequestArgs,
-    earlier: EarlierEdits<'_>,
+    config: &ConfigArgs,
+    mut earlier: EarlierEdits<'_>,
 ) -> anyhow::Result<JudgedRequest> {
-    let (document, why_raw) = read(request)?;
+    let body = body(request.file.as_deref())?;
+    let mut judged = judge_at(policy, request, &body, None, &mut earlier)?;
+    let Verdict::Route(route) = judged.evaluation.verdict.clone() else { return Ok(judged) };
+    if let EarlierEdits::Recorded(_) = earlier {
+        judged.not_followed = Some("recorded edits are made for the upstream that the client asked");
+        return Ok(judged);
+    }
+    let settings = settings::load(config, Layer::default())?;
+    let Some(upstream) = settings.upstream(&route.to) else {
+        judged.not_followed = Some("the upstream is not in the configuration");
+        return Ok(judged);
+    };
+    let own = upstream.text("policy").map(policy_source).transpose().map_err(anyhow::Error::msg)?;
+    let own = own.map(|own| policy::load(&own)).transpose()?;
+    let there = (upstream.text("url").unwrap_or_default(), &*route.to);
+    let mut judged = judge_at(own.as_ref().unwrap_or(policy), request, &body, Some(there), &mut earlier)?;
+    judged.evaluation.verdict = match judged.evaluation.verdict {
+        Verdict::Forward => Verdict::Route(route),
+        Verdict::Route(again) => Verdict::Block(again.refused("it was sent on already")),
+        held @ (Verdict::Pause(_) | Verdict::Block(_)) => held,
+    };
+    Ok(judged)
+}
+
+/// Judges a body, as it is for an upstream of this URL and name.
+fn judge_at(
+    policy: &Policy,
+    request: &RequestArgs,
+    body: &Bytes,
+    upstream: Option<(&str, &str)>,
+    earlier: &mut EarlierEdits<'_>,
+) -> anyhow::Result<JudgedRequest> {
+    let (document, why_raw) = read_from(body, request)?;
     let mut document = Arc::new(document);
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
     let mut asked = RequestPath::new(request.path.clone(), &document);
     let mut assembled = None;
-    if let Some(assembly) = profile_for(policy, None, &document, &asked.context(&session))? {
-        let made = assemble(&assembly, &document)?;
-        asked.follow(&assembly);
+    let profile = request.profile.as_deref();
+    if let Some(made) = policy.make_request(profile, &document, &at(upstream, asked.context(&session)))? {
+        asked.follow(&made.profile);
         document = Arc::new(made.document);
-        assembled = Some((Arc::clone(assembly.id()), made.steps));
+        assembled = Some((Arc::clone(made.profile.id()), made.steps));
     }
-    let context = asked.context(&session);
+    let context = at(upstream, asked.context(&session));
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
     let mut evaluation = match earlier {
         EarlierEdits::None => policy.evaluate(received, &context, &vault),
@@ -132,7 +163,7 @@ pub(crate) fn judge_by(
         EarlierEdits::Saved(files, outcomes) => {
             policy.evaluate_with_saved(received, &context, &vault, |draft| {
                 let layers: Vec<_> = files.layers.iter().collect();
-                *outcomes = leafgate_saved::apply(&layers, draft);
+                **outcomes = leafgate_saved::apply(&layers, draft);
                 saved_holds(outcomes)
             })
         }
@@ -144,7 +175,22 @@ pub(crate) fn judge_by(
         _ => Ranges::default(),
     };
     let (generation, is_format_assumed) = (policy.generation_name(), request.named_format().is_none());
-    Ok(JudgedRequest { document, evaluation, generation, assembled, ranges, why_raw, is_format_assumed })
+    Ok(JudgedRequest {
+        document,
+        evaluation,
+        generation,
+        assembled,
+        ranges,
+        why_raw,
+        is_format_assumed,
+        not_followed: None,
+    })
+}
+
+/// A context with the URL and the name of the upstream that is asked, where one is known.
+fn at<'c>(upstream: Option<(&'c str, &'c str)>, context: Context<'c>) -> Context<'c> {
+    let (upstream, upstream_name) = upstream.unzip();
+    Context { upstream, upstream_name, ..context }
 }
 
 /// What the path of a request says beside its body.
@@ -186,53 +232,13 @@ impl RequestPath {
     }
 }
 
-/// A request that a profile made.
-pub(crate) struct AssembledRequest {
-    pub(crate) document: Document,
-    pub(crate) steps: Vec<Step>,
-}
-
-/// Returns the profile that is named, or else the first one that is for a request; `None` where
-/// there is none.
-pub(crate) fn profile_for(
-    policy: &Policy,
-    named: Option<&str>,
-    document: &Document,
-    context: &Context<'_>,
-) -> anyhow::Result<Option<Arc<Assembly>>> {
-    let ids = || policy.assemblies().iter().map(|assembly| &**assembly.id()).collect::<Vec<_>>().join(", ");
-    if let Some(id) = named {
-        let assembly = policy.assembly(id).cloned();
-        return assembly.map(Some).with_context(|| match policy.assemblies().is_empty() {
-            true => "the policy has no profile: write an `[[assemble]]` table".to_owned(),
-            false => format!("the policy has no profile `{id}`; profiles are: {}", ids()),
-        });
-    }
-    let assembly = policy.assembly_for(document, context).cloned();
-    if assembly.is_none()
-        && !policy.assemblies().is_empty()
-        && document.member(document.root(), ASKED).is_some()
-    {
-        anyhow::bail!(
-            "the member `{ASKED}` picks from a profile, and no profile is for this request; profiles are: {}",
-            ids()
-        );
-    }
-    Ok(assembly)
-}
-
-/// Has a profile make a request, from its files as they are now.
-pub(crate) fn assemble(assembly: &Assembly, document: &Document) -> anyhow::Result<AssembledRequest> {
-    let cannot = || format!("profile `{}` cannot make this request", assembly.id());
-    let assembled = assembly.assemble(document, &assembly.files()).with_context(cannot)?;
-    let document = Document::parse(assembled.body.into(), document.format(), &Limits::default());
-    Ok(AssembledRequest { document: document.with_context(cannot)?, steps: assembled.steps })
-}
-
 pub(crate) fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
-    let path = request.file.as_deref();
-    document(&body(path)?, request.named_format())
-        .with_context(|| format!("cannot use {} as a request", name(path)))
+    read_from(&body(request.file.as_deref())?, request)
+}
+
+fn read_from(body: &Bytes, request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
+    document(body, request.named_format())
+        .with_context(|| format!("cannot use {} as a request", name(request.file.as_deref())))
 }
 
 /// Reads a body from a file, or from standard input for `-` or no path.

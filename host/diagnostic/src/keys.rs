@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-use crate::words::OneOrMany;
+use crate::words::{OneOrMany, WordMatch};
 
 /// A key of a table.
 pub struct Key {
@@ -39,7 +39,9 @@ pub enum Type {
     WordOf(fn() -> Vec<&'static str>),
     /// A word or a list of words.
     Words(fn() -> Vec<&'static str>),
-    /// Any names, each with a text or texts.
+    /// A text, a list of texts, or a table that says more; of these words, where they are known.
+    WordMatch(Option<fn() -> Vec<&'static str>>),
+    /// Any names, each with what is wanted of its text.
     Named,
     /// Any table.
     Table,
@@ -52,6 +54,13 @@ pub enum Type {
     /// A list of tables.
     ListOf(&'static [Key]),
 }
+
+/// The keys of a table that says what a text may be.
+pub(crate) const WORD_MATCH: &[Key] = &[
+    Key { name: "any", takes: Type::Texts, actions: &[], is_needed: false },
+    Key { name: "not", takes: Type::Texts, actions: &[], is_needed: false },
+    Key { name: "ignore-case", takes: Type::Flag, actions: &[], is_needed: false },
+];
 
 /// A table whose keys are known.
 pub trait Table: DeserializeOwned + Serialize {
@@ -99,6 +108,10 @@ takes! {
     bool: Flag;
     toml::Value: Table;
     toml::Table: Table;
+}
+
+impl Takes for WordMatch {
+    const TYPE: Type = Type::WordMatch(None);
 }
 
 impl<V> Takes for BTreeMap<String, V> {

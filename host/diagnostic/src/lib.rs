@@ -29,7 +29,7 @@ pub use complaints::Complaints;
 pub use hint::{did_you_mean, hint_for};
 pub use place::place_of;
 pub use tables::{Dialect, Tables};
-pub use words::OneOrMany;
+pub use words::{OneOrMany, WordMatch};
 
 /// A file as read, kept for its diagnostics.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
-use crate::keys::{Key, Table, Type, names};
+use crate::keys::{Key, Table, Type, WORD_MATCH, names};
 use crate::{Complaints, did_you_mean, hint_for};
 
 /// One file, and where what is wrong with it goes.
@@ -113,6 +113,15 @@ impl Tables<'_> {
             };
             let Some(inner) = table.iter_mut().find(|(name, _)| name.get_ref() == key.name) else { continue };
             let is_whole = match (&key.takes, inner.1.get_mut()) {
+                (Type::WordMatch(_), DeValue::Table(words)) => {
+                    let written = words.len();
+                    says(inner.1, WORD_MATCH);
+                    let left = inner.1.get_ref().as_table().map_or(0, DeTable::len);
+                    left > 0 || written == 0 || {
+                        table.remove(key.name);
+                        false
+                    }
+                }
                 (Type::Of(known), DeValue::Table(_)) => {
                     says(inner.1, known) || {
                         table.remove(key.name);

@@ -1,9 +1,10 @@
-//! A word or several, as a file may write it.
+//! A word or several, as a file may write it, and what may be said beside them.
 
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -56,5 +57,84 @@ impl<'de> Deserialize<'de> for OneOrMany {
         }
 
         deserializer.deserialize_any(Words)
+    }
+}
+
+/// What a text may be: a word or several, or a table that says more.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum WordMatch {
+    /// Any of these words.
+    Any(OneOrMany),
+    /// `{ any = …, not = …, ignore-case = … }`.
+    Table(WordMatchTable),
+}
+
+/// What a text may be and may not be.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WordMatchTable {
+    /// It is any of these; anything where the key is not there.
+    pub any: Option<Spanned<OneOrMany>>,
+    /// It is none of these.
+    pub not: Option<Spanned<OneOrMany>>,
+    /// Whether letters count in any case.
+    pub ignore_case: Option<Spanned<bool>>,
+}
+
+impl WordMatch {
+    /// Returns the words of which it may be any, with their places; `None` where none are written. `span` is
+    /// the place of the whole value.
+    #[must_use]
+    pub fn any(&self, span: Range<usize>) -> Option<Vec<(&str, Range<usize>)>> {
+        match self {
+            WordMatch::Any(words) => Some(words.words(span)),
+            WordMatch::Table(WordMatchTable { any, .. }) => {
+                any.as_ref().map(|any| any.get_ref().words(any.span()))
+            }
+        }
+    }
+
+    /// Returns the words of which it may be none, with their places; `None` where none are written.
+    #[must_use]
+    pub fn not(&self) -> Option<Vec<(&str, Range<usize>)>> {
+        let WordMatch::Table(WordMatchTable { not: Some(not), .. }) = self else { return None };
+        Some(not.get_ref().words(not.span()))
+    }
+
+    /// Returns where it says whether case counts, and whether it does not; `None` where it says nothing.
+    #[must_use]
+    pub fn ignore_case(&self) -> Option<&Spanned<bool>> {
+        let WordMatch::Table(WordMatchTable { ignore_case, .. }) = self else { return None };
+        ignore_case.as_ref()
+    }
+}
+
+impl<'de> Deserialize<'de> for WordMatch {
+    // Not `#[serde(untagged)]`, as above.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WordMatchVisitor;
+
+        impl<'de> Visitor<'de> for WordMatchVisitor {
+            type Value = WordMatch;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, a list of strings, or a table with `any` and `not`")
+            }
+
+            fn visit_str<E>(self, word: &str) -> Result<WordMatch, E> {
+                Ok(WordMatch::Any(OneOrMany::One(word.to_owned())))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<WordMatch, A::Error> {
+                OneOrMany::deserialize(SeqAccessDeserializer::new(items)).map(WordMatch::Any)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WordMatch, A::Error> {
+                WordMatchTable::deserialize(MapAccessDeserializer::new(map)).map(WordMatch::Table)
+            }
+        }
+
+        deserializer.deserialize_any(WordMatchVisitor)
     }
 }

@@ -17,5 +17,9 @@ pub const AGENTS: &[&str] = &[
     OTHER_AGENT,
 ];
 
+/// Those of them that name their conversations. The others are known by how a conversation begins, and
+/// that is their prompt, too.
+pub(crate) const NAME_CONVERSATIONS: &[&str] = &["claude-code", "codex", "copilot-cli", "gemini-cli"];
+
 /// The name of every program that has no other name.
 pub const OTHER_AGENT: &str = "other";

@@ -1,38 +1,48 @@
 //! Sets of values of an enum, as `match` writes them.
 
-/// A set of values of one enum, one bit each; empty means that the field was not given.
+/// A set of values of one enum, one bit each, and of those that it leaves out; empty means that the field
+/// was not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Bits(u32);
+pub(crate) struct Bits {
+    any: u32,
+    not: u32,
+}
 
 impl Bits {
     pub(crate) fn insert(&mut self, place: usize) {
-        self.0 |= 1 << place;
+        self.any |= 1 << place;
+    }
+
+    /// The same set, without all that is in another one.
+    pub(crate) fn but(self, other: Bits) -> Bits {
+        Bits { not: self.not | other.any, ..self }
     }
 
     pub(crate) fn is_empty(self) -> bool {
-        self.0 == 0
+        self == Bits::default()
     }
 
+    /// Whether it has something of another set, and leaves out nothing of it.
     pub(crate) fn allows(self, other: Bits) -> bool {
-        self.is_empty() || self.0 & other.0 != 0
+        (self.any == 0 || self.any & other.any != 0) && self.not & other.any == 0
     }
 
     /// Whether it allows whatever another set does.
     pub(crate) fn covers(self, other: Bits) -> bool {
-        self.is_empty() || !other.is_empty() && other.0 & !self.0 == 0
+        (self.any == 0 || other.any != 0 && other.any & !self.any == 0) && self.not & !other.not == 0
     }
 
     pub(crate) fn union(self, other: Bits) -> Bits {
-        Bits(self.0 | other.0)
+        Bits { any: self.any | other.any, not: self.not | other.not }
     }
 
     pub(crate) fn of(place: usize) -> Bits {
-        Bits(1 << place)
+        Bits { any: 1 << place, not: 0 }
     }
 }
 
 /// Returns the words of a set of bits.
 pub(crate) fn words_of<T: Copy>(bits: Bits, all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
-    let chosen = all.iter().enumerate().filter(|(place, _)| bits.0 & (1 << place) != 0);
+    let chosen = all.iter().enumerate().filter(|(place, _)| bits.allows(Bits::of(*place)));
     chosen.map(|(_, &value)| name(value).to_owned()).collect()
 }

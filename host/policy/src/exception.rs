@@ -17,7 +17,7 @@ use regex::Regex;
 use time::{Date, Month, OffsetDateTime};
 
 use crate::index::RuleIndex;
-use crate::paths::Paths;
+use crate::paths::SelectorPaths;
 use crate::selector::Selector;
 
 /// One exception that is in force.
@@ -46,15 +46,13 @@ pub(crate) struct Exceptions {
     labels: BTreeSet<String>,
     /// Those that allow a pattern, or anything in a place.
     others: Vec<usize>,
-    paths: Paths,
+    paths: SelectorPaths,
 }
 
 impl Exceptions {
     pub(crate) fn new(all: Vec<Exception>) -> Self {
         let mut exceptions = Exceptions {
-            paths: Paths::new(
-                all.iter().enumerate().map(|(at, it)| (RuleIndex::new(at), it.selector.paths.as_slice())),
-            ),
+            paths: SelectorPaths::new(all.iter().map(|exception| &exception.selector)),
             ..Exceptions::default()
         };
         for (at, Exception { allowed, .. }) in all.iter().enumerate() {
@@ -85,7 +83,7 @@ impl Exceptions {
     }
 
     /// Their path patterns, under the numbers of the exceptions.
-    pub(crate) fn paths(&self) -> &Paths {
+    pub(crate) fn paths(&self) -> &SelectorPaths {
         &self.paths
     }
 

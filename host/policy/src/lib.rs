@@ -44,6 +44,7 @@ mod load;
 mod loaded;
 mod lookup;
 mod memo;
+mod name_match;
 mod needles;
 mod new_exception;
 mod offered;
@@ -74,7 +75,8 @@ use leafgate_vault::Flow;
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
-    ASKED, Approval, Assembly, Downgrade, FolderFiles, NotAssembled, Otherwise, ReadOnce, Rest,
+    ASKED, Approval, Assembly, Downgrade, FolderFiles, MadeRequest, NotAssembled, NotMade, Otherwise,
+    ReadOnce, Rest,
 };
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};

@@ -8,7 +8,7 @@ use leafgate_glob::Glob;
 use crate::index::RuleIndex;
 use crate::literal::{Literal, Required, of_pattern};
 use crate::needles::{Needle, Needles};
-use crate::paths::Paths;
+use crate::paths::SelectorPaths;
 use crate::request::Reach;
 use crate::rule::{Action, Edit, Phase, Rewrite, Rule};
 use crate::said::Asked;
@@ -19,7 +19,7 @@ use crate::tool_names;
 pub(crate) struct Lookup {
     /// By phase, in file order; what normalises tools is the last of its phase.
     phases: [Vec<RuleIndex>; Phase::ALL.len()],
-    paths: Paths,
+    paths: SelectorPaths,
     asked: Asked,
     tools: Tools,
     needles: Needles,
@@ -53,8 +53,12 @@ impl Lookup {
         let mut tools = Tools::default();
         for (index, rule) in numbered() {
             phases[rule.action.phase() as usize].push(index);
-            rule.selector.tools.iter().for_each(|tool| tools.add(index, tool));
-            if !rule.selector.tools.is_empty() && rule.selector.reach == Reach::Restricts {
+            let of = &rule.selector.tools;
+            of.any.iter().for_each(|tool| tools.add(index, tool));
+            if of.any.is_empty() && !of.not.is_empty() {
+                tools.globs.push((index, Glob::new("*")));
+            }
+            if !of.is_everything() && rule.selector.reach == Reach::Restricts {
                 tools.restricting.push(index);
             }
         }
@@ -66,9 +70,12 @@ impl Lookup {
         let wanted = rules.iter().map(|rule| literals.of(rule)).collect();
         Lookup {
             phases,
-            paths: Paths::new(numbered().map(|(index, rule)| (index, rule.selector.paths.as_slice()))),
+            paths: SelectorPaths::new(rules.iter().map(|rule| &rule.selector)),
             asked: Asked {
                 tokens: rules.iter().any(Rule::asks_for_tokens),
+                arguments: rules
+                    .iter()
+                    .any(|rule| rule.when.as_ref().is_some_and(|when| when.source().contains("arguments"))),
                 ..Asked::of_requests(rules.iter().map(|rule| &rule.selector.request))
             },
             tools,
@@ -83,7 +90,7 @@ impl Lookup {
     }
 
     /// The path patterns of all rules.
-    pub(crate) fn paths(&self) -> &Paths {
+    pub(crate) fn paths(&self) -> &SelectorPaths {
         &self.paths
     }
 
@@ -101,7 +108,7 @@ impl Lookup {
         &self.wanted[rule.get()]
     }
 
-    /// Returns the rules that name a tool, some of them more than once.
+    /// Returns the rules that name a tool, some of them more than once, and some that leave it out.
     pub(crate) fn of_tool(&self, tool: &str) -> impl Iterator<Item = RuleIndex> {
         let named = self.tools.names.get(&tool.to_lowercase()).into_iter().flatten().copied();
         let globs = self.tools.globs.iter().filter(move |(_, glob)| tool_names::names(glob, tool));

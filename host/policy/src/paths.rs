@@ -20,11 +20,31 @@ use leafgate_tree::{Document, Format, Limits, NodeId, Segment};
 use crate::index::RuleIndex;
 use crate::needles::Numbered;
 use crate::pattern::{PathPattern, Step};
+use crate::selector::Selector;
 
 /// The patterns of all rules of a policy.
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
     places: Vec<PathPlace>,
+}
+
+/// The patterns of some selectors, under the numbers of what they belong to.
+#[derive(Debug, Default)]
+pub(crate) struct SelectorPaths {
+    /// What they select.
+    pub(crate) any: Paths,
+    /// What they leave out.
+    pub(crate) not: Paths,
+}
+
+impl SelectorPaths {
+    pub(crate) fn new<'s>(selectors: impl Iterator<Item = &'s Selector> + Clone) -> Self {
+        let numbered = || selectors.clone().enumerate().map(|(at, selector)| (RuleIndex::new(at), selector));
+        SelectorPaths {
+            any: Paths::new(numbered().map(|(at, selector)| (at, selector.paths.as_slice()))),
+            not: Paths::new(numbered().map(|(at, selector)| (at, selector.not_paths.as_slice()))),
+        }
+    }
 }
 
 impl PathPattern {
@@ -50,6 +70,8 @@ impl PathPattern {
 #[derive(Debug, Default)]
 struct PathPlace {
     keys: HashMap<String, usize>,
+    /// By the key in lower case.
+    keys_in_any_case: HashMap<String, usize>,
     any_key: Option<usize>,
     indices: HashMap<usize, usize>,
     last_index: Option<usize>,
@@ -88,6 +110,7 @@ impl Paths {
                 Some(child) => *child,
                 None => *place.keys.entry(key.clone()).or_insert(new),
             },
+            Step::KeyInAnyCase(key) => *place.keys_in_any_case.entry(key.clone()).or_insert(new),
             Step::Index(index) => *place.indices.entry(*index).or_insert(new),
             Step::AnyKey => *place.any_key.get_or_insert(new),
             Step::LastIndex => *place.last_index.get_or_insert(new),
@@ -169,7 +192,13 @@ impl PathsWalk<'_> {
         let places = self.places;
         let place_at = &places[place];
         let found = match segment {
-            Segment::Key(key) => [place_at.keys.get(&**key).copied(), place_at.any_key, None],
+            Segment::Key(key) => [
+                place_at.keys.get(&**key).copied(),
+                place_at.any_key,
+                (!place_at.keys_in_any_case.is_empty())
+                    .then(|| place_at.keys_in_any_case.get(&key.to_lowercase()).copied())
+                    .flatten(),
+            ],
             Segment::Index(index) => [
                 place_at.indices.get(index).copied(),
                 place_at.any_index,
@@ -213,6 +242,7 @@ impl PathPlace {
     fn goes_on(&self) -> bool {
         self.is_depth
             || !self.keys.is_empty()
+            || !self.keys_in_any_case.is_empty()
             || !self.indices.is_empty()
             || self.any_key.or(self.any_index).or(self.last_index).is_some()
     }

@@ -34,6 +34,8 @@ pub(crate) struct PathPattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Key(String),
+    /// The same in any case; it is spelled in lower case.
+    KeyInAnyCase(String),
     AnyKey,
     Index(usize),
     LastIndex,
@@ -78,17 +80,62 @@ impl PathPattern {
         Ok(PathPattern { source: source.to_owned(), steps })
     }
 
+    /// Returns the pattern that was probably meant where this one names nothing: items in brackets, and
+    /// keys as they are spelled; `None` where it would be this one.
+    pub(crate) fn mended(&self, lower: bool) -> Option<Self> {
+        let mut source = String::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            let is_index = |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
+            let spelled = match step {
+                Step::Key(key) if at > 0 && is_index(key) => format!("[{key}]"),
+                // What a body has is objects; lists are below.
+                Step::AnyKey if at == 1 => "[*]".to_owned(),
+                Step::Key(key) if lower => format!(".{}", key.to_lowercase()),
+                Step::Key(key) | Step::KeyInAnyCase(key) => format!(".{key}"),
+                Step::AnyKey => ".*".to_owned(),
+                Step::AnyDepth => ".**".to_owned(),
+                Step::Index(index) => format!("[{index}]"),
+                Step::LastIndex => "[-1]".to_owned(),
+                Step::AnyIndex => "[*]".to_owned(),
+            };
+            source += &spelled;
+        }
+        let source = source.strip_prefix('.').unwrap_or(&source);
+        PathPattern::parse(source).ok().filter(|mended| mended.steps != self.steps)
+    }
+
+    /// The same pattern, for keys in any case.
+    pub(crate) fn in_any_case(mut self) -> Self {
+        for step in &mut self.steps {
+            if let Step::Key(key) = step {
+                *step = Step::KeyInAnyCase(key.to_lowercase());
+            }
+        }
+        self
+    }
+
     /// Returns a smallest JSON value that holds what the pattern names; `None` where it can be
     /// anywhere.
     pub(crate) fn sample(&self) -> Option<serde_json::Value> {
         /// An array of a sample has its item at the place that the pattern names, up to here.
         const FAR: usize = 16;
         self.steps.iter().rev().try_fold(serde_json::Value::from("x"), |inside, step| match step {
-            Step::Key(key) => Some(serde_json::json!({ key.as_str(): inside })),
+            Step::Key(key) | Step::KeyInAnyCase(key) => Some(serde_json::json!({ key.as_str(): inside })),
             Step::Index(index) if *index < FAR => Some(vec![inside; index + 1].into()),
             Step::LastIndex | Step::AnyIndex => Some(vec![inside].into()),
             Step::Index(_) | Step::AnyKey | Step::AnyDepth => None,
         })
+    }
+
+    /// Returns its keys, where it is of keys alone.
+    pub(crate) fn keys(&self) -> Option<Vec<&str>> {
+        self.steps
+            .iter()
+            .map(|step| match step {
+                Step::Key(key) if !key.contains('.') => Some(key.as_str()),
+                _ => None,
+            })
+            .collect()
     }
 
     pub(crate) fn steps(&self) -> &[Step] {

@@ -16,6 +16,8 @@ pub(crate) struct Asked {
     pub(crate) options: BTreeSet<String>,
     /// Whether any condition asks for the estimate of tokens, which costs a walk over all leaves.
     pub(crate) tokens: bool,
+    /// Whether any condition may ask what a tool was called with.
+    pub(crate) arguments: bool,
     /// Whether any rule asks for the folder that a client works in.
     pub(crate) project: bool,
 }

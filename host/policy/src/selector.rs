@@ -12,18 +12,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_glob::{self as glob, Glob};
 use leafgate_tree::{
-    Document, Format, Inserted, Leaf, LeafKind, NodeId, Origin, Reread, Role, SectionId, SectionKind,
+    Access, ContentKind, Document, Format, Inserted, Leaf, LeafKind, NodeId, Origin, Reread, Role,
+    SectionKind,
 };
 
 use crate::bits::{Bits, words_of};
 use crate::condition::RequestFacts;
 use crate::index::RuleIndex;
-use crate::paths::{Paths, Ranges};
+use crate::name_match::NameMatch;
+use crate::paths::{Ranges, SelectorPaths};
 use crate::pattern::PathPattern;
 use crate::request::{OfRequest, Reach};
-use crate::tool_names;
 
 /// A compiled `match`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +31,10 @@ pub(crate) struct Selector {
     pub(crate) kinds: Bits,
     pub(crate) roles: Bits,
     pub(crate) sections: Bits,
-    pub(crate) tools: Vec<Glob>,
+    pub(crate) tools: NameMatch,
     pub(crate) paths: Vec<PathPattern>,
+    /// What is selected nowhere within these.
+    pub(crate) not_paths: Vec<PathPattern>,
     /// Whether only the latest message of the user is selected, whatever format it stands in.
     pub(crate) latest: bool,
     pub(crate) request: OfRequest,
@@ -54,7 +56,7 @@ impl Selector {
     /// Whether it selects nothing but tool calls in an answer, where no other card names a tool.
     pub(crate) fn is_of_calls(&self) -> bool {
         let only_calls = self.sections == Bits::of(SectionKind::ToolCall as usize);
-        only_calls || !self.tools.is_empty() || self.kinds == Bits::of(LeafKind::ToolArguments as usize)
+        only_calls || !self.tools.is_everything() || self.kinds == Bits::of(LeafKind::ToolArguments as usize)
     }
 
     /// Whether it selects the whole of each request that it applies to.
@@ -62,20 +64,28 @@ impl Selector {
         self.kinds.is_empty()
             && self.roles.is_empty()
             && self.sections.is_empty()
-            && self.tools.is_empty()
+            && self.tools.is_everything()
             && !self.is_by_place()
     }
 
     /// Whether the place of a value decides: a path, or the message that it stands in.
     fn is_by_place(&self) -> bool {
-        !self.paths.is_empty() || self.latest
+        !self.paths.is_empty() || !self.not_paths.is_empty() || self.latest
+    }
+
+    /// Returns its path, where that is all that it asks of a leaf and it is one.
+    pub(crate) fn only_path(&self) -> Option<&PathPattern> {
+        let [path] = self.paths.as_slice() else { return None };
+        let alone = Selector { paths: Vec::new(), request: OfRequest::default(), ..self.clone() };
+        alone.is_everything_in_a_request().then_some(path)
     }
 
     /// Returns true where everything that another selector selects is selected by this one too. It may
     /// be so and not be seen: paths are compared as they are written.
     pub(crate) fn covers(&self, other: &Selector) -> bool {
-        glob::cover(&self.tools, &other.tools)
+        self.tools.covers(&other.tools)
             && covers_any(&self.paths, &other.paths)
+            && self.not_paths.iter().all(|path| other.not_paths.contains(path))
             && self.kinds.covers(other.kinds)
             && self.roles.covers(other.roles)
             && self.sections.covers(other.sections)
@@ -88,9 +98,12 @@ impl Selector {
         match field {
             Field::Kind => words_of(self.kinds, LeafKind::ALL, |kind| kind.name()),
             Field::Role => words_of(self.roles, Role::ALL, |role| role.name()),
-            Field::Section => words_of(self.sections, SectionKind::ALL, |section| section.name()),
-            Field::Tool => self.tools.iter().map(Glob::to_string).collect(),
-            Field::Place => self.paths.iter().map(PathPattern::to_string).collect(),
+            Field::Section => words_of(self.sections, &section_words(), |word| word),
+            Field::Tool => vec![self.tools.to_string()],
+            Field::Place => {
+                let not = self.not_paths.iter().map(|path| format!("anything but {path}"));
+                self.paths.iter().map(PathPattern::to_string).chain(not).collect()
+            }
         }
     }
 
@@ -100,7 +113,7 @@ impl Selector {
             && self.roles.is_empty()
             && self.sections.is_empty()
             && !self.is_by_place());
-        !self.tools.is_empty() && !says_where
+        !self.tools.is_everything() && !says_where
     }
 
     /// Decides what the request alone decides; `None` where the rule does not apply to it.
@@ -123,6 +136,10 @@ impl Selector {
 /// select, the latest message of the user, and the kinds of its sections.
 pub(crate) struct Places {
     ranges: Ranges,
+    /// What rules leave out.
+    not: Ranges,
+    /// All of the document.
+    all: Range<usize>,
     /// Where the user spoke last.
     latest: Vec<Range<usize>>,
     /// For each section the kinds of itself and of the sections around it.
@@ -130,9 +147,11 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub(crate) fn of(document: &Document, paths: &Paths) -> Self {
+    pub(crate) fn of(document: &Document, paths: &SelectorPaths) -> Self {
         Places {
-            ranges: paths.select(document),
+            ranges: paths.any.select(document),
+            not: paths.not.select(document),
+            all: document.subtree(document.root()),
             latest: document.latest_user_words(),
             around: kinds_around(document).into(),
         }
@@ -144,15 +163,28 @@ impl Places {
         if !selector.is_by_place() {
             return None;
         }
-        if selector.paths.is_empty() {
-            return Some(self.latest.clone());
-        }
-        let by_path = self.ranges.remove(&rule).unwrap_or_default();
+        let by_path = match (selector.paths.is_empty(), selector.latest) {
+            (true, true) => self.latest.clone(),
+            (true, false) => vec![self.all.clone()],
+            (false, _) => self.ranges.remove(&rule).unwrap_or_default(),
+        };
+        let by_path = match self.not.remove(&rule) {
+            Some(not) => without(&by_path, &not),
+            None => by_path,
+        };
         if !selector.latest {
             return Some(by_path);
         }
         Some(self.latest.iter().flat_map(|latest| ranges_within(&by_path, latest)).collect())
     }
+}
+
+/// The place of the word behind those of [`SectionKind`]: pictures, sound and files, wherever they stand.
+const MEDIA: usize = SectionKind::ALL.len();
+
+/// Returns the words of `section`, in the order of their bits.
+pub(crate) fn section_words() -> Vec<&'static str> {
+    SectionKind::ALL.iter().map(|section| section.name()).chain(["media"]).collect()
 }
 
 /// The fields of a selector by which leaves of the same kind, role and section are told apart from
@@ -193,7 +225,7 @@ impl Selection<'_> {
 
     /// Whether its rule names tools.
     pub(crate) fn names_tools(&self) -> bool {
-        !self.selector.tools.is_empty()
+        !self.selector.tools.is_everything()
     }
 
     /// The fields that a leaf is compared with by itself, wherever it stands.
@@ -212,7 +244,7 @@ impl Selection<'_> {
         selector.kinds.allows(Bits::of(leaf.kind() as usize))
             && selector.roles.allows(Bits::of(leaf.role() as usize))
             && self.selects_tool(leaf)
-            && self.selects_section(leaf.section())
+            && self.selects_section(leaf)
             && self.selects_place(leaf.id())
     }
 
@@ -223,7 +255,7 @@ impl Selection<'_> {
             (Field::Kind, selector.kinds.allows(Bits::of(leaf.kind() as usize))),
             (Field::Role, selector.roles.allows(Bits::of(leaf.role() as usize))),
             (Field::Tool, self.selects_tool(leaf)),
-            (Field::Section, self.selects_section(leaf.section())),
+            (Field::Section, self.selects_section(leaf)),
             (Field::Place, self.selects_place(leaf.id())),
         ]
         .into_iter()
@@ -262,7 +294,7 @@ impl Selection<'_> {
         selector.kinds.allows(Bits::of(LeafKind::Text as usize))
             && selector.roles.allows(Bits::of(inserted.role() as usize))
             && selector.sections.allows(section)
-            && selector.tools.is_empty()
+            && selector.tools.is_everything()
             // What somebody put in before it is not what the user said.
             && !selector.latest
             && self.ranges.as_ref().is_none_or(in_place)
@@ -307,20 +339,20 @@ impl Selection<'_> {
 
     fn selects_tool(&self, leaf: &Leaf<'_>) -> bool {
         let Selector { tools, reach, .. } = self.selector;
-        let names = |by: fn(&Glob, &str) -> bool| {
-            leaf.tool().is_some_and(|tool| tools.iter().any(|glob| by(glob, tool)))
-        };
-        tools.is_empty()
+        let fits = || leaf.tool().is_some_and(|tool| tools.fits_tool(*reach, tool));
+        tools.is_everything()
             || match reach {
-                Reach::Allows => names(Glob::matches) && !leaf.is_of_uncertain_tool(),
-                Reach::Changes => names(tool_names::names),
-                Reach::Restricts => names(tool_names::names) || leaf.is_of_uncertain_tool(),
+                Reach::Allows => fits() && !leaf.is_of_uncertain_tool(),
+                Reach::Changes => fits(),
+                Reach::Restricts => fits() || leaf.is_of_uncertain_tool(),
             }
     }
 
-    fn selects_section(&self, section: Option<SectionId>) -> bool {
+    fn selects_section(&self, leaf: &Leaf<'_>) -> bool {
         let Some(around) = &self.around else { return true };
-        section.is_some_and(|section| self.selector.sections.allows(around[section.index()]))
+        let around = leaf.section().map(|section| around[section.index()]).unwrap_or_default();
+        let media = if leaf.access() == Access::Opaque { Bits::of(MEDIA) } else { Bits::default() };
+        self.selector.sections.allows(around.union(media))
     }
 
     fn selects_place(&self, node: NodeId) -> bool {
@@ -335,6 +367,21 @@ fn ranges_within(ranges: &[Range<usize>], nodes: &Range<usize>) -> impl Iterator
     within.map(|range| range.start.max(nodes.start)..range.end.min(nodes.end))
 }
 
+/// Returns what is left of some ranges without others, all sorted and disjoint.
+fn without(ranges: &[Range<usize>], not: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut left = Vec::new();
+    for range in ranges {
+        let mut from = range.start;
+        for gap in ranges_within(not, range) {
+            left.push(from..gap.start);
+            from = gap.end;
+        }
+        left.push(from..range.end);
+    }
+    left.retain(|range| !range.is_empty());
+    left
+}
+
 /// Whether a node lies in one of these ranges, which are sorted and disjoint.
 fn is_in(ranges: &[Range<usize>], node: NodeId) -> bool {
     let after = ranges.partition_point(|range| range.start <= node.index());
@@ -344,7 +391,10 @@ fn is_in(ranges: &[Range<usize>], node: NodeId) -> bool {
 fn kinds_around(document: &Document) -> Vec<Bits> {
     let mut around: Vec<Bits> = Vec::with_capacity(document.sections().len());
     for section in document.sections() {
-        let own = Bits::of(section.kind as usize);
+        let is_media = |kind| matches!(kind, ContentKind::Image | ContentKind::Audio | ContentKind::Document);
+        let has_media = section.content_kind.is_some_and(is_media);
+        let media = if has_media { Bits::of(MEDIA) } else { Bits::default() };
+        let own = Bits::of(section.kind as usize).union(media);
         // Parents stand before their children.
         let outer = section.parent.map_or(Bits::default(), |parent| around[parent.index()]);
         around.push(own.union(outer));

@@ -19,6 +19,11 @@ pub(crate) fn names(pattern: &Glob, tool: &str) -> bool {
         || is_shell_word(pattern) && shells().any(|name| name.eq_ignore_ascii_case(tool))
 }
 
+/// What one pattern means for a tool that it lets pass: the name as it stands, or one of all shells.
+pub(crate) fn names_exactly(pattern: &Glob, tool: &str) -> bool {
+    pattern.matches(tool) || is_shell_word(pattern) && names(pattern, tool)
+}
+
 /// Whether a pattern is the word for all shells.
 pub(crate) fn is_shell_word(pattern: &Glob) -> bool {
     pattern.name().is_some_and(|name| name.eq_ignore_ascii_case(SHELL))

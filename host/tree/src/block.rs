@@ -72,7 +72,13 @@ impl Document {
     /// Returns how a block is spelled.
     #[must_use]
     pub fn spelling(&self, block: &Block) -> &[u8] {
-        let node = self.node(block.node);
+        self.spelling_of(block.node)
+    }
+
+    /// Returns how a value is spelled.
+    #[must_use]
+    pub fn spelling_of(&self, node: NodeId) -> &[u8] {
+        let node = self.node(node);
         &self.layer_bytes(node.layer)[node.span()]
     }
 

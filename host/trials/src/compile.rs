@@ -97,6 +97,20 @@ impl TestCompiler<'_, '_> {
         }
     }
 
+    fn profile(&mut self, raw: &RawTest) -> Option<String> {
+        let profile = raw.profile.as_ref()?;
+        if self.policy.assembly(profile.get_ref()).is_none() {
+            let known: Vec<&str> = self.policy.assemblies().iter().map(|it| &**it.id()).collect();
+            let message = format!("the policy has no profile `{}`", profile.get_ref());
+            self.complaints.error(profile.span(), message, hint_for(profile.get_ref(), &known));
+        }
+        if raw.answer.is_some() || raw.answer_file.is_some() {
+            let hint = "a profile makes requests: give `text`, `request` or `file`";
+            self.complaints.error(profile.span(), "`profile` means nothing for an answer", hint);
+        }
+        Some(profile.get_ref().clone())
+    }
+
     fn answer(&mut self, raw: &RawTest, span: &Range<usize>) -> Option<TestAnswer> {
         if let Some(header) = &raw.header {
             let hint = "rules about answers ask for no header";
@@ -214,7 +228,8 @@ impl TestCompiler<'_, '_> {
 
     /// Ids of rules; reports those that the policy has not.
     fn rule_ids(&mut self, raw: &Spanned<OneOrMany>) -> BTreeSet<String> {
-        let known: Vec<&str> = self.policy.rules().map(|id| &**id).collect();
+        let profiles = self.policy.assemblies().iter().map(|profile| &**profile.id());
+        let known: Vec<&str> = self.policy.rules().map(|id| &**id).chain(profiles).collect();
         let mut ids = BTreeSet::new();
         for (id, span) in raw.get_ref().words(raw.span()) {
             if !known.contains(&id) && id != STRUCTURE {
@@ -241,6 +256,7 @@ impl TestCompiler<'_, '_> {
             stream: truth(&raw.stream),
             upstream: text(&raw.upstream),
             endpoint: text(&raw.endpoint),
+            profile: self.profile(raw),
             headers: headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect(),
         }
     }

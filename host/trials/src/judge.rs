@@ -118,7 +118,7 @@ impl RuleTest {
     pub fn run(&self, policy: &Policy) -> TestOutcome {
         let start = Instant::now();
         let found = match &self.matter {
-            TestMatter::Request(document) => ActualResult::of(&self.evaluate(policy, On::Request, document)),
+            TestMatter::Request(document) => self.requested(document, policy),
             TestMatter::Answer(answer) => self.answered(answer, policy),
         };
         let took = start.elapsed();
@@ -146,6 +146,28 @@ impl RuleTest {
         }
     }
 
+    /// Judges its request as a gate would: as a profile makes it, where one is for it.
+    fn requested(&self, document: &Arc<Document>, policy: &Policy) -> ActualResult {
+        let headers = self.headers();
+        let context = self.context(On::Request, &headers);
+        let made = match policy.make_request(self.said.profile.as_deref(), document, &context) {
+            Ok(None) => return ActualResult::of(&self.evaluate(policy, &context, document)),
+            Ok(Some(made)) => made,
+            Err(error) => {
+                let held_by = error.profile().map(ToString::to_string).into_iter().collect();
+                let sent = document.source().to_vec();
+                return ActualResult {
+                    verdict: RequestFate::Block,
+                    held_by,
+                    ..ActualResult::untouched(sent)
+                };
+            }
+        };
+        // Where something else than the body names the model, it is the profile's all the same.
+        let model = context.model.map(|model| made.profile.profile().model.as_deref().unwrap_or(model));
+        ActualResult::of(&self.evaluate(policy, &Context { model, ..context }, &Arc::new(made.document)))
+    }
+
     /// Judges its answer as a gate would: by response rules, then by those about tool calls.
     fn answered(&self, answer: &TestAnswer, policy: &Policy) -> ActualResult {
         let mut found = ActualResult::untouched(answer.received().to_vec());
@@ -154,7 +176,7 @@ impl RuleTest {
         if policy.asks_about(On::Response)
             && let Some(before) = answer.as_messages(model)
         {
-            let evaluation = self.evaluate(policy, On::Response, &before);
+            let evaluation = self.evaluate(policy, &self.context(On::Response, &[]), &before);
             let after = evaluation.draft.render();
             let blocked = ActualResult::of(&evaluation);
             found.changes = blocked.changes;
@@ -173,17 +195,21 @@ impl RuleTest {
         if policy.asks_about(On::ToolCall)
             && let Some(calls) = as_calls(&whole, model)
         {
-            let decided = ActualResult::of(&self.evaluate(policy, On::ToolCall, &calls));
+            let decided = ActualResult::of(&self.evaluate(policy, &self.context(On::ToolCall, &[]), &calls));
             (found.verdict, found.held_by) = (decided.verdict, decided.held_by);
         }
         found
     }
 
-    fn evaluate(&self, policy: &Policy, on: On, document: &Arc<Document>) -> Evaluation {
+    fn headers(&self) -> Vec<Outside<'_>> {
+        let headers = self.said.headers.iter();
+        headers.map(|(name, text)| Outside { part: Part::Header { name }, text }).collect()
+    }
+
+    /// What it says beside the body; an answer has no headers.
+    fn context<'c>(&'c self, on: On, headers: &'c [Outside<'c>]) -> Context<'c> {
         let said = &self.said;
-        let headers = said.headers.iter().map(|(name, text)| Outside { part: Part::Header { name }, text });
-        let headers: Vec<Outside<'_>> = headers.collect();
-        let context = Context {
+        Context {
             on,
             session: said.session.as_deref().unwrap_or("rule-test"),
             agent: said.agent.as_deref(),
@@ -197,13 +223,16 @@ impl RuleTest {
             upstream: said.upstream.as_deref(),
             upstream_name: said.upstream.as_deref(),
             endpoint: said.endpoint.as_deref(),
-            outside: &headers,
+            outside: headers,
             files: &[],
-        };
+        }
+    }
+
+    fn evaluate(&self, policy: &Policy, context: &Context<'_>, document: &Arc<Document>) -> Evaluation {
         let vault = Vault::new(keys());
         match &self.rules {
-            Some(ids) => policy.evaluate_only(ids, document, &context, &vault),
-            None => policy.evaluate(Arc::clone(document), &context, &vault),
+            Some(ids) => policy.evaluate_only(ids, document, context, &vault),
+            None => policy.evaluate(Arc::clone(document), context, &vault),
         }
     }
 

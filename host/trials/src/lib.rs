@@ -107,6 +107,8 @@ struct StatedContext {
     stream: Option<bool>,
     upstream: Option<String>,
     endpoint: Option<String>,
+    /// The profile that its base URL chose.
+    profile: Option<String>,
     /// By name in lower case.
     headers: Vec<(String, String)>,
 }

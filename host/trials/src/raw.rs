@@ -26,6 +26,7 @@ table! {
         stream: bool,
         upstream: String,
         endpoint: String,
+        profile: String,
         header: BTreeMap<String, String>,
         todo: bool,
         verdict: String,

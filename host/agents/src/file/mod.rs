@@ -248,13 +248,14 @@ fn missing_targets(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], n
     for (index, agent) in agents.iter().enumerate() {
         let Permission::Specific(names) = &agent.delegation else { continue };
         let is_there = |name: &String| agents.iter().any(|other| other.name.as_str() == name);
-        let missing = names.iter().filter(|name| !is_there(name)).count();
-        if missing > 0 {
+        let missing: Vec<String> =
+            names.iter().filter(|name| !is_there(name)).map(|name| shown(name)).collect();
+        if !missing.is_empty() {
             let at = format!("{}/{}/{index}/delegationPermissions/agents", form.at, form.agents);
             notes.warn(
                 line,
                 at,
-                format!("`{}` may delegate to {missing} that are not in this team", agent.name),
+                format!("`{}` may delegate to `{}`: not in this team", agent.name, missing.join("`, `")),
             );
         }
     }

@@ -116,6 +116,17 @@ fn an_entry_that_is_not_there_is_the_first_agent_with_a_warning() {
     }
 }
 
+/// L-07: "1 that are not in this team" did not say who.
+#[test]
+fn agents_that_are_not_there_are_named() {
+    let mut first = agent("first");
+    first["delegationPermissions"] = json!({ "type": "specific", "agents": ["second", "gone", "lost"] });
+    let file = json!({ "entryAgent": "first", "agents": [first, agent("second")] });
+    let (_, warnings) = Team::read(&file.to_string()).unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].to_string().contains("`gone`, `lost`"), "{}", warnings[0]);
+}
+
 #[test]
 fn a_team_without_agents_has_no_entry() {
     let (team, warnings) = Team::read("{\"entryAgent\": \"\", \"agents\": []}").unwrap();

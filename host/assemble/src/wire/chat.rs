@@ -136,13 +136,19 @@ fn turn(message: Object) -> HistoryTurn {
 fn call(call: &Object) -> HistoryCall {
     HistoryCall {
         id: call.text("id").unwrap_or_default(),
-        stored: stored(call.get("result")),
+        stored: stored(call),
         custom: call.get("custom").is_some(),
     }
 }
 
 /// A call as the API wants it. Signatures that providers put beside it stay.
 fn known_members(mut call: Object) -> Object {
+    // A stored call may have what was asked as a whole: `{ id, request: { function }, state, result }`.
+    let asked = call.get("request").and_then(|asked| serde_json::from_str::<Object>(asked.get()).ok());
+    if let (None, Some(function)) = (call.get("function"), asked.as_ref().and_then(|it| it.get("function"))) {
+        let function = raw(&function);
+        call.set("function", function);
+    }
     call.keep(&["id", "type", "function", "custom", "extra_content"]);
     if call.get("type").is_none() {
         call.set("type", raw(&"function"));

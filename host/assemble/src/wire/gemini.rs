@@ -334,7 +334,7 @@ fn model(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
         let key = pairs.call(id, name_of(&call));
         call.set(KEY, raw(&key));
         part.set(at, raw(&call));
-        calls.push(HistoryCall { id: key, stored: stored(call.get("result")), custom: false });
+        calls.push(HistoryCall { id: key, stored: stored(&call), custom: false });
     }
     if !calls.is_empty() {
         content.set("parts", raw(&parts));

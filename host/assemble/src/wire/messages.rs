@@ -98,7 +98,7 @@ fn turn(message: Object) -> HistoryTurn {
             let uses = blocks.iter().filter(|block| block.text("type").as_deref() == Some("tool_use"));
             let call = |block: &Object| HistoryCall {
                 id: block.text("id").unwrap_or_default(),
-                stored: stored(block.get("result")),
+                stored: stored(block),
                 custom: false,
             };
             HistoryTurn::Model { calls: uses.map(call).collect(), items: vec![message] }

@@ -130,10 +130,19 @@ fn words(content: Option<&RawValue>) -> String {
     parts.iter().filter_map(|part| part.text("text")).collect::<Vec<_>>().join("\n")
 }
 
-/// A stored result as a text.
-fn stored(result: Option<&RawValue>) -> Option<String> {
-    let result = result.filter(|result| result.get() != "null")?;
-    Some(text(result).unwrap_or_else(|| result.get().to_owned()))
+/// What a call came to that was stored with its result, as a text: of a result that says how it went its
+/// data, or else what was wrong; of a call that the user denied, that.
+fn stored(call: &Object) -> Option<String> {
+    let spelled = |value: &RawValue| text(value).unwrap_or_else(|| value.get().to_owned());
+    let Some(result) = call.get("result").filter(|result| result.get() != "null") else {
+        let denied = call.text("state").is_some_and(|state| state == "denied");
+        return denied.then(|| "The user denied this call.".to_owned());
+    };
+    let told = serde_json::from_str::<Object>(result.get()).ok().filter(|it| it.get("success").is_some());
+    let part = |key: &str| told.as_ref()?.get(key).filter(|value| value.get() != "null");
+    let message = |error: &RawValue| serde_json::from_str::<Object>(error.get()).ok()?.text("message");
+    let wrong = || part("error").map(|error| message(error).unwrap_or_else(|| spelled(error)));
+    Some(part("data").map(spelled).or_else(wrong).unwrap_or_else(|| spelled(result)))
 }
 
 /// Arguments as text, where they are none yet: an object is spelled out, nothing at all is an empty

@@ -139,7 +139,7 @@ fn take(item: Object, turns: &mut Vec<HistoryTurn>) {
         (kind, _) if is_call(kind) => {
             let call = CallItem::of_kind(kind).map(|call| HistoryCall {
                 id: item.text("call_id").unwrap_or_default(),
-                stored: stored(item.get("result")),
+                stored: stored(&item),
                 custom: call == CUSTOM,
             });
             model(item, call, turns);

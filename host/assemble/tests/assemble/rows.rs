@@ -386,3 +386,41 @@ fn exchanges_leave_with_the_tools() {
 fn another_model_is_asked() {
     insta::assert_snapshot!(lesser(TALK, &Without::Model("other".to_owned())));
 }
+
+/// a stored call left without what was asked, its result as a whole, and a denied one not at all.
+#[test]
+fn a_call_that_was_stored_whole_leaves_as_apis_want_it() {
+    let stored = |id: &str, state: &str, result: Value| {
+        json!({ "id": id, "messageId": "m", "state": state, "result": result,
+            "request": { "id": id, "type": "function", "function": { "name": "read", "arguments": "{}" } } })
+    };
+    let calls = [
+        stored("a", "completed", json!({ "success": true, "data": { "lines": 3 } })),
+        stored(
+            "b",
+            "failed",
+            json!({ "success": false, "error": { "code": "X", "message": "no such file" } }),
+        ),
+        stored("c", "denied", json!(null)),
+    ];
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "Read." },
+        { "role": "assistant", "content": "", "tool_calls": calls }, { "role": "user", "content": "Now?" }] });
+    let profile = Profile { agent_mode: AgentMode::On, ..bare() };
+    let made = value(&run(Api::Chat, &body.to_string(), &profile));
+    let messages = made["messages"].as_array().unwrap();
+    let calls = messages.iter().find_map(|message| message["tool_calls"].as_array()).unwrap();
+    assert_eq!(calls.len(), 3);
+    for call in calls {
+        assert_eq!(call["function"], json!({ "name": "read", "arguments": "{}" }), "{call}");
+        assert_eq!(call.as_object().unwrap().len(), 3, "{call}");
+    }
+    let results: Vec<&Value> = messages
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| &message["content"])
+        .collect();
+    assert_eq!(
+        results,
+        [&json!("{\"lines\":3}"), &json!("no such file"), &json!("The user denied this call.")]
+    );
+}

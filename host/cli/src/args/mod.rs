@@ -255,7 +255,7 @@ pub(crate) enum Command {
         command: PolicyCommand,
     },
     /// Check a policy and say everything that is wrong with it
-    Check(PolicyArg),
+    Check(CheckArgs),
     /// Let a value pass that is a false alarm: an exception in your policy
     Except {
         #[command(subcommand)]

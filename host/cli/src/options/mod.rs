@@ -71,6 +71,14 @@ pub(crate) struct PolicyArg {
     pub(crate) source: PolicySource,
 }
 
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
 pub(crate) fn policy_source(text: &str) -> Result<PolicySource, String> {
     Ok(match text {
         "default" => PolicySource::Default,
@@ -131,6 +139,10 @@ pub(crate) struct RequestArgs {
     /// endpoint, and the format, the model and the stream where it names them
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<AskedPath>,
+    /// The profile that makes the request, as a base URL chooses it; without it, the first one that is for
+    /// the request
+    #[arg(long, value_name = "ID")]
+    pub(crate) profile: Option<String>,
     /// The request body; `-` or nothing reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,

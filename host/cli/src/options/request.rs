@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{PolicyArg, RequestArgs};
+use super::{ConfigArgs, PolicyArg, RequestArgs};
 
 #[derive(Args)]
 pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
     /// Make recorded edits, as `--ops` wrote them, in the place of the rewriting rules; redactions
     /// are made anew. An edit that no longer fits is told and holds the request
     #[arg(long, value_name = "FILE")]
@@ -40,9 +42,6 @@ pub(crate) struct ApplyOutput {
 pub(crate) struct ComposeArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
-    /// The profile; without it, the first one that is for the request
-    #[arg(long, value_name = "ID")]
-    pub(crate) profile: Option<String>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
 }

@@ -12,7 +12,7 @@ use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
 
 use super::tokens::{self, TokenChange};
-use crate::request::{self, RequestPath};
+use crate::request::RequestPath;
 
 /// A request to judge.
 pub(super) struct PlanCase {
@@ -22,6 +22,8 @@ pub(super) struct PlanCase {
     pub(super) document: Arc<Document>,
     /// What its path says, where it is a file's.
     pub(super) asked: RequestPath,
+    /// The profile that its base URL chose, where somebody says it.
+    pub(super) profile: Option<String>,
     /// What the log knows of it.
     pub(super) from: Option<From>,
 }
@@ -116,12 +118,12 @@ fn side(
 ) -> anyhow::Result<(PlanSide, Option<bytes::Bytes>)> {
     let session = session_key(keys, &case.document);
     let mut asked = case.asked.clone();
-    let profile =
-        request::profile_for(policy, None, &case.document, &super::context(case, &asked, &session))?;
-    let document = match profile {
-        Some(profile) => {
-            asked.follow(&profile);
-            Arc::new(request::assemble(&profile, &case.document)?.document)
+    let named = case.profile.as_deref();
+    let made = policy.make_request(named, &case.document, &super::context(case, &asked, &session))?;
+    let document = match made {
+        Some(made) => {
+            asked.follow(&made.profile);
+            Arc::new(made.document)
         }
         None => Arc::clone(&case.document),
     };

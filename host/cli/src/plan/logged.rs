@@ -64,6 +64,7 @@ impl<'k> Logged<'k> {
             name: format!("request {id}"),
             document: Arc::new(document),
             asked: RequestPath::default(),
+            profile: None,
             from: Some(from),
         })
     }

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::AskedPath;
@@ -19,11 +19,12 @@ use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 
+use crate::admin::AdminClient;
 use crate::exit::Exit;
 use crate::options::{ConfigArgs, OWN_POLICY, formats, policy_source};
 use crate::print::{Printer, Style};
 use crate::request::RequestPath;
-use crate::{home, log, moments, policy, request, settings};
+use crate::{home, log, moments, policy, request, runtime, settings};
 use compare::{Plan, PlanCase, PlanChange, compared};
 
 /// The word for the log in the place of a file.
@@ -40,7 +41,8 @@ pub(crate) struct PlanArgs {
     /// The new rules: a folder, `default` or `none`
     #[arg(long = "policy", value_name = "NEW", value_parser = policy_source)]
     new: PolicySource,
-    /// The rules of today, in the same words; without it, those of the configuration
+    /// The rules of today, in the same words; without it, those of the gate that runs, or else those of
+    /// the configuration
     #[arg(long, value_name = "OLD", value_parser = policy_source)]
     today: Option<PolicySource>,
     /// The requests: `log` for those that were logged, or files
@@ -53,6 +55,10 @@ pub(crate) struct PlanArgs {
     /// and the stream where it names them
     #[arg(long, value_name = "PATH")]
     path: Option<AskedPath>,
+    /// The profile that makes the requests of the files, as a base URL chooses it; without it, the first one
+    /// that is for each
+    #[arg(long, value_name = "ID")]
+    profile: Option<String>,
     /// Of the log, only what came in this last while: 90s, 15m, 1h, 7d, 2w
     #[arg(long, value_name = "TIME", value_parser = moments::span)]
     since: Option<Duration>,
@@ -73,13 +79,15 @@ struct Policies {
 
 pub(crate) fn run(args: &PlanArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let settings = settings::load(&args.config, Layer::default())?;
+    let (today, told) = today(args, &settings)?;
     let policies = Policies {
-        today: policy::load(&today(args, &settings)?).context("the policy of today does not load")?,
+        today: policy::load(&today).context("the policy of today does not load")?,
         new: policy::load(&args.new).context("the new policy does not load")?,
         keys: home::token_keys()?,
         counter: Counter::new(settings::models(&settings)?),
     };
     let mut plan = Plan::new(&policies.today, &policies.new);
+    plan.notes.extend(told.map(|serving| serving.note(&policies.today)));
     judge_all(args, &policies, &mut plan)?;
     plan.close(&policies.new);
     printer.show(&plan, print)?;
@@ -91,11 +99,43 @@ pub(crate) fn run(args: &PlanArgs, printer: &mut Printer) -> anyhow::Result<Exit
     })
 }
 
-fn today(args: &PlanArgs, settings: &Settings) -> anyhow::Result<PolicySource> {
-    if let Some(today) = &args.today {
-        return Ok(today.clone());
+/// What a running gate says about its policy.
+struct Serving {
+    source: String,
+    generation: String,
+}
+
+impl Serving {
+    /// Says where the policy of today comes from.
+    fn note(&self, today: &Policy) -> String {
+        let Serving { source, generation } = self;
+        match today.generation_name() == *generation {
+            true => format!("Today's policy is the one that the running gate serves: {source}."),
+            false => format!(
+                "Today's policy is what lies in {source} now; the running gate serves another generation of it \
+                 ({generation})."
+            ),
+        }
     }
-    policy_source(settings.text("policy").unwrap_or(OWN_POLICY)).map_err(anyhow::Error::msg)
+}
+
+/// The policy of today: the one that is named, that of the gate that runs, or that of the configuration.
+fn today(args: &PlanArgs, settings: &Settings) -> anyhow::Result<(PolicySource, Option<Serving>)> {
+    if let Some(today) = &args.today {
+        return Ok((today.clone(), None));
+    }
+    let gates = runtime::folder().and_then(|folder| runtime::find_running(&folder)).unwrap_or_default();
+    let statuses = gates.iter().filter_map(|gate| AdminClient::new(gate).ok()?.status().ok());
+    let mut serving: Vec<Serving> = statuses
+        .map(|status| Serving { source: status.policy.source, generation: status.policy.generation })
+        .collect();
+    serving.dedup_by(|one, other| one.source == other.source);
+    let read = |text: &str| policy_source(text).map_err(anyhow::Error::msg);
+    match serving.len() {
+        0 => Ok((read(settings.text("policy").unwrap_or(OWN_POLICY))?, None)),
+        1 => Ok((read(&serving[0].source)?, serving.pop())),
+        _ => bail!("several gates run by different policies: say with `--today` which one is that of today"),
+    }
 }
 
 /// Reads requests on this thread, and judges them on as many as there are cores.
@@ -181,7 +221,8 @@ fn from_file(file: &Path, args: &PlanArgs) -> anyhow::Result<(PlanCase, Option<S
     let assumed = format.is_none().then(|| request::assumed(&document)).flatten();
     let asked = RequestPath::new(args.path.clone(), &document);
     let name = file.display().to_string();
-    Ok((PlanCase { number: 0, name, document: document.into(), asked, from: None }, assumed))
+    let profile = args.profile.clone();
+    Ok((PlanCase { number: 0, name, document: document.into(), asked, profile, from: None }, assumed))
 }
 
 /// Prints what people want to know first, and the rest by name.

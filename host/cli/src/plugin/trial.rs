@@ -18,6 +18,7 @@ use toml::{Table, Value};
 use super::args::RunPluginArgs;
 use super::source::{self, AuthorSource};
 use crate::exit::Exit;
+use crate::options::ConfigArgs;
 use crate::print::{Printer, Style};
 use crate::request::{self, EarlierEdits, JudgedRequest};
 use crate::{apply, policy};
@@ -37,7 +38,7 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
     fs::write(folder.path().join("rules.toml"), rules).context("cannot write the rule")?;
     let policy = PolicySource::Folder(folder.path().to_owned());
     let policy = Policy::load_at(&policy, &TriedPlugin(Arc::clone(&heard)), SystemTime::now())?;
-    let judged = request::judge_by(&policy, &args.request, EarlierEdits::None)?;
+    let judged = request::judge_by(&policy, &args.request, &ConfigArgs::default(), EarlierEdits::None)?;
     let said = std::mem::take(&mut *heard.said.lock().unwrap_or_else(PoisonError::into_inner));
     match printer.is_json() {
         true => apply::print_json(&judged, printer)?,

@@ -4,6 +4,7 @@
 //! search what it puts in like everything else.
 
 mod files;
+mod made;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::said::Asked;
 use crate::{Context, Policy};
 
 pub use files::{FolderFiles, ReadOnce};
+pub use made::{MadeRequest, NotMade};
 
 /// A profile, and which requests it is for.
 #[derive(Debug)]

@@ -91,6 +91,18 @@ pub(crate) enum FactPlace<'a> {
     Named { path: &'a str, pointer: &'a str },
 }
 
+/// What the tool was called with whose call or result a leaf stands in.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum FactArguments<'a> {
+    /// Nobody knows, or there is no call.
+    #[default]
+    Unknown,
+    /// They stand in the received document.
+    Node(&'a Document, NodeId),
+    /// The call is the server's, and of it a file is known.
+    File(&'a str),
+}
+
 /// Facts about one leaf.
 #[derive(Clone, Copy)]
 pub(crate) struct LeafFacts<'a> {
@@ -101,6 +113,7 @@ pub(crate) struct LeafFacts<'a> {
     pub(crate) role: &'static str,
     pub(crate) section: &'static str,
     pub(crate) tool: &'a str,
+    pub(crate) arguments: FactArguments<'a>,
     pub(crate) key: &'a str,
     pub(crate) findings: &'a [FindingFact],
 }
@@ -253,6 +266,14 @@ members! {
         "section": Values::Closed(|| SectionKind::ALL.iter().map(|it| it.name()).collect())
             => text(facts.section, budget),
         "tool": Values::Open => text(facts.tool, budget),
+        "arguments": Values::Open => match facts.arguments {
+            FactArguments::Unknown => text("", budget),
+            FactArguments::File(file) => text(file, budget),
+            FactArguments::Node(document, node) => match document.settable(node) {
+                Some(leaf) => owned_text(leaf.text().into_cow().into_owned(), budget),
+                None => owned_text(String::from_utf8_lossy(document.spelling_of(node)).into_owned(), budget),
+            },
+        },
         "key": Values::Open => text(facts.key, budget),
         "path": Values::Open => match facts.place {
             FactPlace::Node(document, node) => owned_text(document.display_path(node), budget),

@@ -30,7 +30,7 @@ use regex::Regex;
 pub(crate) use check::ConditionFault;
 use check::{Checker, Literals, negates_text};
 use facts::{Budget, Facts, OVER_BUDGET};
-pub(crate) use facts::{FactPlace, FindingFact, LeafFacts, RequestFacts};
+pub(crate) use facts::{FactArguments, FactPlace, FindingFact, LeafFacts, RequestFacts};
 pub(crate) use terms::{Left, Term};
 
 use crate::literal::Required;
@@ -194,6 +194,7 @@ impl Condition {
             role: "user",
             section: "user",
             tool: "tool",
+            arguments: FactArguments::Unknown,
             key: "key",
             findings: &findings,
         };

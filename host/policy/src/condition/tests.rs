@@ -18,6 +18,7 @@ fn evaluate(source: &str, model: &str, text: &str) -> Result<bool, ConditionErro
         role: "user",
         section: "user",
         tool: "",
+        arguments: super::FactArguments::Unknown,
         key: "",
         findings: &[],
     };

@@ -23,7 +23,7 @@ use crate::condition::ForRequest;
 use crate::index::RuleIndex;
 use crate::lookup::Lookup;
 use crate::needles::{Needle, Numbered};
-use crate::rule::{Action, Edit};
+use crate::rule::{Action, Edit, Pin};
 use crate::selector::Class;
 
 /// Leaves in body order.
@@ -161,7 +161,9 @@ impl<'p> Run<'p> {
             Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_))
             | Action::Classify(_)
             | Action::Redact(_)
-            | Action::Pin(_) => false,
+            | Action::Pin(Pin::Received | Pin::FirstSeen(_) | Pin::Protect { .. }) => false,
+            // Its place may be put in.
+            Action::Pin(Pin::To(_)) => rule.selector.only_path().is_some(),
             // They are asked about the request: about anything in it.
             Action::Decide(_) | Action::Edit(_) => {
                 rule.is_of_request() || !self.files.is_empty() || self.may_apply_to_inserted(index)

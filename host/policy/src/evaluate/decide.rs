@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId};
 
 use super::{FactsOf, Run};
-use crate::condition::{ConditionError, FactPlace, LeafFacts};
+use crate::condition::{ConditionError, FactArguments, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, Phase};
 use crate::selector::section_of;
@@ -158,6 +158,7 @@ impl Run<'_> {
             role: inserted.role().name(),
             section: section_of(inserted.role()).name(),
             tool: "",
+            arguments: FactArguments::Unknown,
             key: "content",
             findings: self.findings.get(&FactsOf::inserted(text.expose())).map_or(&[], Vec::as_slice),
         };

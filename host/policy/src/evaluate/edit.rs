@@ -10,7 +10,9 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{Run, author};
+use crate::condition::Condition;
 use crate::index::RuleIndex;
+use crate::pattern::PathPattern;
 use crate::rule::{Action, Delete, Edit, Phase, Pin, Rewrite, Rule};
 
 /// A change of a request. Whatever rules and plugins do comes down to these, to pins, and to holds.
@@ -38,7 +40,32 @@ impl<'p> Run<'p> {
         self.each_rule(Phase::Pin, |run, index, rule| {
             if let Action::Pin(pin) = &rule.action {
                 run.edit_selected(index, |run, selected| run.pin_leaves(index, rule, pin, selected));
+                if let Pin::To(to) = pin {
+                    run.put_absent(index, rule, to);
+                }
             }
+        });
+    }
+
+    /// Puts the text of a pin in where its place is not there. A path of keys alone says where.
+    fn put_absent(&mut self, index: RuleIndex, rule: &Rule, to: &str) {
+        let Some(keys) = rule.selector.only_path().and_then(PathPattern::keys) else { return };
+        let mut at = Some(self.document.root());
+        keys.iter().for_each(|key| at = at.and_then(|object| self.document.member(object, key)));
+        let applies = |when: &Condition| when.is_of_request() && when.of_request(&self.request) == Ok(true);
+        if at.is_some()
+            || self.active[index.get()].is_none()
+            || !rule.when.as_ref().is_none_or(applies)
+            || self.document.is_raw()
+        {
+            return;
+        }
+        let spelled =
+            serde_json::from_str(to).ok().filter(|value: &Value| value.is_number() || value.is_boolean());
+        let value = spelled.unwrap_or_else(|| to.into());
+        self.report.rules[index].matched += 1;
+        self.make(index, |run| {
+            run.change(index, &author(rule), None, Change::Option(&keys.join("."), &value))
         });
     }
 

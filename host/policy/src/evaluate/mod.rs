@@ -390,6 +390,7 @@ impl<'p> Run<'p> {
             role: leaf.role().name(),
             section: section.map_or("other", |section| section.kind.name()),
             tool: leaf.tool().unwrap_or(""),
+            arguments: self.called_with(leaf.section()),
             key,
             findings: self.findings.get(&FactsOf::Leaf(leaf.id())).map_or(&[], Vec::as_slice),
         }

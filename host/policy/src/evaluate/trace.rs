@@ -286,7 +286,7 @@ impl Run<'_> {
                 let section = leaf.section().map_or("other", |it| self.document.section(it).kind.name());
                 format!("its section is {section}, and not {}", wanted(Field::Section))
             }
-            Miss::Field(Field::Place) if rule.selector.paths.is_empty() => {
+            Miss::Field(Field::Place) if rule.selector.words(Field::Place).is_empty() => {
                 "it is not in the latest message of the user".to_owned()
             }
             Miss::Field(Field::Place) => format!("its path is not {}", wanted(Field::Place)),

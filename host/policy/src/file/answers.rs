@@ -10,6 +10,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use toml::Spanned;
 
 use super::compile::Compiler;
+use super::detectors::{OF_MANY_LINES, ONE_LINE};
 use super::raw::RawRule;
 use crate::rule::{
     Action, Decide, Edit, On, OnError, OnOdd, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
@@ -20,9 +21,6 @@ use crate::rule::{
 const LOOK_BEHIND: usize = 256;
 const LEAST_LOOK_BEHIND: i64 = 32;
 const MOST_LOOK_BEHIND: i64 = 16 * 1024;
-
-/// Detectors whose findings go over many lines.
-const OF_MANY_LINES: [&str; 3] = ["secrets/private-key", "secrets/private-key-base64", "secrets/putty-key"];
 
 /// What stands in the place of a value where a rule does not say. What an answer holds is not put
 /// back later: a token would be a riddle.
@@ -208,8 +206,14 @@ fn needs_all(rule: &Rule, bytes: usize) -> Option<String> {
                     })
             };
             let left_out = |id: &&str| redact.detectors.iter().any(|name| name.strip_prefix('!') == Some(id));
-            let long = OF_MANY_LINES.iter().find(|id| named(id) && !left_out(id))?;
-            Some(format!("`{long}` finds what goes over many lines (`\"!{long}\"` leaves it out)"))
+            let long: Vec<_> = OF_MANY_LINES.iter().filter(|id| named(id) && !left_out(id)).collect();
+            let without: Vec<String> = long.iter().map(|id| format!("\"!{id}\"")).collect();
+            (!long.is_empty()).then(|| {
+                format!(
+                    "some of `detect` find what goes over many lines (`{ONE_LINE}`, or {}, leave it out)",
+                    without.join(", ")
+                )
+            })
         }
         Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
             let hir = regex_syntax::parse(pattern.as_str()).ok()?;

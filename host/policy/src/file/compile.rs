@@ -14,7 +14,7 @@ use leafgate_tree::SectionKind;
 use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 
-use super::detectors::Engines;
+use super::detectors::{Engines, ONE_LINE};
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::{ACTIONS, PROTECTED_FROM, RawRule};
@@ -220,7 +220,7 @@ impl Compiler<'_, '_> {
         Some(Redact {
             engine: self.engine(&detectors, detect.span())?,
             checked: self.engine(&checked_by_digits(&detectors), detect.span())?,
-            detectors: match written.iter().any(|word| word.starts_with('!')) {
+            detectors: match written.iter().any(|word| word.starts_with('!') || word == ONE_LINE) {
                 true => written,
                 false => detectors,
             },

@@ -48,6 +48,13 @@ impl Engines {
     }
 }
 
+/// Detectors whose findings go over many lines.
+pub(super) const OF_MANY_LINES: [&str; 3] =
+    ["secrets/private-key", "secrets/private-key-base64", "secrets/putty-key"];
+
+/// The word for what is in the pack of these and is none of them: for answers, whole and streamed.
+pub(super) const ONE_LINE: &str = "secrets/one-line";
+
 impl Compiler<'_, '_> {
     /// The names of `detect`, built-in ones and plugins apart; each unknown one is reported.
     pub(super) fn detectors(&mut self, names: Vec<(&str, Range<usize>)>) -> (Vec<String>, Vec<PluginIndex>) {
@@ -56,7 +63,11 @@ impl Compiler<'_, '_> {
         let mut own: BTreeMap<String, Arc<OwnDetector>> = BTreeMap::new();
         let known = known_detectors();
         for (word, span) in names {
-            if word == PACK || word.starts_with("own/") {
+            if word == ONE_LINE {
+                let pack = OF_MANY_LINES.iter().find_map(|id| id.split('/').next());
+                detectors.extend(pack.map(str::to_owned));
+                without.extend(OF_MANY_LINES.map(|id| (id, span.clone())));
+            } else if word == PACK || word.starts_with("own/") {
                 own.extend(self.own_named(word, span));
             } else if let Some(left_out) = word.strip_prefix('!').filter(|word| known.contains(word)) {
                 without.push((left_out, span));
@@ -194,7 +205,7 @@ impl Compiler<'_, '_> {
 
 /// Packs and detectors, by the names that `detect` accepts.
 fn known_detectors() -> Vec<&'static str> {
-    let mut known: Vec<&str> = selectors().collect();
+    let mut known: Vec<&str> = selectors().chain([ONE_LINE]).collect();
     known.sort_unstable();
     known
 }

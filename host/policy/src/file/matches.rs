@@ -2,31 +2,35 @@
 
 use std::ops::Range;
 
-use leafgate_diagnostic::{Complaints, OneOrMany, hint_for};
+use leafgate_diagnostic::{Complaints, OneOrMany, WordMatch, hint_for};
 use leafgate_glob::Glob;
-use leafgate_tree::{Format, LeafKind, Role, SectionKind};
+use leafgate_tree::{Format, LeafKind, Role};
 use toml::Spanned;
 
+use super::notation;
 use super::raw::{RawMatch, RawNamed};
 use crate::agents::AGENTS;
 use crate::bits::Bits;
 use crate::endpoint::endpoint;
+use crate::name_match::NameMatch;
 use crate::pattern::PathPattern;
 use crate::request::Reach;
 use crate::request::{Named, OfRequest};
-use crate::selector::Selector;
+use crate::selector::{Selector, section_words};
 
 /// Longest name that a glob may match: longer ones are no names.
 const MAX_GLOB: usize = 200;
 
 /// Compiles a `match` table; reports every word that nothing here knows.
 pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Selector {
+    let [paths, not_paths] = paths(&raw.path, complaints);
     Selector {
         kinds: bits(&raw.kind, "kind", LeafKind::ALL, |kind| kind.name(), complaints),
         roles: bits(&raw.role, "role", Role::ALL, |role| role.name(), complaints),
-        sections: bits(&raw.section, "section", SectionKind::ALL, |section| section.name(), complaints),
+        sections: bits(&raw.section, "section", &section_words(), |word| word, complaints),
         tools: names(&raw.tool, "tool", complaints),
-        paths: paths(&raw.path, complaints),
+        paths,
+        not_paths,
         latest: latest(raw, complaints),
         request: of_request(raw, complaints),
         reach: Reach::default(),
@@ -39,10 +43,10 @@ fn of_request(raw: &RawMatch, complaints: &mut Complaints<'_>) -> OfRequest {
         formats: bits(&raw.format, "format", Format::ALL, |format| format.name(), complaints),
         models: names(&raw.model, "model", complaints),
         agents: agents(&raw.agent, complaints),
-        sessions: globs(&raw.session, "session", complaints),
-        upstreams: globs(&raw.upstream, "upstream", complaints),
+        sessions: texts(&raw.session, "session", complaints),
+        upstreams: texts(&raw.upstream, "upstream", complaints),
         endpoints: endpoints(&raw.endpoint, complaints),
-        projects: globs(&raw.project, "project", complaints),
+        projects: texts(&raw.project, "project", complaints),
         stream: truth(&raw.stream),
         subagent: truth(&raw.subagent),
         headers: named(&raw.header, "header", header_name, complaints),
@@ -60,10 +64,11 @@ fn latest(raw: &RawMatch, complaints: &mut Complaints<'_>) -> bool {
 }
 
 /// Paths of an API begin with a slash and have no query.
-fn endpoints(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<Glob> {
-    for (word, span) in words(raw, "endpoint", complaints) {
+fn endpoints(raw: &RawField, complaints: &mut Complaints<'_>) -> NameMatch {
+    let checks = |word: &str, span: Range<usize>, complaints: &mut Complaints<'_>| {
         if !word.starts_with(['/', '*', '?']) {
-            let hint = format!("write the path that clients send to: `/{word}`");
+            let meant = notation::of_text(word, "endpoint").map(|meant| meant.hint);
+            let hint = meant.unwrap_or_else(|| format!("write the path that clients send to: `/{word}`"));
             complaints.error(span, format!("no path can match `{word}`: it begins with a slash"), hint);
         } else if let Some((path, _)) = word.split_once('?').filter(|(_, rest)| rest.contains('=')) {
             // Alone, `?` stands for any character.
@@ -76,8 +81,8 @@ fn endpoints(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) 
                 format!("write `{path}`: rules know a path in one spelling, however a client writes it");
             complaints.error(span, format!("no path can match `{word}`"), hint);
         }
-    }
-    globs(raw, "endpoint", complaints)
+    };
+    words(raw, "endpoint", complaints).names("endpoint", complaints, checks)
 }
 
 /// Compiles names with the values that each may have.
@@ -93,12 +98,12 @@ fn named(
         complaints.error(table.span(), format!("an empty `{field}` matches nothing"), hint);
     }
     let mut all = Vec::new();
-    for (name, words) in table.get_ref() {
-        let values = globs(&Some(words.clone()), field, complaints);
+    for (name, value) in table.get_ref() {
+        let values = texts(&Some(value.clone()), name, complaints);
         match name_of(name) {
             Ok(name) => all.push(Named { name, values }),
             Err(why) => {
-                complaints.error(words.span(), format!("no rule can ask for the {field} `{name}`"), why)
+                complaints.error(value.span(), format!("no rule can ask for the {field} `{name}`"), why)
             }
         }
     }
@@ -141,10 +146,138 @@ pub(super) fn option_name(name: &str) -> Result<String, String> {
     }
 }
 
+/// A field of `match`, where it is written.
+type RawField = Option<Spanned<WordMatch>>;
+
+/// Words with their places.
 type Words<'r> = Vec<(&'r str, Range<usize>)>;
 
-/// The words of a field; an empty list would match nothing, and is reported.
-fn words<'r>(raw: &'r Option<Spanned<OneOrMany>>, field: &str, complaints: &mut Complaints<'_>) -> Words<'r> {
+/// What a field says: which words, which not, and how case counts.
+#[derive(Default)]
+struct FieldWords<'r> {
+    any: Words<'r>,
+    not: Words<'r>,
+    ignore_case: Option<&'r Spanned<bool>>,
+}
+
+/// Reads a field; a list of no words would match nothing, and is reported.
+fn words<'r>(raw: &'r RawField, field: &str, complaints: &mut Complaints<'_>) -> FieldWords<'r> {
+    let Some(value) = raw else { return FieldWords::default() };
+    let (any, not) = (value.get_ref().any(value.span()), value.get_ref().not());
+    let is_empty = |words: &Option<Words<'_>>| words.as_ref().is_some_and(Vec::is_empty);
+    if is_empty(&any) || is_empty(&not) || any.is_none() && not.is_none() {
+        let hint = format!("leave `{field}` out to match any");
+        complaints.error(value.span(), format!("an empty list for `{field}` matches nothing"), hint);
+    }
+    FieldWords {
+        any: any.unwrap_or_default(),
+        not: not.unwrap_or_default(),
+        ignore_case: value.get_ref().ignore_case(),
+    }
+}
+
+impl<'r> FieldWords<'r> {
+    /// Compiles globs over names, each of which `check` has a look at.
+    fn names(
+        &self,
+        field: &str,
+        complaints: &mut Complaints<'_>,
+        check: impl Fn(&str, Range<usize>, &mut Complaints<'_>),
+    ) -> NameMatch {
+        let mut compiled = |words: &Words<'r>| {
+            words.iter().for_each(|(word, span)| check(word, span.clone(), complaints));
+            globs_of(words, field, complaints)
+        };
+        let (any, not) = (compiled(&self.any), compiled(&self.not));
+        if let (Some((_, span)), false, true) =
+            (self.any.first(), not.is_empty(), leafgate_glob::cover(&not, &any))
+        {
+            let hint = "leave in `not` what is to be left out, and no more";
+            complaints.warning(span.clone(), format!("no {field} fits: `not` leaves out all of `any`"), hint);
+        }
+        NameMatch { any, not, ignore_case: self.ignore_case.is_some_and(|ignore| *ignore.get_ref()) }
+    }
+}
+
+fn bits<T: Copy>(
+    raw: &RawField,
+    field: &str,
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+    complaints: &mut Complaints<'_>,
+) -> Bits {
+    let known: Vec<&str> = all.iter().map(|&value| name(value)).collect();
+    let words = words(raw, field, complaints);
+    if let Some(ignore_case) = words.ignore_case {
+        let hint = "leave `ignore-case` out: there is nothing but what this program names";
+        complaints.error(ignore_case.span(), format!("the words of `{field}` have one spelling"), hint);
+    }
+    let mut compiled = |words: &Words<'_>| {
+        let mut bits = Bits::default();
+        for (word, span) in words {
+            match known.iter().position(|name| name == word) {
+                // The place in `ALL` is the value's number: the enums are declared in that order and
+                // have no gaps.
+                Some(place) => bits.insert(place),
+                None => {
+                    let hint = match word.strip_prefix('!').filter(|word| known.contains(word)) {
+                        Some(word) => format!("write `{field} = {{ not = \"{word}\" }}`"),
+                        None => hint_for(word, &known),
+                    };
+                    complaints.error(span.clone(), format!("`{word}` is no value of `{field}`"), hint);
+                }
+            }
+        }
+        bits
+    };
+    let (any, not) = (compiled(&words.any), compiled(&words.not));
+    if let (Some((_, span)), true) = (words.any.first(), not.covers(any) && !not.is_empty()) {
+        let hint = "leave in `not` what is to be left out, and no more";
+        complaints.warning(span.clone(), format!("no {field} fits: `not` leaves out all of `any`"), hint);
+    }
+    any.but(not)
+}
+
+/// Globs over names of tools or models, with a warning of what is none.
+fn names(raw: &RawField, field: &'static str, complaints: &mut Complaints<'_>) -> NameMatch {
+    let check = |word: &str, span: Range<usize>, complaints: &mut Complaints<'_>| {
+        notation::warn_of_name(word, &span, field, complaints);
+    };
+    words(raw, field, complaints).names(field, complaints, check)
+}
+
+/// Globs over texts of which nobody knows what they hold.
+fn texts(raw: &RawField, field: &str, complaints: &mut Complaints<'_>) -> NameMatch {
+    let check = |word: &str, span: Range<usize>, complaints: &mut Complaints<'_>| {
+        notation::warn_of_text(word, &span, field, complaints);
+    };
+    words(raw, field, complaints).names(field, complaints, check)
+}
+
+/// Globs over names of tools, as a key outside of `match` has them.
+pub(super) fn tools(
+    raw: &Option<Spanned<OneOrMany>>,
+    field: &'static str,
+    complaints: &mut Complaints<'_>,
+) -> Vec<Glob> {
+    let words = listed(raw, field, complaints);
+    words.iter().for_each(|(word, span)| notation::warn_of_name(word, span, field, complaints));
+    globs_of(&words, field, complaints)
+}
+
+pub(super) fn globs(
+    raw: &Option<Spanned<OneOrMany>>,
+    field: &str,
+    complaints: &mut Complaints<'_>,
+) -> Vec<Glob> {
+    globs_of(&listed(raw, field, complaints), field, complaints)
+}
+
+fn listed<'r>(
+    raw: &'r Option<Spanned<OneOrMany>>,
+    field: &str,
+    complaints: &mut Complaints<'_>,
+) -> Words<'r> {
     let Some(value) = raw else { return Vec::new() };
     let words = value.get_ref().words(value.span());
     if words.is_empty() {
@@ -154,97 +287,14 @@ fn words<'r>(raw: &'r Option<Spanned<OneOrMany>>, field: &str, complaints: &mut 
     words
 }
 
-fn bits<T: Copy>(
-    raw: &Option<Spanned<OneOrMany>>,
-    field: &str,
-    all: &[T],
-    name: impl Fn(T) -> &'static str,
-    complaints: &mut Complaints<'_>,
-) -> Bits {
-    let known: Vec<&str> = all.iter().map(|&value| name(value)).collect();
-    let mut bits = Bits::default();
-    for (word, span) in words(raw, field, complaints) {
-        match known.iter().position(|name| *name == word) {
-            // The place in `ALL` is the value's number: the enums are declared in that order and
-            // have no gaps.
-            Some(place) => bits.insert(place),
-            None => {
-                complaints.error(span, format!("`{word}` is no value of `{field}`"), hint_for(word, &known))
-            }
-        }
-    }
-    bits
-}
-
-/// Globs over names of tools or models. What has signs that no such name has is another notation, and
-/// would match nothing.
-pub(super) fn names(
-    raw: &Option<Spanned<OneOrMany>>,
-    field: &str,
-    complaints: &mut Complaints<'_>,
-) -> Vec<Glob> {
-    let noun = if field == "model" { "model" } else { "tool" };
-    for (word, span) in raw.iter().flat_map(|value| value.get_ref().words(value.span())) {
-        if let Some((message, hint)) = notation(word, field, noun) {
-            complaints.warning(span, format!("no {noun} is called `{word}`: {message}"), hint);
-        }
-    }
-    globs(raw, field, complaints)
-}
-
-/// What a word is that is no glob over names, and what was probably meant.
-fn notation(word: &str, field: &str, noun: &str) -> Option<(&'static str, String)> {
-    const GLOB: &str = "a glob is for the whole of a name: `*` stands for any characters, `?` for one";
-    let list = |separator: &str| {
-        let words: Vec<String> = word.split(separator).map(|word| format!("\"{}\"", word.trim())).collect();
-        format!("write a list: `{field} = [{}]`", words.join(", "))
-    };
-    let subject = if noun == "model" { "request.model" } else { "leaf.tool" };
-    if let Some(other) = word.strip_prefix('!') {
-        let when = match other.strip_suffix('*') {
-            Some(begins) => format!("!{subject}.startsWith(\"{begins}\")"),
-            None => format!("{subject} != \"{other}\""),
-        };
-        return Some(("a glob has no `not`", format!("ask for it in `when = '{when}'`")));
-    }
-    if let (Some((tool, _)), "tool") = (word.split_once('('), noun) {
-        let hint = format!(
-            "write `{field} = \"{tool}\"`, and ask for its arguments in `when = 'leaf.text.contains(\"…\")'`"
-        );
-        return Some(("it has the notation of a permission", hint));
-    }
-    let signs = ['^', '$', '\\', '[', ']', '(', ')', '{', '}'];
-    match word {
-        word if word.contains('|') => Some(("a glob has no `|`", list("|"))),
-        word if word.contains(',') => Some(("it is several names", list(","))),
-        word if word.contains(signs) || word.contains(".*") => {
-            let anchored = word.starts_with('^') || word.ends_with('$');
-            let name = word.trim_start_matches('^').trim_end_matches('$').replace(".*", "*");
-            let open = |is_open: bool| if anchored && is_open { "*" } else { "" };
-            let glob = [open(!word.starts_with('^')), &name, open(!word.ends_with('$'))].concat();
-            let hint = match glob.contains(signs) {
-                true => GLOB.to_owned(),
-                false => format!("write `{glob}`: {GLOB}"),
-            };
-            Some(("it is a regular expression, and a glob is wanted", hint))
-        }
-        word if word.contains(char::is_whitespace) => Some(("names have no blanks", GLOB.to_owned())),
-        _ => None,
-    }
-}
-
-pub(super) fn globs(
-    raw: &Option<Spanned<OneOrMany>>,
-    field: &str,
-    complaints: &mut Complaints<'_>,
-) -> Vec<Glob> {
+fn globs_of(words: &Words<'_>, field: &str, complaints: &mut Complaints<'_>) -> Vec<Glob> {
     let mut globs = Vec::new();
-    for (word, span) in words(raw, field, complaints) {
+    for (word, span) in words {
         if (1..=MAX_GLOB).contains(&word.len()) {
             globs.push(Glob::new(word));
         } else {
             let hint = "write a name; `*` stands for any characters";
-            complaints.error(span, format!("no name can match this `{field}`"), hint);
+            complaints.error(span.clone(), format!("no name can match this `{field}`"), hint);
         }
     }
     globs
@@ -254,32 +304,45 @@ pub(super) fn globs(
 const OF_TEAM: &str = "agents/";
 
 /// Globs over the names of clients; one that matches none of them would never apply.
-fn agents(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<Glob> {
-    for (word, span) in words(raw, "agent", complaints) {
+fn agents(raw: &RawField, complaints: &mut Complaints<'_>) -> NameMatch {
+    let words = words(raw, "agent", complaints);
+    let ignores_case = words.ignore_case.is_some_and(|ignore| *ignore.get_ref());
+    let check = |word: &str, span: Range<usize>, complaints: &mut Complaints<'_>| {
         let glob = Glob::new(word);
+        let is_one = |name: &&str| glob.matches(name) || ignores_case && glob.matches_any_case(name);
         // Names of a team are its file's.
-        if !word.starts_with(OF_TEAM) && !AGENTS.iter().any(|name| glob.matches(name)) {
-            complaints.error(span, format!("no client is called `{word}`"), hint_for(word, AGENTS));
+        if !word.starts_with(OF_TEAM) && !AGENTS.iter().any(is_one) {
+            let meant = notation::of_text(word, "agent").map(|meant| meant.hint);
+            let hint = meant.unwrap_or_else(|| hint_for(&word.to_lowercase(), AGENTS));
+            complaints.error(span, format!("no client is called `{word}`"), hint);
         }
-    }
-    globs(raw, "agent", complaints)
+    };
+    words.names("agent", complaints, check)
 }
 
-fn paths(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<PathPattern> {
-    let mut paths = Vec::new();
-    for (word, span) in words(raw, "path", complaints) {
-        if word.starts_with("$.") || word.starts_with("$[") {
-            let hint = format!("a pattern begins at the body: `{}`", word[1..].trim_start_matches('.'));
-            complaints.warning(span.clone(), "this is JSONPath, and no member is called `$`", hint);
-        }
-        match PathPattern::parse(word) {
-            Ok(path) => paths.push(path),
-            Err(error) => {
-                let message = format!("bad path pattern: {}", error.message);
-                let at = complaints.inside(span, word, error.at);
-                complaints.error(at, message, error.hint);
+/// Compiles path patterns: those that select, and those that leave out.
+fn paths(raw: &RawField, complaints: &mut Complaints<'_>) -> [Vec<PathPattern>; 2] {
+    let words = words(raw, "path", complaints);
+    let ignores_case = words.ignore_case.is_some_and(|ignore| *ignore.get_ref());
+    [&words.any, &words.not].map(|words| {
+        let mut paths = Vec::new();
+        for (word, span) in words {
+            if word.starts_with("$.") || word.starts_with("$[") {
+                let hint = format!("a pattern begins at the body: `{}`", word[1..].trim_start_matches('.'));
+                complaints.warning(span.clone(), "this is JSONPath, and no member is called `$`", hint);
+            } else if word.starts_with('!') {
+                notation::warn_of_text(word, span, "path", complaints);
+            }
+            match PathPattern::parse(word) {
+                Ok(path) if ignores_case => paths.push(path.in_any_case()),
+                Ok(path) => paths.push(path),
+                Err(error) => {
+                    let message = format!("bad path pattern: {}", error.message);
+                    let at = complaints.inside(span.clone(), word, error.at);
+                    complaints.error(at, message, error.hint);
+                }
             }
         }
-    }
-    paths
+        paths
+    })
 }

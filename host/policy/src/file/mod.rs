@@ -19,6 +19,7 @@ mod idle;
 pub(crate) mod matches;
 mod names;
 pub(crate) mod never;
+mod notation;
 pub(crate) mod options;
 pub(crate) mod own;
 pub(crate) mod plugins;

@@ -4,17 +4,20 @@
 //! each format, and a place in a message of one is none in another.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use leafgate_diagnostic::Complaints;
+use leafgate_glob::Glob;
 use leafgate_tree::{Format, NodeType, Role};
 use toml::Spanned;
 
 use super::raw::{RawMatch, RawRule};
 use crate::Policy;
+use crate::agents::NAME_CONVERSATIONS;
 use crate::bits::Bits;
 use crate::condition::{Condition, Left};
 use crate::pattern::PathPattern;
-use crate::rule::{Action, On, Rule};
+use crate::rule::{Action, On, Pin, Rule};
 
 /// What the redact rules of a policy call what they find.
 pub(crate) struct Labels(BTreeSet<String>);
@@ -41,6 +44,7 @@ pub(crate) fn warn(rule: &Rule, raw: &RawRule, labels: &Labels, complaints: &mut
         paths(rule, matches, complaints);
         latest(rule, matches, complaints);
     }
+    first_seen(rule, raw, complaints);
     if let (Some(condition), Some(when)) = (&rule.when, &raw.when) {
         bounds(condition, when, complaints);
         unknown_labels(condition, when, labels, complaints);
@@ -56,10 +60,15 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     }
     let named = rule.selector.formats();
     let mut known: BTreeSet<Format> = BTreeSet::new();
-    let places = written.get_ref().words(written.span());
+    let not = written.get_ref().not().unwrap_or_default();
+    rule.selector.not_paths.iter().zip(not).for_each(|(path, (_, at))| _ = misspelt(path, at, complaints));
+    let places = written.get_ref().any(written.span()).unwrap_or_default();
     for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
         let formats = formats_of(path);
         if formats.is_empty() {
+            if misspelt(path, at, complaints) {
+                continue;
+            }
             return;
         }
         if !formats.iter().any(|format| named.contains(format)) {
@@ -87,6 +96,18 @@ fn names(formats: impl Iterator<Item = Format>) -> String {
     formats.map(Format::name).collect::<Vec<_>>().join(" or ")
 }
 
+/// Warns of a path that is nowhere as it is written, and in a message as it was probably meant.
+fn misspelt(path: &PathPattern, at: Range<usize>, complaints: &mut Complaints<'_>) -> bool {
+    if !formats_of(path).is_empty() {
+        return false;
+    }
+    let mended = [false, true].into_iter().filter_map(|lower| path.mended(lower));
+    let Some(meant) = mended.into_iter().find(|mended| !formats_of(mended).is_empty()) else { return false };
+    let hint = format!("write `{meant}`: items of a list stand in brackets, and case counts");
+    complaints.warning(at, format!("no message has anything at `{path}`"), hint);
+    true
+}
+
 /// The formats in which a path lies in a message; none where it can be anywhere.
 fn formats_of(path: &PathPattern) -> Vec<Format> {
     let in_message = |format: &Format| {
@@ -98,6 +119,23 @@ fn formats_of(path: &PathPattern) -> Vec<Format> {
         })
     };
     Format::ALL.iter().copied().filter(in_message).collect()
+}
+
+/// What a prompt was first nobody knows where a conversation is known by its prompt.
+fn first_seen(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
+    let (Action::Pin(Pin::FirstSeen(_)), Some(to)) = (&rule.action, &raw.to) else { return };
+    let agents = &rule.selector.request.agents.any;
+    let names = |glob: &Glob| glob.name().is_some_and(|name| NAME_CONVERSATIONS.contains(&name));
+    let of_prompts = rule.selector.roles.allows(Bits::of(Role::System as usize));
+    if of_prompts && (agents.is_empty() || !agents.iter().all(names)) {
+        let message = "a client that does not name its conversations is known by its prompt: another prompt is \
+                       another conversation to this rule";
+        let hint = format!(
+            "choose clients that name them: `agent = [\"{}\"]`; for others pin to a text",
+            NAME_CONVERSATIONS.join("\", \"")
+        );
+        complaints.warning(to.span(), message, hint);
+    }
 }
 
 /// The latest message of the user is nobody else's.

@@ -83,7 +83,7 @@ impl Compiler<'_, '_> {
     /// `filter-tools`.
     pub(super) fn filter_tools(&mut self, raw: &RawRule, header: std::ops::Range<usize>) -> Option<Edit> {
         let mut globs =
-            |field, value| -> Vec<Glob> { super::matches::names(value, field, &mut self.complaints) };
+            |field, value| -> Vec<Glob> { super::matches::tools(value, field, &mut self.complaints) };
         let (keep, drop) = (globs("keep", &raw.keep), globs("drop", &raw.drop));
         if raw.broken.contains("keep") || raw.broken.contains("drop") {
             return None;

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use leafgate_diagnostic::keys::Type::{Named, Number, Text, Until, Word, WordOf, Words};
+use leafgate_diagnostic::keys::Type::{self, Named, Number, Text, Until, Word, WordOf, Words};
 use leafgate_diagnostic::keys::{Table, names};
-use leafgate_diagnostic::{Complaints, Diagnostics, Dialect, OneOrMany, Tables, hint_for, table};
+use leafgate_diagnostic::{Complaints, Diagnostics, Dialect, OneOrMany, Tables, WordMatch, hint_for, table};
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -18,6 +18,7 @@ use crate::rule::{
     Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents,
     Urgency, With,
 };
+use crate::selector::section_words;
 
 /// One file: its top-level words, its rules and the plugins that it declares.
 #[derive(Debug, Default)]
@@ -128,18 +129,18 @@ table! {
     /// `match = { … }`.
     #[derive(Default)]
     RawMatch {
-        kind: OneOrMany = Words(|| words_of(LeafKind::ALL, |kind| kind.name())),
-        role: OneOrMany = Words(|| words_of(Role::ALL, |role| role.name())),
-        section: OneOrMany = Words(|| words_of(SectionKind::ALL, |section| section.name())),
-        tool: OneOrMany,
-        path: OneOrMany,
-        model: OneOrMany,
-        format: OneOrMany = Words(|| words_of(Format::ALL, |format| format.name())),
-        agent: OneOrMany,
-        session: OneOrMany,
-        upstream: OneOrMany,
-        endpoint: OneOrMany,
-        project: OneOrMany,
+        kind: WordMatch = Type::WordMatch(Some(|| words_of(LeafKind::ALL, |kind| kind.name()))),
+        role: WordMatch = Type::WordMatch(Some(|| words_of(Role::ALL, |role| role.name()))),
+        section: WordMatch = Type::WordMatch(Some(section_words)),
+        tool: WordMatch,
+        path: WordMatch,
+        model: WordMatch,
+        format: WordMatch = Type::WordMatch(Some(|| words_of(Format::ALL, |format| format.name()))),
+        agent: WordMatch,
+        session: WordMatch,
+        upstream: WordMatch,
+        endpoint: WordMatch,
+        project: WordMatch,
         stream: bool,
         subagent: bool,
         latest: bool,
@@ -148,8 +149,8 @@ table! {
     }
 }
 
-/// `header = { x-team = "…" }`: any names, with a word or words for each.
-pub(crate) type RawNamed = BTreeMap<String, Spanned<OneOrMany>>;
+/// `header = { x-team = "…" }`: any names, with what is wanted for each.
+pub(crate) type RawNamed = BTreeMap<String, Spanned<WordMatch>>;
 
 table! {
     /// `replace = { pattern = "…", with = "…" }`.

@@ -62,6 +62,7 @@ fn the_examples_of_the_reference_load() {
 
 fn load<'e>(blocks: impl Iterator<Item = &'e str>) {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("notes")).unwrap();
     for (place, rules) in blocks.enumerate() {
         std::fs::write(folder.path().join(format!("{place}.toml")), rules).unwrap();
     }

@@ -63,18 +63,34 @@ fn object(keys: &[Key], section: &str) -> Value {
     json!({ "type": "object", "additionalProperties": false, "properties": properties })
 }
 
+fn one_or_many(one: &Value) -> Value {
+    json!({ "anyOf": [one, { "type": "array", "items": one }] })
+}
+
+/// A text or texts, or a table that says which and which not.
+fn wanted(one: &Value) -> Value {
+    let words = one_or_many(one);
+    let table = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": { "any": words, "not": words, "ignore-case": { "type": "boolean" } },
+    });
+    json!({ "anyOf": [one, { "type": "array", "items": one }, table] })
+}
+
 fn schema(of: &Type) -> Value {
-    let one_or_many = |one: Value| json!({ "anyOf": [one, { "type": "array", "items": one }] });
     match of {
         Type::Text => json!({ "type": "string" }),
-        Type::Texts => one_or_many(json!({ "type": "string" })),
+        Type::Texts => one_or_many(&json!({ "type": "string" })),
         Type::Number => json!({ "type": "integer", "minimum": 1 }),
         Type::Flag => json!({ "type": "boolean" }),
         Type::Word(words) => json!({ "enum": words }),
         Type::WordOf(words) => json!({ "enum": words() }),
-        Type::Words(words) => one_or_many(json!({ "enum": words() })),
+        Type::Words(words) => one_or_many(&json!({ "enum": words() })),
+        Type::WordMatch(Some(words)) => wanted(&json!({ "enum": words() })),
+        Type::WordMatch(None) => wanted(&json!({ "type": "string" })),
         Type::Named => {
-            json!({ "type": "object", "additionalProperties": one_or_many(json!({ "type": "string" })) })
+            json!({ "type": "object", "additionalProperties": wanted(&json!({ "type": "string" })) })
         }
         Type::Table => json!({ "type": "object" }),
         Type::Until => json!({ "type": "string", "examples": ["2027-03-31", "never"] }),
@@ -132,7 +148,10 @@ mod tests {
     /// A value as far as schemas of this file go.
     fn fits(schema: &Value, value: &Value, at: &str) {
         if let Some(any) = schema.get("anyOf").and_then(Value::as_array) {
-            let of_type = |schema: &&Value| value.is_array() == (schema["type"] == "array");
+            let is = |schema: &Value, kind: &str| schema["type"] == kind;
+            let of_type = |schema: &&Value| {
+                value.is_array() == is(schema, "array") && value.is_object() == is(schema, "object")
+            };
             return fits(any.iter().find(of_type).unwrap(), value, at);
         }
         if let Some(words) = schema.get("enum").and_then(Value::as_array) {

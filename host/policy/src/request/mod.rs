@@ -7,13 +7,13 @@ mod project;
 
 use std::collections::BTreeMap;
 
-use leafgate_glob::{self as glob, Glob};
 use leafgate_tree::Format;
 
 use crate::Context;
 use crate::bits::{Bits, words_of};
 use crate::condition::RequestFacts;
 use crate::endpoint::endpoint;
+use crate::name_match::NameMatch;
 use crate::said::Asked;
 
 /// What a selector is for, which decides how names are compared and what counts that is not certain.
@@ -32,12 +32,12 @@ pub(crate) enum Reach {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OfRequest {
     pub(crate) formats: Bits,
-    pub(crate) models: Vec<Glob>,
-    pub(crate) agents: Vec<Glob>,
-    pub(crate) sessions: Vec<Glob>,
-    pub(crate) upstreams: Vec<Glob>,
-    pub(crate) endpoints: Vec<Glob>,
-    pub(crate) projects: Vec<Glob>,
+    pub(crate) models: NameMatch,
+    pub(crate) agents: NameMatch,
+    pub(crate) sessions: NameMatch,
+    pub(crate) upstreams: NameMatch,
+    pub(crate) endpoints: NameMatch,
+    pub(crate) projects: NameMatch,
     pub(crate) stream: Option<bool>,
     pub(crate) subagent: Option<bool>,
     pub(crate) headers: Vec<Named>,
@@ -49,7 +49,7 @@ pub(crate) struct OfRequest {
 pub(crate) struct Named {
     /// A header's name in lower case, or the keys of an option joined by dots.
     pub(crate) name: String,
-    pub(crate) values: Vec<Glob>,
+    pub(crate) values: NameMatch,
 }
 
 impl OfRequest {
@@ -60,74 +60,75 @@ impl OfRequest {
 
     /// Returns true if and only if a rule with it applies to a request.
     pub(crate) fn applies(&self, reach: Reach, format: Format, request: &RequestFacts) -> bool {
-        let named =
-            |globs: &[Glob], name: &str| globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
         self.formats.allows(Bits::of(format as usize))
             && self.stream.is_none_or(|stream| stream == request.stream)
             && self.subagent.is_none_or(|subagent| subagent == request.subagent)
             && self.is_for_models(reach, request)
-            && named(&self.agents, &request.agent)
-            && named(&self.sessions, &request.session)
-            && (named(&self.upstreams, &request.upstream) || named(&self.upstreams, &request.upstream_name))
-            && named(&self.endpoints, &request.endpoint)
-            && named(&self.projects, &request.project)
-            && self.headers.iter().all(|header| header.fits(&request.said.headers))
-            && self.options.iter().all(|option| option.fits(&request.said.options))
+            && self.by_name(request).iter().all(|(_, wanted, names)| wanted.fits_one_of(reach, names))
+            && self.headers.iter().all(|header| header.fits(reach, &request.said.headers))
+            && self.options.iter().all(|option| option.fits(reach, &request.said.options))
+    }
+
+    /// The fields of one text each, what they want, and the names that a request has there; empty ones
+    /// are not known.
+    fn by_name<'r>(&'r self, request: &'r RequestFacts) -> [(&'static str, &'r NameMatch, Vec<&'r str>); 5] {
+        [
+            ("agent", &self.agents, vec![&request.agent]),
+            ("session", &self.sessions, vec![&request.session]),
+            ("upstream", &self.upstreams, vec![&request.upstream, &request.upstream_name]),
+            ("endpoint", &self.endpoints, vec![&request.endpoint]),
+            ("project", &self.projects, vec![&request.project]),
+        ]
     }
 
     /// Whether a rule with it may apply where no more is known than this: the rest may be anything.
     pub(crate) fn may_apply(&self, context: &Context<'_>) -> bool {
-        let named = |globs: &[Glob], name: Option<&str>| {
-            globs.is_empty() || name.is_none_or(|name| globs.iter().any(|glob| glob.matches(name)))
+        // A rule that restricts lets most through.
+        let reach = Reach::Restricts;
+        let named = |wanted: &NameMatch, name: Option<&str>| {
+            name.is_none_or(|name| wanted.fits_one_of(reach, &[name]))
         };
         let truth =
             |wanted: Option<bool>, is: Option<bool>| wanted.zip(is).is_none_or(|(wanted, is)| wanted == is);
-        let fits = |model: &str| self.models.iter().any(|glob| glob.matches_any_case(model));
+        let fits = |model: &str| self.models.fits_model(reach, model);
         let session = Some(context.session).filter(|session| !session.is_empty());
         let endpoint = context.endpoint.map(endpoint);
         // Where an upstream is known, its having no name is.
-        let upstream_name = context.upstream.map(|_| context.upstream_name.unwrap_or_default());
+        let upstream =
+            |url| self.upstreams.fits_one_of(reach, &[url, context.upstream_name.unwrap_or_default()]);
         truth(self.stream, context.stream)
             && truth(self.subagent, context.subagent)
-            && (self.models.is_empty()
-                || context.model.is_none_or(fits)
-                || context.other_models.iter().any(|model| fits(model)))
+            && (context.model.is_none_or(fits) || context.other_models.iter().any(|model| fits(model)))
             && named(&self.agents, context.agent)
             && named(&self.sessions, session)
-            && (named(&self.upstreams, context.upstream) || named(&self.upstreams, upstream_name))
+            && context.upstream.is_none_or(upstream)
             && named(&self.endpoints, endpoint.as_deref())
     }
 
     /// Whether the model fits. Servers differ in which of several models they ask: what allows must
     /// fit all of them, and all else one.
     fn is_for_models(&self, reach: Reach, request: &RequestFacts) -> bool {
-        let fits = |exactly: bool, model: &str| {
-            self.models.iter().any(|glob| match exactly {
-                true => glob.matches(model),
-                false => glob.matches_any_case(model),
-            })
-        };
+        let fits = |model: &String| self.models.fits_model(reach, model);
         let mut others = request.other_models.iter();
-        self.models.is_empty()
-            || match reach {
-                Reach::Allows => fits(true, &request.model) && others.all(|other| fits(true, other)),
-                Reach::Restricts | Reach::Changes => {
-                    fits(false, &request.model) || others.any(|other| fits(false, other))
-                }
-            }
+        match reach {
+            Reach::Allows => fits(&request.model) && others.all(fits),
+            Reach::Restricts | Reach::Changes => fits(&request.model) || others.any(fits),
+        }
     }
 
     /// Returns the first field that does not fit a request, with what it asks for and what the request
     /// has; `None` where all fit. The values of headers and options are not told.
     pub(crate) fn miss(&self, reach: Reach, format: Format, request: &RequestFacts) -> Option<String> {
-        let missed = |field: &str, globs: &[Glob], name: &str| {
-            let wanted = globs.iter().map(Glob::to_string).collect::<Vec<_>>().join(" or ");
+        let missed = |field: &str, wanted: &NameMatch, name: &str| {
             let has = if name.is_empty() { "not known".to_owned() } else { format!("`{name}`") };
-            format!("its {field} is {has}, and not {wanted}")
+            let case = if wanted.misses_by_case(name) { " (case counts; `ignore-case = true`)" } else { "" };
+            format!("its {field} is {has}, and not {wanted}{case}")
         };
-        let named = |field: &str, globs: &[Glob], name: &str| {
-            let fits = globs.is_empty() || globs.iter().any(|glob| glob.matches(name));
-            (!fits).then(|| missed(field, globs, name))
+        let by_name = || {
+            let all = self.by_name(request);
+            let (field, wanted, names) =
+                all.iter().find(|(_, wanted, names)| !wanted.fits_one_of(reach, names))?;
+            Some(missed(field, wanted, names[0]))
         };
         let models =
             || (!self.is_for_models(reach, request)).then(|| missed("model", &self.models, &request.model));
@@ -135,8 +136,11 @@ impl OfRequest {
             wanted.filter(|wanted| *wanted != is).map(|wanted| format!("`{field}` is {is}, and not {wanted}"))
         };
         let said = |kind: &str, all: &[Named], said: &BTreeMap<String, Vec<String>>| {
-            let missed = all.iter().find(|named| !named.fits(said))?;
-            let has = if said.contains_key(&missed.name) { "has another value" } else { "is not there" };
+            let missed = all.iter().find(|named| !named.fits(reach, said))?;
+            let has = match said.contains_key(&missed.name) {
+                true => "has another value",
+                false => "is not there",
+            };
             Some(format!("the {kind} `{}` {has}", missed.name))
         };
         let formats = words_of(self.formats, Format::ALL, |format| format.name()).join(" or ");
@@ -146,14 +150,7 @@ impl OfRequest {
             .or_else(|| truth("stream", self.stream, request.stream))
             .or_else(|| truth("subagent", self.subagent, request.subagent))
             .or_else(models)
-            .or_else(|| named("agent", &self.agents, &request.agent))
-            .or_else(|| named("session", &self.sessions, &request.session))
-            .or_else(|| {
-                named("upstream", &self.upstreams, &request.upstream_name)?;
-                named("upstream", &self.upstreams, &request.upstream)
-            })
-            .or_else(|| named("endpoint", &self.endpoints, &request.endpoint))
-            .or_else(|| named("project", &self.projects, &request.project))
+            .or_else(by_name)
             .or_else(|| said("header", &self.headers, &request.said.headers))
             .or_else(|| said("option", &self.options, &request.said.options))
     }
@@ -166,12 +163,12 @@ impl OfRequest {
             these.iter().all(|named| others.iter().any(|other| named.covers(other)))
         };
         self.formats.covers(other.formats)
-            && glob::cover(&self.models, &other.models)
-            && glob::cover(&self.agents, &other.agents)
-            && glob::cover(&self.sessions, &other.sessions)
-            && glob::cover(&self.upstreams, &other.upstreams)
-            && glob::cover(&self.endpoints, &other.endpoints)
-            && glob::cover(&self.projects, &other.projects)
+            && self.models.covers(&other.models)
+            && self.agents.covers(&other.agents)
+            && self.sessions.covers(&other.sessions)
+            && self.upstreams.covers(&other.upstreams)
+            && self.endpoints.covers(&other.endpoints)
+            && self.projects.covers(&other.projects)
             && truth(self.stream, other.stream)
             && truth(self.subagent, other.subagent)
             && named(&self.headers, &other.headers)
@@ -182,14 +179,12 @@ impl OfRequest {
 impl Named {
     /// Whether every value that fits another one fits it.
     fn covers(&self, other: &Named) -> bool {
-        let covered = |wanted: &Glob| self.values.iter().any(|value| value.covers(wanted));
-        self.name == other.name && other.values.iter().all(covered)
+        self.name == other.name && self.values.covers(&other.values)
     }
 
-    /// Whether any of the values under its name is one of those that it wants.
-    fn fits(&self, said: &BTreeMap<String, Vec<String>>) -> bool {
-        let values = said.get(&self.name).map(Vec::as_slice).unwrap_or_default();
-        values.iter().any(|value| self.values.iter().any(|wanted| wanted.matches(value)))
+    /// Whether the values under its name are what it wants.
+    fn fits(&self, reach: Reach, said: &BTreeMap<String, Vec<String>>) -> bool {
+        self.values.fits_values(reach, said.get(&self.name).map(Vec::as_slice).unwrap_or_default())
     }
 }
 
@@ -199,7 +194,7 @@ impl Asked {
         let mut asked = Asked::default();
         for request in requests {
             asked.headers.extend(request.headers.iter().map(|named| named.name.clone()));
-            asked.project |= !request.projects.is_empty();
+            asked.project |= !request.projects.is_everything();
             asked.options.extend(request.options.iter().map(|named| named.name.clone()));
         }
         asked

@@ -150,7 +150,10 @@ fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
     };
     let block = "match = {}\naction = 'block'\nwhen = 'leaf.text.contains(\"x\")'";
     for (needs, why) in [
-        (redact.to_owned(), "`secrets/private-key` finds what goes over many lines"),
+        (
+            redact.to_owned(),
+            "\"!secrets/private-key\", \"!secrets/private-key-base64\", \"!secrets/putty-key\", leave it out",
+        ),
         (block.to_owned(), "`when` asks about whole texts"),
         (replace("a.*b"), "more than 256 bytes with blanks among them"),
         (replace("^a"), "where a text begins or ends"),
@@ -164,6 +167,7 @@ fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
         );
     }
     for runs in [
+        "match = {}\naction = 'redact'\ndetect = ['secrets/one-line']".to_owned(),
         "match = {}\naction = 'redact'\ndetect = ['secrets', '!secrets/private-key', '!secrets/private-key-base64', '!secrets/putty-key']".to_owned(),
         replace("Project [A-Z][a-z]{2,20}"),
         replace("id-[0-9a-f]+"),

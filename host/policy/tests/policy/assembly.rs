@@ -149,3 +149,39 @@ fn what_was_read_once_stays() {
     assert_eq!(files.list("notes", 1, 9).unwrap(), listed);
     assert!(!format!("{files:?}").contains("says"));
 }
+
+/// L-04: what breaks a message, or refuses each request, passed `check` without a word.
+#[test]
+fn what_breaks_each_request_of_a_profile_is_told() {
+    for member in ["role", "content", "parts", "tool_calls", "tool_call_id"] {
+        let error = complaints(&format!("[[assemble]]\nid = \"a\"\ndrop = [\"state\", \"{member}\"]\n"));
+        assert!(error.contains(&format!("`{member}` cannot be left out")), "{error}");
+    }
+    let folder = folder_of(
+        "[[assemble]]\nid = \"a\"\ncontext = [\"notes/a.md\", \"notes/b.md\", \"*.md\", \"gone/*.md\", \"doc:x\"]\n\
+         map = { root = \"src\" }\ndrop = [\"message_id\"]\n",
+    );
+    let policy = load(&folder).unwrap();
+    let told: Vec<&str> = policy.warnings().iter().map(|warning| warning.message.as_str()).collect();
+    for named in ["no file `notes/b.md`", "no folder `gone`", "no folder `src`"] {
+        assert_eq!(told.iter().filter(|told| told.contains(named)).count(), 1, "{named}: {told:?}");
+    }
+    assert_eq!(told.len(), 3, "{told:?}");
+}
+
+#[test]
+fn a_request_is_made_by_the_profile_that_is_named_or_is_for_it() {
+    let folder = folder_of(VAULT);
+    let policy = load(&folder).unwrap();
+    let context = Context::default();
+    let made = policy.make_request(None, &asks("vault/any"), &context).unwrap().unwrap();
+    assert_eq!((&**made.profile.id(), made.document.model().as_deref()), ("vault", Some("gpt-x")));
+    assert!(policy.make_request(None, &asks("other"), &context).unwrap().is_none());
+    let named = policy.make_request(Some("vault"), &asks("other"), &context).unwrap().unwrap();
+    assert_eq!(named.document.source(), made.document.source());
+    let unknown = policy.make_request(Some("typed"), &asks("other"), &context).unwrap_err().to_string();
+    assert!(unknown.contains("profiles are: vault") && !unknown.contains("typed"), "{unknown}");
+    let picks = json!({ "model": "other", "leafgate": {}, "messages": [{ "role": "user", "content": "x" }] });
+    let picks = Document::parse(picks.to_string().into(), Format::OpenaiChat, &Limits::default()).unwrap();
+    assert!(policy.make_request(None, &picks, &context).is_err());
+}

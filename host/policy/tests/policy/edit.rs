@@ -84,6 +84,30 @@ fn a_pinned_leaf_is_not_rewritten_and_is_redacted() {
     assert_eq!(evaluation.report.rules[0].edits, 0);
 }
 
+/// L-07: a pin did nothing where its place was absent.
+#[test]
+fn a_pin_puts_its_text_in_where_the_place_is_absent() {
+    let pin = |path: &str, to: &str, more: &str| {
+        policy(&format!(
+            "[[rule]]\nid = 'p'\nmatch = {{ path = '{path}' }}\naction = 'pin'\nto = '{to}'\n{more}"
+        ))
+    };
+    let made = |policy: &leafgate_policy::Policy, body: &serde_json::Value| sent(&evaluate(policy, body));
+    let mut body = chat("hi");
+    assert_eq!(made(&pin("temperature", "0.2", ""), &body)["temperature"], json!(0.2));
+    assert_eq!(made(&pin("metadata.team", "red", ""), &body)["metadata"], json!({ "team": "red" }));
+    assert_eq!(made(&pin("user", "x", "when = 'request.messages > 9'"), &body), body, "`when` is false");
+    assert_eq!(made(&pin("messages[7].content", "x", ""), &body), body, "no list grows");
+    assert_eq!(made(&pin("user", "x", "mode = 'monitor'"), &body), body);
+    body["temperature"] = json!(1);
+    assert_eq!(made(&pin("temperature", "0.2", ""), &body)["temperature"], json!(0.2));
+    let mail = policy(
+        "[[rule]]\nid = 'p'\nmatch = { path = 'user' }\naction = 'pin'\nto = 'ann@example.org'\n\
+         [[rule]]\nid = 'm'\nmatch = {}\ndetect = 'pii/email'\naction = 'redact'\n",
+    );
+    assert!(!matches!(evaluate(&mail, &chat("hi")).verdict, Verdict::Forward), "what is put in is searched");
+}
+
 #[test]
 fn a_pin_to_a_literal_writes_it_and_redacts_it() {
     let rules = rule("fixed", &format!("action = 'pin'\nto = 'ask {EMAIL}'"))

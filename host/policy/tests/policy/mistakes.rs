@@ -97,6 +97,59 @@ fn mistakes() -> Vec<(&'static str, usize, String)> {
         ),
         ("a path of JSONPath", 1, rule("match = { path = \"$.messages[*]\" }\naction = \"block\"")),
         (
+            "a path with the number of an item as a key",
+            1,
+            rule("match = { path = \"messages.0.content\" }\naction = \"block\""),
+        ),
+        (
+            "a path with a star for items",
+            1,
+            rule("match = { path = \"messages.*.content\" }\naction = \"block\""),
+        ),
+        ("a path in another case", 1, rule("match = { path = \"Messages[*].Content\" }\naction = \"block\"")),
+        ("a path that is not meant", 1, rule("match = { path = \"!messages[0]\" }\naction = \"block\"")),
+        ("a role that is not meant", 1, rule("match = { role = \"!user\" }\naction = \"pause\"")),
+        ("a client that is not meant", 1, rule("match = { agent = \"!codex\" }\naction = \"pause\"")),
+        ("a client in another case", 1, rule("match = { agent = \"Claude-Code\" }\naction = \"pause\"")),
+        (
+            "an endpoint that is not meant",
+            1,
+            rule("match = { endpoint = \"!/v1/messages\" }\naction = \"pause\""),
+        ),
+        (
+            "a project as a regular expression",
+            1,
+            rule("match = { project = \".*payments$\" }\naction = \"pause\""),
+        ),
+        ("two upstreams in one", 1, rule("match = { upstream = \"local|house\" }\naction = \"pause\"")),
+        (
+            "a header that is not meant",
+            1,
+            rule("match = { header = { x-team = \"!red\" } }\naction = \"pause\""),
+        ),
+        (
+            "an option that is not meant",
+            1,
+            rule("match = { option = { store = \"!false\" } }\naction = \"pause\""),
+        ),
+        ("words for what is not meant", 1, rule("match = { model = { nto = \"o3\" } }\naction = \"pause\"")),
+        ("nothing that is meant", 1, rule("match = { model = { ignore-case = true } }\naction = \"pause\"")),
+        (
+            "all that is meant left out",
+            1,
+            rule("match = { model = { any = \"o3\", not = \"o*\" } }\naction = \"pause\""),
+        ),
+        (
+            "all roles that are meant left out",
+            1,
+            rule("match = { role = { any = \"user\", not = [\"user\", \"tool\"] } }\naction = \"pause\""),
+        ),
+        (
+            "case of words that have one",
+            1,
+            rule("match = { role = { any = \"user\", ignore-case = true } }\naction = \"pause\""),
+        ),
+        (
             "a block behind a wider one with the same condition",
             1,
             rule("match = { tool = \"Bash\" }\nwhen = 'request.bytes > 10'\naction = \"block\"")

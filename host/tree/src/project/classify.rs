@@ -106,9 +106,10 @@ fn kind_by_name(name: Option<&str>) -> Option<SectionKind> {
     kinds.into_iter().find(|(word, _)| name.contains(word)).map(|(_, kind)| kind)
 }
 
-/// `Context from <path>:` and an empty line, before the file's content.
+/// `Context from <path>:` and an empty line, before the file's content; and alone, before a picture.
 pub(crate) fn context_path(text: &str) -> Option<&str> {
-    let (path, _) = text.strip_prefix(CONTEXT)?.split_once(":\n\n")?;
+    let rest = text.strip_prefix(CONTEXT)?;
+    let path = rest.split_once(":\n\n").map(|(path, _)| path).or_else(|| rest.strip_suffix(':'))?;
     (!path.is_empty() && !path.contains('\n')).then_some(path)
 }
 
@@ -145,6 +146,7 @@ mod tests {
     fn paths_of_context() {
         assert_eq!(context_path("Context from notes/a b.md:\n\ntext"), Some("notes/a b.md"));
         assert_eq!(context_path("Context from notes.md: text"), None);
+        assert_eq!(context_path("Context from notes/a.png:"), Some("notes/a.png"));
         assert_eq!(context_path("Context from :\n\n"), None);
         assert_eq!(context_path("Some Context from a:\n\n"), None);
     }

@@ -314,3 +314,43 @@ fn no_text_of_a_request_is_in_a_failure_or_in_debug_output() {
     let told = format!("{tests:?}{outcome:?}{error}");
     assert!(!told.contains("pineapple") && !told.contains("prod-db"), "{told}");
 }
+
+/// L-01: a test judged the body as the client sent it, and a gate what its profile makes of it.
+#[test]
+fn a_request_is_judged_as_its_profile_makes_it() {
+    let rules = r#"
+[[assemble]]
+id = "notes"
+match = { model = "notes/*" }
+model = "gpt-x"
+prompt = { type = "literal", text = "Write to ann@example.org." }
+
+[[assemble]]
+id = "gone"
+agent_mode = true
+agent_prompt = "gone.md"
+
+[[rule]]
+id = "mail"
+match = { role = "system" }
+detect = ["pii/email"]
+action = "redact"
+"#;
+    let request = "request = { model = \"notes/a\", messages = [{ role = \"user\", content = \"Now?\" }] }\n";
+    let edits = "edits = [{ at = \"messages[0].content\", text = \"Write to ‹EMAIL›.\" }]\n";
+    let named = |profile: &str| format!("profile = \"{profile}\"\n");
+    let grades = grades(
+        rules,
+        &[
+            test("the one that is for it", &format!("{request}{edits}")),
+            test("none is for it", "text = \"Now?\"\nedits = []\n"),
+            test("a base URL names it", &format!("text = \"Now?\"\n{}{edits}", named("notes"))),
+            test(
+                "it cannot be made",
+                &format!("text = \"Now?\"\n{}verdict = \"block\"\nheld_by = \"gone\"\n", named("gone")),
+            ),
+        ]
+        .concat(),
+    );
+    assert_eq!(grades, [Grade::Right; 4]);
+}

@@ -53,7 +53,7 @@ pub(crate) fn compile(
         map: raw.map.as_ref().and_then(|map| nested::map(map, complaints)),
         plugins: nested::plugins(raw.plugins.as_ref(), complaints),
         options: options(raw.options.as_ref(), complaints),
-        drop: raw.drop.as_ref().map_or(defaults.drop, words),
+        drop: drop(raw.drop.as_ref(), complaints).unwrap_or(defaults.drop),
         tools: raw.tools.as_ref().map(nested::tools).unwrap_or_default(),
         continuation: raw
             .continuation
@@ -178,6 +178,18 @@ fn words(raw: &Spanned<OneOrMany>) -> Vec<String> {
     raw.get_ref().words(raw.span()).into_iter().map(|(word, _)| word.to_owned()).collect()
 }
 
+/// Members of messages that are left out.
+fn drop(raw: Option<&Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Option<Vec<String>> {
+    let raw = raw?;
+    for (word, span) in raw.get_ref().words(raw.span()) {
+        let profile = Profile { drop: vec![word.to_owned()], ..Profile::default() };
+        if let Err(error) = profile.check() {
+            complaints.error(span, error.to_string(), "take it out of `drop`");
+        }
+    }
+    Some(words(raw))
+}
+
 fn options(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Map<String, Value> {
     let Some(raw) = raw else { return Map::new() };
     let Ok(Value::Object(options)) = serde_json::to_value(raw.get_ref()) else { return Map::new() };
@@ -215,11 +227,32 @@ fn warn_of_missing(assembly: &Assembly, raw: &RawAssemble, complaints: &mut Comp
         (raw.agent_prompt.as_ref(), "requests in agent mode are refused until it is there"),
         (raw.tools_hint.as_ref(), "requests with tools are refused until it is there"),
     ];
-    for (path, what) in named {
-        let Some(path) = path.filter(|path| check_path(path.get_ref()).is_ok()) else { continue };
-        if !assembly.root.join(path.get_ref()).is_file() {
-            let message = format!("there is no file `{}` below {}", path.get_ref(), assembly.root.display());
-            complaints.warning(path.span(), message, what);
+    let root = &assembly.root;
+    let mut missing = |path: &str, span: Range<usize>, is_there: bool, kind: &str, what: &str| {
+        if check_path(path).is_ok() && !is_there {
+            complaints.warning(span, format!("there is no {kind} `{path}` below {}", root.display()), what);
         }
+    };
+    for (path, what) in named {
+        let Some(path) = path else { continue };
+        missing(path.get_ref(), path.span(), root.join(path.get_ref()).is_file(), "file", what);
+    }
+    let refused = "each request is refused until it is there";
+    for (entry, span) in raw.context.iter().flat_map(|context| context.get_ref().words(context.span())) {
+        if entry.starts_with(DOCUMENT) {
+            continue;
+        }
+        // What a pattern begins with is a folder; that nothing in it fits may be meant.
+        let fixed: Vec<&str> = entry.split('/').take_while(|part| !part.contains(['*', '?'])).collect();
+        let folder = fixed.join("/");
+        match folder == entry {
+            true => missing(entry, span, root.join(entry).is_file(), "file", refused),
+            false if folder.is_empty() => {}
+            false => missing(&folder, span, root.join(&folder).is_dir(), "folder", refused),
+        }
+    }
+    let map = raw.map.as_ref().and_then(|map| map.get_ref().root.as_ref());
+    if let Some(map) = map.filter(|map| !map.get_ref().is_empty()) {
+        missing(map.get_ref(), map.span(), root.join(map.get_ref()).is_dir(), "folder", refused);
     }
 }
