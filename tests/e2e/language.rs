@@ -17,7 +17,7 @@ detect = ["pii/email"]
 action = "redact"
 "#;
 
-/// L-01: `explain` found no address where `apply` redacted one, and no profile of a base URL could be tried.
+/// `explain` found no address where `apply` redacted one, and no profile of a base URL could be tried.
 #[test]
 fn a_profile_of_a_base_url_is_tried_by_every_command() {
     let folder = policy(VAULT);
@@ -45,7 +45,7 @@ fn a_profile_of_a_base_url_is_tried_by_every_command() {
     assert!(with.contains("EMAIL") && !without.contains("EMAIL"), "{with} {without}");
 }
 
-/// L-05: `check` passed a route to nowhere, and `apply` showed what does not leave.
+/// `check` passed a route to nowhere, and `apply` showed what does not leave.
 #[test]
 fn a_route_is_shown_as_it_is_judged_there() {
     let rules = "[[rule]]\nid = \"mail\"\nmatch = {}\ndetect = [\"pii/email\"]\naction = \"redact\"\n\
@@ -71,7 +71,7 @@ fn a_route_is_shown_as_it_is_judged_there() {
     assert!(said.contains("sent to the upstream `local`"), "{said}");
 }
 
-/// L-07: under `run --policy` the plan compared with another policy than the one that serves.
+/// Under `run --policy` the plan compared with another policy than the one that serves.
 #[test]
 fn a_plan_is_compared_with_what_serves() {
     let folder =

@@ -240,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// calls were told as text, results by nothing that paired them, pictures by a word.
+    /// Calls were told as text, results by nothing that paired them, pictures by a word.
     // S1-17
     #[test]
     fn every_api_says_the_same() {

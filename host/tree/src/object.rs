@@ -185,7 +185,7 @@ mod tests {
         );
     }
 
-    /// what the system says was in none of the messages.
+    /// What the system says was in none of the messages.
     // S0-05
     #[test]
     fn what_stands_beside_the_list_is_a_message_of_every_api() {
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// what an operation names is found in the object that it belongs to, whatever was left out.
+    /// What an operation names is found in the object that it belongs to, whatever was left out.
     // S0-32
     #[test]
     fn paths_of_operations_resolve_in_the_object() {

@@ -73,7 +73,7 @@ fn a_write_in_place() {
     fixture.expect(Some("two"));
 }
 
-/// L-08: a reload took the longest wait whenever something was written beside the folder.
+/// A reload took the longest wait whenever something was written beside the folder.
 #[test]
 fn what_is_written_beside_the_folder_holds_nothing_up() {
     let timing = Timing { longest_wait: EVENTS_ALONE, rescan: EVENTS_ALONE, ..Timing::default() };

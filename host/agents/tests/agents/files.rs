@@ -116,7 +116,7 @@ fn an_entry_that_is_not_there_is_the_first_agent_with_a_warning() {
     }
 }
 
-/// L-07: "1 that are not in this team" did not say who.
+/// "1 that are not in this team" did not say who.
 #[test]
 fn agents_that_are_not_there_are_named() {
     let mut first = agent("first");

@@ -387,7 +387,7 @@ fn another_model_is_asked() {
     insta::assert_snapshot!(lesser(TALK, &Without::Model("other".to_owned())));
 }
 
-/// a stored call left without what was asked, its result as a whole, and a denied one not at all.
+/// A stored call left without what was asked, its result as a whole, and a denied one not at all.
 #[test]
 fn a_call_that_was_stored_whole_leaves_as_apis_want_it() {
     let stored = |id: &str, state: &str, result: Value| {

@@ -363,7 +363,7 @@ fn exports_are_what_other_programs_read() {
     let raw = bench.run(&["chat", "raw", "replay.json", "--request", "1"], "");
     assert!(raw.code == 0 && raw.out.contains("Be polite."), "{}", raw.shown());
     assert_eq!(bench.run(&["log", "export", "--format", "chat"], "").code, 0);
-    // what was there was overwritten without a word.
+    // What was there was overwritten without a word.
     let kept = std::fs::read(bench.path().join("chat.json")).unwrap();
     let again = bench.run(&["log", "export", "--format", "chat", "--since", "1h"], "");
     assert!(again.code == 2 && again.err.contains("--force"), "{}", again.shown());

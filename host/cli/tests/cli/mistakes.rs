@@ -25,7 +25,7 @@ fn said(bench: &Bench, data: &str, commands: &[&str]) -> String {
         let args: Vec<&str> = line.split(' ').collect();
         let mut command = bench.command(&args);
         command.env("LEAFGATE_DATA_DIR", bench.path().join(data)).env("HOME", bench.path());
-        // T-03: without a path the system has one of its own, and clients may lie there.
+        // Without a path the system has one of its own, and clients may lie there.
         command.env("PATH", bench.path().join("programs"));
         let ran = bench.run_command(command, "");
         let said = [ran.out, ran.err].concat().replace(&bench.path().display().to_string(), "…");

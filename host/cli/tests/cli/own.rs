@@ -17,7 +17,7 @@ fn chat(text: &str) -> String {
     serde_json::json!({ "messages": [{ "role": "user", "content": text }] }).to_string()
 }
 
-/// The audit's T-02: the first false alarm under the built-in policy had no way out.
+/// The first false alarm under the built-in policy had no way out.
 #[test]
 fn the_first_false_alarm_has_a_way_out_and_begins_a_policy() {
     let bench = Bench::new();
@@ -40,7 +40,6 @@ fn a_baseline_begins_a_policy_too() {
     assert!(at_home(&bench, &["apply", "request.json"], "").out.contains(&secret()));
 }
 
-/// The audit's T-01.
 #[test]
 fn a_rule_about_tickets_leaves_credentials_masked_and_none_is_said_aloud() {
     let bench = Bench::new();

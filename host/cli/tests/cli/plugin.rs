@@ -300,7 +300,7 @@ fn a_check_loads_as_the_gate_does() {
     let pinned = format!("--sha256={}", "0".repeat(64));
     let mut all = String::new();
     for (args, code) in [
-        // L-09: it finds four bytes in an empty text, and nobody asked it about one.
+        // It finds four bytes in an empty text, and nobody asked it about one.
         (&["four.wasm"][..], 1),
         (&["four.wasm", &pinned], 2),
         (&["four.wasm", "--sha256=12"], 2),

@@ -264,7 +264,7 @@ mod tests {
         assert_eq!((left_out.token_count, left_out.token_percent), (Some(question), None));
     }
 
-    /// letters of base64 were counted, or nothing.
+    /// Letters of base64 were counted, or nothing.
     // S0-81
     #[test]
     fn a_picture_counts_by_its_size_and_what_is_not_known_is_an_estimate() {

@@ -470,7 +470,7 @@ fn gemini(house: &House, model: &str, says: &str) -> Request<Full<Bytes>> {
     request
 }
 
-/// the model of a path was no model, so it had no budget, and another one no new context.
+/// The model of a path was no model, so it had no budget, and another one no new context.
 // S0-05, S0-119
 #[tokio::test]
 async fn a_model_that_the_path_names_has_its_budget_and_another_one_is_a_new_context() {
@@ -492,7 +492,7 @@ async fn a_model_that_the_path_names_has_its_budget_and_another_one_is_a_new_con
     assert_eq!(second.await.unwrap().status, 400);
 }
 
-/// T-14: the client ran with a million, and the budget said 200,000.
+/// The client ran with a million, and the budget said 200,000.
 // S0-81
 #[tokio::test]
 async fn a_client_that_asks_for_a_larger_window_has_its_budget() {

@@ -150,7 +150,7 @@ fn what_was_read_once_stays() {
     assert!(!format!("{files:?}").contains("says"));
 }
 
-/// L-04: what breaks a message, or refuses each request, passed `check` without a word.
+/// What breaks a message, or refuses each request, passed `check` without a word.
 #[test]
 fn what_breaks_each_request_of_a_profile_is_told() {
     for member in ["role", "content", "parts", "tool_calls", "tool_call_id"] {

@@ -798,7 +798,7 @@ fn a_policy_names_what_its_successor_changes_within_a_rule_or_beside_all_of_them
     assert_eq!(told(&moved), ["(files): changed"], "a rule on another line is the same rule");
 }
 
-/// The audit's T-01: a rule about tickets switched the protection of credentials off, and `check` called
+/// A rule about tickets switched the protection of credentials off, and `check` called
 /// it sound.
 #[test]
 fn a_folder_has_the_built_in_rules_beneath_its_own_unless_it_says_none_aloud() {

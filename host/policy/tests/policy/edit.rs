@@ -84,7 +84,7 @@ fn a_pinned_leaf_is_not_rewritten_and_is_redacted() {
     assert_eq!(evaluation.report.rules[0].edits, 0);
 }
 
-/// L-07: a pin did nothing where its place was absent.
+/// A pin did nothing where its place was absent.
 #[test]
 fn a_pin_puts_its_text_in_where_the_place_is_absent() {
     let pin = |path: &str, to: &str, more: &str| {

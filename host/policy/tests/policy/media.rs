@@ -15,7 +15,7 @@ fn rule(selector: &str, when: &str) -> String {
     format!("[[rule]]\nid = 'r'\nmatch = {{ {selector} }}\nwhen = '''{when}'''\naction = 'block'\n")
 }
 
-/// a picture could not be named, wherever it stands.
+/// A picture could not be named, wherever it stands.
 #[test]
 fn a_picture_is_media_in_every_format_and_a_text_is_not() {
     let picture = json!([{ "type": "image_url", "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } },
@@ -46,7 +46,7 @@ fn a_picture_is_media_in_every_format_and_a_text_is_not() {
     assert!(!blocks(&text_alone, &both, Format::OpenaiChat));
 }
 
-/// a picture that a profile put in was the user's words.
+/// A picture that a profile put in was the user's words.
 #[test]
 fn a_picture_of_the_context_is_context() {
     let body = json!({ "messages": [{ "role": "user", "content": [
@@ -61,7 +61,7 @@ fn a_picture_of_the_context_is_context() {
     assert!(!blocks(&rule("section = 'context'", "leaf.text == \"Now?\""), &body, Format::OpenaiChat));
 }
 
-/// L-06: "block results of `Read(.env)`" could not be said.
+/// "block results of `Read(.env)`" could not be said.
 #[test]
 fn a_result_is_known_by_what_its_call_asked_for() {
     let results = rule("kind = 'tool-result', tool = 'Read'", "leaf.arguments.contains(\".env\")");

@@ -281,7 +281,7 @@ fn a_detector_that_faults_is_dropped_whole_and_follows_on_error() {
         let evaluation = evaluate(&policy_with(&detector_rule("block"), &fakes), &chat("é"));
         let detail = &block(&evaluation).detail;
         assert!(detail.contains(&why.to_string()), "{detail}");
-        // L-09: no fault said which leaf it was about.
+        // No fault said which leaf it was about.
         let names = why != InvalidAnswer::UnknownLeaf;
         assert_eq!(detail.contains("on the text of 2 bytes at /messages/0/content"), names, "{detail}");
     }

@@ -52,7 +52,7 @@ fn logged() -> (tempfile::TempDir, Log) {
     (folder, log)
 }
 
-/// equal questions were one turn, every answer was pending, and a result was nowhere.
+/// Equal questions were one turn, every answer was pending, and a result was nowhere.
 // S2-30
 #[test]
 fn a_chat_has_each_question_with_its_range_status_times_and_results() {
@@ -81,7 +81,7 @@ fn a_chat_has_each_question_with_its_range_status_times_and_results() {
     assert_eq!(requests[1]["result"]["errorDetails"]["message"], "the answer broke off");
 }
 
-/// calls were text, and tool messages had no `toolCallId`.
+/// Calls were text, and tool messages had no `toolCallId`.
 // S1-17
 #[test]
 fn a_replay_has_raw_messages_and_each_call_with_its_result() {

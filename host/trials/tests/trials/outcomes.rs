@@ -315,7 +315,7 @@ fn no_text_of_a_request_is_in_a_failure_or_in_debug_output() {
     assert!(!told.contains("pineapple") && !told.contains("prod-db"), "{told}");
 }
 
-/// L-01: a test judged the body as the client sent it, and a gate what its profile makes of it.
+/// A test judged the body as the client sent it, and a gate what its profile makes of it.
 #[test]
 fn a_request_is_judged_as_its_profile_makes_it() {
     let rules = r#"

@@ -191,7 +191,7 @@ fn invariant_9_a_trap_is_named() {
     assert_eq!(detect(&divided), Err(Fault::Trap { code: "integer divide by zero".to_owned() }));
 }
 
-/// L-09: a panic of Rust said `unreachable`, and nothing of what or where.
+/// A panic of Rust said `unreachable`, and nothing of what or where.
 #[test]
 fn a_panic_is_told_in_its_own_words() {
     let guest = Guest::detector()
