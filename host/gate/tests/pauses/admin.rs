@@ -451,7 +451,11 @@ async fn a_turn_says_how_many_tokens_it_is_and_what_its_model_takes() {
     let tops = turn.sections.iter().filter(|section| section.parent.is_none());
     let tops: Vec<_> = tops.map(|section| (&*section.key, section.token_count)).collect();
     assert_eq!(tops.iter().filter_map(|(_, tokens)| *tokens).sum::<u64>(), tokens.used);
-    assert_eq!(tops.iter().find(|(_, tokens)| tokens.is_none()), Some(&("model", None)), "an option");
+    assert_eq!(
+        tops.iter().find(|(_, tokens)| tokens.is_none()),
+        Some(&("requestOptions/model", None)),
+        "an option"
+    );
     let whole: EditableRequest = house.get(&format!("/v1/pending/{id}/request")).await;
     assert_eq!((whole.tokens.as_ref(), whole.metadata.max_prompt_tokens), (Some(tokens), Some(128_000)));
     assert_eq!(whole.metadata.fields, MetadataField::DEFAULT);
