@@ -59,13 +59,14 @@ fn a_route_is_shown_as_it_is_judged_there() {
     let refused = run(&["check", "--policy", &path]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("routes to `local`"));
-    let known = run(&["check", "--policy", &path, "--set", "upstreams.local.url=echo:"]);
-    assert_eq!(known.status.code(), Some(0), "{}", String::from_utf8_lossy(&known.stderr));
     let unknown = run(&["apply", "--policy", &path, "-"]);
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("not what leaves there"));
     let config = data.path().join("leafgate.toml");
     std::fs::write(&config, "[upstreams.local]\nurl = \"echo:\"\npolicy = \"none\"\n").unwrap();
-    let raw = run(&["apply", "--policy", &path, "--config", &config.to_string_lossy(), "-"]);
+    let config_path = config.to_string_lossy();
+    let known = run(&["check", "--policy", &path, "--config", &config_path]);
+    assert_eq!(known.status.code(), Some(0), "{}", String::from_utf8_lossy(&known.stderr));
+    let raw = run(&["apply", "--policy", &path, "--config", &config_path, "-"]);
     let said = String::from_utf8_lossy(&raw.stderr).into_owned();
     assert_eq!(raw.stdout, body.as_bytes(), "{said}");
     assert!(said.contains("sent to the upstream `local`"), "{said}");

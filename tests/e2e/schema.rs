@@ -381,8 +381,9 @@ fn shows_the_documents_fields(whole: &Value) {
     assert_eq!(set["id"]["requestId"], whole["id"]);
     assert_eq!(
         (&set["targetKind"], &set["targetPath"]),
-        (&json!("contentText"), &json!("messages[4].content"))
+        (&json!("contentText"), &json!("messages[5].content"))
     );
+    assert_eq!(whole["messages"][5]["content"], "Explain it.");
     assert_eq!((&set["oldValue"], &set["newValue"]), (&json!("Explain."), &json!("Explain it.")));
     assert_eq!((&stack[2]["oldValue"], &stack[2]["newValue"]), (&json!(512), &json!(1024)));
     assert_eq!(whole["editHistory"]["redoStack"].as_array().unwrap().len(), 1, "the reset that was undone");

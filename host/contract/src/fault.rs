@@ -98,11 +98,15 @@ fn size(bytes: usize) -> String {
 }
 
 impl Fault {
-    /// Says on which text it failed, by its place among those that it was given, where that is not said yet.
+    /// Says on which text it failed, by its place among those that it was given, where that is not said yet. What a whole request may
+    /// cost is no text's fault.
     #[must_use]
     pub fn on_text(self, place: usize) -> Fault {
         match self {
-            known @ Fault::OnText { .. } => known,
+            known @ (Fault::OnText { .. }
+            | Fault::RequestTime { .. }
+            | Fault::TooMuch { .. }
+            | Fault::Quarantined { .. }) => known,
             fault => Fault::OnText { place, fault: Box::new(fault) },
         }
     }

@@ -69,7 +69,7 @@ fn what_no_longer_fits_is_told_and_held() {
     let ran = bench.run(REPLAY, &body.to_string());
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     assert!(ran.err.contains("the edit in line 3 (messages[0].content) no longer fits"), "{}", ran.err);
-    assert!(ran.err.contains("the edit in line 4 (tools[0]) no longer fits"), "{}", ran.err);
+    assert!(ran.err.contains("the edit in line 4 (requestOptions.tools[0]) no longer fits"), "{}", ran.err);
     let report: Value = bench.run(&[REPLAY, &["--json"]].concat(), &body.to_string()).json();
     assert_eq!(report["misfits"].as_array().unwrap().len(), 2);
     assert!(report["operations"].as_array().unwrap().iter().all(|operation| operation["kind"] == "redact"));

@@ -420,7 +420,10 @@ fn a_plugin_has_the_limits_that_its_rule_file_gives_it() {
         let source = PluginSource::new("tested", file.path().to_owned(), "{}");
         LOADERS.load(&PluginSource { limits, ..source }).unwrap()
     };
-    let ask = |plugin: &dyn Plugin| plugin.detect(&[text("first")], &Spent::default()).map(|_| ());
+    let ask = |plugin: &dyn Plugin| {
+        let answer = plugin.detect(&[text("first")], &Spent::default());
+        answer.map(|_| ()).map_err(|fault| fault.parts().1.clone())
+    };
     let (none, loops) = (PluginLimits::default(), Guest::detector().call(FOREVER));
     let call_deadline = Some(Duration::from_millis(30));
     let own = loaded(&loops, PluginLimits { call_deadline, ..none });
@@ -473,8 +476,8 @@ fn invariant_9_a_trap_on_one_leaf_is_that_call_s_alone() {
     for _ in 0..3 {
         let good = plugin.detect(&[text("fine")], &Spent::default());
         assert_eq!(good.map(|findings| findings.into_vec().len()), Ok(1));
-        let bad = plugin.detect(&[text("five!")], &Spent::default());
-        assert!(matches!(bad, Err(Fault::Trap { .. })), "{bad:?}");
+        let bad = plugin.detect(&[text("five!")], &Spent::default()).unwrap_err();
+        assert!(matches!(bad.parts(), (Some(0), Fault::Trap { .. })), "{bad:?}");
     }
 }
 

@@ -81,7 +81,8 @@ fn a_plugin_describes_itself() {
             (inspection.layer, inspection.contract.as_deref()),
             (Some(FileLayer::CoreModule), Some("0.1.0"))
         );
-        assert!(inspection.imports.is_empty(), "{:?}", inspection.imports);
+        // What a panic says goes there.
+        assert_eq!(inspection.imports, ["leafgate:plugin/host@0.1.0.log"]);
         assert_eq!(inspection.configured_each_call, None, "{package}");
         assert!(inspection.size < 256 * 1024, "{package} has {} bytes", inspection.size);
         let schema: serde_json::Value = serde_json::from_str(&inspection.config_schema.unwrap()).unwrap();

@@ -33,7 +33,8 @@ fn load(file: &Path) -> Arc<dyn Plugin> {
 
 fn ask(plugin: &dyn Plugin, texts: &[&str]) -> Result<usize, Fault> {
     let leaves: Vec<_> = texts.iter().map(|one| text(one)).collect();
-    plugin.detect(&leaves, &Spent::default()).map(|findings| findings.into_vec().len())
+    let answer = plugin.detect(&leaves, &Spent::default()).map(|findings| findings.into_vec().len());
+    answer.map_err(|fault| fault.parts().1.clone())
 }
 
 fn is_quarantined(answer: &Result<usize, Fault>) -> bool {
