@@ -78,10 +78,10 @@ impl Standing {
         variables.push(("EDITOR", editor));
         let variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.as_os_str())).collect();
         let prompt = Terminal::start(&gate::binary()?, &["review"], &variables)?;
-        // It opens at what the rule holds, and there at the first leaf that may be changed.
+        // It opens at the newest words of the user, and there at the first leaf that may be changed.
         for (shown, key) in [
             ("Paused by", "Enter"),
-            ("E $EDITOR", "E"),
+            ("Enter open · e edit", "E"),
             ("[edited by person]", "s"),
             ("Send exactly what is shown?", "y"),
         ] {
