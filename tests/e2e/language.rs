@@ -58,7 +58,9 @@ fn a_route_is_shown_as_it_is_judged_there() {
     let run = |command: &[&str]| gate::run_in(data.path(), command, body.as_bytes()).unwrap();
     let refused = run(&["check", "--policy", &path]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("routes to `local`"));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("routes to `local`") && said.contains("write `[upstreams.local]`"), "{said}");
+    assert!(!said.contains("--set"), "no key of an upstream is set there: {said}");
     let unknown = run(&["apply", "--policy", &path, "-"]);
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("not what leaves there"));
     let config = data.path().join("leafgate.toml");

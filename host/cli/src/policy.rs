@@ -235,7 +235,7 @@ fn with_known_upstreams(policy: Policy, settings: &Settings) -> Result<Policy, l
         "rule `{rule}` routes to `{to}`, and no upstream of the configuration is called so ({there})"
     );
     let hint = format!(
-        "write `[upstreams.{to}]` with its `url` into the configuration, or say `--set upstreams.{to}.url=URL`"
+        "write `[upstreams.{to}]` with its `url` into the configuration, or name a file that has it with `--config`"
     );
     Err(leafgate_policy::LoadError::because(origin, message, &hint))
 }
