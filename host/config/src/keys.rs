@@ -76,6 +76,9 @@ const FORMATS: Kind = Kind::Word(&["text", "json"]);
 /// Whose endpoints an upstream has.
 const KINDS: Kind = Kind::Word(&["models", "copilot"]);
 
+/// What an upstream may speak, so that requests of other APIs are adapted to it.
+const APIS: Kind = Kind::Word(&["openai-chat", "openai-responses", "anthropic-messages", "gemini"]);
+
 /// What becomes of what cannot be looked into.
 const ON_UNREAD: Kind = Kind::Word(&["block", "pass"]);
 
@@ -214,6 +217,7 @@ pub(crate) const OF_OPERATOR: [&str; 2] = ["enforce", "signed-by"];
 pub const UPSTREAM_KEYS: &[Key] = &[
     key("url", Url, "Where its requests go"),
     key("kind", KINDS, "Whose endpoints it has; without it, its host tells: those of Copilot are `copilot`"),
+    key("api", APIS, "The API that it speaks: requests of another one are adapted, and their answers"),
     key("policy", Policy, "Its rules"),
     key("restore", Switch, "Whether values are put back into its answers"),
     key("ca", Paths, "Files with further certificate authorities"),
@@ -274,7 +278,7 @@ mod tests {
         let variables: BTreeSet<_> = KEYS.iter().map(|key| variable(key.name)).collect();
         assert_eq!((names.len(), variables.len()), (KEYS.len(), KEYS.len()));
         assert_eq!(variable("limits.body-time"), "LEAFGATE_LIMITS_BODY_TIME");
-        for key in UPSTREAM_KEYS.iter().filter(|key| !matches!(key.name, "kind" | "url")) {
+        for key in UPSTREAM_KEYS.iter().filter(|key| !matches!(key.name, "api" | "kind" | "url")) {
             let top = KEYS.iter().find(|top| top.name == key.name);
             assert_eq!(top.map(|top| top.kind), Some(key.kind), "{}", key.name);
         }

@@ -59,7 +59,7 @@ pub struct Shown {
 }
 
 /// What of a named upstream is its own alone.
-pub(crate) const OWN: [&str; 3] = ["kind", "policy", "url"];
+pub(crate) const OWN: [&str; 4] = ["api", "kind", "policy", "url"];
 
 /// The settings of a named upstream.
 #[derive(Clone, Copy, Debug)]

@@ -108,6 +108,8 @@ pub struct UpstreamConfig {
     pub target: UpstreamTarget,
     /// Whose endpoints it has; told by its host where nobody says it.
     pub kind: UpstreamKind,
+    /// The API that it speaks, where requests of others are to be adapted to it.
+    pub speaks: Option<leafgate_api::Api>,
     /// How it is reached.
     pub reach: Reach,
     /// Whether values are put back into its answers.
@@ -152,6 +154,7 @@ impl UpstreamConfig {
         UpstreamConfig {
             target,
             kind,
+            speaks: None,
             reach: Reach::default(),
             restore: true,
             raw: Vec::new(),

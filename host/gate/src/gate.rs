@@ -9,10 +9,11 @@ use http::{Request, Response, request};
 use http_body::Body;
 use hyper::body::Incoming;
 use leafgate_admin::{Status, TurnMode};
-use leafgate_policy::Policy;
+use leafgate_policy::{Assembly, Policy};
 use leafgate_record::Recorder;
 use leafgate_vault::TokenKeys;
 
+use crate::adapter::{AdaptedWay, Adapting};
 use crate::admin::{self, AdminToken};
 use crate::apis::{Api, dialect};
 use crate::base::RequestBase;
@@ -27,7 +28,7 @@ use crate::route::BodyRoute;
 use crate::routed::RequestWay;
 use crate::saved::SavedStore;
 use crate::shared::Shared;
-use crate::stages::RequestOutcome;
+use crate::stages::{Came, RequestOutcome};
 use crate::target::{UpstreamKind, UpstreamName};
 use crate::team::{ForTeam, refuse_elsewhere};
 use crate::teams::TeamSource;
@@ -47,6 +48,14 @@ struct Addressed {
     /// Its upstream, or why there is none.
     lane: Result<Arc<Lane>, Refusal>,
     base: RequestBase,
+}
+
+/// A body on its way, and what it is judged by.
+struct GateWalk {
+    base: RequestBase,
+    lane: Arc<Lane>,
+    chosen: Option<Arc<Assembly>>,
+    policy: Arc<Policy>,
 }
 
 impl Gate {
@@ -252,23 +261,43 @@ impl Shared {
         let raw = lane.is_raw(parts.uri.path());
         let route = BodyRoute::of(lane.kind, parts, !coming.is_end_stream(), raw)?;
         refuse_elsewhere(&to.base, &lane, parts, request_log.path())?;
-        let RequestWay { lane, parts: routed, outcome } = match route {
+        match route {
             BodyRoute::Pass => {
                 self.judge_bodyless(&lane, parts, policy, request_log).await?;
-                return self.forward_bodyless(&lane, parts, &request_log.progress()).await;
+                self.forward_bodyless(&lane, parts, &request_log.progress()).await
             }
             BodyRoute::Walk => {
                 let came = self.read(parts, &policy, coming, request_log).await?;
-                match self.for_team(&lane, parts, &to.base, &policy, came, request_log).await? {
-                    ForTeam::Yes(request) => return self.run_team(*request).await,
-                    ForTeam::No(came) => {
-                        self.find_way(lane, parts, chosen, policy, came, request_log).await?
+                let walk = GateWalk { base: to.base, lane, chosen, policy };
+                match self.adapt(&walk.lane, parts, came).await? {
+                    Adapting::Same(came) => self.walk_on(walk, parts, came, request_log).await,
+                    Adapting::Adapted(way) => {
+                        let AdaptedWay { parts, came, adapter } = *way;
+                        request_log.adapted(&adapter.told);
+                        let answer = self.walk_on(walk, &parts, came, request_log).await?;
+                        adapter.answer(self, answer).await
                     }
                 }
             }
+        }
+    }
+
+    /// The way of a body that its upstream can read.
+    async fn walk_on(
+        self: &Arc<Self>,
+        walk: GateWalk,
+        parts: &request::Parts,
+        came: Came,
+        request_log: &mut RequestLog,
+    ) -> Result<Response<Content>, Refusal> {
+        let GateWalk { base, lane, chosen, policy } = walk;
+        let way = match self.for_team(&lane, parts, &base, &policy, came, request_log).await? {
+            ForTeam::Yes(request) => return self.run_team(*request).await,
+            ForTeam::No(came) => self.find_way(lane, parts, chosen, policy, came, request_log).await?,
         };
+        let RequestWay { lane, parts: routed, outcome, adapter } = way;
         let parts = routed.as_ref().unwrap_or(parts);
-        match outcome {
+        let answer = match outcome {
             RequestOutcome::Pass(passed) => {
                 match self.deliver(&lane, parts, passed, false, &request_log.progress()).await? {
                     Delivered::Answered(answer) => Ok(answer),
@@ -277,6 +306,10 @@ impl Shared {
             }
             RequestOutcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
             RequestOutcome::Route(further) => Err(blocked(&further.route.refused("it was sent on already"))),
+        }?;
+        match adapter {
+            Some(adapter) => adapter.answer(self, answer).await,
+            None => Ok(answer),
         }
     }
 }

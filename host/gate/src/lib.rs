@@ -25,9 +25,10 @@
 //!   without I/O. An API is a folder in `apis`, and no driver knows an API by name.
 //! - `pending` owns the desk, `admin` serves what people and scripts ask. `session` names conversations.
 //! - `ruled` judges answers, `restore` puts values back, `team` runs agents and `teams` keeps their runs,
-//!   `flow` sends what a profile made.
+//!   `flow` sends what a profile made, `adapter` stands before an upstream that speaks another API.
 //! - Every bound has a name, by which settings set it (`limits.<name>`) and refusals cite it; defaults and reasons stand in `config`.
 
+mod adapter;
 mod admin;
 mod agent;
 mod answer;

@@ -68,6 +68,8 @@ pub(crate) struct RequestLog {
     paused: bool,
     /// The upstream that a rule sent it to.
     routed: Option<Arc<str>>,
+    /// Between which APIs it was adapted, and what got lost.
+    adapted: Option<Arc<str>>,
     progress: Arc<RequestProgress>,
     answered: usize,
     complete: bool,
@@ -239,6 +241,7 @@ impl RequestLog {
             generation: None,
             paused: false,
             routed: None,
+            adapted: None,
             progress: Arc::new(RequestProgress::new(counters)),
             answered: 0,
             complete: false,
@@ -259,6 +262,11 @@ impl RequestLog {
     /// A rule sends it to this upstream, where it is judged anew.
     pub(crate) fn routed(&mut self, to: &Arc<str>) {
         self.routed = Some(Arc::clone(to));
+    }
+
+    /// It was written anew for an upstream that speaks another API.
+    pub(crate) fn adapted(&mut self, told: &Arc<str>) {
+        self.adapted = Some(Arc::clone(told));
     }
 
     /// It waits for a person, under the generation that its turn keeps.
@@ -322,6 +330,7 @@ impl Drop for RequestLog {
             would = (!tally.would.is_empty()).then(|| tally.would.join("; ")),
             held = tally.held.as_deref(),
             routed = self.routed.as_deref(),
+            adapted = self.adapted.as_deref(),
             assembled = tally.assembled.as_deref(),
             errors = (!tally.errors.is_empty()).then(|| tally.errors.join("; ")),
             edits,

@@ -13,6 +13,7 @@ use http::request;
 use http::uri::{PathAndQuery, Uri};
 use leafgate_policy::{Assembly, Policy};
 
+use crate::adapter::{Adapter, Adapting};
 use crate::blocked::blocked;
 use crate::judge::Walked;
 use crate::log::RequestLog;
@@ -41,12 +42,14 @@ pub(crate) struct RequestWay {
     /// Its head as it leaves for there; `None` for the one that came.
     pub(crate) parts: Option<request::Parts>,
     pub(crate) outcome: RequestOutcome,
+    /// What writes its answer anew, where the upstream that a rule chose speaks another API.
+    pub(crate) adapter: Option<Adapter>,
 }
 
 impl Shared {
     /// Has a body judged, and judged again where a rule sends it elsewhere.
     pub(crate) async fn find_way(
-        &self,
+        self: &Arc<Self>,
         lane: Arc<Lane>,
         parts: &request::Parts,
         chosen: Option<Arc<Assembly>>,
@@ -58,7 +61,7 @@ impl Shared {
             Walked { lane: &lane, client: parts, parts, chosen: chosen.clone(), policy, sent_by: None };
         let Rerouted { route, came } = match self.walk(first, came, request_log).await? {
             RequestOutcome::Route(rerouted) => *rerouted,
-            outcome => return Ok(RequestWay { lane, parts: None, outcome }),
+            outcome => return Ok(RequestWay { lane, parts: None, outcome, adapter: None }),
         };
         // Whoever loads a policy has looked whether it is there.
         let Some(lane) = self.upstreams().by_name(&route.to).cloned() else {
@@ -66,6 +69,13 @@ impl Shared {
         };
         let policy = self.policy_of(Some(&lane));
         let head = head_for_another(parts)?;
+        let (head, came, adapter) = match self.adapt(&lane, &head, came).await? {
+            Adapting::Same(came) => (head, came, None),
+            Adapting::Adapted(way) => {
+                request_log.adapted(&way.adapter.told);
+                (way.parts, way.came, Some(way.adapter))
+            }
+        };
         request_log.generation(policy.generation_name());
         request_log.routed(&route.to);
         let again = Walked {
@@ -77,7 +87,7 @@ impl Shared {
             sent_by: Some(Arc::clone(&route.rule)),
         };
         let outcome = self.walk(again, came, request_log).await?;
-        Ok(RequestWay { lane, parts: Some(head), outcome })
+        Ok(RequestWay { lane, parts: Some(head), outcome, adapter })
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Lane {
     pub(crate) upstream: Upstream,
     /// Whose endpoints it has.
     pub(crate) kind: UpstreamKind,
+    /// The API that it speaks, where requests of others are adapted to it.
+    pub(crate) speaks: Option<leafgate_api::Api>,
     /// Whether values are put back into its answers.
     pub(crate) restore: bool,
     raw: Vec<PathPattern>,
@@ -44,12 +46,13 @@ impl Lane {
         config: UpstreamConfig,
         limits: &GateLimits,
     ) -> Result<Self, ReachError> {
-        let UpstreamConfig { target, kind, reach, restore, raw, on_unread, policy } = config;
+        let UpstreamConfig { target, kind, speaks, reach, restore, raw, on_unread, policy } = config;
         Ok(Lane {
             name,
             address: target.to_string().into(),
             upstream: Upstream::new(target, &reach, limits)?,
             kind,
+            speaks,
             restore,
             raw,
             on_unread,

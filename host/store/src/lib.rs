@@ -43,7 +43,6 @@ pub mod receipt;
 mod reveals;
 mod schema;
 mod store;
-mod turns;
 mod work;
 mod writer;
 

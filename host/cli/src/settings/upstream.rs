@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use leafgate_api::Api;
 use leafgate_config::{Settings, UpstreamSettings};
 use leafgate_gate::{Identity, OnUnread, Proxy, Reach, UpstreamConfig, UpstreamKind, UpstreamTarget};
 
@@ -43,6 +44,7 @@ fn upstream(asked: &UpstreamSettings<'_>, url: &str) -> anyhow::Result<UpstreamC
     let mut upstream = UpstreamConfig::new(url.parse::<UpstreamTarget>().with_context(wrong("url"))?);
     let kind = asked.text("kind").and_then(UpstreamKind::from_name);
     upstream.kind = kind.unwrap_or(upstream.kind);
+    upstream.speaks = asked.text("api").and_then(Api::from_name);
     let authorities: anyhow::Result<Vec<_>> = asked.texts("ca").iter().map(|file| read(file)).collect();
     upstream.reach = Reach {
         authorities: authorities.with_context(wrong("ca"))?,

@@ -51,6 +51,12 @@ impl ErrorBody {
         body.get("error").is_some_and(|error| !error.is_null()).then_some(ErrorBody(body))
     }
 
+    /// What it says to people.
+    pub(crate) fn message(&self) -> Option<&str> {
+        let error = &self.0["error"];
+        error.as_str().or_else(|| error["message"].as_str())
+    }
+
     /// The whole body of an answer.
     pub(crate) fn json(&self) -> Bytes {
         Bytes::from(self.0.to_string())

@@ -343,7 +343,7 @@ pub(crate) fn configs(request: &Document) -> impl Iterator<Item = NodeId> + '_ {
 }
 
 /// A name as one segment of a path.
-fn segment(name: &str) -> String {
+pub(crate) fn segment(name: &str) -> String {
     let mut segment = String::new();
     for byte in name.bytes() {
         match byte {

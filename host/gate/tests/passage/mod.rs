@@ -1,5 +1,6 @@
 //! Requests and answers on their way through the gate, over real sockets, before an upstream of the test's own that records what it gets.
 
+mod adapted;
 mod answers;
 mod apis;
 mod assembly;

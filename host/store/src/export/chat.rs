@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use leafgate_adapt::{TurnMessage, question};
 use serde_json::{Value, json};
 
-use super::{is_answered, results};
+use super::{is_answered, messages, results, with_ids};
 use crate::log::{RequestLine, RequestView};
-use crate::turns::{TurnMessage, messages, question, with_ids};
 
 /// `ResponseModelState` of VS Code.
 #[derive(Clone, Copy)]
@@ -39,12 +39,12 @@ impl ChatExport {
     /// Adds a request: to the turn before it, where it is a further round of that. What no person asked
     /// is left out.
     pub(super) fn add(&mut self, request: &RequestView) {
-        let RequestView { line, body, answer, .. } = request;
+        let RequestView { line, answer, .. } = request;
         if line.class != "main" {
             return;
         }
         self.agent.clone_from(&line.agent);
-        let messages = messages(&body.0);
+        let messages = messages(request);
         for (id, text) in results(&messages) {
             if let Some((turn, at)) = self.open.remove(id) {
                 self.turns[turn].parts[at]["result"] = json!(text);

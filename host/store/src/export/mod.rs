@@ -4,7 +4,10 @@
 
 use std::io::Write;
 
+use bytes::Bytes;
+use leafgate_adapt::{TurnMessage, further_ids};
 use leafgate_record::chosen_upstream;
+use leafgate_tree::{Document, Limits};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -12,9 +15,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::keys::StoreKeys;
+use crate::live::SavedCall;
 use crate::log::{AnswerView, Filter, Log, LogError, RequestLine, RequestView};
 use crate::receipt;
-use crate::turns::TurnMessage;
 use crate::work::WrittenEdit;
 
 mod chat;
@@ -212,6 +215,18 @@ fn har_entry(request: &RequestView) -> Value {
 /// Whether an answer came whole, with a status that says so.
 fn is_answered(line: &RequestLine) -> bool {
     line.status.is_some_and(|status| (200..300).contains(&status))
+}
+
+/// The messages of a body as the log has it.
+fn messages(request: &RequestView) -> Vec<TurnMessage> {
+    let document = Document::detect(Bytes::copy_from_slice(&request.body.0), &Limits::default());
+    document.map(|document| leafgate_adapt::messages(&document)).unwrap_or_default()
+}
+
+/// Gives calls that answers brought the ids by which [`messages`] names them, where the API has none.
+fn with_ids(calls: &[SavedCall], before: &[TurnMessage]) -> Vec<SavedCall> {
+    let ids = further_ids(calls.iter().map(|call| (&*call.id, &*call.name)), before);
+    calls.iter().zip(ids).map(|(call, id)| SavedCall { id, ..call.clone() }).collect()
 }
 
 /// The texts of the results that a body brings of calls before it, by their ids.

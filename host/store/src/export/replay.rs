@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use leafgate_adapt::{TurnCall, TurnMessage, TurnPart, named, question};
 use leafgate_tree::Role;
 use serde_json::{Value, json};
 
-use super::{is_answered, moment, results};
+use super::{is_answered, messages, moment, results, with_ids};
 use crate::log::RequestView;
-use crate::turns::{TurnMessage, TurnPart, messages, question, with_ids};
 
 /// The prompts so far.
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Prompt {
 impl ReplayExport {
     /// Adds a request: to the prompt before it, where it is a further round of that.
     pub(super) fn add(&mut self, request: &RequestView) {
-        let messages = messages(&request.body.0);
+        let messages = messages(request);
         for (id, text) in results(&messages) {
             if let Some((prompt, at)) = self.open.remove(id) {
                 self.prompts[prompt].logs[at]["response"] = json!([text]);
@@ -111,7 +111,7 @@ fn raw(message: &TurnMessage) -> Value {
     let content: Vec<Value> = message.parts.iter().map(part).collect();
     let mut raw = json!({ "role": role, "content": content });
     if !message.calls.is_empty() {
-        let call = |call: &crate::live::SavedCall| {
+        let call = |call: &TurnCall| {
             let function = json!({ "name": call.name, "arguments": call.arguments });
             json!({ "id": call.id, "type": "function", "function": function })
         };
@@ -126,6 +126,7 @@ fn raw(message: &TurnMessage) -> Value {
 fn part(part: &TurnPart) -> Value {
     match part {
         TurnPart::Text(text) => json!({ "type": 1, "text": text }),
+        TurnPart::Other(kind) => json!({ "type": 1, "text": named(*kind) }),
         TurnPart::Thought(text) => {
             json!({ "type": 2, "value": { "type": "thinking", "thinking": { "text": text } } })
         }

@@ -1,67 +1,88 @@
-//! A logged body as the messages in it, whatever API it speaks: for exports that know roles, parts, calls
-//! and their results, and nothing else.
-//!
-//! Sounds and files are named, media that the log left out is what it says of it, and options are left
-//! out: the whole body stands in the exports that have room for it.
+//! A body as the messages in it, whatever API it speaks: roles, parts, calls and their results, and
+//! nothing else.
 
 use std::collections::HashMap;
 
-use bytes::Bytes;
 use leafgate_tree::{
-    Access, ContentKind, Document, Leaf, LeafKind, Limits, MessageIndex, NodeId, Role, Section, SectionId,
+    Access, ContentKind, Document, Leaf, LeafKind, MessageIndex, NodeId, Role, Section, SectionId,
     SectionKind, Segment, ValueType,
 };
 
-use crate::live::SavedCall;
-
-/// One message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TurnMessage {
-    pub(crate) role: Role,
-    pub(crate) parts: Vec<TurnPart>,
+/// One message. It has no `Debug`, because its texts are the user's.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TurnMessage {
+    /// Who says it.
+    pub role: Role,
+    /// What it says, in order.
+    pub parts: Vec<TurnPart>,
     /// What it asks the client to do.
-    pub(crate) calls: Vec<SavedCall>,
+    pub calls: Vec<TurnCall>,
     /// The call whose result it is.
-    pub(crate) call_id: Option<String>,
+    pub call_id: Option<String>,
     /// Its place in the body.
     place: Option<MessageIndex>,
 }
 
 /// A part of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TurnPart {
+#[derive(Clone, PartialEq, Eq)]
+pub enum TurnPart {
+    /// Words.
     Text(String),
     /// What the model thought.
     Thought(String),
+    /// A picture.
     Image {
-        /// An address, or the picture itself, as the log has it.
+        /// An address, or the picture itself as a data URL. In a body of the log, what that has in its place.
         url: String,
+        /// `low`, `high` or `auto`.
         detail: Option<String>,
     },
+    /// A sound or a file, which is named alone.
+    Other(ContentKind),
+}
+
+/// A call of a tool.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TurnCall {
+    /// Pairs it with its result. Where the API has none, it is made of tool and order.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments: JSON, or whatever the model wrote in its place.
+    pub arguments: String,
 }
 
 impl TurnMessage {
-    /// Returns its texts, a line each.
-    pub(crate) fn text(&self) -> String {
+    /// Returns its texts, a line each. What has no words is named.
+    #[must_use]
+    pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
-            TurnPart::Text(text) => Some(text.as_str()),
+            TurnPart::Text(text) => Some(text.clone()),
+            TurnPart::Other(kind) => Some(named(*kind)),
             TurnPart::Thought(_) | TurnPart::Image { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the addresses of its pictures.
-    pub(crate) fn images(&self) -> impl Iterator<Item = &str> {
+    pub fn images(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             TurnPart::Image { url, .. } => Some(url.as_str()),
-            TurnPart::Text(_) | TurnPart::Thought(_) => None,
+            TurnPart::Text(_) | TurnPart::Thought(_) | TurnPart::Other(_) => None,
         })
     }
 }
 
+/// Returns what stands for a sound or a file.
+#[must_use]
+pub fn named(kind: ContentKind) -> String {
+    format!("‹{kind}›")
+}
+
 /// Returns what a person asked last, and whether the model has gone on since: a round of its tools. What
 /// a client says beside results of tools is no question.
-pub(crate) fn question(messages: &[TurnMessage]) -> (Option<&TurnMessage>, bool) {
+#[must_use]
+pub fn question(messages: &[TurnMessage]) -> (Option<&TurnMessage>, bool) {
     let has_result = |asked: &TurnMessage| {
         messages.iter().any(|said| said.role == Role::Tool && said.place == asked.place)
     };
@@ -72,20 +93,22 @@ pub(crate) fn question(messages: &[TurnMessage]) -> (Option<&TurnMessage>, bool)
     }
 }
 
-/// Returns the messages of a body, in order; what stands beside them comes first.
-pub(crate) fn messages(body: &[u8]) -> Vec<TurnMessage> {
-    let document = Document::detect(Bytes::copy_from_slice(body), &Limits::default());
-    document.map(|document| BodyReader::of(&document).messages()).unwrap_or_default()
+/// Returns the messages of a request, in order; what stands beside them comes first.
+#[must_use]
+pub fn messages(document: &Document) -> Vec<TurnMessage> {
+    BodyReader::of(document).messages()
 }
 
-/// Gives calls that answers brought the ids by which [`messages`] names them, where the API has none.
-pub(crate) fn with_ids(calls: &[SavedCall], before: &[TurnMessage]) -> Vec<SavedCall> {
+/// Returns the ids by which [`messages`] would name further calls, of which each has its own id, or none, and the name of its
+/// tool.
+pub fn further_ids<'c>(
+    calls: impl IntoIterator<Item = (&'c str, &'c str)>,
+    before: &[TurnMessage],
+) -> Vec<String> {
     let mut ids = CallIds::default();
     let named = before.iter().flat_map(|message| &message.calls);
     named.for_each(|call| drop(ids.id(None, &call.name, false)));
-    let with_id =
-        |call: &SavedCall| SavedCall { id: ids.id(Some(&call.id), &call.name, false), ..call.clone() };
-    calls.iter().map(with_id).collect()
+    calls.into_iter().map(|(id, name)| ids.id(Some(id), name, false)).collect()
 }
 
 /// Ids of calls and results; those without one are paired by tool and order, as the API does.
@@ -171,7 +194,7 @@ impl<'d> BodyReader<'d> {
         let what = match self.is_media(id) {
             _ if section.kind == SectionKind::ToolCall => BodyPart::Call(id),
             Some(ContentKind::Image) => BodyPart::Part(self.image(section)),
-            Some(kind) => BodyPart::Part(TurnPart::Text(format!("‹{kind}›"))),
+            Some(kind) => BodyPart::Part(TurnPart::Other(kind)),
             None => return None,
         };
         Some(self.line(id, section.node, what))
@@ -201,13 +224,13 @@ impl<'d> BodyReader<'d> {
         self.ids.id(section.call_id.as_deref(), section.tool.as_deref().unwrap_or_default(), is_result)
     }
 
-    fn call(&mut self, id: SectionId) -> SavedCall {
+    fn call(&mut self, id: SectionId) -> TurnCall {
         let document = self.document;
         let arguments = self.arguments.get(&id).map(|&node| match document.settable(node) {
             Some(text) => text.text().expose().to_owned(),
             None => String::from_utf8_lossy(&document.source()[document.body_span(node)]).into_owned(),
         });
-        SavedCall {
+        TurnCall {
             id: self.call_id(id, false),
             name: document.section(id).tool.as_deref().unwrap_or_default().to_owned(),
             arguments: arguments.unwrap_or_default(),
@@ -236,9 +259,15 @@ impl<'d> BodyReader<'d> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use bytes::Bytes;
+    use leafgate_tree::Limits;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn said_in(body: &Value) -> Vec<TurnMessage> {
+        messages(&Document::detect(Bytes::from(body.to_string()), &Limits::default()).unwrap())
+    }
 
     /// Calls were told as text, results by nothing that paired them, pictures by a word.
     // S1-17
@@ -272,7 +301,7 @@ mod tests {
             ] }),
         ];
         for body in bodies {
-            let all = messages(body.to_string().as_bytes());
+            let all = said_in(&body);
             let roles: Vec<_> = all.iter().map(|said| said.role).collect();
             assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::Tool], "{body}");
             let texts: Vec<_> = all.iter().map(TurnMessage::text).collect();
@@ -280,8 +309,8 @@ mod tests {
             let [call] = &all[2].calls[..] else { panic!("{body}") };
             assert_eq!((&*call.name, &*call.arguments), ("read", arguments), "{body}");
             assert_eq!(all[3].call_id.as_ref(), Some(&call.id), "{body}");
-            assert_eq!(question(&all), (Some(&all[1]), true));
-            assert_eq!(question(&all[..2]), (Some(&all[1]), false));
+            assert!(question(&all) == (Some(&all[1]), true));
+            assert!(question(&all[..2]) == (Some(&all[1]), false));
         }
     }
 
@@ -295,9 +324,9 @@ mod tests {
                 { "type": "input_image", "image_url": url, "detail": "low" }] }] }),
         ];
         for body in pictures {
-            let [message] = &messages(body.to_string().as_bytes())[..] else { panic!("{body}") };
+            let [message] = &said_in(&body)[..] else { panic!("{body}") };
             let image = TurnPart::Image { url: url.to_owned(), detail: Some("low".to_owned()) };
-            assert_eq!(message.parts, [image], "{body}");
+            assert!(message.parts == [image], "{body}");
         }
         let source = json!({ "type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo=" });
         let body = json!({ "messages": [
@@ -306,9 +335,9 @@ mod tests {
             { "role": "user", "content": [
                 { "type": "tool_result", "tool_use_id": "1", "content": "42" }, { "type": "text", "text": "Remember" }] },
         ] });
-        let all = messages(body.to_string().as_bytes());
+        let all = said_in(&body);
         assert_eq!(all[0].images().collect::<Vec<_>>(), ["data:image/png;base64,iVBORw0KGgo="]);
-        assert_eq!(question(&all), (Some(&all[0]), true));
+        assert!(question(&all) == (Some(&all[0]), true));
     }
 
     #[test]
@@ -317,11 +346,10 @@ mod tests {
         let result = json!({ "functionResponse": { "name": "read", "response": { "content": "42" } } });
         let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "Hi" }] },
             { "role": "model", "parts": [call, call] }, { "role": "user", "parts": [result, result] }] });
-        let all = messages(body.to_string().as_bytes());
+        let all = said_in(&body);
         let calls: Vec<_> = all[1].calls.iter().map(|call| &*call.id).collect();
         let results: Vec<_> = all[2..].iter().filter_map(|said| said.call_id.as_deref()).collect();
         assert_eq!((calls, results), (vec!["read-1", "read-2"], vec!["read-1", "read-2"]));
-        let saved = SavedCall { id: String::new(), name: "read".to_owned(), arguments: String::new() };
-        assert_eq!(with_ids(&[saved], &all)[0].id, "read-3");
+        assert_eq!(further_ids([("", "read"), ("own", "read")], &all), ["read-3", "own"]);
     }
 }

@@ -1,0 +1,341 @@
+//! What a request asks for beside its messages: options by one table, tools, and the choice among them.
+
+use leafgate_api::{Api, gemini};
+use serde_json::{Map, Value, json};
+
+/// A JSON object.
+pub(crate) type Object = Map<String, Value>;
+
+/// Where each API has an option, as pointers below the body, or below Gemini's member of options. All are read, and the first is
+/// written.
+struct OptionRow {
+    chat: &'static [&'static str],
+    responses: &'static [&'static str],
+    messages: &'static [&'static str],
+    gemini: &'static [&'static str],
+}
+
+const fn row(
+    chat: &'static [&'static str],
+    responses: &'static [&'static str],
+    messages: &'static [&'static str],
+    gemini: &'static [&'static str],
+) -> OptionRow {
+    OptionRow { chat, responses, messages, gemini }
+}
+
+const OPTIONS: [OptionRow; 11] = [
+    row(
+        &["/max_completion_tokens", "/max_tokens"],
+        &["/max_output_tokens"],
+        &["/max_tokens"],
+        &["/maxOutputTokens", "/max_output_tokens"],
+    ),
+    row(&["/temperature"], &["/temperature"], &["/temperature"], &["/temperature"]),
+    row(&["/top_p"], &["/top_p"], &["/top_p"], &["/topP", "/top_p"]),
+    row(&[], &[], &["/top_k"], &["/topK", "/top_k"]),
+    row(&["/stop"], &[], &["/stop_sequences"], &["/stopSequences", "/stop_sequences"]),
+    row(&["/seed"], &[], &[], &["/seed"]),
+    row(&["/presence_penalty"], &[], &[], &["/presencePenalty", "/presence_penalty"]),
+    row(&["/frequency_penalty"], &[], &[], &["/frequencyPenalty", "/frequency_penalty"]),
+    row(&["/reasoning_effort"], &["/reasoning/effort"], &[], &[]),
+    row(&["/parallel_tool_calls"], &["/parallel_tool_calls"], &[], &[]),
+    row(&["/user", "/safety_identifier"], &["/user", "/safety_identifier"], &["/metadata/user_id"], &[]),
+];
+
+impl OptionRow {
+    fn of(&self, api: Api) -> &'static [&'static str] {
+        match api {
+            Api::Chat => self.chat,
+            Api::Responses => self.responses,
+            Api::Messages => self.messages,
+            Api::Gemini | Api::CodeAssist => self.gemini,
+        }
+    }
+}
+
+/// Members that are read elsewhere, or say nothing to another provider: where it keeps what, and how it is to say what it costs.
+const READ: &[&str] = &[
+    "model",
+    "messages",
+    "system",
+    "input",
+    "instructions",
+    "contents",
+    "stream",
+    "stream_options",
+    "store",
+    "include",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "tools",
+    "tool_choice",
+    "anthropic_version",
+];
+
+/// Members that are named where they get lost. Any other name could be anybody's text.
+const NAMED: &[&str] = &[
+    "audio",
+    "background",
+    "cachedContent",
+    "candidateCount",
+    "container",
+    "context_management",
+    "functions",
+    "labels",
+    "logit_bias",
+    "logprobs",
+    "max_tool_calls",
+    "mcp_servers",
+    "metadata",
+    "modalities",
+    "n",
+    "output_config",
+    "parallel_tool_calls",
+    "prediction",
+    "reasoning",
+    "response_format",
+    "responseJsonSchema",
+    "responseMimeType",
+    "responseModalities",
+    "responseSchema",
+    "safetySettings",
+    "seed",
+    "service_tier",
+    "text",
+    "thinking",
+    "thinkingConfig",
+    "top_logprobs",
+    "truncation",
+    "verbosity",
+    "web_search_options",
+];
+
+/// What is lost of a member that [`NAMED`] does not have.
+const UNNAMED: &str = "other members";
+
+/// Notes what cannot be said, once.
+pub(crate) fn lose(losses: &mut Vec<&'static str>, what: &'static str) {
+    if !losses.contains(&what) {
+        losses.push(what);
+    }
+}
+
+/// Carries the options of one API over to another.
+pub(crate) fn carry(from: Api, to: Api, body: &Object, made: &mut Object, losses: &mut Vec<&'static str>) {
+    let read = options_of(from, body);
+    let mut written = Value::Object(Object::new());
+    for row in &OPTIONS {
+        let value = row.of(from).iter().find_map(|at| read.pointer(at)).filter(|value| !value.is_null());
+        let Some(value) = value else { continue };
+        match row.of(to).first() {
+            Some(at) => put(&mut written, at, fitting(to, at, value)),
+            None => {
+                lose(losses, row.of(from)[0].trim_start_matches('/').split('/').next().unwrap_or(UNNAMED))
+            }
+        }
+    }
+    let Value::Object(written) = written else { return };
+    match to {
+        Api::Gemini if written.is_empty() => {}
+        Api::Gemini => drop(made.insert(gemini::GENERATION[0].to_owned(), written.into())),
+        Api::Chat | Api::Responses | Api::Messages | Api::CodeAssist => made.extend(written),
+    }
+    let is_known = |key: &str| {
+        let first = |at: &&str| at.trim_start_matches('/').split('/').next() == Some(key);
+        READ.contains(&key)
+            || spelled(&gemini::SYSTEM, key)
+            || spelled(&gemini::TOOL_CONFIG, key)
+            || OPTIONS.iter().any(|row| row.of(from).iter().any(|at| first(at)))
+    };
+    let says = |value: &Value| !value.is_null() && *value != json!([]) && *value != json!({});
+    let lost = read.as_object().into_iter().flatten().filter(|(key, value)| !is_known(key) && says(value));
+    for (key, value) in lost {
+        // One answer is what every API gives.
+        if !matches!(&**key, "n" | "candidateCount") || *value != json!(1) {
+            lose(losses, NAMED.iter().find(|name| *name == key).unwrap_or(&UNNAMED));
+        }
+    }
+}
+
+/// The members of a body, with those of Gemini's options among them.
+fn options_of(api: Api, body: &Object) -> Value {
+    let mut all = body.clone();
+    if api == Api::Gemini {
+        for key in gemini::GENERATION {
+            if let Some(Value::Object(options)) = all.remove(key) {
+                all.extend(options);
+            }
+        }
+    }
+    all.into()
+}
+
+fn spelled(names: &gemini::Spelled, key: &str) -> bool {
+    names.contains(&key)
+}
+
+/// Returns a value as an API takes it there.
+fn fitting(to: Api, at: &str, value: &Value) -> Value {
+    match (to, at) {
+        (Api::Messages, "/temperature") if value.as_f64().is_some_and(|heat| heat > 1.0) => json!(1.0),
+        (Api::Messages, "/stop_sequences") | (Api::Gemini, "/stopSequences") if value.is_string() => {
+            json!([value])
+        }
+        _ => value.clone(),
+    }
+}
+
+/// Puts a value where a pointer of one or two members says.
+fn put(into: &mut Value, at: &str, value: Value) {
+    match at.trim_start_matches('/').split_once('/') {
+        Some((outer, inner)) => into[outer][inner] = value,
+        None => into[&at[1..]] = value,
+    }
+}
+
+/// A tool that the client runs.
+pub(crate) struct ToolTerms {
+    name: Value,
+    description: Option<Value>,
+    schema: Value,
+}
+
+/// Returns the functions that a request offers. Tools of another kind, which a provider runs, are lost.
+pub(crate) fn tools(api: Api, body: &Object, losses: &mut Vec<&'static str>) -> Vec<ToolTerms> {
+    let offered = body.get("tools").and_then(Value::as_array).into_iter().flatten();
+    let mut tools = Vec::new();
+    for tool in offered {
+        let functions: Vec<&Value> = match api {
+            Api::Chat => tool.get("function").into_iter().collect(),
+            Api::Responses => (tool["type"] == "function").then_some(tool).into_iter().collect(),
+            Api::Messages => tool.get("input_schema").map(|_| tool).into_iter().collect(),
+            Api::Gemini | Api::CodeAssist => {
+                let lists = gemini::FUNCTIONS.iter().filter_map(|key| tool.get(key)?.as_array());
+                lists.flatten().collect()
+            }
+        };
+        if functions.is_empty() {
+            lose(losses, "tools that are no functions");
+        }
+        tools.extend(functions.into_iter().filter_map(terms));
+    }
+    tools
+}
+
+fn terms(function: &Value) -> Option<ToolTerms> {
+    let keys = ["parameters", "input_schema", "parametersJsonSchema", "parameters_json_schema"];
+    let schema = keys.iter().find_map(|key| function.get(key)).filter(|schema| schema.is_object());
+    Some(ToolTerms {
+        name: function.get("name")?.clone(),
+        description: function.get("description").cloned(),
+        schema: schema.cloned().unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
+    })
+}
+
+/// Writes tools as an API has them.
+pub(crate) fn put_tools(to: Api, tools: Vec<ToolTerms>, made: &mut Object) {
+    if tools.is_empty() {
+        return;
+    }
+    let tool = |tool: ToolTerms| {
+        let schema = match to {
+            Api::Chat | Api::Responses => "parameters",
+            Api::Messages => "input_schema",
+            Api::Gemini | Api::CodeAssist => "parametersJsonSchema",
+        };
+        let mut function = json!({ "name": tool.name });
+        if let Some(description) = tool.description {
+            function["description"] = description;
+        }
+        function[schema] = tool.schema;
+        match to {
+            Api::Chat => json!({ "type": "function", "function": function }),
+            Api::Responses => {
+                function["type"] = "function".into();
+                function["strict"] = false.into();
+                function
+            }
+            Api::Messages | Api::Gemini | Api::CodeAssist => function,
+        }
+    };
+    let tools: Vec<Value> = tools.into_iter().map(tool).collect();
+    let tools = match to {
+        Api::Gemini | Api::CodeAssist => json!([{ gemini::FUNCTIONS[0]: tools }]),
+        Api::Chat | Api::Responses | Api::Messages => tools.into(),
+    };
+    made.insert("tools".to_owned(), tools);
+}
+
+/// Which tools a model may call.
+pub(crate) enum ToolChoice {
+    Auto,
+    Never,
+    Any,
+    One(String),
+}
+
+/// Returns the choice that a request makes, and whether it wants at most one call at a time.
+pub(crate) fn choice(api: Api, body: &Object) -> Option<ToolChoice> {
+    let member = |keys: &gemini::Spelled, of: &Value| keys.iter().find_map(|key| of.get(key)).cloned();
+    let (kind, name) = match api {
+        Api::Gemini | Api::CodeAssist => {
+            let config = gemini::TOOL_CONFIG.iter().find_map(|key| body.get(*key))?;
+            let calling = member(&gemini::CALLING, config)?;
+            let allowed = member(&gemini::ALLOWED, &calling);
+            (
+                calling["mode"].as_str()?.to_lowercase(),
+                allowed.and_then(|names| names[0].as_str().map(str::to_owned)),
+            )
+        }
+        Api::Chat | Api::Responses | Api::Messages => {
+            let choice = body.get("tool_choice")?;
+            let name = choice.get("name").or_else(|| choice.get("function")?.get("name"));
+            let kind = choice.as_str().or_else(|| choice["type"].as_str())?;
+            (kind.to_owned(), name.and_then(Value::as_str).map(str::to_owned))
+        }
+    };
+    match (&*kind, name) {
+        ("auto", _) => Some(ToolChoice::Auto),
+        ("none", _) => Some(ToolChoice::Never),
+        (_, Some(name)) => Some(ToolChoice::One(name)),
+        ("required" | "any", None) => Some(ToolChoice::Any),
+        (_, None) => None,
+    }
+}
+
+/// Writes a choice as an API has it.
+pub(crate) fn put_choice(to: Api, choice: &ToolChoice, made: &mut Object) {
+    let (key, value) = match (to, choice) {
+        (Api::Gemini | Api::CodeAssist, choice) => {
+            let mut calling = match choice {
+                ToolChoice::Auto => json!({ "mode": "AUTO" }),
+                ToolChoice::Never => json!({ "mode": "NONE" }),
+                ToolChoice::Any | ToolChoice::One(_) => json!({ "mode": "ANY" }),
+            };
+            if let ToolChoice::One(name) = choice {
+                calling[gemini::ALLOWED[0]] = json!([name]);
+            }
+            (gemini::TOOL_CONFIG[0], json!({ gemini::CALLING[0]: calling }))
+        }
+        (Api::Messages, choice) => {
+            let value = match choice {
+                ToolChoice::Auto => json!({ "type": "auto" }),
+                ToolChoice::Never => json!({ "type": "none" }),
+                ToolChoice::Any => json!({ "type": "any" }),
+                ToolChoice::One(name) => json!({ "type": "tool", "name": name }),
+            };
+            ("tool_choice", value)
+        }
+        (Api::Chat, ToolChoice::One(name)) => {
+            ("tool_choice", json!({ "type": "function", "function": { "name": name } }))
+        }
+        (Api::Responses, ToolChoice::One(name)) => {
+            ("tool_choice", json!({ "type": "function", "name": name }))
+        }
+        (Api::Chat | Api::Responses, ToolChoice::Auto) => ("tool_choice", json!("auto")),
+        (Api::Chat | Api::Responses, ToolChoice::Never) => ("tool_choice", json!("none")),
+        (Api::Chat | Api::Responses, ToolChoice::Any) => ("tool_choice", json!("required")),
+    };
+    made.insert(key.to_owned(), value);
+}
