@@ -146,7 +146,7 @@ pub(crate) fn carry(from: Api, to: Api, body: &Object, made: &mut Object, losses
         READ.contains(&key)
             || spelled(&gemini::SYSTEM, key)
             || spelled(&gemini::TOOL_CONFIG, key)
-            || OPTIONS.iter().any(|row| row.of(from).iter().any(|at| first(at)))
+            || OPTIONS.iter().any(|row| row.of(from).iter().any(first))
     };
     let says = |value: &Value| !value.is_null() && *value != json!([]) && *value != json!({});
     let lost = read.as_object().into_iter().flatten().filter(|(key, value)| !is_known(key) && says(value));
