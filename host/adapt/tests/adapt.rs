@@ -1,5 +1,8 @@
 //! Recorded requests and answers, adapted to every API: what is said stays.
 
+#![allow(missing_docs, reason = "a test binary has no public items")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use leafgate_adapt::{AdaptError, PathTerms, StreamAdapter, TurnMessage, adapt, adapt_answer, messages};
 use leafgate_answer::{AnswerLimits, Api, Head, Reader, Reply};
 use leafgate_harness::recordings::{self, all};
