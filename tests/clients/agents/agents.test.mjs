@@ -48,6 +48,22 @@ describe("leafgate exec", { timeout: 10 * PATIENCE }, () => {
     assert.ok(!told.out.includes(SECRET), told.out);
   });
 
+  // S3-28
+  for (const [agent, api, path, variables] of [
+    [`claude -p '${PROMPT}'`, "openai-chat", "/v1/chat/completions", { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-test" }],
+    [CODEX, "anthropic-messages", "/v1/messages", { OPENAI_BASE_URL: `${url}/v1` }],
+  ]) {
+    test(`${agent.split(" ")[0]} asks a model that speaks ${api}`, async () => {
+      await codex_home({ OPENAI_API_KEY: "sk-test", tokens: null });
+      const config = join(home, "adapted.toml");
+      await writeFile(config, `upstream = "model"\n[upstreams.model]\nurl = "${url}"\napi = "${api}"\n`);
+      const ran = await shell(`leafgate exec --config ${config} ${agent}`, variables);
+      went_through(ran, path);
+      const { headers } = received.find((request) => request.method === "POST" && request.path === path);
+      assert.equal(headers[api === "openai-chat" ? "authorization" : "x-api-key"]?.replace("Bearer ", ""), "sk-test");
+    });
+  }
+
   test("settings of Claude Code that lead past the gate are refused before it starts", async () => {
     const settings = join(home, "work/.claude");
     await mkdir(settings);
