@@ -92,6 +92,9 @@ pub fn adapt(
     if let (Some(choice), false) = (options::choice(from, &body), tools.is_empty()) {
         options::put_choice(to, &choice, &mut made);
     }
+    if to == Api::Messages && !tools.is_empty() {
+        mark_for_cache(&mut made);
+    }
     options::put_tools(to, tools, &mut made);
     options::carry(from, to, &body, &mut made, &mut losses);
     match to {
@@ -106,6 +109,19 @@ pub fn adapt(
         made.insert("stream".to_owned(), true.into());
     }
     Ok(AdaptedRequest { body: Value::Object(made).to_string().into_bytes(), losses })
+}
+
+/// Marks the prompt and the last message for the provider's cache: an agent asks again with the same beginning, which Messages reads
+/// from its cache only where it is told so (<https://platform.claude.com/docs/en/build-with-claude/prompt-caching>).
+fn mark_for_cache(made: &mut Object) {
+    let mark = json!({ "type": "ephemeral" });
+    if let Some(system) = made.get_mut("system") {
+        *system = json!([{ "type": "text", "text": system, "cache_control": mark }]);
+    }
+    let last = made.get_mut("messages").and_then(|messages| messages.as_array_mut()?.last_mut());
+    if let Some(block) = last.and_then(|message| message["content"].as_array_mut()?.last_mut()) {
+        block["cache_control"] = mark;
+    }
 }
 
 /// Leaves out calls without a result and results without a call, as of tools that a provider ran: other providers refuse them.

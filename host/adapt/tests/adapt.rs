@@ -119,12 +119,14 @@ fn options_tools_and_the_choice_among_them_have_their_places() {
         "tool_choice": { "type": "function", "function": { "name": "read" } },
     });
     let (made, losses) = adapted(&chat, Api::Chat, Api::Messages);
+    // An agent asks again: the provider is to keep what is the same.
+    let mark = json!({ "type": "ephemeral" });
     assert_eq!(
         made,
         json!({
-            "model": "m", "max_tokens": 5, "temperature": 1.0, "stop_sequences": ["END"], "system": "Brief.",
+            "model": "m", "max_tokens": 5, "temperature": 1.0, "stop_sequences": ["END"], "system": [{ "type": "text", "text": "Brief.", "cache_control": mark }],
             "metadata": { "user_id": "u" },
-            "messages": [{ "role": "user", "content": [{ "type": "text", "text": "Hi" }] }],
+            "messages": [{ "role": "user", "content": [{ "type": "text", "text": "Hi", "cache_control": mark }] }],
             "tools": [{ "name": "read", "description": "Reads.", "input_schema": { "type": "object" } }],
             "tool_choice": { "type": "tool", "name": "read" },
         })
@@ -161,6 +163,7 @@ fn options_tools_and_the_choice_among_them_have_their_places() {
 fn messages_gets_the_bound_that_it_wants_and_a_kept_conversation_is_refused() {
     let (made, _) = adapted(&json!({ "input": "Hi" }), Api::Responses, Api::Messages);
     assert_eq!(made["max_tokens"], 8192);
+    assert!(!made.to_string().contains("cache_control"), "nobody asks again: {made}");
     for (body, from) in [
         (json!({ "input": "Go on", "previous_response_id": "r" }), Api::Responses),
         (
