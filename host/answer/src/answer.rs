@@ -1,7 +1,6 @@
 //! An answer that is there as a whole: what it says, as it is judged and changed.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -41,7 +40,8 @@ pub enum RunKind {
 }
 
 /// An answer that was read.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Answer {{ api: {api:?}, reply: {reply:?}, .. }}")]
 pub struct Answer {
     /// Whose it is.
     pub api: Api,
@@ -248,12 +248,6 @@ impl Answer {
         let mut whole = unweighed(self.api, &self.document);
         edit::refuse(self.api, &mut whole, &pointers(gone), &pointers(left), words);
         whole
-    }
-}
-
-impl fmt::Debug for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer").field("api", &self.api).field("reply", &self.reply).finish_non_exhaustive()
     }
 }
 

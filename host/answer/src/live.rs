@@ -4,8 +4,6 @@
 //! All events are those of [`AnswerWriter::events`], of an answer that has one part: its text is cut into
 //! pieces, and its place is set to where the part stands.
 
-use std::fmt;
-
 use leafgate_api::Api;
 use serde_json::{Value, json};
 
@@ -32,6 +30,8 @@ pub const LIVE_SIGNATURE: &str = "leafgate";
 /// assert_eq!(reader.finish()?.reply.content.expose(), "Four.");
 /// # Ok::<(), leafgate_answer::ReadError>(())
 /// ```
+#[derive(derive_more::Debug)]
+#[debug("LiveAnswer {{ api: {api:?}, sent: {sent:?}, .. }}")]
 pub struct LiveAnswer {
     api: Api,
     head: Head,
@@ -209,12 +209,6 @@ impl LiveAnswer {
             whole[list] = self.parts.iter().enumerate().map(|(at, part)| self.element(at, part)).collect();
         }
         whole
-    }
-}
-
-impl fmt::Debug for LiveAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LiveAnswer").field("api", &self.api).field("sent", &self.sent).finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,5 @@
 //! Reads an answer bit by bit.
 
-use std::fmt;
-
 use bytes::Bytes;
 
 use crate::account::Account;
@@ -13,6 +11,8 @@ use crate::reply::Delta;
 use leafgate_api::Api;
 
 /// Reads an answer while it comes, for those who decide nothing about it.
+#[derive(derive_more::Debug)]
+#[debug("Reader {{ api: {api:?}, bytes: {bytes:?}, .. }}")]
 pub struct Reader {
     api: Api,
     limits: AnswerLimits,
@@ -100,11 +100,5 @@ impl Reader {
         self.failed = Some(error);
         self.form = ReaderForm::Whole(Vec::new());
         Err(error)
-    }
-}
-
-impl fmt::Debug for Reader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader").field("api", &self.api).field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }

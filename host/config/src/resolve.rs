@@ -1,7 +1,6 @@
 //! Which value counts, and where it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::Duration;
 
 use crate::file::Layer;
@@ -9,11 +8,13 @@ use crate::keys::{KEYS, Key, ORDERED, UPSTREAM_KEYS, UPSTREAMS};
 use crate::value::{Kind, Value};
 
 /// Where a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum Source {
     /// It is built in.
+    #[display("built in")]
     Default,
     /// A file.
+    #[display("{file}:{line}")]
     File {
         /// Its name, as shown.
         file: String,
@@ -21,20 +22,11 @@ pub enum Source {
         line: usize,
     },
     /// A variable of the environment.
+    #[display("the variable {_0}")]
     Variable(String),
     /// A flag.
+    #[display("{_0}")]
     Flag(String),
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Source::Default => f.write_str("built in"),
-            Source::File { file, line } => write!(f, "{file}:{line}"),
-            Source::Variable(name) => write!(f, "the variable {name}"),
-            Source::Flag(flag) => f.write_str(flag),
-        }
-    }
 }
 
 /// All settings: of each key the strongest value.
@@ -282,34 +274,9 @@ fn as_switch(value: &Value) -> Option<bool> {
     }
 }
 
-/// Returns what a value of this kind is, for tables of defaults.
-impl From<Duration> for Value {
-    fn from(time: Duration) -> Self {
-        Value::Time(time)
-    }
-}
-
 impl From<usize> for Value {
     fn from(number: usize) -> Self {
         Value::Number(number as u64)
-    }
-}
-
-impl From<Vec<String>> for Value {
-    fn from(texts: Vec<String>) -> Self {
-        Value::Texts(texts)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(on: bool) -> Self {
-        Value::Switch(on)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Value::Text(text.to_owned())
     }
 }
 

@@ -69,32 +69,31 @@ impl Bounds {
     }
 }
 
-/// A value.
-#[derive(Clone, PartialEq, Eq)]
+/// A value, made of what a value of its kind is.
+#[derive(Clone, PartialEq, Eq, derive_more::From)]
 pub enum Value {
     /// Of a switch.
+    #[from]
     Switch(bool),
     /// Of a text, a path, a policy or a word.
+    #[from(&str)]
     Text(String),
     /// Of texts or paths.
+    #[from]
     Texts(Vec<String>),
     /// Of a size or a count.
     Number(u64),
     /// Of a time.
+    #[from]
     Time(Duration),
 }
 
 /// Why something is no value of a setting. It says what is expected, and quotes nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("expected {}", self.expected)]
 pub struct ValueError {
     /// What is expected.
     pub expected: String,
-}
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}", self.expected)
-    }
 }
 
 impl std::error::Error for ValueError {}

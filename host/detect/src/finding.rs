@@ -1,6 +1,5 @@
 //! A finding, its names, and how findings that overlap become one.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,7 +31,12 @@ pub struct InvalidName {
 }
 
 /// What a finding is called, in tokens too: `EMAIL`, `CARD`, `SECRET`. Form: `[A-Z][A-Z0-9]{1,15}`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::AsRef, derive_more::Debug, derive_more::Display,
+)]
+#[as_ref(str)]
+#[debug("{_0}")]
+#[display("{_0}")]
 pub struct Label(Arc<str>);
 
 impl Label {
@@ -63,7 +67,12 @@ impl Label {
 
 /// Which detector found it: `pack/name`, as in `secrets/github-token`; a plugin's is `plugin:NAME`
 /// or `plugin:NAME/LABEL`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::AsRef, derive_more::Debug, derive_more::Display,
+)]
+#[as_ref(str)]
+#[debug("{_0}")]
+#[display("{_0}")]
 pub struct DetectorId(Arc<str>);
 
 impl DetectorId {
@@ -92,27 +101,6 @@ impl DetectorId {
         self.0.split('/').next().unwrap_or(&self.0)
     }
 }
-
-macro_rules! shown_as_its_name {
-    ($($name:ty),*) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-        impl AsRef<str> for $name {
-            fn as_ref(&self) -> &str {
-                &self.0
-            }
-        }
-    )*};
-}
-shown_as_its_name!(Label, DetectorId);
 
 /// A stretch of a text that a detector recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]

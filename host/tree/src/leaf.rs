@@ -1,7 +1,6 @@
 //! The scalars of a document: what rules, plugins and people edit.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use crate::document::Document;
 use crate::kinds::{LeafKind, Role, ValueType};
@@ -12,7 +11,8 @@ use crate::section::SectionId;
 use crate::text::LeafText;
 
 /// One scalar of the body.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug)]
+#[debug("Leaf({}, {} {:?})", self.id.0, self.kind(), self.text())]
 pub struct Leaf<'d> {
     document: &'d Document,
     id: NodeId,
@@ -140,11 +140,5 @@ impl<'d> Leaf<'d> {
     #[must_use]
     pub fn beyond_caps(&self) -> bool {
         self.document.node(self.id).flags.has(Flags::BEYOND_CAPS)
-    }
-}
-
-impl fmt::Debug for Leaf<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Leaf({}, {} {:?})", self.id.0, self.kind(), self.text())
     }
 }

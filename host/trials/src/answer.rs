@@ -1,6 +1,5 @@
 //! The answer of a test: JSON or an event stream, read as the gate reads it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,16 +8,12 @@ use leafgate_policy::answers;
 use leafgate_tree::{Document, Format, Limits};
 
 /// An answer, and how it came.
+#[derive(derive_more::Debug)]
+#[debug("an answer of {}, {} bytes", self.whole.api.name(), self.received.len())]
 pub(super) struct TestAnswer {
     received: Vec<u8>,
     whole: Answer,
     streams: bool,
-}
-
-impl fmt::Debug for TestAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an answer of {}, {} bytes", self.whole.api.name(), self.received.len())
-    }
 }
 
 /// Why an answer cannot be read.

@@ -1,7 +1,6 @@
 //! One test against its policy: what happens, and in what that differs from what is expected.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -62,7 +61,8 @@ impl Grade {
 }
 
 /// One thing in which what happened differs from what a test expects.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, derive_more::Debug)]
+#[debug("{} at {}", self.grade, self.at)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// How it differs.
@@ -75,12 +75,6 @@ pub struct Difference {
     /// What happened; `None` where nothing did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-}
-
-impl fmt::Debug for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}", self.grade, self.at)
-    }
 }
 
 /// What running a test gave.

@@ -59,7 +59,8 @@ pub(crate) fn wire(api: Api) -> &'static dyn AnswerWire {
 }
 
 /// An event of a stream. Its `Display` is the framed event.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("Event of {} bytes", self.data.len())]
 pub struct Event {
     name: Option<String>,
     data: String,
@@ -100,12 +101,6 @@ impl fmt::Display for Event {
             writeln!(f, "event: {name}")?;
         }
         write!(f, "data: {}\n\n", self.data)
-    }
-}
-
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Event of {} bytes", self.data.len())
     }
 }
 

@@ -36,7 +36,6 @@ mod tests;
 mod text;
 mod url;
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -111,7 +110,8 @@ impl From<Encoding> for Encodings {
 
 /// What a text, or a stretch of it, says once its encodings are undone. `Debug` prints lengths
 /// only.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("{} bytes in {}", self.text.len(), self.phrase())]
 pub struct View {
     text: String,
     layer: Arc<Layer>,
@@ -173,12 +173,6 @@ impl View {
     /// The layers, the innermost first.
     fn layers(&self) -> impl Iterator<Item = &Layer> {
         std::iter::successors(Some(&*self.layer), |layer| layer.outer.as_deref())
-    }
-}
-
-impl fmt::Debug for View {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes in {}", self.text.len(), self.phrase())
     }
 }
 

@@ -24,9 +24,6 @@ pub(crate) mod messages;
 mod openai;
 pub(crate) mod responses;
 
-use std::fmt;
-use std::ops::Deref;
-
 use http::{HeaderMap, Method, Uri};
 use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
@@ -187,8 +184,10 @@ impl Conversation {
 }
 
 /// The API that a request asks.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug, derive_more::Deref)]
+#[debug("{}", self.name())]
 pub(crate) struct Api {
+    #[deref(forward)]
     endpoint: &'static Endpoint,
     /// Whether the shape of the body told it, and no path.
     by_shape: bool,
@@ -285,20 +284,6 @@ impl Api {
     /// Whether a request's answer comes as a stream of events.
     pub(crate) fn streams(self, request: &Document) -> bool {
         self.conversation.is_some_and(|conversation| (conversation.streams)(request))
-    }
-}
-
-impl Deref for Api {
-    type Target = Endpoint;
-
-    fn deref(&self) -> &Self::Target {
-        self.endpoint
-    }
-}
-
-impl fmt::Debug for Api {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
