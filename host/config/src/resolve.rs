@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::file::Layer;
-use crate::keys::{KEYS, Key, ORDERED, UPSTREAM_KEYS, UPSTREAMS};
+use crate::keys::{KEYS, ORDERED, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
 use crate::value::{Kind, Value};
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
-pub enum Source {
+pub enum SettingSource {
     /// It is built in.
     #[display("built in")]
     Default,
@@ -32,7 +32,7 @@ pub enum Source {
 /// All settings: of each key the strongest value.
 #[derive(Debug, Default)]
 pub struct Settings {
-    values: BTreeMap<String, (Value, Source)>,
+    values: BTreeMap<String, (Value, SettingSource)>,
 }
 
 /// A setting as people are shown it.
@@ -45,7 +45,7 @@ pub struct Shown {
     /// Whether people write it freely: a secret may stand where nobody expects one.
     pub is_free: bool,
     /// Where that comes from.
-    pub source: Source,
+    pub source: SettingSource,
     /// What it does.
     pub about: &'static str,
 }
@@ -70,7 +70,7 @@ impl Settings {
 
     /// Adds a value that is built in, where nothing else is set.
     pub fn default_to(&mut self, key: &str, value: Value) {
-        self.values.entry(key.to_owned()).or_insert((value, Source::Default));
+        self.values.entry(key.to_owned()).or_insert((value, SettingSource::Default));
     }
 
     /// Adds what is built in, but for limits.
@@ -89,8 +89,8 @@ impl Settings {
 
     /// Returns where a value comes from.
     #[must_use]
-    pub fn source(&self, key: &str) -> Source {
-        self.values.get(key).map_or(Source::Default, |(_, source)| source.clone())
+    pub fn source(&self, key: &str) -> SettingSource {
+        self.values.get(key).map_or(SettingSource::Default, |(_, source)| source.clone())
     }
 
     /// Returns a text, a path, a policy or a word.
@@ -189,7 +189,7 @@ impl Settings {
 
     /// Returns every setting, those of upstreams last.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
-        let show = |key: &str, known: &Key| Shown {
+        let show = |key: &str, known: &SettingKey| Shown {
             key: key.to_owned(),
             value: self.get(key).map(|value| known.kind.show(value)),
             is_free: matches!(known.kind, Kind::Url | Kind::Texts),
@@ -225,7 +225,7 @@ impl<'s> UpstreamSettings<'s> {
 
     /// Returns where a value comes from: its own, or else that at the top.
     #[must_use]
-    pub fn source(&self, key: &str) -> Source {
+    pub fn source(&self, key: &str) -> SettingSource {
         if self.name.is_empty() {
             return self.settings.source(if key == "url" { "upstream" } else { key });
         }
@@ -335,7 +335,7 @@ mod tests {
         );
         assert_eq!(
             (settings.number("limits.ratio"), settings.source("limits.ratio")),
-            (Some(200), Source::Default)
+            (Some(200), SettingSource::Default)
         );
     }
 

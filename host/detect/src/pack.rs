@@ -23,7 +23,7 @@ use crate::names::NameRule;
 words! {
     /// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub enum Context {
+    pub enum DetectorContext {
         /// The text alone.
         None = "none",
         /// The text and the nearest key above it.
@@ -183,8 +183,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn context(&self) -> Context {
-        if self.shape == Shape::Assigned { Context::Key } else { Context::None }
+    pub(crate) fn context(&self) -> DetectorContext {
+        if self.shape == Shape::Assigned { DetectorContext::Key } else { DetectorContext::None }
     }
 
     /// Returns true if and only if its matches must pass the check of this name.

@@ -6,7 +6,7 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use crate::finding::{Confidence, DetectorId, Label};
-use crate::pack::{self, Context, PackError, Row};
+use crate::pack::{self, DetectorContext, PackError, Row};
 
 /// The packs' files, in the order in which their detectors rank.
 const PACKS: [(&str, &str); 4] = [
@@ -26,7 +26,7 @@ pub struct DetectorInfo {
     /// How sure it is of them.
     pub confidence: Confidence,
     /// What of a leaf's surroundings it looks at.
-    pub context: Context,
+    pub context: DetectorContext,
     /// One sentence.
     pub description: String,
     /// It knows its findings by a distinctive prefix, so it may look at leaves that cannot be

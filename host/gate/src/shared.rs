@@ -30,7 +30,7 @@ use crate::shadow::Shadow;
 use crate::status::Counters;
 use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
-use leafgate_http::body::Bounds;
+use leafgate_http::body::BodyBounds;
 use leafgate_http::budget::BodyBudget;
 use leafgate_http::server::Timeouts;
 
@@ -194,7 +194,7 @@ impl Shared {
         RecordId(self.recorded.fetch_add(1, Relaxed) + 1)
     }
 
-    pub(crate) fn bounds(&self) -> Bounds {
-        Bounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
+    pub(crate) fn bounds(&self) -> BodyBounds {
+        BodyBounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
     }
 }
