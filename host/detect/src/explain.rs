@@ -55,7 +55,7 @@ impl DetectorExplanation {
             names_after: names.after,
             names_not_after: names.not_after,
             bounds: bounds(row.bounds),
-            checks: row.check_names.clone(),
+            checks: row.raw.checks.clone(),
             examples: row.examples.clone(),
             counterexamples: row.counterexamples.clone(),
         }

@@ -7,14 +7,15 @@ use leafgate_words::words;
 
 words! {
     /// How sure a detector is of a finding.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Confidence {
         /// Plausible shape only.
         Low = "low",
         /// Shape and context.
         Medium = "medium",
-        /// Prefix, checksum or structure.
+        /// Prefix, checksum or structure; of a row that does not say it.
+        #[default]
         High = "high",
     }
     /// Returns the name used in packs and output.

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
+use strsim::levenshtein;
 
 use crate::finding::{Confidence, DetectorId, Label};
 use crate::pack::{self, DetectorContext, PackError, Row};
@@ -163,24 +164,9 @@ fn nearest(name: &str) -> Option<String> {
     let slip = ids.clone().find(|id| id.split_once('/').is_some_and(|(_, tail)| tail == name));
     let alike = || {
         let most = name.len().div_ceil(3).max(2);
-        selectors().map(|id| (edits(name, id), id)).filter(|(n, _)| *n <= most).min().map(|(_, id)| id)
+        selectors().map(|id| (levenshtein(name, id), id)).filter(|(n, _)| *n <= most).min().map(|(_, id)| id)
     };
     slip.or_else(alike).map(str::to_owned)
-}
-
-/// Levenshtein distance in bytes.
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
