@@ -25,7 +25,7 @@ pub(crate) struct Lane {
     /// `None` for one that no path names.
     name: Option<UpstreamName>,
     /// Its URL, as digests and status name it.
-    address: Arc<str>,
+    pub(crate) address: Arc<str>,
     pub(crate) upstream: Upstream,
     /// Whose endpoints it has.
     pub(crate) kind: UpstreamKind,
@@ -59,10 +59,6 @@ impl Lane {
 
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_ref().map(UpstreamName::as_str)
-    }
-
-    pub(crate) fn address(&self) -> &Arc<str> {
-        &self.address
     }
 
     /// Returns what the status says of a named one.
@@ -99,8 +95,8 @@ impl Lane {
 
 /// All upstreams.
 pub(crate) struct Upstreams {
-    first: Arc<Lane>,
-    named: Vec<Arc<Lane>>,
+    pub(crate) first: Arc<Lane>,
+    pub(crate) named: Vec<Arc<Lane>>,
 }
 
 impl Upstreams {
@@ -120,14 +116,6 @@ impl Upstreams {
             }
         };
         Ok(Upstreams { first, named })
-    }
-
-    pub(crate) fn first(&self) -> &Arc<Lane> {
-        &self.first
-    }
-
-    pub(crate) fn named(&self) -> &[Arc<Lane>] {
-        &self.named
     }
 
     /// Returns the upstream of this name.

@@ -27,7 +27,7 @@ const MAX_SEGMENTS: usize = 62;
 #[display("{source}")]
 pub(crate) struct PathPattern {
     source: String,
-    steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// One segment of a pattern.
@@ -130,10 +130,6 @@ impl PathPattern {
                 _ => None,
             })
             .collect()
-    }
-
-    pub(crate) fn steps(&self) -> &[Step] {
-        &self.steps
     }
 }
 

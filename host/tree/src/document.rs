@@ -24,7 +24,7 @@ pub struct Document {
     #[deref(forward)]
     index: Arc<Index>,
     format: Format,
-    projection: Projection,
+    pub(crate) projection: Projection,
     /// The sections that somebody says are of another kind than the format does.
     reclassified: Vec<SectionId>,
 }
@@ -230,10 +230,6 @@ impl Document {
     #[must_use]
     pub fn section(&self, id: SectionId) -> &Section {
         &self.projection.sections[id.index()]
-    }
-
-    pub(crate) fn projection(&self) -> &Projection {
-        &self.projection
     }
 }
 

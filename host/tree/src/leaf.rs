@@ -28,7 +28,7 @@ impl Document {
     /// they are all of a string from its beginning on, others at places for media.
     #[must_use]
     pub fn unread(&self) -> Vec<(NodeId, &'static str)> {
-        let known = &self.projection().unread;
+        let known = &self.projection.unread;
         let packed = (0..self.node_count()).map(NodeId::from_index).filter_map(|id| {
             let spelled = self.long_string(id)?;
             let name = media::packed(spelled, || self.content_text(id))?;
@@ -96,13 +96,13 @@ impl<'d> Leaf<'d> {
     /// What its format says it is.
     #[must_use]
     pub fn kind(&self) -> LeafKind {
-        self.document.projection().kind(self.id)
+        self.document.projection.kind(self.id)
     }
 
     /// Who may change it.
     #[must_use]
     pub fn access(&self) -> Access {
-        self.document.projection().access(self.id)
+        self.document.projection.access(self.id)
     }
 
     /// The nearest object key above it, or "".

@@ -11,9 +11,9 @@ use leafgate_tree::{Document, Format, Limits};
 #[derive(derive_more::Debug)]
 #[debug("an answer of {}, {} bytes", self.whole.api.name(), self.received.len())]
 pub(super) struct TestAnswer {
-    received: Vec<u8>,
-    whole: Answer,
-    streams: bool,
+    pub(super) received: Vec<u8>,
+    pub(super) whole: Answer,
+    pub(super) streams: bool,
 }
 
 /// Why an answer cannot be read.
@@ -72,20 +72,8 @@ impl TestAnswer {
         Ok(read)
     }
 
-    pub(super) fn received(&self) -> &[u8] {
-        &self.received
-    }
-
-    pub(super) fn whole(&self) -> &Answer {
-        &self.whole
-    }
-
     pub(super) fn model(&self) -> Option<&str> {
         Some(self.whole.head.model.expose()).filter(|model| !model.is_empty())
-    }
-
-    pub(super) fn streams(&self) -> bool {
-        self.streams
     }
 
     /// Its texts and calls as response rules see them; `None` where it has none.

@@ -164,8 +164,8 @@ impl RuleTest {
 
     /// Judges its answer as a gate would: by response rules, then by those about tool calls.
     fn answered(&self, answer: &TestAnswer, policy: &Policy) -> ActualResult {
-        let mut found = ActualResult::untouched(answer.received().to_vec());
-        let mut whole = answer.whole().clone();
+        let mut found = ActualResult::untouched(answer.received.to_vec());
+        let mut whole = answer.whole.clone();
         let model = self.said.model.as_deref().or(answer.model());
         if policy.asks_about(On::Response)
             && let Some(before) = answer.as_messages(model)
@@ -211,7 +211,7 @@ impl RuleTest {
             other_models: &[],
             stream: said.stream.or(match &self.matter {
                 TestMatter::Request(_) => None,
-                TestMatter::Answer(answer) => Some(answer.streams()),
+                TestMatter::Answer(answer) => Some(answer.streams),
             }),
             subagent: said.subagent,
             upstream: said.upstream.as_deref(),

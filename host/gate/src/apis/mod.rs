@@ -70,11 +70,11 @@ pub(crate) struct Endpoint {
     /// Whether a POST to this path and query asks it.
     serves: fn(&Endpoint, &str, Option<&str>) -> bool,
     /// What a body is read as; `None` where its shape must tell.
-    format: Option<Format>,
+    pub(crate) format: Option<Format>,
     /// The model that a path names, decoded; `None` where bodies name it.
     model: fn(&str) -> Option<String>,
     /// Whether an answer comes bit by bit, where the path says it; `None` where bodies do.
-    streams_by_path: Option<bool>,
+    pub(crate) streams_by_path: Option<bool>,
     /// A path that asks another model; `None` where no path names it.
     with_model: fn(&str, &str) -> Option<String>,
     /// The model that a path names and a body may repeat: then the body's word is what rules know.
@@ -86,7 +86,7 @@ pub(crate) struct Endpoint {
     /// The words of its errors.
     pub(crate) dialect: &'static ApiDialect,
     /// What its answers and bodies say where they belong to a conversation; `None` for others.
-    conversation: Option<&'static Conversation>,
+    pub(crate) conversation: Option<&'static Conversation>,
     /// What the built-in upstream answers; `None` for the body itself.
     pub(crate) echo: fn(&Echo<'_>) -> Option<Echoed>,
 }
@@ -114,21 +114,6 @@ impl Endpoint {
     /// Returns its name in our own words.
     pub(crate) fn name(&self) -> &'static str {
         self.name
-    }
-
-    /// Returns what a body is read as; `None` where its shape must tell.
-    pub(crate) fn format(&self) -> Option<Format> {
-        self.format
-    }
-
-    /// Returns whether an answer comes bit by bit, where the path says it.
-    pub(crate) fn streams_by_path(&self) -> Option<bool> {
-        self.streams_by_path
-    }
-
-    /// Returns what its answers and bodies say of a conversation; `None` where they belong to none.
-    pub(crate) fn conversation(&self) -> Option<&'static Conversation> {
-        self.conversation
     }
 
     fn serves(&self, path: &str, query: Option<&str>) -> bool {

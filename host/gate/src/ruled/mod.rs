@@ -106,13 +106,13 @@ impl Ruling {
         if of.is_none() && approves.is_none() {
             return Ok(None);
         }
-        let Some(conversation) = api.conversation() else {
+        let Some(conversation) = api.conversation else {
             let wants = api.wants(subject.to.endpoint());
             return refuse_unread(&subject.policy, approves, &context, &wants).map(|()| None);
         };
         let mut offered = Offered::of(request);
         if let Some(behind) = behind {
-            offered.extend(behind.offered());
+            offered.extend(&behind.offered);
         }
         let mut of = of.unwrap_or_default();
         // What passes event by event must be what it was taken for.
