@@ -19,7 +19,7 @@
 //! What it does not do: look-alike letters of other scripts and the order of right-to-left letters
 //! stay as they are.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 /// Longest text that [`line()`] takes in, in bytes.
 pub const LINE_BYTES: usize = 16 * 1024;

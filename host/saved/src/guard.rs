@@ -4,8 +4,6 @@
 //! another token for the same value changes nothing. Cache marks do not count, because clients move
 //! them every turn.
 
-use std::fmt;
-
 use leafgate_tree::{Draft, LeafKind, NodeId, display_mask};
 
 /// Bytes of a digest: enough that no two texts of a request have the same.

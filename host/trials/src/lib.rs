@@ -88,7 +88,7 @@ impl TestMatter {
     fn received(&self) -> &[u8] {
         match self {
             TestMatter::Request(document) => document.source(),
-            TestMatter::Answer(answer) => answer.received,
+            TestMatter::Answer(answer) => &answer.received,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! identity. So nothing made for one use or client can be mistaken for another's. All keys are of
 //! HMAC-SHA256 (RFC 2104, FIPS 180-4).
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;

@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::raw::RawRule;
 use crate::bits::Bits;
-use crate::condition::{Condition, Left, Term};
+use crate::condition::{Left, Term};
 use crate::rule::{Action, Decide, Edit, FilterTools, Mode, On, Pin, Rewrite, Rule};
 use crate::selector::Field;
 
