@@ -199,7 +199,7 @@ fn heard(account: &mut Account, (document, is_mended): (Document, bool), name: O
 
 /// Reads the JSON object that an event carries.
 fn object(data: Bytes) -> Result<(Document, bool), ParseErrorKind> {
-    let read = parse_mended(data.clone()).map_err(|error| error.kind())?;
+    let read = parse_mended(data.clone()).map_err(|error| error.kind)?;
     match data.trim_ascii_start().starts_with(b"{") {
         true => Ok(read),
         false => Err(ParseErrorKind::Syntax("an object")),

@@ -57,6 +57,6 @@ pub enum AnswerError {
 
 impl From<ParseError> for AnswerError {
     fn from(error: ParseError) -> Self {
-        AnswerError::NotJson { line: error.line(), column: error.column() }
+        AnswerError::NotJson { line: error.line, column: error.column }
     }
 }

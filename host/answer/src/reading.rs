@@ -26,7 +26,7 @@ pub fn parse(json: Bytes) -> Result<Document, ParseError> {
 /// give up at them.
 pub(crate) fn parse_mended(json: Bytes) -> Result<(Document, bool), ParseError> {
     match parse(json.clone()) {
-        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
+        Err(error) if error.kind == ParseErrorKind::InvalidUtf8 => {
             Ok((parse(String::from_utf8_lossy(&json).into_owned().into())?, true))
         }
         read => Ok((read?, false)),

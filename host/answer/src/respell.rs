@@ -147,7 +147,7 @@ fn bare(text: &[u8]) -> &[u8] {
 /// U+FFFD.
 fn spelled(json: &[u8], names: &mut Names) -> Result<Bytes, ParseErrorKind> {
     let json = Bytes::copy_from_slice(bare(json).trim_ascii_end());
-    let (document, is_mended) = parse_mended(json.clone()).map_err(|error| error.kind())?;
+    let (document, is_mended) = parse_mended(json.clone()).map_err(|error| error.kind)?;
     let reading = StrictReading::new(&document);
     let repeated = repeated_names(&reading, names);
     let mut written = WrittenEvent { reading, repeated, out: String::new(), has_dropped: false };
