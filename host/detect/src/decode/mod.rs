@@ -43,6 +43,7 @@ use leafgate_words::words;
 use map::Map;
 use marks::Marks;
 pub use percent::percent_decoded;
+pub(crate) use source::base64_prefix;
 
 /// Encodings inside one another that are undone: a token in JSON in base64 in a query.
 pub const LAYERS: usize = 3;

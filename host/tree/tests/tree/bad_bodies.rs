@@ -42,7 +42,7 @@ fn not_json_says_where() {
 
 #[test]
 fn truncated_bodies_say_so() {
-    assert_eq!(refused("{\"messages\": [{\"role\": \"us").kind(), ParseErrorKind::Truncated);
+    assert_eq!(refused("{\"messages\": [{\"role\": \"us").kind, ParseErrorKind::Truncated);
 }
 
 #[test]
