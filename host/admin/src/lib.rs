@@ -65,7 +65,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a running gate is reached. Written with mode 0600 into the runtime directory of the user.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema, derive_more::Debug)]
+#[debug("RuntimeFile {{ pid: {pid:?}, admin: {admin:?}, .. }}")]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeFile {
     /// Process id of the gate.
@@ -98,15 +99,6 @@ pub struct StartedWith {
     pub program: String,
     /// A keyed digest of all settings.
     pub settings: String,
-}
-
-impl std::fmt::Debug for RuntimeFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RuntimeFile")
-            .field("pid", &self.pid)
-            .field("admin", &self.admin)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The state of the gate.

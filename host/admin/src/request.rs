@@ -128,7 +128,8 @@ impl MetadataField {
 }
 
 /// A value of a request, spelled as it would leave or as it came. `Debug` prints its length.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, derive_more::Debug)]
+#[debug("{} bytes of JSON", self.expose().len())]
 #[serde(transparent)]
 pub struct RawJson(Box<RawValue>);
 
@@ -143,12 +144,6 @@ impl RawJson {
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.get()
-    }
-}
-
-impl fmt::Debug for RawJson {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of JSON", self.expose().len())
     }
 }
 

@@ -27,7 +27,8 @@ pub struct Revealed {
 }
 
 /// A value that redaction took away. `Debug` prints its length.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, derive_more::Debug)]
+#[debug("{} bytes of a value", self.0.len())]
 #[serde(transparent)]
 pub struct RevealedValue(String);
 
@@ -42,11 +43,5 @@ impl RevealedValue {
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
-    }
-}
-
-impl std::fmt::Debug for RevealedValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes of a value", self.0.len())
     }
 }

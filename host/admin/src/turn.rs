@@ -339,7 +339,8 @@ pub struct ToolInvocation {
 
 /// Text of a request as it would leave. `Debug` prints its length, because even redacted text is
 /// private.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, derive_more::Debug)]
+#[debug("{} bytes of text", self.0.len())]
 #[serde(transparent)]
 pub struct ShownText(String);
 
@@ -354,12 +355,6 @@ impl ShownText {
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
-    }
-}
-
-impl std::fmt::Debug for ShownText {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes of text", self.0.len())
     }
 }
 

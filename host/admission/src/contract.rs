@@ -12,7 +12,8 @@ use std::fmt;
 const PACKAGE: &str = "leafgate:plugin/";
 
 /// A minor version of the contract. Patches of it change no types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, derive_more::Display)]
+#[display("{}.{}", self.major, self.minor)]
 pub struct Version {
     /// Changes types.
     pub major: u64,
@@ -36,12 +37,6 @@ impl Version {
             (Some(Some(major)), Some(Some(minor)), Some(Some(_)), None) => Some(Version { major, minor }),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
     }
 }
 

@@ -19,13 +19,9 @@ const SIGNATURE: usize = 64;
 const LARGEST: usize = 64 << 10;
 
 /// A key that signs plugins.
+#[derive(derive_more::Debug)]
+#[debug("SigningKey({})", self.signer())]
 pub struct SigningKey(Ed25519KeyPair);
-
-impl std::fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SigningKey({})", self.signer())
-    }
-}
 
 impl SigningKey {
     /// Takes 32 bytes that must come from the system's random source. `None` for a seed that ring

@@ -4,8 +4,6 @@
 //! with it, and the id alone must lead to the frame. So it is authenticated, and bound to the
 //! session that it was made for: another client that copies it reaches nothing.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -22,11 +20,13 @@ const CHECK: usize = 12;
 const NAMED: usize = 12;
 
 /// The secret that ids are made with, 32 bytes of the system's random source. Its owner keeps it.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("CallKey(..)")]
 pub struct CallKey(Zeroizing<[u8; 32]>);
 
 /// The key of one client's session.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("ClientKey(..)")]
 pub struct ClientKey(Zeroizing<[u8; 32]>);
 
 /// Names a run. The caller gives each run another one.
@@ -91,18 +91,6 @@ fn keyed(key: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     parts.iter().for_each(|part| mac.update(part));
     mac.finalize().into_bytes().into()
-}
-
-impl fmt::Debug for CallKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CallKey(..)")
-    }
-}
-
-impl fmt::Debug for ClientKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientKey(..)")
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Names of agents.
 
-use std::fmt;
 use std::sync::Arc;
 
 /// Characters of the longest name.
 const MAX: usize = 50;
 
 /// The name of an agent: 1 to 50 of `a-z`, `A-Z`, `0-9`, `-`, `_`. So it can stand anywhere.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display, derive_more::Debug)]
+#[debug("{_0}")]
+#[display("{_0}")]
 pub struct AgentName(Arc<str>);
 
 /// A text that is no name.
@@ -30,18 +31,6 @@ impl AgentName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for AgentName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for AgentName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -287,7 +287,7 @@ impl Account {
     /// Takes who is called: a second time it is the same, and its id is no other call's.
     fn begin(&mut self, reading: &StrictReading<'_>, place: TextPlace, called: Called) -> bool {
         let id = called.id.map(|leaf| text(reading, leaf)).unwrap_or_default();
-        let name = called.tool.name(reading.document());
+        let name = called.tool.name(reading.document);
         let is_own = id.is_empty() || *self.ids.entry((place.choice, id.clone())).or_insert(place) == place;
         let call = self.calls.entry(place).or_default();
         let is_same = |own: &mut String, said: String| {
@@ -340,7 +340,7 @@ fn text(reading: &StrictReading<'_>, leaf: NodeId) -> String {
 /// All arguments as text, and whether clients read the same in them: JSON without a key twice. Arguments that are a text are
 /// judged as they stand.
 fn spelled(reading: &StrictReading<'_>, arguments: Arguments) -> (String, bool) {
-    let document = reading.document();
+    let document = reading.document;
     match document.leaf(arguments.node).map(|leaf| leaf.value_type()) {
         Some(ValueType::Text) => (text(reading, arguments.node), true),
         Some(ValueType::Null) => (String::new(), true),

@@ -1,7 +1,6 @@
 //! An answer that is there as a whole: what it says, as it is judged and changed.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use serde_json::Value;
 use crate::account::{Account, Heard};
 use crate::apis::{AnswerAssembly, failure, wire};
 use crate::calls::{CallError, edit};
-use crate::limits::ReadError;
+use crate::limits::AnswerError;
 use crate::reading::{parse_mended, value, value_of};
 use crate::reply::{Call, Failure, Finish, Head, Reply, Summary};
 use crate::said::{Arguments, Called, Form, Said, Tool};
@@ -41,7 +40,8 @@ pub enum RunKind {
 }
 
 /// An answer that was read.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Answer {{ api: {api:?}, reply: {reply:?}, .. }}")]
 pub struct Answer {
     /// Whose it is.
     pub api: Api,
@@ -70,14 +70,14 @@ impl Answer {
     ///
     /// # Errors
     /// For what is no JSON, and no answer of the API.
-    pub fn read(api: Api, bytes: Bytes) -> Result<Answer, ReadError> {
+    pub fn read(api: Api, bytes: Bytes) -> Result<Answer, AnswerError> {
         Answer::heard(api, bytes, &mut Account::new(api, false))
     }
 
     /// Reads an answer, which `account` hears.
-    pub(crate) fn heard(api: Api, bytes: Bytes, account: &mut Account) -> Result<Answer, ReadError> {
+    pub(crate) fn heard(api: Api, bytes: Bytes, account: &mut Account) -> Result<Answer, AnswerError> {
         let (document, is_mended) = parse_mended(bytes)?;
-        let no_answer = ReadError::NoAnswer { api: api.name() };
+        let no_answer = AnswerError::NoAnswer { api: api.name() };
         if !account.is_answer(&document) {
             return Err(no_answer);
         }
@@ -181,9 +181,9 @@ impl Answer {
     /// Returns the answer, where all clients read it alike.
     ///
     /// # Errors
-    /// [`ReadError::Unclear`].
-    pub fn sound(self) -> Result<Answer, ReadError> {
-        if self.is_odd { Err(ReadError::Unclear) } else { Ok(self) }
+    /// [`AnswerError::Unclear`].
+    pub fn sound(self) -> Result<Answer, AnswerError> {
+        if self.is_odd { Err(AnswerError::Unclear) } else { Ok(self) }
     }
 
     /// Returns how many values that has.
@@ -248,12 +248,6 @@ impl Answer {
         let mut whole = unweighed(self.api, &self.document);
         edit::refuse(self.api, &mut whole, &pointers(gone), &pointers(left), words);
         whole
-    }
-}
-
-impl fmt::Debug for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer").field("api", &self.api).field("reply", &self.reply).finish_non_exhaustive()
     }
 }
 

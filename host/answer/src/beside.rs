@@ -79,7 +79,7 @@ pub(crate) fn says(says: &dyn Says, reading: &StrictReading<'_>, key: &str, memb
 }
 
 fn walk(says: &dyn Says, reading: &StrictReading<'_>, node: NodeId, is_text: bool, found: &mut Vec<NodeId>) {
-    let document = reading.document();
+    let document = reading.document;
     if !reading.is_container(node) {
         let is_said = is_text && document.leaf(node).is_some_and(|leaf| leaf.value_type() == ValueType::Text);
         found.extend((is_said && !reading.is_blank(node)).then_some(node));

@@ -27,7 +27,7 @@ pub struct Hearing {
 
 /// What a stretch of a stream is. All stretches, joined, are the stream.
 #[derive(Debug)]
-pub enum Step {
+pub enum StreamStep {
     /// The second half of the end of a line.
     Feed,
     /// A comment.
@@ -58,7 +58,7 @@ impl Hearing {
     }
 
     /// Takes the next bytes and returns every stretch that is complete.
-    pub fn push(&mut self, chunk: Bytes) -> Vec<(Bytes, Step)> {
+    pub fn push(&mut self, chunk: Bytes) -> Vec<(Bytes, StreamStep)> {
         let Hearing { account, lines, events } = self;
         let mut steps = Vec::new();
         lines.push(chunk, |piece| {
@@ -75,7 +75,7 @@ impl Hearing {
 
     /// Returns what is left when the stream has ended: servers forget the last newline. The last step has no bytes of its
     /// own.
-    pub fn finish(&mut self) -> Vec<(Bytes, Step)> {
+    pub fn finish(&mut self) -> Vec<(Bytes, StreamStep)> {
         let mut steps = Vec::new();
         if let Some(piece) = self.lines.finish() {
             let step = self.events.step(&mut self.account, &piece);
@@ -108,79 +108,85 @@ struct Events {
 }
 
 impl Events {
-    fn step(&mut self, account: &mut Account, piece: &Piece) -> Step {
+    fn step(&mut self, account: &mut Account, piece: &Piece) -> StreamStep {
         let line = match piece {
             Piece::Line(line) => line,
             Piece::LineFeed(_) => {
                 self.after_cr = false;
-                return Step::Feed;
+                return StreamStep::Feed;
             }
-            Piece::Overlong(_) => return Step::Odd,
+            Piece::Overlong(_) => return StreamStep::Odd,
         };
         // Some clients end lines at LF alone.
         if std::mem::replace(&mut self.after_cr, line.ends_with(b"\r")) {
-            return Step::Odd;
+            return StreamStep::Odd;
         }
         match field(line) {
             Field::End => self.end(account),
             Field::Data(data) => self.data(account, &line.slice_ref(data)),
-            Field::Name(_) if self.data_lines > 0 || self.has_blank_data || self.name.is_some() => Step::Odd,
+            Field::Name(_) if self.data_lines > 0 || self.has_blank_data || self.name.is_some() => {
+                StreamStep::Odd
+            }
             Field::Name(name) => {
                 self.name = Some(line.slice_ref(name));
-                Step::Within
+                StreamStep::Within
             }
-            Field::Unclear => Step::Odd,
-            Field::Comment => Step::Comment,
-            Field::Other => Step::Within,
+            Field::Unclear => StreamStep::Odd,
+            Field::Comment => StreamStep::Comment,
+            Field::Other => StreamStep::Within,
         }
     }
 
-    fn end(&mut self, account: &mut Account) -> Step {
+    fn end(&mut self, account: &mut Account) -> StreamStep {
         let (name, data) = (self.name.take(), self.data.take());
         self.has_blank_data = false;
         // Whoever reads by the standard has read nothing in an event of several texts, and others have.
         let lines = std::mem::take(&mut self.data_lines);
         self.blank_lines |= lines > 0;
         match data.map(|data| object(data.freeze())) {
-            _ if lines > 1 => Step::Odd,
-            None => Step::End(None),
-            Some(Ok(event)) => Step::End(Some(heard(account, event, name))),
-            Some(Err(_)) => Step::Odd,
+            _ if lines > 1 => StreamStep::Odd,
+            None => StreamStep::End(None),
+            Some(Ok(event)) => StreamStep::End(Some(heard(account, event, name))),
+            Some(Err(_)) => StreamStep::Odd,
         }
     }
 
-    fn data(&mut self, account: &mut Account, data: &Bytes) -> Step {
+    fn data(&mut self, account: &mut Account, data: &Bytes) -> StreamStep {
         let said = data.trim_ascii();
         if let Some(begun) = &mut self.data {
             begun.extend_from_slice(b"\n");
             begun.extend_from_slice(data);
             // Who reads line by line finds an object in one of them.
             let is_read_alone = said.starts_with(b"{") && said != b"{}" && object(data.clone()).is_ok();
-            return if is_read_alone || begun.len() > self.longest { Step::Odd } else { Step::Within };
+            return if is_read_alone || begun.len() > self.longest {
+                StreamStep::Odd
+            } else {
+                StreamStep::Within
+            };
         }
         let has_blank = std::mem::replace(&mut self.has_blank_data, said.is_empty());
         if said.is_empty() {
-            return if self.data_lines > 0 { Step::Odd } else { Step::Within };
+            return if self.data_lines > 0 { StreamStep::Odd } else { StreamStep::Within };
         }
         if has_blank {
-            return Step::Odd;
+            return StreamStep::Odd;
         }
         let is_second = self.blank_lines && self.data_lines > 0;
         if said == DONE && !is_second {
             self.is_done = true;
-            return Step::Done;
+            return StreamStep::Done;
         }
         match object(data.clone()) {
-            _ if self.is_done || is_second => Step::Odd,
+            _ if self.is_done || is_second => StreamStep::Odd,
             Ok(event) => {
                 self.data_lines += 1;
-                Step::Event(heard(account, event, self.name.take()))
+                StreamStep::Event(heard(account, event, self.name.take()))
             }
             Err(ParseErrorKind::Truncated) => {
                 self.data = Some(BytesMut::from(&data[..]));
-                Step::Within
+                StreamStep::Within
             }
-            Err(_) => Step::Odd,
+            Err(_) => StreamStep::Odd,
         }
     }
 }
@@ -193,7 +199,7 @@ fn heard(account: &mut Account, (document, is_mended): (Document, bool), name: O
 
 /// Reads the JSON object that an event carries.
 fn object(data: Bytes) -> Result<(Document, bool), ParseErrorKind> {
-    let read = parse_mended(data.clone()).map_err(|error| error.kind())?;
+    let read = parse_mended(data.clone()).map_err(|error| error.kind)?;
     match data.trim_ascii_start().starts_with(b"{") {
         true => Ok(read),
         false => Err(ParseErrorKind::Syntax("an object")),

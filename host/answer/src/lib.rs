@@ -21,7 +21,7 @@
 //! // The same, said by another API.
 //! let message = Api::Messages.write(&answer.reply, &answer.head);
 //! assert_eq!(message["content"][0]["text"], "Hi");
-//! # Ok::<(), leafgate_answer::ReadError>(())
+//! # Ok::<(), leafgate_answer::AnswerError>(())
 //! ```
 //!
 //! What it promises:
@@ -65,10 +65,10 @@ pub use leafgate_api::Api;
 
 pub use account::{Account, Heard};
 pub use answer::{Answer, RunKind, TextRun};
-pub use apis::{AnswerWriter, Event};
+pub use apis::{AnswerWriter, StreamEvent};
 pub use calls::{CallError, Gathered, Gathering, Holding};
-pub use hearing::{Hearing, Step};
-pub use limits::{AnswerLimits, ReadError};
+pub use hearing::{Hearing, StreamStep};
+pub use limits::{AnswerError, AnswerLimits};
 pub use lines::{Field, Lines, Piece, field, with_data};
 pub use live::{LIVE_SIGNATURE, LiveAnswer};
 pub use reader::Reader;

@@ -21,7 +21,7 @@ impl Default for AnswerLimits {
 
 /// Why an answer cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
+pub enum AnswerError {
     /// It is longer than [`AnswerLimits::bytes`].
     #[error("the answer is longer than {limit} bytes (limit `bytes` of answers that are read)")]
     TooLong {
@@ -55,8 +55,8 @@ pub enum ReadError {
     },
 }
 
-impl From<ParseError> for ReadError {
+impl From<ParseError> for AnswerError {
     fn from(error: ParseError) -> Self {
-        ReadError::NotJson { line: error.line(), column: error.column() }
+        AnswerError::NotJson { line: error.line, column: error.column }
     }
 }

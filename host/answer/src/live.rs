@@ -4,12 +4,10 @@
 //! All events are those of [`AnswerWriter::events`], of an answer that has one part: its text is cut into
 //! pieces, and its place is set to where the part stands.
 
-use std::fmt;
-
 use leafgate_api::Api;
 use serde_json::{Value, json};
 
-use crate::apis::{AnswerWriter, Event, LiveTerms, wire};
+use crate::apis::{AnswerWriter, LiveTerms, StreamEvent, wire};
 use crate::reply::{Delta, Head, Reply};
 
 /// What the reasoning of a [`LiveAnswer`] is signed with in Messages, where clients send a block of
@@ -30,8 +28,10 @@ pub const LIVE_SIGNATURE: &str = "leafgate";
 /// let mut reader = Reader::stream(Api::Messages, AnswerLimits::default());
 /// events.iter().try_for_each(|event| reader.push(event.to_string().as_bytes()).map(drop))?;
 /// assert_eq!(reader.finish()?.reply.content.expose(), "Four.");
-/// # Ok::<(), leafgate_answer::ReadError>(())
+/// # Ok::<(), leafgate_answer::AnswerError>(())
 /// ```
+#[derive(derive_more::Debug)]
+#[debug("LiveAnswer {{ api: {api:?}, sent: {sent:?}, .. }}")]
 pub struct LiveAnswer {
     api: Api,
     head: Head,
@@ -43,7 +43,7 @@ pub struct LiveAnswer {
     /// How many events there were: an API may number them.
     sent: u64,
     /// The last piece of the part that is open: the next one differs in its text alone.
-    piece: Option<(Event, Value)>,
+    piece: Option<(StreamEvent, Value)>,
 }
 
 impl LiveAnswer {
@@ -54,12 +54,12 @@ impl LiveAnswer {
     }
 
     /// Returns the events of more content.
-    pub fn say(&mut self, text: &str) -> Vec<Event> {
+    pub fn say(&mut self, text: &str) -> Vec<StreamEvent> {
         self.more(Delta::Content(text.into()))
     }
 
     /// Returns the events of more reasoning.
-    pub fn reason(&mut self, text: &str) -> Vec<Event> {
+    pub fn reason(&mut self, text: &str) -> Vec<StreamEvent> {
         self.more(Delta::Reasoning(text.into()))
     }
 
@@ -72,7 +72,7 @@ impl LiveAnswer {
     /// Returns the events that end the answer: the calls of `last`, why it ends, and what it cost. Its texts
     /// are those that were said.
     #[must_use]
-    pub fn end(mut self, last: &Reply) -> Vec<Event> {
+    pub fn end(mut self, last: &Reply) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         self.close(&mut events);
         for call in &last.calls {
@@ -90,7 +90,7 @@ impl LiveAnswer {
         events
     }
 
-    fn more(&mut self, piece: Delta) -> Vec<Event> {
+    fn more(&mut self, piece: Delta) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         if said(&piece).is_empty() {
             return events;
@@ -113,7 +113,7 @@ impl LiveAnswer {
     }
 
     /// One more piece of the part that is open. A model says thousands, so this is the short way.
-    fn next_piece(&mut self, piece: &Delta) -> Option<Event> {
+    fn next_piece(&mut self, piece: &Delta) -> Option<StreamEvent> {
         let (last, data) = self.piece.as_mut()?;
         *data.pointer_mut(place(self.api, piece)?)? = said(piece).into();
         if let Some(number) = data.get_mut("sequence_number") {
@@ -124,7 +124,7 @@ impl LiveAnswer {
     }
 
     /// Ends the part that is open.
-    fn close(&mut self, events: &mut Vec<Event>) {
+    fn close(&mut self, events: &mut Vec<StreamEvent>) {
         self.piece = None;
         if let Some(last) = self.parts.last().filter(|_| self.is_open) {
             let [_, _, closes] = self.of_part(last);
@@ -143,7 +143,7 @@ impl LiveAnswer {
 
     /// The events of an answer that has the last part alone, of which `part` is all or a piece: those before it where nothing
     /// has left yet, those up to its text, and those behind that.
-    fn of_part(&self, part: &Delta) -> [Vec<Event>; 3] {
+    fn of_part(&self, part: &Delta) -> [Vec<StreamEvent>; 3] {
         let Some((before, behind)) = self.around() else { return Default::default() };
         let mut whole = self.api.write(&of_part(part), &self.head);
         if let Some(list) = list(self.api) {
@@ -153,7 +153,7 @@ impl LiveAnswer {
         begin.truncate(begin.len().saturating_sub(behind));
         let mut opens = begin.split_off(before.min(begin.len()));
         begin.retain(|_| self.sent == 0);
-        let is_text = |event: &Event| {
+        let is_text = |event: &StreamEvent| {
             let data: Value = serde_json::from_str(event.data()).unwrap_or_default();
             place(self.api, part).is_some_and(|place| data.pointer(place).is_some_and(Value::is_string))
         };
@@ -163,7 +163,7 @@ impl LiveAnswer {
     }
 
     /// Sets what events say about their place, which is that of the last part, and puts them behind the others.
-    fn send(&mut self, sent: impl IntoIterator<Item = Event>, events: &mut Vec<Event>) {
+    fn send(&mut self, sent: impl IntoIterator<Item = StreamEvent>, events: &mut Vec<StreamEvent>) {
         let has_parts = list(self.api).is_some();
         let counts = |part: &&Delta| has_parts || matches!(part, Delta::Call(_));
         let at = self.parts.iter().filter(counts).count().saturating_sub(1);
@@ -209,12 +209,6 @@ impl LiveAnswer {
             whole[list] = self.parts.iter().enumerate().map(|(at, part)| self.element(at, part)).collect();
         }
         whole
-    }
-}
-
-impl fmt::Debug for LiveAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LiveAnswer").field("api", &self.api).field("sent", &self.sent).finish_non_exhaustive()
     }
 }
 

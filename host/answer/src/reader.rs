@@ -1,18 +1,18 @@
 //! Reads an answer bit by bit.
 
-use std::fmt;
-
 use bytes::Bytes;
 
 use crate::account::Account;
 use crate::answer::Answer;
 use crate::calls::Gathering;
 use crate::hearing::Hearing;
-use crate::limits::{AnswerLimits, ReadError};
+use crate::limits::{AnswerError, AnswerLimits};
 use crate::reply::Delta;
 use leafgate_api::Api;
 
 /// Reads an answer while it comes, for those who decide nothing about it.
+#[derive(derive_more::Debug)]
+#[debug("Reader {{ api: {api:?}, bytes: {bytes:?}, .. }}")]
 pub struct Reader {
     api: Api,
     limits: AnswerLimits,
@@ -20,7 +20,7 @@ pub struct Reader {
     bytes: usize,
     values: usize,
     /// The reader has given up, and keeps nothing any more.
-    failed: Option<ReadError>,
+    failed: Option<AnswerError>,
 }
 
 enum ReaderForm {
@@ -52,7 +52,7 @@ impl Reader {
     ///
     /// # Errors
     /// When a limit is exceeded, now or before. Then all that was kept is given up.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ReadError> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, AnswerError> {
         self.count(bytes)?;
         match &mut self.form {
             ReaderForm::Whole(held) => {
@@ -72,7 +72,7 @@ impl Reader {
     ///
     /// # Errors
     /// When a limit was exceeded, and for what is no answer of the API.
-    pub fn finish(self) -> Result<Answer, ReadError> {
+    pub fn finish(self) -> Result<Answer, AnswerError> {
         match (self.failed, self.form) {
             (Some(error), _) => Err(error),
             (None, ReaderForm::Whole(bytes)) => Answer::read(self.api, bytes.into()),
@@ -85,7 +85,7 @@ impl Reader {
         }
     }
 
-    fn count(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
+    fn count(&mut self, bytes: &[u8]) -> Result<(), AnswerError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -93,18 +93,12 @@ impl Reader {
         self.values += bytes.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
         let AnswerLimits { bytes, values } = self.limits;
         let error = match () {
-            () if self.bytes > bytes => ReadError::TooLong { limit: bytes },
-            () if self.values > values => ReadError::TooManyValues { limit: values },
+            () if self.bytes > bytes => AnswerError::TooLong { limit: bytes },
+            () if self.values > values => AnswerError::TooManyValues { limit: values },
             () => return Ok(()),
         };
         self.failed = Some(error);
         self.form = ReaderForm::Whole(Vec::new());
         Err(error)
-    }
-}
-
-impl fmt::Debug for Reader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader").field("api", &self.api).field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }

@@ -26,7 +26,7 @@ pub fn parse(json: Bytes) -> Result<Document, ParseError> {
 /// give up at them.
 pub(crate) fn parse_mended(json: Bytes) -> Result<(Document, bool), ParseError> {
     match parse(json.clone()) {
-        Err(error) if error.kind() == ParseErrorKind::InvalidUtf8 => {
+        Err(error) if error.kind == ParseErrorKind::InvalidUtf8 => {
             Ok((parse(String::from_utf8_lossy(&json).into_owned().into())?, true))
         }
         read => Ok((read?, false)),
@@ -39,7 +39,8 @@ pub(crate) fn parse_mended(json: Bytes) -> Result<(Document, bool), ParseError> 
 /// last, `Content` is `content` to some, `1e0` is the index 1 to some. Whatever is odd on the way to a
 /// text or a call is noticed here: a client might read another one than the gate.
 pub(crate) struct StrictReading<'d> {
-    document: &'d Document,
+    /// The document that is read.
+    pub(crate) document: &'d Document,
     odd: Cell<bool>,
 }
 
@@ -250,11 +251,6 @@ impl<'d> StrictReading<'d> {
     /// Returns whether what is said is an empty text, which says nothing.
     pub(crate) fn is_empty(&self, said: Said) -> bool {
         said.text().is_some_and(|(_, leaf)| self.is_blank(leaf))
-    }
-
-    /// Returns the document that is read.
-    pub(crate) fn document(&self) -> &'d Document {
-        self.document
     }
 }
 

@@ -147,7 +147,7 @@ fn bare(text: &[u8]) -> &[u8] {
 /// U+FFFD.
 fn spelled(json: &[u8], names: &mut Names) -> Result<Bytes, ParseErrorKind> {
     let json = Bytes::copy_from_slice(bare(json).trim_ascii_end());
-    let (document, is_mended) = parse_mended(json.clone()).map_err(|error| error.kind())?;
+    let (document, is_mended) = parse_mended(json.clone()).map_err(|error| error.kind)?;
     let reading = StrictReading::new(&document);
     let repeated = repeated_names(&reading, names);
     let mut written = WrittenEvent { reading, repeated, out: String::new(), has_dropped: false };
@@ -199,7 +199,7 @@ impl<'d> WrittenEvent<'d> {
         }
         self.out.push(if is_object { '{' } else { '[' });
         let begin = self.out.len();
-        let elements = self.reading.document().children(node).map(|element| (Cow::Borrowed(""), element));
+        let elements = self.reading.document.children(node).map(|element| (Cow::Borrowed(""), element));
         let parts = if is_object { self.members(node, is_free) } else { elements.collect() };
         for (key, part) in parts {
             if self.out.len() > begin {
@@ -214,7 +214,7 @@ impl<'d> WrittenEvent<'d> {
     }
 
     fn source(&self, node: NodeId) -> &'d [u8] {
-        let document = self.reading.document();
+        let document = self.reading.document;
         &document.source()[document.body_span(node)]
     }
 
@@ -247,7 +247,7 @@ impl<'d> WrittenEvent<'d> {
 
     /// Whether a value says nothing, by its bytes: a long text with many twins is not decoded for each.
     fn is_blank(&self, node: NodeId) -> bool {
-        let is_empty = || self.reading.document().children(node).next().is_none();
+        let is_empty = || self.reading.document.children(node).next().is_none();
         matches!(self.source(node), b"null" | b"\"\"") || self.reading.is_container(node) && is_empty()
     }
 

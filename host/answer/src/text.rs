@@ -1,9 +1,9 @@
 //! Text of an answer, as a type that is not printed by accident.
 
-use std::fmt;
-
 /// Text of an answer. Printing it by accident prints its length.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Debug, derive_more::From)]
+#[from(&str, String)]
+#[debug("{} bytes of text", self.0.len())]
 pub struct AnswerText(String);
 
 impl AnswerText {
@@ -28,23 +28,5 @@ impl AnswerText {
     /// Adds to the end.
     pub fn push(&mut self, text: &str) {
         self.0.push_str(text);
-    }
-}
-
-impl From<&str> for AnswerText {
-    fn from(text: &str) -> Self {
-        AnswerText(text.to_owned())
-    }
-}
-
-impl From<String> for AnswerText {
-    fn from(text: String) -> Self {
-        AnswerText(text)
-    }
-}
-
-impl fmt::Debug for AnswerText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of text", self.0.len())
     }
 }

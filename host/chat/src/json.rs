@@ -4,13 +4,14 @@
 use std::fmt::{self, Write as _};
 
 /// A JSON value to be written.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::From)]
 pub enum Json {
     /// `true` or `false`.
     Bool(bool),
     /// A whole number.
     Number(i64),
     /// A string.
+    #[from(&str)]
     Text(String),
     /// An array.
     Array(Vec<Json>),
@@ -50,12 +51,6 @@ impl Json {
                 value.write(out, depth + 1);
             }),
         }
-    }
-}
-
-impl From<&str> for Json {
-    fn from(text: &str) -> Json {
-        Json::Text(text.to_owned())
     }
 }
 

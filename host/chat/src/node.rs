@@ -116,6 +116,21 @@ impl<'d> JsonView<'d> {
         self.get(key)?.text().map(Cow::into_owned)
     }
 
+    /// Returns a whole number that is a member.
+    pub(crate) fn get_integer(self, key: &str) -> Option<i64> {
+        self.get(key)?.integer()
+    }
+
+    /// Returns whether a member is `true`.
+    pub(crate) fn is_true(self, key: &str) -> bool {
+        self.get(key).and_then(JsonView::boolean) == Some(true)
+    }
+
+    /// Returns the elements of a member that is an array.
+    pub(crate) fn list(self, key: &str) -> impl Iterator<Item = JsonView<'d>> + use<'d> {
+        self.get(key).into_iter().flat_map(JsonView::items)
+    }
+
     /// Returns a member that exists and is not null.
     pub(crate) fn get_some(self, key: &str) -> Option<JsonView<'d>> {
         self.get(key).filter(|member| !member.is_null())

@@ -24,7 +24,7 @@ pub(crate) fn request(
 }
 
 fn requests(root: JsonView<'_>) -> impl Iterator<Item = JsonView<'_>> {
-    let prompts = root.get("prompts").into_iter().flat_map(JsonView::items);
+    let prompts = root.list("prompts");
     let logs = prompts.filter_map(|prompt| prompt.get("logs")).flat_map(JsonView::items);
     logs.filter_map(|log| log.get("requestMessages")?.get("messages")).filter(|messages| messages.is_array())
 }

@@ -290,7 +290,7 @@ fn takes_text(format: Option<Format>) -> bool {
 /// Returns whether the body never was JSON. A body that ends too early or exceeds a limit is a
 /// mistake to report.
 fn is_no_json(error: &ParseError) -> bool {
-    matches!(error.kind(), ParseErrorKind::Syntax(_) | ParseErrorKind::InvalidUtf8)
+    matches!(error.kind, ParseErrorKind::Syntax(_) | ParseErrorKind::InvalidUtf8)
 }
 
 /// Reads as much as the gate would read, and not a byte more, so that an endless pipe ends here

@@ -5,7 +5,7 @@
 
 use crate::file::Layer;
 use crate::keys::OF_OPERATOR;
-use crate::resolve::{OWN, Source, of_upstream};
+use crate::resolve::{OWN, SettingSource, of_upstream};
 use crate::value::Value;
 
 /// Where a gate of this user listens: several users of one machine need several ports.
@@ -38,7 +38,7 @@ impl Layer {
     /// Each is told with its place, and no value is quoted.
     #[must_use]
     pub fn beyond(&self, enforced: Option<&Layer>) -> Vec<String> {
-        let told = |(key, (value, source)): (&String, &(Value, Source))| {
+        let told = |(key, (value, source)): (&String, &(Value, SettingSource))| {
             if OF_OPERATOR.contains(&key.as_str()) {
                 return Some(format!(
                     "`{key}` ({source}) counts in the settings of the machine's operator alone: take it out"
@@ -61,13 +61,13 @@ impl Layer {
         self.values.iter().filter_map(told).collect()
     }
 
-    fn source(&self, key: &str) -> Source {
-        self.values.get(key).map_or(Source::Default, |(_, source)| source.clone())
+    fn source(&self, key: &str) -> SettingSource {
+        self.values.get(key).map_or(SettingSource::Default, |(_, source)| source.clone())
     }
 
     /// Returns what a setting must be, and where that is said. That of an upstream must be as the one at
     /// the top, which it would override.
-    fn fixed(&self, key: &str) -> Option<&(Value, Source)> {
+    fn fixed(&self, key: &str) -> Option<&(Value, SettingSource)> {
         let top = of_upstream(key).map(|(_, last)| last).filter(|last| !OWN.contains(last));
         let said = self.values.get(key).or_else(|| self.values.get(top?));
         said.filter(|_| !OF_USER.contains(&key))

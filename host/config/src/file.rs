@@ -8,8 +8,8 @@ use leafgate_diagnostic::{Diagnostics, hint_for};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::keys::{KEYS, Key, OF_TESTS, OTHERS, UPSTREAM_KEYS, UPSTREAMS, variable};
-use crate::resolve::Source;
+use crate::keys::{KEYS, OF_TESTS, OTHERS, SettingKey, UPSTREAM_KEYS, UPSTREAMS, variable};
+use crate::resolve::SettingSource;
 use crate::value::{Kind, Value};
 
 /// How the names of all variables of this program begin.
@@ -21,7 +21,7 @@ const SET: &str = "--set";
 /// Values of one source, by key. Those of upstreams have `upstreams.<name>.<key>`.
 #[derive(Clone, Debug, Default)]
 pub struct Layer {
-    pub(crate) values: BTreeMap<String, (Value, Source)>,
+    pub(crate) values: BTreeMap<String, (Value, SettingSource)>,
 }
 
 impl Layer {
@@ -46,7 +46,7 @@ impl Layer {
     /// The first thing that is wrong: what a variable must be, or which one was meant.
     pub fn of_environment<'v>(variables: impl Iterator<Item = (&'v str, &'v str)>) -> Result<Layer, String> {
         let mut layer = Layer::default();
-        let known: Vec<(String, &Key)> = KEYS.iter().map(|key| (variable(key.name), key)).collect();
+        let known: Vec<(String, &SettingKey)> = KEYS.iter().map(|key| (variable(key.name), key)).collect();
         for (name, text) in variables.filter(|(_, text)| !text.is_empty()) {
             let Some((_, key)) = known.iter().find(|(variable, _)| variable == name) else {
                 refuse_slip(name, &known)?;
@@ -54,7 +54,7 @@ impl Layer {
             };
             let value =
                 key.kind.parse(text).map_err(|error| format!("the variable {name} is wrong: {error}"))?;
-            layer.values.insert(key.name.to_owned(), (value, Source::Variable(name.to_owned())));
+            layer.values.insert(key.name.to_owned(), (value, SettingSource::Variable(name.to_owned())));
         }
         Ok(layer)
     }
@@ -72,14 +72,14 @@ impl Layer {
             SET => format!("{SET} {key} is wrong: {error}"),
             flag => format!("{flag} is wrong: {error}"),
         })?;
-        self.values.insert(key.to_owned(), (value, Source::Flag(flag.to_owned())));
+        self.values.insert(key.to_owned(), (value, SettingSource::Flag(flag.to_owned())));
         Ok(())
     }
 }
 
 /// A variable that can only be meant as a setting is not passed over: a gate with another policy than
 /// was meant would serve.
-fn refuse_slip(name: &str, known: &[(String, &Key)]) -> Result<(), String> {
+fn refuse_slip(name: &str, known: &[(String, &SettingKey)]) -> Result<(), String> {
     let is_of_tests = OF_TESTS.contains(&name) || name.starts_with("LEAFGATE_TEST");
     if !name.starts_with(PREFIX) || OTHERS.contains(&name) || is_of_tests {
         return Ok(());
@@ -161,7 +161,7 @@ impl ConfigReader<'_> {
     fn take(
         &mut self,
         name: &str,
-        keys: &[Key],
+        keys: &[SettingKey],
         known: &[&str],
         at: Range<usize>,
         value: &Spanned<DeValue<'_>>,
@@ -173,7 +173,7 @@ impl ConfigReader<'_> {
         match key.kind.read(value.get_ref()) {
             Ok(value) => {
                 let line = self.diagnostics.line(self.file, &at);
-                let source = Source::File { file: self.shown.clone(), line };
+                let source = SettingSource::File { file: self.shown.clone(), line };
                 let value = self.in_folder(key.kind, value);
                 self.layer.values.insert(format!("{prefix}{name}"), (value, source));
             }

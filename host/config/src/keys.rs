@@ -1,10 +1,10 @@
 //! What can be set.
 
-use crate::value::{Bounds, Kind, LONGEST};
+use crate::value::{Kind, LONGEST, NumberRange};
 
 /// A setting.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct SettingKey {
     /// Its name: in a file the tables and the key, joined by dots.
     pub name: &'static str,
     /// What it takes.
@@ -15,49 +15,49 @@ pub struct Key {
     pub(crate) default: Option<&'static str>,
 }
 
-const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
-    Key { name, kind, about, default: None }
+const fn key(name: &'static str, kind: Kind, about: &'static str) -> SettingKey {
+    SettingKey { name, kind, about, default: None }
 }
 
-impl Key {
-    const fn or(self, default: &'static str) -> Key {
-        Key { default: Some(default), ..self }
+impl SettingKey {
+    const fn or(self, default: &'static str) -> SettingKey {
+        SettingKey { default: Some(default), ..self }
     }
 }
 
 use Kind::{Command, Path, Paths, Policy, Switch, Text, Texts, Url};
 
-const SIZE: Kind = Kind::Size(Bounds::ANY);
+const SIZE: Kind = Kind::Size(NumberRange::ANY);
 
 /// Bytes of a body, of which fewer hold nothing.
-const BODY: Kind = Kind::Size(Bounds::from(1 << 10));
+const BODY: Kind = Kind::Size(NumberRange::from(1 << 10));
 
 /// Bytes of a document: places in it are numbers of 32 bits, so it stays below 4 GiB.
-const DOCUMENT: Kind = Kind::Size(Bounds::between(1 << 10, 4095 << 20));
+const DOCUMENT: Kind = Kind::Size(NumberRange::between(1 << 10, 4095 << 20));
 
 /// An empty log takes 80 KiB of it.
-const LOG: Kind = Kind::Size(Bounds::from(1 << 20));
+const LOG: Kind = Kind::Size(NumberRange::from(1 << 20));
 
 /// So many days are a century; more overflow clocks.
-const DAYS: Kind = Kind::Count(Bounds::between(1, 36_500));
+const DAYS: Kind = Kind::Count(NumberRange::between(1, 36_500));
 
-const PERCENT: Kind = Kind::Count(Bounds::between(1, 100));
+const PERCENT: Kind = Kind::Count(NumberRange::between(1, 100));
 
 /// What nobody counts higher. Room for some of them is made at once.
-const COUNT: Kind = Kind::Count(Bounds::between(1, 1_000_000));
+const COUNT: Kind = Kind::Count(NumberRange::between(1, 1_000_000));
 
 /// Values of a body, or what follows from its bytes: as many as it likes.
-const MANY: Kind = Kind::Count(Bounds::between(1, 1_000_000_000));
+const MANY: Kind = Kind::Count(NumberRange::between(1, 1_000_000_000));
 
 /// What is nested is walked by calls within calls.
-const DEPTH: Kind = Kind::Count(Bounds::between(1, 1_000));
-const EMBEDDED: Kind = Kind::Count(Bounds::between(1, 100));
+const DEPTH: Kind = Kind::Count(NumberRange::between(1, 1_000));
+const EMBEDDED: Kind = Kind::Count(NumberRange::between(1, 100));
 
-const TIME: Kind = Kind::Time(Bounds::between(1, LONGEST));
+const TIME: Kind = Kind::Time(NumberRange::between(1, LONGEST));
 
 /// How long a connection waits, or is silent: in less, nothing arrives from afar, and signs of life are
 /// most of what does.
-const WAIT: Kind = Kind::Time(Bounds::between(100, LONGEST));
+const WAIT: Kind = Kind::Time(NumberRange::between(100, LONGEST));
 
 /// Pairs of settings of which the first must not be above the second: one thing has room in what all
 /// share.
@@ -86,7 +86,7 @@ const ON_UNREAD: Kind = Kind::Word(&["block", "pass"]);
 pub const UPSTREAMS: &str = "upstreams";
 
 /// All settings but those of named upstreams.
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[SettingKey] = &[
     key("enabled", Switch, "Whether requests are looked at; without it the gate is a plain proxy").or("true"),
     key("listen", Text, "The loopback address that clients send their requests to").or("127.0.0.1:4141"),
     key("upstream", Url, "Where requests go: a URL, `echo:`, or the name of an upstream"),
@@ -214,7 +214,7 @@ pub const KEYS: &[Key] = &[
 pub(crate) const OF_OPERATOR: [&str; 2] = ["enforce", "signed-by"];
 
 /// Settings of a named upstream, `[upstreams.<name>]`. Those that are left out are as at the top.
-pub const UPSTREAM_KEYS: &[Key] = &[
+pub const UPSTREAM_KEYS: &[SettingKey] = &[
     key("url", Url, "Where its requests go"),
     key("kind", KINDS, "Whose endpoints it has; without it, its host tells: those of Copilot are `copilot`"),
     key("api", APIS, "The API that it speaks: requests of another one are adapted, and their answers"),

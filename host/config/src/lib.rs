@@ -21,6 +21,6 @@ pub mod schema;
 mod value;
 
 pub use file::Layer;
-pub use keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS, is_setting, variable};
-pub use resolve::{Settings, Shown, Source, UpstreamSettings};
-pub use value::{Bounds, Kind, Value, ValueError};
+pub use keys::{KEYS, SettingKey, UPSTREAM_KEYS, UPSTREAMS, is_setting, variable};
+pub use resolve::{SettingSource, Settings, Shown, UpstreamSettings};
+pub use value::{Kind, NumberRange, Value, ValueError};

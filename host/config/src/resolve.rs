@@ -1,19 +1,20 @@
 //! Which value counts, and where it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::Duration;
 
 use crate::file::Layer;
-use crate::keys::{KEYS, Key, ORDERED, UPSTREAM_KEYS, UPSTREAMS};
+use crate::keys::{KEYS, ORDERED, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
 use crate::value::{Kind, Value};
 
 /// Where a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+pub enum SettingSource {
     /// It is built in.
+    #[display("built in")]
     Default,
     /// A file.
+    #[display("{file}:{line}")]
     File {
         /// Its name, as shown.
         file: String,
@@ -21,26 +22,17 @@ pub enum Source {
         line: usize,
     },
     /// A variable of the environment.
+    #[display("the variable {_0}")]
     Variable(String),
     /// A flag.
+    #[display("{_0}")]
     Flag(String),
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Source::Default => f.write_str("built in"),
-            Source::File { file, line } => write!(f, "{file}:{line}"),
-            Source::Variable(name) => write!(f, "the variable {name}"),
-            Source::Flag(flag) => f.write_str(flag),
-        }
-    }
 }
 
 /// All settings: of each key the strongest value.
 #[derive(Debug, Default)]
 pub struct Settings {
-    values: BTreeMap<String, (Value, Source)>,
+    values: BTreeMap<String, (Value, SettingSource)>,
 }
 
 /// A setting as people are shown it.
@@ -53,7 +45,7 @@ pub struct Shown {
     /// Whether people write it freely: a secret may stand where nobody expects one.
     pub is_free: bool,
     /// Where that comes from.
-    pub source: Source,
+    pub source: SettingSource,
     /// What it does.
     pub about: &'static str,
 }
@@ -78,7 +70,7 @@ impl Settings {
 
     /// Adds a value that is built in, where nothing else is set.
     pub fn default_to(&mut self, key: &str, value: Value) {
-        self.values.entry(key.to_owned()).or_insert((value, Source::Default));
+        self.values.entry(key.to_owned()).or_insert((value, SettingSource::Default));
     }
 
     /// Adds what is built in, but for limits.
@@ -97,8 +89,8 @@ impl Settings {
 
     /// Returns where a value comes from.
     #[must_use]
-    pub fn source(&self, key: &str) -> Source {
-        self.values.get(key).map_or(Source::Default, |(_, source)| source.clone())
+    pub fn source(&self, key: &str) -> SettingSource {
+        self.values.get(key).map_or(SettingSource::Default, |(_, source)| source.clone())
     }
 
     /// Returns a text, a path, a policy or a word.
@@ -197,7 +189,7 @@ impl Settings {
 
     /// Returns every setting, those of upstreams last.
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
-        let show = |key: &str, known: &Key| Shown {
+        let show = |key: &str, known: &SettingKey| Shown {
             key: key.to_owned(),
             value: self.get(key).map(|value| known.kind.show(value)),
             is_free: matches!(known.kind, Kind::Url | Kind::Texts),
@@ -233,7 +225,7 @@ impl<'s> UpstreamSettings<'s> {
 
     /// Returns where a value comes from: its own, or else that at the top.
     #[must_use]
-    pub fn source(&self, key: &str) -> Source {
+    pub fn source(&self, key: &str) -> SettingSource {
         if self.name.is_empty() {
             return self.settings.source(if key == "url" { "upstream" } else { key });
         }
@@ -282,34 +274,9 @@ fn as_switch(value: &Value) -> Option<bool> {
     }
 }
 
-/// Returns what a value of this kind is, for tables of defaults.
-impl From<Duration> for Value {
-    fn from(time: Duration) -> Self {
-        Value::Time(time)
-    }
-}
-
 impl From<usize> for Value {
     fn from(number: usize) -> Self {
         Value::Number(number as u64)
-    }
-}
-
-impl From<Vec<String>> for Value {
-    fn from(texts: Vec<String>) -> Self {
-        Value::Texts(texts)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(on: bool) -> Self {
-        Value::Switch(on)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Value::Text(text.to_owned())
     }
 }
 
@@ -368,7 +335,7 @@ mod tests {
         );
         assert_eq!(
             (settings.number("limits.ratio"), settings.source("limits.ratio")),
-            (Some(200), Source::Default)
+            (Some(200), SettingSource::Default)
         );
     }
 

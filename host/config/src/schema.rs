@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::keys::{KEYS, Key, UPSTREAM_KEYS, UPSTREAMS};
-use crate::value::{Bounds, Kind};
+use crate::keys::{KEYS, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
+use crate::value::{Kind, NumberRange};
 
 /// Returns the schema.
 #[must_use]
@@ -37,7 +37,7 @@ fn table(properties: Map<String, Value>) -> Value {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
-fn of_key(key: &Key) -> Value {
+fn of_key(key: &SettingKey) -> Value {
     let mut schema = of_kind(key.kind);
     // What has a unit is a text, of which a schema knows no bounds.
     let bounds = match key.kind {
@@ -67,7 +67,7 @@ fn of_kind(kind: Kind) -> Value {
     }
 }
 
-fn integer(bounds: Bounds) -> Value {
+fn integer(bounds: NumberRange) -> Value {
     let mut schema = json!({ "type": "integer", "minimum": bounds.least });
     if bounds.most < u64::MAX {
         schema["maximum"] = bounds.most.into();

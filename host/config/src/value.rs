@@ -26,34 +26,34 @@ pub enum Kind {
     /// A folder of rules, `own`, `default` or `none`.
     Policy,
     /// Bytes: a number, or a text with a unit, `32 MiB`.
-    Size(Bounds),
+    Size(NumberRange),
     /// A number.
-    Count(Bounds),
+    Count(NumberRange),
     /// A number and a unit, `500ms`, `30s`, `5m`, `8h`; its bounds are milliseconds.
-    Time(Bounds),
+    Time(NumberRange),
     /// One of these words.
     Word(&'static [&'static str]),
 }
 
 /// The numbers that make sense, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct NumberRange {
     /// The smallest.
     pub least: u64,
     /// The largest; `u64::MAX` for none.
     pub most: u64,
 }
 
-impl Bounds {
+impl NumberRange {
     /// From one on.
-    pub(crate) const ANY: Bounds = Bounds::from(1);
+    pub(crate) const ANY: NumberRange = NumberRange::from(1);
 
-    pub(crate) const fn from(least: u64) -> Bounds {
-        Bounds { least, most: u64::MAX }
+    pub(crate) const fn from(least: u64) -> NumberRange {
+        NumberRange { least, most: u64::MAX }
     }
 
-    pub(crate) const fn between(least: u64, most: u64) -> Bounds {
-        Bounds { least, most }
+    pub(crate) const fn between(least: u64, most: u64) -> NumberRange {
+        NumberRange { least, most }
     }
 
     fn allow(self, number: u64) -> bool {
@@ -69,32 +69,31 @@ impl Bounds {
     }
 }
 
-/// A value.
-#[derive(Clone, PartialEq, Eq)]
+/// A value, made of what a value of its kind is.
+#[derive(Clone, PartialEq, Eq, derive_more::From)]
 pub enum Value {
     /// Of a switch.
+    #[from]
     Switch(bool),
     /// Of a text, a path, a policy or a word.
+    #[from(&str)]
     Text(String),
     /// Of texts or paths.
+    #[from]
     Texts(Vec<String>),
     /// Of a size or a count.
     Number(u64),
     /// Of a time.
+    #[from]
     Time(Duration),
 }
 
 /// Why something is no value of a setting. It says what is expected, and quotes nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("expected {}", self.expected)]
 pub struct ValueError {
     /// What is expected.
     pub expected: String,
-}
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}", self.expected)
-    }
 }
 
 impl std::error::Error for ValueError {}
@@ -287,9 +286,9 @@ fn in_unit(number: u64, units: &[(&str, u64)]) -> Option<String> {
 mod tests {
     use super::*;
 
-    const SIZE: Kind = Kind::Size(Bounds::ANY);
-    const COUNT: Kind = Kind::Count(Bounds::ANY);
-    const TIME: Kind = Kind::Time(Bounds::between(1, LONGEST));
+    const SIZE: Kind = Kind::Size(NumberRange::ANY);
+    const COUNT: Kind = Kind::Count(NumberRange::ANY);
+    const TIME: Kind = Kind::Time(NumberRange::between(1, LONGEST));
 
     #[test]
     fn sizes_and_times_are_read_with_their_units() {
@@ -316,8 +315,8 @@ mod tests {
     #[test]
     fn a_number_beyond_its_bounds_is_refused_and_they_are_said() {
         for (kind, good, bad, expected) in [
-            (Kind::Size(Bounds::from(1 << 20)), "1 MiB", "1048575", "bytes from 1 MiB on"),
-            (Kind::Count(Bounds::between(1, 100)), "100", "101", "a number from 1 to 100"),
+            (Kind::Size(NumberRange::from(1 << 20)), "1 MiB", "1048575", "bytes from 1 MiB on"),
+            (Kind::Count(NumberRange::between(1, 100)), "100", "101", "a number from 1 to 100"),
             (TIME, "168h", "169h", "from 1ms to 168h:"),
         ] {
             assert!(kind.parse(good).is_ok(), "{good}");
@@ -326,7 +325,7 @@ mod tests {
         }
         let table = toml::de::DeTable::parse("v = 101").unwrap();
         let value = table.get_ref().values().next().unwrap().get_ref();
-        assert!(Kind::Count(Bounds::between(1, 100)).read(value).is_err());
+        assert!(Kind::Count(NumberRange::between(1, 100)).read(value).is_err());
     }
 
     #[test]

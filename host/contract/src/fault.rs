@@ -225,7 +225,8 @@ pub enum InvalidAnswer {
 
 /// Words that a plugin wrote. Whoever shows them redacts them first; `Debug` prints the length
 /// only.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("{} bytes of words", self.0.len())]
 pub struct PluginWords(String);
 
 impl PluginWords {
@@ -239,12 +240,6 @@ impl PluginWords {
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Debug for PluginWords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of words", self.0.len())
     }
 }
 

@@ -1,20 +1,14 @@
 //! Who signs plugins: a public key, as rule files name it.
 
-use std::fmt;
 use std::str::FromStr;
 
 /// The public Ed25519 key (RFC 8032) of somebody who signs plugins: `ed25519:` and 64 hexadecimal
 /// digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{PREFIX}{}", base16ct::lower::encode_string(&self.0))]
 pub struct Signer(pub [u8; 32]);
 
 const PREFIX: &str = "ed25519:";
-
-impl fmt::Display for Signer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PREFIX}{}", base16ct::lower::encode_string(&self.0))
-    }
-}
 
 /// A text that names no signer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,6 @@
 //! byte of the body. So the bytes that are sent are the bytes that were shown, whatever edit,
 //! redaction, upstream or method came in between.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -62,7 +61,9 @@ impl Destination {
 }
 
 /// SHA-256 over destination and body of a request. Hexadecimal in JSON and in text.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display, derive_more::Debug)]
+#[debug("Digest({self})")]
+#[display("{}", base16ct::lower::encode_string(&self.0))]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -78,18 +79,6 @@ impl Digest {
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&base16ct::lower::encode_string(&self.0))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Digest({self})")
     }
 }
 

@@ -3,14 +3,13 @@
 //! A client that is refused may ask without a stream, with other options or on another connection.
 //! None of that is part of a [`Question`].
 
-use std::fmt;
-
 use leafgate_tree::{Document, NodeType};
 
 use crate::digest::PartsDigest;
 
 /// SHA-256 over the model and the messages of a request as received, marks for caches aside.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, derive_more::Debug)]
+#[debug("Question(..)")]
 pub struct Question([u8; 32]);
 
 impl Question {
@@ -30,12 +29,6 @@ impl Question {
             document.lasting_leaves(message.node).for_each(|leaf| parts.add(leaf.text().expose()));
         }
         Question(parts.finish())
-    }
-}
-
-impl fmt::Debug for Question {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Question(..)")
     }
 }
 

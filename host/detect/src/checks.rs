@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use crate::checksums::{iban_length, is_card, is_issued_ssn, is_luhn};
+use crate::decode::base64_prefix;
 use crate::identity::ISSUED;
 use crate::score::{LIKELY, score};
 use crate::seed_phrase::phrase_length;
@@ -158,31 +159,6 @@ fn is_random(text: &str, sure: bool) -> bool {
         let likely = score(text);
         likely > LIKELY && (look.digits >= 2 || likely > if sure { LIKELY / 2.0 } else { 0.0 })
     }
-}
-
-/// Decodes base64 in either alphabet up to the first byte that is none; padding is not asked for.
-pub(crate) fn base64_prefix(text: &[u8], limit: usize) -> Vec<u8> {
-    let (mut out, mut bits, mut held) = (Vec::with_capacity(limit), 0u32, 0);
-    for &byte in text {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => break,
-        };
-        bits = bits << 6 | u32::from(six);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held) as u8);
-        }
-        if out.len() >= limit {
-            break;
-        }
-    }
-    out
 }
 
 fn is_jwt(text: &str) -> bool {

@@ -7,7 +7,7 @@ fn digits_of(text: &str) -> impl DoubleEndedIterator<Item = u32> + Clone {
 
 /// The last digit by Luhn, of a number of more than two different digits.
 pub(crate) fn is_luhn(text: &str) -> bool {
-    varied(text) && grouped_as_cards_are(text) && luhn(text)
+    varied(text) && grouped_as_cards_are(text) && luhn(digits_of(text))
 }
 
 /// A number of one or two different digits (`4444 4444 4444 4444`) is nobody's.
@@ -15,8 +15,9 @@ fn varied(text: &str) -> bool {
     (0..10).filter(|digit| digits_of(text).any(|known| known == *digit)).count() > 2
 }
 
-fn luhn(text: &str) -> bool {
-    let sum: u32 = digits_of(text)
+/// Whether the last digit is right by Luhn.
+pub(crate) fn luhn(digits: impl DoubleEndedIterator<Item = u32>) -> bool {
+    let sum: u32 = digits
         .rev()
         .enumerate()
         .map(|(place, digit)| match (place % 2, digit * 2) {
@@ -61,7 +62,7 @@ pub(crate) fn is_card(text: &str) -> bool {
         let prefix = digits_of(text).take(width).fold(0, |n, d| n * 10 + d);
         (first..=last).contains(&prefix) && lengths.contains(&digits)
     });
-    issued && varied(text) && grouped_as_cards_are(text) && luhn(text)
+    issued && varied(text) && grouped_as_cards_are(text) && luhn(digits_of(text))
 }
 
 /// Without separators, or with one kind of them in groups of four, 4-6-5 or 4-6-4.

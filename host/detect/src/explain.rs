@@ -10,7 +10,7 @@ use crate::registry::{self, DetectorInfo};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Explanation {
+pub struct DetectorExplanation {
     /// Its names and how sure it is.
     #[serde(flatten)]
     pub info: DetectorInfo,
@@ -39,11 +39,11 @@ pub struct Explanation {
 }
 
 /// Returns what a detector looks for, by its id.
-pub fn explain(id: &str) -> Option<Explanation> {
-    registry::row(id).map(Explanation::of)
+pub fn explain(id: &str) -> Option<DetectorExplanation> {
+    registry::row(id).map(DetectorExplanation::of)
 }
 
-impl Explanation {
+impl DetectorExplanation {
     fn of(row: &Row) -> Self {
         let names = row.names.clone();
         Self {
@@ -55,7 +55,7 @@ impl Explanation {
             names_after: names.after,
             names_not_after: names.not_after,
             bounds: bounds(row.bounds),
-            checks: row.check_names.clone(),
+            checks: row.raw.checks.clone(),
             examples: row.examples.clone(),
             counterexamples: row.counterexamples.clone(),
         }
@@ -106,7 +106,7 @@ mod tests {
         assert!(explain("secrets").is_none() && explain("secrets/no-such").is_none());
     }
 
-    fn is_walked(explained: &Explanation) -> bool {
+    fn is_walked(explained: &DetectorExplanation) -> bool {
         [
             "two letters",
             "digits around",

@@ -1,6 +1,5 @@
 //! A finding, its names, and how findings that overlap become one.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,14 +7,15 @@ use leafgate_words::words;
 
 words! {
     /// How sure a detector is of a finding.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Confidence {
         /// Plausible shape only.
         Low = "low",
         /// Shape and context.
         Medium = "medium",
-        /// Prefix, checksum or structure.
+        /// Prefix, checksum or structure; of a row that does not say it.
+        #[default]
         High = "high",
     }
     /// Returns the name used in packs and output.
@@ -32,7 +32,12 @@ pub struct InvalidName {
 }
 
 /// What a finding is called, in tokens too: `EMAIL`, `CARD`, `SECRET`. Form: `[A-Z][A-Z0-9]{1,15}`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::AsRef, derive_more::Debug, derive_more::Display,
+)]
+#[as_ref(str)]
+#[debug("{_0}")]
+#[display("{_0}")]
 pub struct Label(Arc<str>);
 
 impl Label {
@@ -63,7 +68,12 @@ impl Label {
 
 /// Which detector found it: `pack/name`, as in `secrets/github-token`; a plugin's is `plugin:NAME`
 /// or `plugin:NAME/LABEL`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::AsRef, derive_more::Debug, derive_more::Display,
+)]
+#[as_ref(str)]
+#[debug("{_0}")]
+#[display("{_0}")]
 pub struct DetectorId(Arc<str>);
 
 impl DetectorId {
@@ -92,27 +102,6 @@ impl DetectorId {
         self.0.split('/').next().unwrap_or(&self.0)
     }
 }
-
-macro_rules! shown_as_its_name {
-    ($($name:ty),*) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-        impl AsRef<str> for $name {
-            fn as_ref(&self) -> &str {
-                &self.0
-            }
-        }
-    )*};
-}
-shown_as_its_name!(Label, DetectorId);
 
 /// A stretch of a text that a detector recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::checksums::luhn;
+
 /// A check by its name.
 type Issued = (&'static str, fn(&str) -> bool);
 
@@ -206,15 +208,7 @@ fn is_pesel(digits: &[u32]) -> bool {
 /// Sweden's number: Luhn over the last ten digits; two more say the century.
 fn is_personnummer(digits: &[u32]) -> bool {
     let Some(last) = digits.len().checked_sub(10).map(|from| &digits[from..]) else { return false };
-    let sum: u32 = last
-        .iter()
-        .zip([2, 1].into_iter().cycle())
-        .map(|(&digit, weight)| {
-            let product = digit * weight;
-            product / 10 + product % 10
-        })
-        .sum();
-    matches!(digits.len(), 10 | 12) && !all_alike(last) && sum.is_multiple_of(10)
+    matches!(digits.len(), 10 | 12) && !all_alike(last) && luhn(last.iter().copied())
 }
 
 /// Finland's number: the rest of nine digits by 31, as a character.

@@ -74,12 +74,12 @@ mod work;
 
 pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, percent_decoded, views, views_of_media};
 pub use engine::Engine;
-pub use explain::{Explanation, explain};
+pub use explain::{DetectorExplanation, explain};
 pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
 pub use input::Input;
 pub use known::{
     KnownKey, KnownValue, KnownValues, LEAST_KNOWN, MOST_KNOWN, NamedValue, NotKnown, PIECE, Spelled,
     named_values,
 };
-pub use pack::{Context, PackError};
+pub use pack::{DetectorContext, PackError};
 pub use registry::{DetectorInfo, UnknownDetector, all_detectors, pack_of, selectors};

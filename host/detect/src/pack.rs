@@ -1,8 +1,7 @@
 //! Packs: detectors as rows of data, read from TOML and checked.
 //!
-//! Two stages: [`RawRow`] is what the file says, [`Row`] what the engine runs. Only the second
-//! leaves this module, and only when everything in it holds together; whether the built-in packs do
-//! is a test.
+//! Two stages: [`RawRow`] is what the file says, [`Row`] what the engine runs, which there is only
+//! when everything in it holds together; whether the built-in packs do is a test.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -23,7 +22,7 @@ use crate::names::NameRule;
 words! {
     /// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub enum Context {
+    pub enum DetectorContext {
         /// The text alone.
         None = "none",
         /// The text and the nearest key above it.
@@ -64,50 +63,33 @@ struct RawPack {
     detector: Vec<RawRow>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRow {
+/// What a pack says of a detector.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawRow {
     id: String,
     label: String,
-    description: String,
-    #[serde(default = "sure")]
-    confidence: Confidence,
-    #[serde(default)]
-    shape: Shape,
-    #[serde(default)]
-    keywords: Vec<String>,
-    #[serde(default)]
-    ignore_case: bool,
-    #[serde(default)]
-    prefix: bool,
-    #[serde(default)]
+    pub(crate) description: String,
+    pub(crate) confidence: Confidence,
+    pub(crate) shape: Shape,
+    pub(crate) keywords: Vec<String>,
+    pub(crate) ignore_case: bool,
+    pub(crate) prefix: bool,
     regex: String,
-    #[serde(default)]
     window: Option<usize>,
-    #[serde(default)]
     before: Option<usize>,
-    #[serde(default)]
     behind: Option<String>,
-    #[serde(default)]
-    bounds: Bounds,
-    #[serde(default)]
+    pub(crate) bounds: Bounds,
     names: Option<NameRule>,
-    #[serde(default)]
-    checks: Vec<String>,
-    #[serde(default)]
+    pub(crate) checks: Vec<String>,
     beside: Option<String>,
-    #[serde(default)]
-    checksum: bool,
-    #[serde(default)]
-    placeholders: bool,
+    /// Matches may prove themselves by the checksum of GitHub's and npm's tokens; what does is no
+    /// placeholder, whatever it spells.
+    pub(crate) checksum: bool,
+    /// Placeholders count as matches too.
+    pub(crate) placeholders: bool,
     examples: Vec<Vec<String>>,
-    #[serde(default)]
     counterexamples: Vec<Vec<String>>,
-}
-
-/// How sure a row is that does not say it.
-fn sure() -> Confidence {
-    Confidence::High
 }
 
 /// How a row finds its candidates.
@@ -145,33 +127,21 @@ pub(crate) enum Shape {
     Known,
 }
 
-/// A detector, ready to run.
-#[derive(Debug)]
+/// A detector, ready to run. What is read as it stands is the [`RawRow`]'s, to which it derefs.
+#[derive(Debug, derive_more::Deref)]
 pub(crate) struct Row {
+    #[deref]
+    pub(crate) raw: RawRow,
     pub(crate) id: DetectorId,
     pub(crate) label: Label,
-    pub(crate) confidence: Confidence,
-    pub(crate) description: String,
-    pub(crate) shape: Shape,
     pub(crate) before: usize,
     pub(crate) names: NameRule,
-    pub(crate) keywords: Vec<String>,
-    pub(crate) ignore_case: bool,
-    pub(crate) prefix: bool,
     pub(crate) window: usize,
-    pub(crate) bounds: Bounds,
     pub(crate) checks: Vec<Check>,
     /// A word of this kind must stand beside a match.
     pub(crate) beside: Option<Cue>,
-    /// Matches may prove themselves by the checksum of GitHub's and npm's tokens; what does is no
-    /// placeholder, whatever it spells.
-    pub(crate) checksum: bool,
-    /// Placeholders count as matches too.
-    pub(crate) placeholders: bool,
     pub(crate) examples: Vec<String>,
     pub(crate) counterexamples: Vec<String>,
-    /// The checks as the pack spells them.
-    pub(crate) check_names: Vec<String>,
     /// Everything above in one text, for the engine's digest.
     pub(crate) fingerprint: String,
     pub(crate) pattern: String,
@@ -183,8 +153,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn context(&self) -> Context {
-        if self.shape == Shape::Assigned { Context::Key } else { Context::None }
+    pub(crate) fn context(&self) -> DetectorContext {
+        if self.shape == Shape::Assigned { DetectorContext::Key } else { DetectorContext::None }
     }
 
     /// Returns true if and only if its matches must pass the check of this name.
@@ -351,21 +321,11 @@ impl Row {
         Ok(Self {
             label: Label::new(&raw.label).map_err(|error| wrong(error.to_string()))?,
             id: DetectorId::new(&id).map_err(|error| wrong(error.to_string()))?,
-            confidence: raw.confidence,
-            description: raw.description,
-            shape: raw.shape,
             before: raw.before.unwrap_or_default(),
-            names: raw.names.unwrap_or_default(),
-            keywords: raw.keywords,
-            ignore_case: raw.ignore_case,
-            prefix: raw.prefix,
+            names: raw.names.clone().unwrap_or_default(),
             window: raw.window.unwrap_or(512),
-            bounds: raw.bounds,
             checks,
-            check_names: raw.checks,
             beside,
-            checksum: raw.checksum,
-            placeholders: raw.placeholders,
             examples: raw.examples.iter().map(|parts| parts.concat()).collect(),
             counterexamples: raw.counterexamples.iter().map(|parts| parts.concat()).collect(),
             fingerprint,
@@ -374,6 +334,7 @@ impl Row {
             lead: OnceLock::new(),
             behind,
             lengths: OnceLock::new(),
+            raw,
         })
     }
 }
@@ -403,6 +364,7 @@ fn fingerprint(id: &str, pattern: &str, beside: Option<Cue>, raw: &RawRow) -> St
 fn fits_shape(raw: &RawRow) -> Result<(), &'static str> {
     let is_near = raw.shape == Shape::Near;
     match () {
+        () if raw.description.is_empty() => Err("it needs a `description`"),
         () if raw.before.is_some() != is_near => {
             Err("`before` belongs to shape \"near\", and must stand there")
         }

@@ -4,9 +4,10 @@ use std::sync::{Arc, LazyLock};
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
+use strsim::levenshtein;
 
 use crate::finding::{Confidence, DetectorId, Label};
-use crate::pack::{self, Context, PackError, Row};
+use crate::pack::{self, DetectorContext, PackError, Row};
 
 /// The packs' files, in the order in which their detectors rank.
 const PACKS: [(&str, &str); 4] = [
@@ -26,7 +27,7 @@ pub struct DetectorInfo {
     /// How sure it is of them.
     pub confidence: Confidence,
     /// What of a leaf's surroundings it looks at.
-    pub context: Context,
+    pub context: DetectorContext,
     /// One sentence.
     pub description: String,
     /// It knows its findings by a distinctive prefix, so it may look at leaves that cannot be
@@ -163,24 +164,9 @@ fn nearest(name: &str) -> Option<String> {
     let slip = ids.clone().find(|id| id.split_once('/').is_some_and(|(_, tail)| tail == name));
     let alike = || {
         let most = name.len().div_ceil(3).max(2);
-        selectors().map(|id| (edits(name, id), id)).filter(|(n, _)| *n <= most).min().map(|(_, id)| id)
+        selectors().map(|id| (levenshtein(name, id), id)).filter(|(n, _)| *n <= most).min().map(|(_, id)| id)
     };
     slip.or_else(alike).map(str::to_owned)
-}
-
-/// Levenshtein distance in bytes.
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

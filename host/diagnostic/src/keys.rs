@@ -12,7 +12,7 @@ use toml::Spanned;
 use crate::words::{OneOrMany, WordMatch};
 
 /// A key of a table.
-pub struct Key {
+pub struct TableKey {
     /// Its name.
     pub name: &'static str,
     /// What it takes.
@@ -50,22 +50,22 @@ pub enum Type {
     /// `true`, `false` or a word.
     FlagOr(&'static str),
     /// A table with these keys.
-    Of(&'static [Key]),
+    Of(&'static [TableKey]),
     /// A list of tables.
-    ListOf(&'static [Key]),
+    ListOf(&'static [TableKey]),
 }
 
 /// The keys of a table that says what a text may be.
-pub(crate) const WORD_MATCH: &[Key] = &[
-    Key { name: "any", takes: Type::Texts, actions: &[], is_needed: false },
-    Key { name: "not", takes: Type::Texts, actions: &[], is_needed: false },
-    Key { name: "ignore-case", takes: Type::Flag, actions: &[], is_needed: false },
+pub(crate) const WORD_MATCH: &[TableKey] = &[
+    TableKey { name: "any", takes: Type::Texts, actions: &[], is_needed: false },
+    TableKey { name: "not", takes: Type::Texts, actions: &[], is_needed: false },
+    TableKey { name: "ignore-case", takes: Type::Flag, actions: &[], is_needed: false },
 ];
 
 /// A table whose keys are known.
 pub trait Table: DeserializeOwned + Serialize {
     /// Its keys, in the order in which they are declared.
-    const KEYS: &'static [Key];
+    const KEYS: &'static [TableKey];
 
     /// Keys whose values could not be read, or that were meant by one that nobody knows. That has been
     /// reported, so they must not be reported as missing too.
@@ -85,7 +85,7 @@ pub trait Table: DeserializeOwned + Serialize {
 
 /// Returns the names of keys.
 #[must_use]
-pub fn names(keys: &[Key]) -> Vec<&'static str> {
+pub fn names(keys: &[TableKey]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }
 
@@ -151,7 +151,7 @@ macro_rules! table {
         }
 
         impl $crate::keys::Table for $table {
-            const KEYS: &'static [$crate::keys::Key] = &[$($crate::keys::Key {
+            const KEYS: &'static [$crate::keys::TableKey] = &[$($crate::keys::TableKey {
                 name: $crate::table!(@name $field $(, $key)?),
                 takes: $crate::table!(@takes $type $(, $takes)?),
                 actions: $crate::table!(@actions $($actions)?),

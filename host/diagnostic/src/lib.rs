@@ -82,7 +82,8 @@ pub enum Severity {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, derive_more::Display)]
+#[display("{rendered}")]
 pub struct Diagnostic {
     /// Its consequence for the policy.
     pub severity: Severity,
@@ -98,12 +99,6 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     #[serde(skip)]
     rendered: String,
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.rendered)
-    }
 }
 
 impl Diagnostic {

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
-use crate::keys::{Key, Table, Type, WORD_MATCH, names};
+use crate::keys::{Table, TableKey, Type, WORD_MATCH, names};
 use crate::{Complaints, did_you_mean, hint_for};
 
 /// One file, and where what is wrong with it goes.
@@ -89,7 +89,7 @@ impl Tables<'_> {
     /// Reports every key that nothing here knows, here and in the tables inside, and removes it so that
     /// the rest can be read. A table inside that says nothing any more is taken out whole. Returns the
     /// keys that were meant and are not there: nobody needs to be told that they are missing.
-    fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[Key]) -> BTreeSet<String> {
+    fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[TableKey]) -> BTreeSet<String> {
         let mut misspelt = BTreeSet::new();
         let DeValue::Table(table) = value.get_mut() else { return misspelt };
         let names = names(known);
@@ -107,7 +107,7 @@ impl Tables<'_> {
             misspelt.extend(meant.filter(|meant| !table.contains_key(*meant)).map(str::to_owned));
         }
         for key in known {
-            let mut says = |inner: &mut Spanned<DeValue<'_>>, known: &[Key]| {
+            let mut says = |inner: &mut Spanned<DeValue<'_>>, known: &[TableKey]| {
                 let missing = self.drop_unknown(inner, known);
                 !known.iter().any(|key| key.is_needed && missing.contains(key.name))
             };

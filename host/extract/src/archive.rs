@@ -7,7 +7,7 @@ use leafgate_tree::FileKind;
 use zip::ZipArchive;
 use zip::read::ZipFile;
 
-use crate::{Extractor, FilePart, Why, xml};
+use crate::{Extractor, FilePart, UnreadReason, xml};
 
 /// Folders of office documents whose binary files say nothing: what a printer was told, and fonts.
 const QUIET: [&str; 2] = ["/printerSettings/", "/fonts/"];
@@ -17,10 +17,12 @@ const ROOM: usize = 1 << 20;
 
 impl Extractor<'_> {
     pub(crate) fn zip(&mut self, file: &[u8]) {
-        let Ok(mut archive) = ZipArchive::new(Cursor::new(file)) else { return self.miss(Why::Broken) };
+        let Ok(mut archive) = ZipArchive::new(Cursor::new(file)) else {
+            return self.miss(UnreadReason::Broken);
+        };
         // An archive in which heads and directory differ is another one to another reader.
         if archive.validate_header_consistency().is_err() {
-            self.miss(Why::Broken);
+            self.miss(UnreadReason::Broken);
         }
         let is_office =
             ["[Content_Types].xml", "mimetype"].iter().any(|name| archive.index_for_name(name).is_some());
@@ -31,12 +33,12 @@ impl Extractor<'_> {
             }
             let (name, is_dir) = match archive.by_index_raw(index) {
                 Ok(entry) if entry.encrypted() => {
-                    self.miss(Why::Encrypted);
+                    self.miss(UnreadReason::Encrypted);
                     continue;
                 }
                 Ok(entry) => (String::from_utf8_lossy(entry.name_raw()).into_owned(), entry.is_dir()),
                 Err(_) => {
-                    self.miss(Why::Broken);
+                    self.miss(UnreadReason::Broken);
                     continue;
                 }
             };
@@ -44,7 +46,7 @@ impl Extractor<'_> {
             match archive.by_index(index) {
                 Ok(_) if is_dir => {}
                 Ok(entry) => self.entry(entry, is_office.then_some(&name)),
-                Err(_) => self.miss(Why::Unknown),
+                Err(_) => self.miss(UnreadReason::Unknown),
             }
         }
         if !is_office {
@@ -84,14 +86,14 @@ impl Extractor<'_> {
 
     pub(crate) fn tar(&mut self, file: &[u8]) {
         let mut archive = tar::Archive::new(file);
-        let Ok(entries) = archive.entries() else { return self.miss(Why::Broken) };
+        let Ok(entries) = archive.entries() else { return self.miss(UnreadReason::Broken) };
         let mut names = String::new();
         for (entry, number) in entries.zip(1..) {
             if !self.begin(FilePart::Entry(number)) {
                 break;
             }
             let Ok(entry) = entry else {
-                self.miss(Why::Broken);
+                self.miss(UnreadReason::Broken);
                 break;
             };
             names = names + "\n" + &String::from_utf8_lossy(&entry.path_bytes());
@@ -111,12 +113,12 @@ impl Extractor<'_> {
     }
 
     /// Reads all that is packed in so many bytes.
-    fn unpacked(&mut self, reader: impl Read, packed: usize) -> Result<Vec<u8>, Why> {
+    fn unpacked(&mut self, reader: impl Read, packed: usize) -> Result<Vec<u8>, UnreadReason> {
         let most = packed.saturating_mul(self.bounds.ratio).saturating_add(ROOM).min(self.left.unpacked);
         let mut content = Vec::new();
-        reader.take(most as u64 + 1).read_to_end(&mut content).map_err(|_| Why::Broken)?;
-        self.left.unpacked = self.left.unpacked.checked_sub(content.len()).ok_or(Why::TooMuch)?;
-        if content.len() > most { Err(Why::TooMuch) } else { Ok(content) }
+        reader.take(most as u64 + 1).read_to_end(&mut content).map_err(|_| UnreadReason::Broken)?;
+        self.left.unpacked = self.left.unpacked.checked_sub(content.len()).ok_or(UnreadReason::TooMuch)?;
+        if content.len() > most { Err(UnreadReason::TooMuch) } else { Ok(content) }
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::{Bounds, Extract, Extraction, Unread, Why, extract};
+use crate::{Extract, Extraction, FileBounds, Unread, UnreadReason, extract};
 
 /// Bytes of memory that the process may map, the program itself among them.
 const MEMORY: u64 = 1 << 30;
@@ -55,7 +55,7 @@ impl ChildExtractor {
         // It ends with the process, whether that has read all of it or not.
         std::thread::spawn(move || input.map_or(Ok(()), |mut input| input.write_all(&file)));
         let answer = match reader.listen().recv_timeout(self.patience) {
-            Err(RecvTimeoutError::Timeout) => return Ok(unread(Why::Late)),
+            Err(RecvTimeoutError::Timeout) => return Ok(unread(UnreadReason::Late)),
             answer => answer.map_err(io::Error::other)??,
         };
         // Whatever ended the process, an answer that is whole is one.
@@ -74,11 +74,11 @@ impl Extract for ChildExtractor {
             .stdout(Stdio::piped());
         // What a parser says when it fails may repeat the file.
         let reader = ReaderProcess(command.stderr(Stdio::null()).spawn()?);
-        Ok(self.ask(reader, file).unwrap_or_else(|_| unread(Why::Failed)))
+        Ok(self.ask(reader, file).unwrap_or_else(|_| unread(UnreadReason::Failed)))
     }
 }
 
-fn unread(why: Why) -> Extraction {
+fn unread(why: UnreadReason) -> Extraction {
     Extraction { unread: Some(Unread::whole(why)), ..Extraction::default() }
 }
 
@@ -90,7 +90,7 @@ impl ReaderProcess {
     fn listen(&mut self) -> Receiver<io::Result<Vec<u8>>> {
         let (heard, answer) = mpsc::channel();
         let pipe = self.0.stdout.take();
-        let most = Bounds::default().text * SPELLING + (1 << 20);
+        let most = FileBounds::default().text * SPELLING + (1 << 20);
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = pipe.map_or(Ok(0), |pipe| pipe.take(most as u64).read_to_end(&mut bytes));
@@ -118,7 +118,7 @@ pub fn serve() -> io::Result<()> {
     confine()?;
     let mut file = Vec::new();
     io::stdin().lock().read_to_end(&mut file)?;
-    let answer = serde_json::to_vec(&extract(&file, &Bounds::default()))?;
+    let answer = serde_json::to_vec(&extract(&file, &FileBounds::default()))?;
     let mut output = io::stdout().lock();
     output.write_all(&answer)?;
     output.flush()

@@ -1,5 +1,5 @@
 //! The texts of packed files: of PDF, of office documents (OOXML, OpenDocument) and of what archives hold (zip,
-//! gzip, tar), nested to a small depth, within [`Bounds`].
+//! gzip, tar), nested to a small depth, within [`FileBounds`].
 //!
 //! What holds here:
 //! - First bytes decide what a file is. A name says no more than which parts of an office document are
@@ -27,7 +27,7 @@ pub use child::{ChildExtractor, confine, serve};
 
 /// How much of a file is read.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct FileBounds {
     /// Bytes of all texts together.
     pub text: usize,
     /// Bytes of all that is unpacked on the way to them.
@@ -40,9 +40,9 @@ pub struct Bounds {
     pub depth: usize,
 }
 
-impl Default for Bounds {
+impl Default for FileBounds {
     fn default() -> Self {
-        Bounds { text: 8 << 20, unpacked: 128 << 20, ratio: 200, parts: 5000, depth: 4 }
+        FileBounds { text: 8 << 20, unpacked: 128 << 20, ratio: 200, parts: 5000, depth: 4 }
     }
 }
 
@@ -61,7 +61,7 @@ pub struct Unread {
     /// Where in the file; `None` for all of it.
     pub part: Option<FilePart>,
     /// Why.
-    pub why: Why,
+    pub why: UnreadReason,
 }
 
 /// A part of a file, by its number from one.
@@ -75,12 +75,12 @@ pub enum FilePart {
 
 /// Why something could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Why {
+pub enum UnreadReason {
     /// It is encrypted.
     Encrypted,
     /// It is not as its format has it.
     Broken,
-    /// It holds more than [`Bounds`] allow.
+    /// It holds more than [`FileBounds`] allow.
     TooMuch,
     /// It is of a kind, or packed in a way, that is not known.
     Unknown,
@@ -97,7 +97,7 @@ pub enum Why {
 impl Unread {
     /// Says it of a whole document.
     #[must_use]
-    pub fn whole(why: Why) -> Self {
+    pub fn whole(why: UnreadReason) -> Self {
         Unread { part: None, why }
     }
 }
@@ -111,14 +111,14 @@ impl fmt::Display for Unread {
             Some(FilePart::Entry(number)) => write!(f, "entry {number} ")?,
         }
         f.write_str(match self.why {
-            Why::Encrypted => "is encrypted",
-            Why::Broken => "is broken",
-            Why::TooMuch => "holds more than is read",
-            Why::Unknown => "is of a kind that is not known",
-            Why::NoText => "shows something and has no text",
-            Why::NoLetters => "does not say which letters it shows",
-            Why::Failed => "could not be read in the time and memory that it may take",
-            Why::Late => "was not read in time",
+            UnreadReason::Encrypted => "is encrypted",
+            UnreadReason::Broken => "is broken",
+            UnreadReason::TooMuch => "holds more than is read",
+            UnreadReason::Unknown => "is of a kind that is not known",
+            UnreadReason::NoText => "shows something and has no text",
+            UnreadReason::NoLetters => "does not say which letters it shows",
+            UnreadReason::Failed => "could not be read in the time and memory that it may take",
+            UnreadReason::Late => "was not read in time",
         })
     }
 }
@@ -164,7 +164,7 @@ pub fn is_readable(file: &[u8]) -> bool {
 
 /// Returns the texts of a file.
 #[must_use]
-pub fn extract(file: &[u8], bounds: &Bounds) -> Extraction {
+pub fn extract(file: &[u8], bounds: &FileBounds) -> Extraction {
     let mut extractor =
         Extractor { bounds, left: *bounds, depth: 0, part: None, found: Extraction::default() };
     extractor.file(file);
@@ -173,9 +173,9 @@ pub fn extract(file: &[u8], bounds: &Bounds) -> Extraction {
 
 /// A file that is being read.
 struct Extractor<'b> {
-    bounds: &'b Bounds,
+    bounds: &'b FileBounds,
     /// What is left of them.
-    left: Bounds,
+    left: FileBounds,
     depth: usize,
     /// The part of the outermost file that is being read.
     part: Option<FilePart>,
@@ -186,7 +186,7 @@ impl Extractor<'_> {
     /// Reads a file, or one within a file.
     fn file(&mut self, file: &[u8]) {
         if self.depth > self.bounds.depth {
-            return self.miss(Why::TooMuch);
+            return self.miss(UnreadReason::TooMuch);
         }
         self.depth += 1;
         match (PackedFormat::of(file), FileKind::of(file)) {
@@ -197,9 +197,9 @@ impl Extractor<'_> {
             (None, FileKind::Media) => {}
             (None, FileKind::Text) => match std::str::from_utf8(file) {
                 Ok(text) => self.text(text),
-                Err(_) => self.miss(Why::Unknown),
+                Err(_) => self.miss(UnreadReason::Unknown),
             },
-            (None, FileKind::Packed(_) | FileKind::Unknown) => self.miss(Why::Unknown),
+            (None, FileKind::Packed(_) | FileKind::Unknown) => self.miss(UnreadReason::Unknown),
         }
         self.depth -= 1;
     }
@@ -214,12 +214,12 @@ impl Extractor<'_> {
                 self.left.text = left;
                 self.found.texts.push(text.to_owned());
             }
-            None => self.miss(Why::TooMuch),
+            None => self.miss(UnreadReason::TooMuch),
         }
     }
 
     /// Takes down that something could not be read.
-    fn miss(&mut self, why: Why) {
+    fn miss(&mut self, why: UnreadReason) {
         let part = self.part;
         self.found.unread.get_or_insert(Unread { part, why });
     }
@@ -232,7 +232,7 @@ impl Extractor<'_> {
         let left = self.left.parts.checked_sub(1);
         match left {
             Some(left) => self.left.parts = left,
-            None => self.miss(Why::TooMuch),
+            None => self.miss(UnreadReason::TooMuch),
         }
         left.is_some()
     }

@@ -5,7 +5,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
-use crate::Why;
+use crate::UnreadReason;
 
 /// Elements within a line: what a word may be made of.
 const WITHIN: &[&str] = &[
@@ -30,18 +30,18 @@ const WITHIN: &[&str] = &[
 const SAYING: &[&str] = &["Target", "descr", "title", "tooltip", "href", "string-value", "formula", "author"];
 
 /// Returns the words of a text of XML, those in attributes behind all others.
-pub(crate) fn words(xml: &str) -> Result<String, Why> {
+pub(crate) fn words(xml: &str) -> Result<String, UnreadReason> {
     let (mut words, mut attributes) = (String::with_capacity(xml.len() / 4), String::new());
     // Elements of properties say how a run looks, in the midst of a word too.
     let mut properties = 0_usize;
     let mut reader = Reader::from_str(xml);
     loop {
-        match reader.read_event().map_err(|_| Why::Broken)? {
+        match reader.read_event().map_err(|_| UnreadReason::Broken)? {
             Event::Text(text) => words.push_str(&text.xml10_content()),
             Event::CData(text) => words.push_str(&text.xml10_content()),
             Event::GeneralRef(reference) => match reference.resolve_char_ref() {
                 Ok(Some(letter)) => words.push(letter),
-                _ => words.push_str(resolve_predefined_entity(&reference).ok_or(Why::Broken)?),
+                _ => words.push_str(resolve_predefined_entity(&reference).ok_or(UnreadReason::Broken)?),
             },
             Event::Start(start) => {
                 said(&start, &mut attributes)?;
@@ -63,7 +63,7 @@ pub(crate) fn words(xml: &str) -> Result<String, Why> {
                 _ => {}
             },
             // It may name texts that are written elsewhere.
-            Event::DocType(_) => return Err(Why::Broken),
+            Event::DocType(_) => return Err(UnreadReason::Broken),
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
             Event::Eof => break,
         }
@@ -76,13 +76,13 @@ fn is_properties(name: &str) -> bool {
     name.ends_with("Pr")
 }
 
-fn said(start: &BytesStart<'_>, words: &mut String) -> Result<(), Why> {
+fn said(start: &BytesStart<'_>, words: &mut String) -> Result<(), UnreadReason> {
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|_| Why::Broken)?;
+        let attribute = attribute.map_err(|_| UnreadReason::Broken)?;
         if SAYING.contains(&local(attribute.key.as_ref())) {
             let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0);
             words.push('\n');
-            words.push_str(&value.map_err(|_| Why::Broken)?);
+            words.push_str(&value.map_err(|_| UnreadReason::Broken)?);
         }
     }
     Ok(())

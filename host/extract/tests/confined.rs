@@ -13,7 +13,9 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
 
-use leafgate_extract::{Bounds, ChildExtractor, Extract as _, Unread, Why, confine, extract, serve};
+use leafgate_extract::{
+    ChildExtractor, Extract as _, FileBounds, Unread, UnreadReason, confine, extract, serve,
+};
 use leafgate_harness::packed::pdf;
 
 /// Reads documents by a process that does something else.
@@ -25,11 +27,11 @@ fn by(script: &str) -> ChildExtractor {
 fn a_reader_that_comes_to_no_end_or_a_bad_one_has_not_read() {
     let hangs = by("exec sleep 600").with_patience(Duration::from_millis(5));
     for (reader, why) in [
-        (hangs, Why::Late),
-        (by("kill -9 $$"), Why::Failed),
-        (by("echo '{\"texts\": [\"cut'"), Why::Failed),
-        (by("exec cat /dev/zero"), Why::Failed),
-        (by("exit 0"), Why::Failed),
+        (hangs, UnreadReason::Late),
+        (by("kill -9 $$"), UnreadReason::Failed),
+        (by("echo '{\"texts\": [\"cut'"), UnreadReason::Failed),
+        (by("exec cat /dev/zero"), UnreadReason::Failed),
+        (by("exit 0"), UnreadReason::Failed),
     ] {
         let read = reader.extract(&pdf(&["words"])).unwrap();
         assert_eq!(read.unread, Some(Unread::whole(why)), "{reader:?}");
@@ -91,7 +93,7 @@ fn a_served_document_is_read_as_in_place() {
     let said = String::from_utf8_lossy(&output.stdout);
     let answer = said.lines().find_map(|line| Some(&line[line.find("{\"texts\"")?..])).expect("an answer");
     let end = answer.rfind('}').unwrap();
-    let expected = serde_json::to_string(&extract(&file, &Bounds::default())).unwrap();
+    let expected = serde_json::to_string(&extract(&file, &FileBounds::default())).unwrap();
     assert_eq!(&answer[..=end], expected);
 }
 

@@ -6,14 +6,14 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
-use leafgate_extract::{Bounds, Extraction, FilePart, Unread, Why, extract, is_readable};
+use leafgate_extract::{Extraction, FileBounds, FilePart, Unread, UnreadReason, extract, is_readable};
 use leafgate_harness::packed::{docx, pdf, pdf_of, pdf_with, stream, zip};
 
 const WORD: &str = "sw0rdfish-0123456789";
 
 fn read(file: &[u8]) -> Extraction {
     assert!(is_readable(file), "nobody would read it");
-    extract(file, &Bounds::default())
+    extract(file, &FileBounds::default())
 }
 
 /// Asserts that a word is found, and that nothing is unread.
@@ -23,7 +23,7 @@ fn finds(file: &[u8]) {
     assert_eq!(unread, None, "{texts:?}");
 }
 
-fn misses(file: &[u8], part: Option<FilePart>, why: Why) {
+fn misses(file: &[u8], part: Option<FilePart>, why: UnreadReason) {
     assert_eq!(read(file).unread, Some(Unread { part, why }));
 }
 
@@ -118,7 +118,7 @@ fn a_font_is_read_by_its_table_to_unicode() {
         pdf_with(&[&page], "", &objects)
     };
     finds(&all(font("/ToUnicode 6 0 R")));
-    misses(&all(font("")), Some(FilePart::Page(1)), Why::NoLetters);
+    misses(&all(font("")), Some(FilePart::Page(1)), UnreadReason::NoLetters);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_page_that_is_a_picture_is_unread() {
         b"x",
     );
     let file = pdf_with(&["BT /F1 12 Tf (words) Tj ET", "/I1 Do"], "/XObject << /I1 4 0 R >>", &[picture]);
-    misses(&file, Some(FilePart::Page(2)), Why::NoText);
+    misses(&file, Some(FilePart::Page(2)), UnreadReason::NoText);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn an_encrypted_pdf_is_unread() {
     let mut document = Document::load_mem(&pdf(&[WORD])).unwrap();
     let id = || Object::String(vec![7; 16], StringFormat::Literal);
     document.trailer.set("ID", Object::Array(vec![id(), id()]));
-    for (password, unread) in [("pass", Some(Unread::whole(Why::Encrypted))), ("", None)] {
+    for (password, unread) in [("pass", Some(Unread::whole(UnreadReason::Encrypted))), ("", None)] {
         let mut document = document.clone();
         let version = EncryptionVersion::V2 {
             document: &document,
@@ -162,9 +162,9 @@ fn a_pdf_that_must_be_repaired_is_read_and_said_to_be_broken() {
     let at = file.windows(5).rposition(|window| window == b"xref\n").unwrap();
     let broken = [&file[..at], b"junk", &file[at + 4..]].concat();
     let Extraction { texts, unread } = read(&broken);
-    assert_eq!(unread.map(|unread| unread.why), Some(Why::Broken));
+    assert_eq!(unread.map(|unread| unread.why), Some(UnreadReason::Broken));
     assert!(texts.iter().any(|text| text.contains(WORD)), "{texts:?}");
-    misses(b"%PDF-1.7\nand no more", None, Why::Broken);
+    misses(b"%PDF-1.7\nand no more", None, UnreadReason::Broken);
 }
 
 #[test]
@@ -178,13 +178,13 @@ fn a_pdf_without_end_ends() {
     let form =
         stream("/Type /XObject /Subtype /Form /Resources << /XObject << /X1 4 0 R >> >>", b"/X1 Do /X1 Do");
     let file = pdf_with(&["/X1 Do"], "/XObject << /X1 4 0 R >>", &[form]);
-    misses(&file, Some(FilePart::Page(1)), Why::TooMuch);
+    misses(&file, Some(FilePart::Page(1)), UnreadReason::TooMuch);
     let bomb = deflated(&vec![b' '; 200 << 20]);
     let objects = [stream("/Type /XObject /Subtype /Form /Filter /FlateDecode", &bomb)];
     misses(
         &pdf_with(&["/X1 Do"], "/XObject << /X1 4 0 R >>", &objects),
         Some(FilePart::Page(1)),
-        Why::TooMuch,
+        UnreadReason::TooMuch,
     );
 }
 
@@ -227,12 +227,12 @@ fn a_picture_in_a_document_is_media_and_another_file_is_unread() {
     misses(
         &with("word/vbaProject.bin", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
         Some(FilePart::Entry(2)),
-        Why::Unknown,
+        UnreadReason::Unknown,
     );
     misses(
         &office("word/document.xml", "<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>"),
         Some(FilePart::Entry(2)),
-        Why::Broken,
+        UnreadReason::Broken,
     );
 }
 
@@ -249,18 +249,18 @@ fn archives_are_read_and_what_is_in_them() {
     for _ in 0..5 {
         deep = zip(&[("next", &deep)]);
     }
-    misses(&deep, Some(FilePart::Entry(1)), Why::TooMuch);
+    misses(&deep, Some(FilePart::Entry(1)), UnreadReason::TooMuch);
 }
 
 #[test]
 fn bombs_are_unread() {
     let zeros = vec![b'0'; 64 << 20];
-    misses(&zip(&[("zeros", &zeros)]), Some(FilePart::Entry(1)), Why::TooMuch);
-    misses(&gzip(&zeros), None, Why::TooMuch);
+    misses(&zip(&[("zeros", &zeros)]), Some(FilePart::Entry(1)), UnreadReason::TooMuch);
+    misses(&gzip(&zeros), None, UnreadReason::TooMuch);
     let names: Vec<String> = (0..10_000).map(|number| number.to_string()).collect();
     let many: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &b"x"[..])).collect();
     let Extraction { unread, .. } = read(&zip(&many));
-    assert_eq!(unread.map(|unread| unread.why), Some(Why::TooMuch));
+    assert_eq!(unread.map(|unread| unread.why), Some(UnreadReason::TooMuch));
 }
 
 #[test]
@@ -270,11 +270,11 @@ fn an_archive_that_two_readers_read_differently_is_broken() {
     let mut other = file.clone();
     other[at] = b'b';
     assert_eq!(read(&file).unread, None);
-    misses(&other, None, Why::Broken);
+    misses(&other, None, UnreadReason::Broken);
     let mut locked = file;
     for mark in [&b"PK\x03\x04"[..], b"PK\x01\x02"] {
         let at = locked.windows(4).position(|window| window == mark).unwrap();
         locked[at + if mark[2] == 3 { 6 } else { 8 }] |= 1;
     }
-    misses(&locked, Some(FilePart::Entry(1)), Why::Encrypted);
+    misses(&locked, Some(FilePart::Entry(1)), UnreadReason::Encrypted);
 }

@@ -47,7 +47,7 @@ impl AskedPath {
     /// Returns what a body that is sent there is read as; `None` where its shape must tell.
     #[must_use]
     pub fn format(&self) -> Option<Format> {
-        self.api.format()
+        self.api.format
     }
 
     /// Returns whether a gate lets requests with a body go there, whatever their upstream.
@@ -66,7 +66,7 @@ impl AskedPath {
     /// Returns whether the answer comes as a stream, where the path says it.
     #[must_use]
     pub fn stream(&self) -> Option<bool> {
-        self.api.streams_by_path()
+        self.api.streams_by_path
     }
 
     /// Returns the path that asks another model; `None` where no path names it.
@@ -81,7 +81,7 @@ impl AskedPath {
 /// name that this version does not know.
 #[must_use]
 pub fn recorded_format(api: &str) -> Option<Format> {
-    Api::named(api)?.format()
+    Api::named(api)?.format
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use crate::apis::Api;
 use crate::apis::dialect::{self, ErrorBody};
-use leafgate_http::body::{self, Bounds};
+use leafgate_http::body::{self, BodyBounds};
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::media;
 use leafgate_http::refusal::Refusal;
@@ -108,6 +108,6 @@ fn passes_later(status: StatusCode) -> bool {
 
 /// Returns what an upstream says in its error; `None` where it says too much, or nothing in time.
 pub(crate) async fn error_body(mut body: Content) -> Option<Bytes> {
-    let bounds = Bounds { size: MOST_ERROR, idle: ERROR_IDLE, time: ERROR_IDLE };
+    let bounds = BodyBounds { size: MOST_ERROR, idle: ERROR_IDLE, time: ERROR_IDLE };
     body::read(&mut body, bounds).await.ok()
 }

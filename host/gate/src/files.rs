@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use leafgate_extract::{Extract, Extraction, Unread, Why, is_readable};
+use leafgate_extract::{Extract, Extraction, Unread, UnreadReason, is_readable};
 use leafgate_policy::FileText;
 use leafgate_tree::NodeId;
 use lru::LruCache;
@@ -74,7 +74,7 @@ impl FileReader {
         let Extraction { texts, unread } =
             making_way(|| self.in_turn(until, || extract.extract(file)))?.ok()?;
         let read = Arc::new(ExtractedFile { texts: texts.into_iter().map(Into::into).collect(), unread });
-        if unread.is_some_and(|unread| unread.why == Why::Late) {
+        if unread.is_some_and(|unread| unread.why == UnreadReason::Late) {
             return Some(read);
         }
         let mut known = lock(&self.known);
@@ -165,7 +165,7 @@ impl RequestFiles {
             let size = read.as_ref().map_or(0, |read| read.size());
             let Some(read) = read.filter(|_| size <= self.left) else {
                 self.unread += 1;
-                let why = (size > 0).then(|| Unread::whole(Why::TooMuch));
+                let why = (size > 0).then(|| Unread::whole(UnreadReason::TooMuch));
                 first.get_or_insert((file.place, file.what, why));
                 continue;
             };
@@ -210,7 +210,7 @@ mod tests {
 
     /// Reads no file the first time, for this reason.
     #[derive(Debug)]
-    struct First(Why, AtomicUsize);
+    struct First(UnreadReason, AtomicUsize);
 
     impl Extract for First {
         fn extract(&self, _: &[u8]) -> io::Result<Extraction> {
@@ -222,7 +222,7 @@ mod tests {
     /// A busy moment must not blind the gate for a file for ever.
     #[test]
     fn a_file_that_was_not_read_in_time_is_read_the_next_time() {
-        for (why, read, asked) in [(Why::Late, [0, 1, 1], 2), (Why::Failed, [0, 0, 0], 1)] {
+        for (why, read, asked) in [(UnreadReason::Late, [0, 1, 1], 2), (UnreadReason::Failed, [0, 0, 0], 1)] {
             let extract = Arc::new(First(why, AtomicUsize::new(0)));
             let reader = Arc::new(FileReader::new(Some(Arc::clone(&extract) as Arc<dyn Extract>)));
             let looked = [(); 3].map(|()| {

@@ -70,7 +70,7 @@ impl Gate {
     /// Another generation was loaded: it judges the requests that come from now on, or once it was tried. Those in flight and those that
     /// wait keep the one that they began with. One that routes to an upstream which is not there cannot serve.
     pub fn policy_loaded(&self, policy: Arc<Policy>) {
-        if let Err(unknown) = self.0.upstreams().check_routes(&policy) {
+        if let Err(unknown) = self.0.upstreams.check_routes(&policy) {
             return self.policy_refused(unknown.to_string());
         }
         self.0.policy.loaded(policy);
@@ -78,7 +78,7 @@ impl Gate {
 
     /// The next generation comes from another place: a folder that was begun meanwhile.
     pub fn policy_comes_from(&self, source: String) {
-        self.0.policy.serving().comes_from(source);
+        self.0.policy.serving.comes_from(source);
     }
 
     /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
@@ -88,14 +88,14 @@ impl Gate {
 
     /// Has the status tell how long the present look at the policy on disk, or its load, has been running.
     pub fn watch_loads(&self, running: impl Fn() -> Option<std::time::Duration> + Send + Sync + 'static) {
-        self.0.policy.serving().watch(running);
+        self.0.policy.serving.watch(running);
     }
 
     /// The same for the policy of a named upstream: it was loaded, or cannot serve. An upstream without one of its own is not changed.
     pub fn upstream_policy(&self, upstream: &UpstreamName, loaded: Result<Arc<Policy>, String>) {
-        let lane = self.0.upstreams().by_name(upstream.as_str());
+        let lane = self.0.upstreams.by_name(upstream.as_str());
         if let Some(own) = lane.and_then(|lane| lane.own_policy()) {
-            let routed = |policy: Arc<Policy>| match self.0.upstreams().check_routes(&policy) {
+            let routed = |policy: Arc<Policy>| match self.0.upstreams.check_routes(&policy) {
                 Ok(()) => Ok(policy),
                 Err(unknown) => Err(unknown.to_string()),
             };
@@ -212,7 +212,7 @@ impl Shared {
     async fn respond(self: &Arc<Self>, request: Request<Incoming>, local: SocketAddr) -> Response<Content> {
         let (mut parts, body) = request.into_parts();
         let mut body = Some(body);
-        let chosen = self.upstreams().choose(&mut parts);
+        let chosen = self.upstreams.choose(&mut parts);
         let prefix = chosen.as_ref().map(|(_, prefix)| prefix.clone()).unwrap_or_default();
         let lane = chosen.map(|(lane, _)| lane);
         // What is not looked at is not made by a profile either: its path passes as it is.

@@ -32,7 +32,7 @@ impl Shared {
         mut held: HeldRequest,
         request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
-        request_log.paused(&held.waiter.guard().generation);
+        request_log.paused(&held.waiter.guard.generation);
         let decision = if held.streams {
             match timeout(self.limits.silence, held.waiter.decision()).await {
                 Ok(decision) => decision,
@@ -94,7 +94,7 @@ impl Shared {
             let to = held.waiter.destination().clone();
             let approval = RecordedApproval { to, digest: release.digest, by: release.by };
             let made = (release.edits, release.redactions);
-            progress.approved(made, approval, || recorded_edits(&release.draft, &held.waiter.guard().recall));
+            progress.approved(made, approval, || recorded_edits(&release.draft, &held.waiter.guard.recall));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
             let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
             reservation.cover_as_possible(held.received.body.len() + release.body.len());

@@ -162,7 +162,7 @@ impl JudgeCase {
             }
             return Ok((Arc::new(document), wraps_more));
         }
-        let document = match self.api.format() {
+        let document = match self.api.format {
             Some(format) => Document::parse(body.clone(), format, &self.limits),
             None => Document::detect(body.clone(), &self.limits),
         };
@@ -379,7 +379,7 @@ impl JudgeCase {
             agent: Arc::clone(&self.agent),
             model: self.model.clone().or_else(|| by_path().map(Into::into)),
             other_models: Vec::new(),
-            streams: self.api.streams_by_path(),
+            streams: self.api.streams_by_path,
             class,
             to: self.to.clone(),
             endpoint: self.to.endpoint().into(),

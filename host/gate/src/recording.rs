@@ -1,6 +1,5 @@
 //! A request that a recorder is told of: what it is told when the request leaves or never will, and of its answer.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -61,6 +60,8 @@ fn author(author: &Author) -> String {
 }
 
 /// A request that was judged and not yet told. Dropping it tells that its client is gone.
+#[derive(derive_more::Debug)]
+#[debug("Recording {{ record: {record:?}, .. }}")]
 pub(crate) struct Recording {
     recorder: Arc<dyn Recorder>,
     record: Box<RequestRecord>,
@@ -110,12 +111,6 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         self.tell_refused("abandoned");
-    }
-}
-
-impl fmt::Debug for Recording {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recording").field("record", &self.record).finish_non_exhaustive()
     }
 }
 

@@ -105,7 +105,7 @@ fn refuse_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
 /// Whether a body is an upload, on a path of which no rule expects messages.
 fn is_upload(kind: UpstreamKind, parts: &request::Parts) -> Result<bool, Refusal> {
     let api = Api::of(kind, &parts.method, &parts.uri, &parts.headers);
-    Ok(api.format().is_none() && multipart::boundary(&parts.headers)?.is_some())
+    Ok(api.format.is_none() && multipart::boundary(&parts.headers)?.is_some())
 }
 
 /// A missing type is read as JSON: the body is walked or refused all the same.

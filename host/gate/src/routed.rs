@@ -64,7 +64,7 @@ impl Shared {
             outcome => return Ok(RequestWay { lane, parts: None, outcome, adapter: None }),
         };
         // Whoever loads a policy has looked whether it is there.
-        let Some(lane) = self.upstreams().by_name(&route.to).cloned() else {
+        let Some(lane) = self.upstreams.by_name(&route.to).cloned() else {
             return Err(blocked(&route.refused("this gate has none of that name")));
         };
         let policy = self.policy_of(Some(&lane));

@@ -25,7 +25,7 @@ use crate::subject::Subject;
 
 /// The policy that serves, and the next one while it is tried.
 pub(crate) struct Shadow {
-    serving: ServingPolicy,
+    pub(crate) serving: ServingPolicy,
     hub: Arc<Hub>,
     counters: Arc<Counters>,
     config: TrialConfig,
@@ -97,10 +97,6 @@ impl Shadow {
         config: TrialConfig,
     ) -> Self {
         Shadow { serving, hub, counters, config, trial: Mutex::new(None), turns: Arc::new(Semaphore::new(1)) }
-    }
-
-    pub(crate) fn serving(&self) -> &ServingPolicy {
-        &self.serving
     }
 
     pub(crate) fn status(&self) -> PolicyStatus {

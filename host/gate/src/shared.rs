@@ -30,13 +30,13 @@ use crate::shadow::Shadow;
 use crate::status::Counters;
 use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
-use leafgate_http::body::Bounds;
+use leafgate_http::body::BodyBounds;
 use leafgate_http::budget::BodyBudget;
 use leafgate_http::server::Timeouts;
 
 /// What all requests share.
 pub(crate) struct Shared {
-    upstreams: Upstreams,
+    pub(crate) upstreams: Upstreams,
     pub(crate) policy: Arc<Shadow>,
     /// Whether requests are looked at.
     pub(crate) enabled: bool,
@@ -81,7 +81,7 @@ impl Shared {
         let saved = Arc::new(Saved::new(&keys));
         let upstreams = Upstreams::new(config.upstream, config.named, &limits)?;
         upstreams.check_routes(&policy)?;
-        for own in upstreams.named().iter().filter_map(|lane| lane.own_policy()) {
+        for own in upstreams.named.iter().filter_map(|lane| lane.own_policy()) {
             upstreams.check_routes(&own.load())?;
         }
         Ok(Shared {
@@ -129,9 +129,9 @@ impl Shared {
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
-            upstream: self.upstreams.first().address().to_string(),
-            upstream_kind: self.upstreams.first().shown_kind(),
-            upstreams: self.upstreams.named().iter().map(|lane| lane.status()).collect(),
+            upstream: self.upstreams.first.address.to_string(),
+            upstream_kind: self.upstreams.first.shown_kind(),
+            upstreams: self.upstreams.named.iter().map(|lane| lane.status()).collect(),
             enabled: self.enabled && self.turns.off().left().is_none(),
             policy,
             pending: self.turns.count(),
@@ -150,9 +150,9 @@ impl Shared {
 
     /// Ends the quarantine of a plugin, in whichever policy it is.
     pub(crate) fn release_plugin(&self, name: &str) -> Option<Released> {
-        let own = self.upstreams.named().iter().filter_map(|lane| lane.own_policy());
+        let own = self.upstreams.named.iter().filter_map(|lane| lane.own_policy());
         let policies: Vec<_> =
-            [self.policy.serving()].into_iter().chain(own).map(ServingPolicy::load).collect();
+            [&self.policy.serving].into_iter().chain(own).map(ServingPolicy::load).collect();
         plugins::release(policies.iter().map(|policy| &**policy), name)
     }
 
@@ -171,12 +171,8 @@ impl Shared {
 
     /// Returns the policy that judges the requests to an upstream.
     pub(crate) fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
-        let serving = || lane.and_then(Lane::own_policy).unwrap_or(self.policy.serving()).load();
+        let serving = || lane.and_then(Lane::own_policy).unwrap_or(&self.policy.serving).load();
         self.turns.off().policy().unwrap_or_else(serving)
-    }
-
-    pub(crate) fn upstreams(&self) -> &Upstreams {
-        &self.upstreams
     }
 
     /// Returns whether a mode may pause requests of this path from this location.
@@ -194,7 +190,7 @@ impl Shared {
         RecordId(self.recorded.fetch_add(1, Relaxed) + 1)
     }
 
-    pub(crate) fn bounds(&self) -> Bounds {
-        Bounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
+    pub(crate) fn bounds(&self) -> BodyBounds {
+        BodyBounds { size: self.limits.body, idle: self.limits.idle, time: self.limits.body_time }
     }
 }

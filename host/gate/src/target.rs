@@ -1,6 +1,5 @@
 //! Where requests go: the address of an upstream, its name, and whose endpoints it has.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -23,11 +22,13 @@ words! {
 }
 
 /// Where requests go: a URL, or `echo:`, the built-in endpoint that answers with the request it got.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum UpstreamTarget {
     /// The built-in endpoint for tests and trials; it needs no network and no key.
+    #[display("echo:")]
     Echo,
     /// An HTTP or HTTPS endpoint.
+    #[display("{}://{}{}", _0.scheme, _0.authority, _0.prefix)]
     Http(BaseUrl),
 }
 
@@ -108,15 +109,6 @@ impl FromStr for UpstreamTarget {
     }
 }
 
-impl fmt::Display for UpstreamTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            UpstreamTarget::Echo => f.write_str("echo:"),
-            UpstreamTarget::Http(base) => write!(f, "{}://{}{}", base.scheme, base.authority, base.prefix),
-        }
-    }
-}
-
 /// The host of Copilot's completions, and the domain of all its other ones: one for each plan, each with a proxy.
 const COPILOT_HOSTS: (&str, &str) = ("copilot-proxy.githubusercontent.com", ".githubcopilot.com");
 
@@ -161,7 +153,8 @@ const LONGEST: usize = 40;
 
 /// The name of an upstream: lower-case letters, digits and hyphens, so that it means the same in a
 /// path, in TOML and in a rule.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{_0}")]
 pub struct UpstreamName(Box<str>);
 
 /// A text that cannot name an upstream.
@@ -189,12 +182,6 @@ impl UpstreamName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for UpstreamName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

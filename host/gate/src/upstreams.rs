@@ -25,7 +25,7 @@ pub(crate) struct Lane {
     /// `None` for one that no path names.
     name: Option<UpstreamName>,
     /// Its URL, as digests and status name it.
-    address: Arc<str>,
+    pub(crate) address: Arc<str>,
     pub(crate) upstream: Upstream,
     /// Whose endpoints it has.
     pub(crate) kind: UpstreamKind,
@@ -64,10 +64,6 @@ impl Lane {
         self.name.as_ref().map(UpstreamName::as_str)
     }
 
-    pub(crate) fn address(&self) -> &Arc<str> {
-        &self.address
-    }
-
     /// Returns what the status says of a named one.
     pub(crate) fn status(&self) -> UpstreamStatus {
         UpstreamStatus {
@@ -102,8 +98,8 @@ impl Lane {
 
 /// All upstreams.
 pub(crate) struct Upstreams {
-    first: Arc<Lane>,
-    named: Vec<Arc<Lane>>,
+    pub(crate) first: Arc<Lane>,
+    pub(crate) named: Vec<Arc<Lane>>,
 }
 
 impl Upstreams {
@@ -123,14 +119,6 @@ impl Upstreams {
             }
         };
         Ok(Upstreams { first, named })
-    }
-
-    pub(crate) fn first(&self) -> &Arc<Lane> {
-        &self.first
-    }
-
-    pub(crate) fn named(&self) -> &[Arc<Lane>] {
-        &self.named
     }
 
     /// Returns the upstream of this name.

@@ -16,7 +16,7 @@ use crate::refusal::{Code, Refusal};
 
 /// Bounds on one request body.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct BodyBounds {
     /// Bytes, as they come over the wire.
     pub size: usize,
     /// How long the client may take for each `PROGRESS` bytes of its body.
@@ -25,7 +25,7 @@ pub struct Bounds {
     pub time: Duration,
 }
 
-/// So many bytes must come, or the body must end, in each period of [`Bounds::idle`]. A tenth of what a bad line carries.
+/// So many bytes must come, or the body must end, in each period of [`BodyBounds::idle`]. A tenth of what a bad line carries.
 const PROGRESS: usize = 16 * 1024;
 
 /// What is set aside before the first byte is there, whatever length the client declares.
@@ -41,7 +41,7 @@ const DRAIN_FACTOR: usize = 4;
 /// no rule looks at them.
 pub async fn read_within<B>(
     body: &mut B,
-    bounds: Bounds,
+    bounds: BodyBounds,
     reservation: &mut Reservation,
 ) -> Result<Bytes, Refusal>
 where
@@ -66,12 +66,12 @@ where
 }
 
 /// Returns the length that a body is declared to have, 0 where it is not known before its end.
-fn declared(body: &impl Body, bounds: Bounds) -> Result<usize, Refusal> {
+fn declared(body: &impl Body, bounds: BodyBounds) -> Result<usize, Refusal> {
     let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if declared > bounds.size { Err(too_large(bounds)) } else { Ok(declared) }
 }
 
-fn too_large(bounds: Bounds) -> Refusal {
+fn too_large(bounds: BodyBounds) -> Refusal {
     Refusal::too_large(format!(
         "the request body is larger than {} bytes, the most that this gate reads (limit `body`); send less at a time",
         bounds.size
@@ -98,7 +98,7 @@ fn broken_off() -> Refusal {
 }
 
 /// Reads a small body that counts towards no budget.
-pub async fn read<B>(body: &mut B, bounds: Bounds) -> Result<Bytes, Refusal>
+pub async fn read<B>(body: &mut B, bounds: BodyBounds) -> Result<Bytes, Refusal>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -107,7 +107,7 @@ where
 
 /// How fast a body comes.
 struct BodyPace {
-    bounds: Bounds,
+    bounds: BodyBounds,
     /// What is left of the time for the whole body.
     time: Duration,
     /// What is left of the present period, and what came in it.
@@ -116,8 +116,8 @@ struct BodyPace {
 }
 
 impl BodyPace {
-    fn new(bounds: Bounds) -> Self {
-        let Bounds { time, idle, .. } = bounds;
+    fn new(bounds: BodyBounds) -> Self {
+        let BodyBounds { time, idle, .. } = bounds;
         BodyPace { bounds, time, idle, came: 0 }
     }
 
@@ -152,7 +152,7 @@ impl BodyPace {
 /// Reads and forgets what is left of a refused body, so that a client that is still sending gets to read the refusal.
 ///
 /// Gives up, and so closes the connection, where the rest is long or does not come.
-pub async fn drain<B>(mut body: B, bounds: Bounds)
+pub async fn drain<B>(mut body: B, bounds: BodyBounds)
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -174,7 +174,8 @@ mod tests {
 
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { size: 8, idle: Duration::from_secs(5), time: Duration::from_secs(20) };
+    const BOUNDS: BodyBounds =
+        BodyBounds { size: 8, idle: Duration::from_secs(5), time: Duration::from_secs(20) };
 
     fn chunks(chunks: &'static [&'static [u8]]) -> impl Body<Data = Bytes, Error = std::io::Error> + Unpin {
         StreamBody::new(stream::iter(chunks.iter().map(|chunk| Ok(Frame::data(Bytes::from_static(chunk))))))
@@ -215,7 +216,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_trickles_is_not_waited_for_without_end() {
-        let bounds = Bounds { size: usize::MAX, ..BOUNDS };
+        let bounds = BodyBounds { size: usize::MAX, ..BOUNDS };
         for (bytes, seconds, limit) in [(1, 5, "limit `idle`"), (PROGRESS, 20, "limit `body-time`")] {
             let start = Instant::now();
             let refused = read(&mut trickle(bytes), bounds).await.unwrap_err();
@@ -231,7 +232,7 @@ mod tests {
     async fn a_body_that_does_not_fit_into_what_is_left_is_refused() {
         let budget = crate::budget::BodyBudget::new(8192);
         let (mut one, mut two) = (budget.reserve(), budget.reserve());
-        let bounds = Bounds { size: usize::MAX, ..BOUNDS };
+        let bounds = BodyBounds { size: usize::MAX, ..BOUNDS };
         let body = || http_body_util::Full::new(Bytes::from(vec![b' '; 5000]));
         read_within(&mut body(), bounds, &mut one).await.unwrap();
         let refused = read_within(&mut body(), bounds, &mut two).await.unwrap_err();

@@ -1,10 +1,7 @@
 //! The body of whatever the gate answers: whole, streamed through, or restored on the way.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
+use http_body::Body;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 
@@ -20,36 +17,12 @@ pub fn full(bytes: Bytes) -> Content {
 }
 
 /// A body that holds on to something until it has ended or is given up.
-pub fn with<G>(body: Content, held: G) -> Content
-where
-    G: Send + Unpin + 'static,
-{
-    With { body, _held: held }.boxed_unsync()
-}
-
-struct With<G> {
-    body: Content,
-    _held: G,
-}
-
-impl<G: Unpin> Body for With<G> {
-    type Data = Bytes;
-    type Error = ContentError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+pub fn with(body: Content, held: impl Send + 'static) -> Content {
+    let holding = move |error| {
+        let _held = &held;
+        error
+    };
+    body.map_err(holding).boxed_unsync()
 }
 
 /// A body that arrives bit by bit.

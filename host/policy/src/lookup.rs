@@ -19,10 +19,13 @@ use crate::tool_names;
 pub(crate) struct Lookup {
     /// By phase, in file order; what normalises tools is the last of its phase.
     phases: [Vec<RuleIndex>; Phase::ALL.len()],
-    paths: SelectorPaths,
-    asked: Asked,
+    /// The path patterns of all rules.
+    pub(crate) paths: SelectorPaths,
+    /// What all rules ask about a request by name.
+    pub(crate) asked: Asked,
     tools: Tools,
-    needles: Needles,
+    /// The literals of all rules.
+    pub(crate) needles: Needles,
     /// By rule.
     wanted: Vec<Wanted>,
 }
@@ -75,7 +78,7 @@ impl Lookup {
                 tokens: rules.iter().any(Rule::asks_for_tokens),
                 arguments: rules
                     .iter()
-                    .any(|rule| rule.when.as_ref().is_some_and(|when| when.source().contains("arguments"))),
+                    .any(|rule| rule.when.as_ref().is_some_and(|when| when.source.contains("arguments"))),
                 ..Asked::of_requests(rules.iter().map(|rule| &rule.selector.request))
             },
             tools,
@@ -87,21 +90,6 @@ impl Lookup {
     /// The rules of a phase, in file order.
     pub(crate) fn of_phase(&self, phase: Phase) -> &[RuleIndex] {
         self.phases.get(phase as usize).map_or(&[], Vec::as_slice)
-    }
-
-    /// The path patterns of all rules.
-    pub(crate) fn paths(&self) -> &SelectorPaths {
-        &self.paths
-    }
-
-    /// What all rules ask about a request by name.
-    pub(crate) fn asked(&self) -> &Asked {
-        &self.asked
-    }
-
-    /// The literals of all rules.
-    pub(crate) fn needles(&self) -> &Needles {
-        &self.needles
     }
 
     pub(crate) fn wanted(&self, rule: RuleIndex) -> &Wanted {

@@ -15,7 +15,6 @@
 //! - **Silent.** Ranges and labels are kept, no text.
 
 use std::collections::hash_map::RandomState;
-use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -116,6 +115,8 @@ pub(crate) struct Digest(u128);
 pub(crate) struct Question(u128);
 
 /// The answers of one generation.
+#[derive(derive_more::Debug)]
+#[debug("Memo {{ .. }}")]
 pub(crate) struct Memo {
     secret: [u64; 4],
     /// Nothing is remembered: each request is the first.
@@ -274,12 +275,6 @@ pub(crate) struct Places(Option<Arc<[u32]>>);
 impl Places {
     pub(crate) fn as_slice(&self) -> &[u32] {
         self.0.as_deref().unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for Memo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memo").finish_non_exhaustive()
     }
 }
 

@@ -5,12 +5,12 @@
 //! every rule that restricts tools is about it.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use leafgate_tree::{Document, NodeId, Segment, ValueType};
 
 /// The tools that a request offers, or those that the conversation behind it did.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, derive_more::Debug)]
+#[debug("Offered({})", self.0.len())]
 pub struct Offered(BTreeSet<String>);
 
 /// Members of a tool, or of a group of tools, that hold further ones.
@@ -91,12 +91,6 @@ fn members(document: &Document, object: NodeId) -> impl Iterator<Item = (std::bo
         Segment::Key(key) => Some((key, member)),
         Segment::Index(_) => None,
     })
-}
-
-impl fmt::Debug for Offered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Offered({})", self.0.len())
-    }
 }
 
 #[cfg(test)]

@@ -8,19 +8,14 @@
 use std::fmt;
 
 /// One text of a request outside its body.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug)]
+#[debug("{} bytes in a {}", self.text.len(), self.part.kind())]
 pub struct Outside<'a> {
     /// Where it stands.
     pub part: Part<'a>,
     /// The text, decoded as far as its place demands: percent escapes of a path and a query are
     /// undone.
     pub text: &'a str,
-}
-
-impl fmt::Debug for Outside<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes in a {}", self.text.len(), self.part.kind())
-    }
 }
 
 /// Where such a text stands. Names are searched too, and a name that holds a finding is not spelled

@@ -92,7 +92,7 @@ impl Paths {
         let mut paths = Paths { places: vec![PathPlace::default()] };
         for (rule, patterns) in rules {
             for pattern in patterns {
-                let end = pattern.steps().iter().fold(0, |place, step| paths.child(place, step));
+                let end = pattern.steps.iter().fold(0, |place, step| paths.child(place, step));
                 if !paths.places[end].ends.contains(&rule) {
                     paths.places[end].ends.push(rule);
                 }
@@ -310,7 +310,7 @@ mod tests {
         let rules = patterns.chunks(2).enumerate().map(|(rule, patterns)| {
             let mut ranges = Vec::new();
             for pattern in patterns {
-                named(pattern.steps(), document, document.root(), &mut ranges);
+                named(&pattern.steps, document, document.root(), &mut ranges);
             }
             ranges.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
             ranges.dedup_by(|inner, outer| inner.start < outer.end);

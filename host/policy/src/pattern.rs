@@ -17,17 +17,17 @@
 //!
 //! [`crate::paths`] walks the tree with the patterns of all rules together.
 
-use std::fmt;
 use std::ops::Range;
 
 /// Longer patterns are mistakes.
 const MAX_SEGMENTS: usize = 62;
 
 /// A compiled path pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("{source}")]
 pub(crate) struct PathPattern {
     source: String,
-    steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// One segment of a pattern.
@@ -49,12 +49,6 @@ pub(crate) struct PatternError {
     pub(crate) at: Range<usize>,
     pub(crate) message: String,
     pub(crate) hint: &'static str,
-}
-
-impl fmt::Display for PathPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)
-    }
 }
 
 impl PathPattern {
@@ -136,10 +130,6 @@ impl PathPattern {
                 _ => None,
             })
             .collect()
-    }
-
-    pub(crate) fn steps(&self) -> &[Step] {
-        &self.steps
     }
 }
 

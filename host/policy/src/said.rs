@@ -23,7 +23,8 @@ pub(crate) struct Asked {
 }
 
 /// What a request has under the names that were asked for. A name that it lacks is missing.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("{} headers, {} options", self.headers.len(), self.options.len())]
 pub(crate) struct Said {
     pub(crate) headers: BTreeMap<String, Vec<String>>,
     pub(crate) options: BTreeMap<String, Vec<String>>,
@@ -46,12 +47,6 @@ impl Said {
             }
         }
         said
-    }
-}
-
-impl std::fmt::Debug for Said {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} headers, {} options", self.headers.len(), self.options.len())
     }
 }
 

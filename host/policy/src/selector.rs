@@ -209,7 +209,8 @@ pub(crate) enum Field {
 /// A [`Selector`] applied to one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection<'p> {
-    selector: &'p Selector,
+    /// The selector that it applies.
+    pub(crate) selector: &'p Selector,
     /// Index ranges that path patterns and `latest` select, sorted; `None` without either.
     ranges: Option<Vec<Range<usize>>>,
     /// For each section the kinds of itself and of the sections around it; `None` where the rule
@@ -330,11 +331,6 @@ impl Selection<'_> {
     /// Returns the parts of some values that are selected by their place, in order.
     pub(crate) fn ranges_in(&self, nodes: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
         ranges_within(self.ranges.as_deref().unwrap_or_default(), nodes)
-    }
-
-    /// The selector that it applies.
-    pub(crate) fn selector(&self) -> &Selector {
-        self.selector
     }
 
     fn selects_tool(&self, leaf: &Leaf<'_>) -> bool {

@@ -9,7 +9,6 @@
 //! that they will not be. A recorder that must have every request may have the gate wait, and
 //! refuse where it cannot keep one.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -93,7 +92,8 @@ pub enum Recorded {
 pub struct RecordId(pub u64);
 
 /// A request that was judged. `Debug` prints no text of it.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("RequestRecord {{ id: {id:?}, verdict: {verdict:?}, .. }}")]
 pub struct RequestRecord {
     /// Its number; 0 for one that never left.
     pub id: RecordId,
@@ -216,15 +216,6 @@ pub struct RevealRecord {
     pub session: Arc<str>,
     /// Who asks, as the caller says.
     pub by: String,
-}
-
-impl fmt::Debug for RequestRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestRecord")
-            .field("id", &self.id)
-            .field("verdict", &self.verdict)
-            .finish_non_exhaustive()
-    }
 }
 
 words! {

@@ -53,7 +53,8 @@ impl From<EditableRequest> for TurnMetadata {
 }
 
 /// An exception from a redaction, as a person types it. `Debug` shows no reason, which may be anything.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("ExceptionDraft {{ redaction: {redaction:?}, .. }}")]
 pub struct ExceptionDraft {
     /// The number of the redaction.
     pub redaction: usize,
@@ -61,12 +62,6 @@ pub struct ExceptionDraft {
     pub reason: String,
     /// Its last day, how long, or `never`.
     pub until: String,
-}
-
-impl std::fmt::Debug for ExceptionDraft {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ExceptionDraft").field("redaction", &self.redaction).finish_non_exhaustive()
-    }
 }
 
 /// The pending turns of a running gate. Calls block.

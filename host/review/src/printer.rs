@@ -19,7 +19,7 @@
 //! What it does not do: look-alike letters of other scripts and the order of right-to-left letters
 //! stay as they are.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 /// Longest text that [`line()`] takes in, in bytes.
 pub const LINE_BYTES: usize = 16 * 1024;
@@ -46,7 +46,9 @@ const BLANKS: &[std::ops::RangeInclusive<char>] = &[
 ];
 
 /// Text that may reach a terminal. Only this module makes it. `Debug` prints its length.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, derive_more::Display, derive_more::Debug)]
+#[debug("{} bytes printed", self.0.len())]
+#[display("{_0}")]
 pub struct Printed(String);
 
 impl Printed {
@@ -60,18 +62,6 @@ impl Printed {
     /// be shown as one.
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Printed {
         Printed(self.0[range].to_owned())
-    }
-}
-
-impl fmt::Display for Printed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Printed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes printed", self.0.len())
     }
 }
 

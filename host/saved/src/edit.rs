@@ -43,7 +43,8 @@ leafgate_words::words! {
 }
 
 /// The name of a saved edit. The same edit of the same place has the same.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::Display)]
+#[display("{_0}")]
 pub struct SavedId(Arc<str>);
 
 /// Characters of the longest id.
@@ -65,12 +66,6 @@ impl SavedId {
 
     pub(crate) fn author(&self) -> Author {
         Author::SavedEdit { id: Arc::clone(&self.0) }
-    }
-}
-
-impl fmt::Display for SavedId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

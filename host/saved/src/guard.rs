@@ -4,15 +4,14 @@
 //! another token for the same value changes nothing. Cache marks do not count, because clients move
 //! them every turn.
 
-use std::fmt;
-
 use leafgate_tree::{Draft, LeafKind, NodeId, display_mask};
 
 /// Bytes of a digest: enough that no two texts of a request have the same.
 const GUARD: usize = 16;
 
 /// The key of guards. Without it, nobody can try out whether a saved edit replaces a text.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("GuardKey")]
 pub struct GuardKey([u8; 32]);
 
 impl GuardKey {
@@ -59,14 +58,9 @@ impl GuardKey {
     }
 }
 
-impl fmt::Debug for GuardKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("GuardKey")
-    }
-}
-
 /// A keyed digest of what a saved edit replaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, derive_more::Display)]
+#[display("{}", base16ct::lower::encode_string(&self.0))]
 pub struct Guard([u8; GUARD]);
 
 impl Guard {
@@ -81,11 +75,5 @@ impl Guard {
         let mut guard = [0; GUARD];
         let read = base16ct::lower::decode(text, &mut guard).ok()?;
         (read.len() == GUARD).then_some(Guard(guard))
-    }
-}
-
-impl fmt::Display for Guard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&base16ct::lower::encode_string(&self.0))
     }
 }

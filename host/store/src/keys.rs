@@ -1,11 +1,11 @@
 //! The keys of a store, derived from the installation's.
 
-use std::fmt;
-
 use leafgate_vault::{InstallationKey, TokenKeys};
 use ring::signature::Ed25519KeyPair;
 
 /// What signs receipts, makes digests, and tells our own tokens from secrets.
+#[derive(derive_more::Debug)]
+#[debug("StoreKeys(..)")]
 pub struct StoreKeys {
     pub(crate) signer: Ed25519KeyPair,
     pub(crate) digests: [u8; 32],
@@ -33,11 +33,5 @@ impl StoreKeys {
     pub fn verifying_key(&self) -> String {
         use ring::signature::KeyPair;
         base16ct::lower::encode_string(self.signer.public_key().as_ref())
-    }
-}
-
-impl fmt::Debug for StoreKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StoreKeys(..)")
     }
 }

@@ -252,14 +252,9 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
 }
 
 /// A body as the log has it: what left, or what came where nothing did; findings masked.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("{} bytes", self.0.len())]
 pub struct BodyView(pub Vec<u8>);
-
-impl std::fmt::Debug for BodyView {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes", self.0.len())
-    }
-}
 
 /// An answer as the log has it: findings masked, tokens not restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -8,7 +8,6 @@
 //! lowest of all niceness: where it is stopped with that lock, the requests of that thread stop too.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -162,6 +161,8 @@ impl QueueState {
 type Weighed = (WriterMessage, u32);
 
 /// Where messages are handed over.
+#[derive(derive_more::Debug)]
+#[debug("Entrance(..)")]
 pub(crate) struct Entrance {
     sender: UnboundedSender<Weighed>,
     shared: Arc<QueueState>,
@@ -218,12 +219,6 @@ fn gathering(limit: usize, gather: Duration) -> io::Result<(Entrance, QueueExit)
     });
     let runtime = Builder::new_current_thread().enable_time().build()?;
     Ok((Entrance { sender, shared: Arc::clone(&shared) }, QueueExit { receiver, shared, runtime }))
-}
-
-impl fmt::Debug for Entrance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Entrance(..)")
-    }
 }
 
 impl Entrance {

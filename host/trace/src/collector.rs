@@ -1,6 +1,5 @@
 //! The collector that spans are sent to.
 
-use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::str::FromStr;
@@ -21,7 +20,8 @@ const PORT: u16 = 4318;
 const ANSWER: u64 = 64 << 10;
 
 /// Where spans are sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("http://{}:{}{}", self.host, self.port, self.path)]
 pub struct Collector {
     host: String,
     port: u16,
@@ -51,12 +51,6 @@ impl FromStr for Collector {
             port: authority.port_u16().unwrap_or(PORT),
             path: if path == "/" { PATH.to_owned() } else { path.to_owned() },
         })
-    }
-}
-
-impl fmt::Display for Collector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}:{}{}", self.host, self.port, self.path)
     }
 }
 

@@ -115,7 +115,7 @@ impl Document {
             description.extend_from_slice(&number(Some(section.node.index() - block.nodes.start)));
             text(description, section.tool.as_deref());
         }
-        let projection = self.projection();
+        let projection = &self.projection;
         for place in block.nodes.clone() {
             let id = NodeId::from_index(place);
             let Some(section) = self.section_of(id) else { return false };

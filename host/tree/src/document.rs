@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,10 +19,12 @@ use crate::section::{CallBefore, NodeType, Section, SectionId};
 /// A request body as it was received. Immutable; edits live in a [`crate::Draft`] beside it.
 ///
 /// What needs no format (children, members, pointers, texts) is the [`Index`]'s, to which a document derefs.
+#[derive(derive_more::Deref)]
 pub struct Document {
+    #[deref(forward)]
     index: Arc<Index>,
     format: Format,
-    projection: Projection,
+    pub(crate) projection: Projection,
     /// The sections that somebody says are of another kind than the format does.
     reclassified: Vec<SectionId>,
 }
@@ -229,18 +230,6 @@ impl Document {
     #[must_use]
     pub fn section(&self, id: SectionId) -> &Section {
         &self.projection.sections[id.index()]
-    }
-
-    pub(crate) fn projection(&self) -> &Projection {
-        &self.projection
-    }
-}
-
-impl Deref for Document {
-    type Target = Index;
-
-    fn deref(&self) -> &Index {
-        &self.index
     }
 }
 

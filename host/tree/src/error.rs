@@ -7,10 +7,14 @@ use std::fmt;
 /// A body that is not JSON, or that is larger than the caps allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    kind: ParseErrorKind,
-    offset: usize,
-    line: usize,
-    column: usize,
+    /// What was wrong.
+    pub kind: ParseErrorKind,
+    /// Byte offset, 0-based.
+    pub offset: usize,
+    /// Line, 1-based.
+    pub line: usize,
+    /// Column in bytes, 1-based.
+    pub column: usize,
 }
 
 /// What was wrong with a body.
@@ -44,30 +48,6 @@ impl ParseError {
         let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         ParseError { kind, offset, line, column: before.len() - line_start + 1 }
-    }
-
-    /// What was wrong.
-    #[must_use]
-    pub fn kind(&self) -> ParseErrorKind {
-        self.kind
-    }
-
-    /// Byte offset, 0-based.
-    #[must_use]
-    pub fn offset(&self) -> usize {
-        self.offset
-    }
-
-    /// Line, 1-based.
-    #[must_use]
-    pub fn line(&self) -> usize {
-        self.line
-    }
-
-    /// Column in bytes, 1-based.
-    #[must_use]
-    pub fn column(&self) -> usize {
-        self.column
     }
 
     /// Whether a limit was hit, rather than the body being no JSON.

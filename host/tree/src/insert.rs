@@ -126,7 +126,7 @@ pub(crate) fn place(
     if section.node_type != NodeType::Message || section.message.is_none() || !in_list {
         return Err("only directly before a message of the list");
     }
-    let messages = &document.projection().messages;
+    let messages = &document.projection.messages;
     let place = messages.partition_point(|&message| document.section(message).node < section.node);
     let previous = place.checked_sub(1).map(|before| document.section(messages[before]));
     let continues = |previous: &Section| section.exchange.is_some() && previous.exchange == section.exchange;

@@ -6,7 +6,6 @@
 //! a person, shows a received value again, and only where the redaction was made on such terms.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,16 +17,18 @@ use crate::node::NodeId;
 pub type Version = u64;
 
 /// Who made an edit.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, derive_more::Display)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
 pub enum Author {
     /// A rule, by id.
+    #[display("rule {id}")]
     Rule {
         /// Its id.
         id: Arc<str>,
     },
     /// A plugin, on behalf of a rule.
+    #[display("plugin {plugin} (rule {rule})")]
     Plugin {
         /// The rule's id.
         rule: Arc<str>,
@@ -35,11 +36,13 @@ pub enum Author {
         plugin: Arc<str>,
     },
     /// An edit that a person saved earlier, by id.
+    #[display("saved edit {id}")]
     SavedEdit {
         /// Its id.
         id: Arc<str>,
     },
     /// A person, now.
+    #[display("person")]
     Person,
 }
 
@@ -54,17 +57,6 @@ impl Author {
     #[must_use]
     pub fn is_person(&self) -> bool {
         *self == Author::Person
-    }
-}
-
-impl fmt::Display for Author {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Author::Rule { id } => write!(f, "rule {id}"),
-            Author::Plugin { rule, plugin } => write!(f, "plugin {plugin} (rule {rule})"),
-            Author::SavedEdit { id } => write!(f, "saved edit {id}"),
-            Author::Person => f.write_str("person"),
-        }
     }
 }
 

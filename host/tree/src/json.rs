@@ -91,7 +91,7 @@ impl Document {
             let found = match section.kind {
                 SectionKind::ToolCall => {
                     let mut inside = self.subtree(section.node).map(NodeId::from_index);
-                    let found = inside.find(|&node| self.projection().kind(node) == LeafKind::ToolArguments);
+                    let found = inside.find(|&node| self.projection.kind(node) == LeafKind::ToolArguments);
                     if let Some(id) = section.call_id.as_deref() {
                         of_calls.call(id, found);
                     }

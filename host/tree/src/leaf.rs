@@ -1,7 +1,6 @@
 //! The scalars of a document: what rules, plugins and people edit.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use crate::document::Document;
 use crate::kinds::{LeafKind, Role, ValueType};
@@ -12,7 +11,8 @@ use crate::section::SectionId;
 use crate::text::LeafText;
 
 /// One scalar of the body.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug)]
+#[debug("Leaf({}, {} {:?})", self.id.0, self.kind(), self.text())]
 pub struct Leaf<'d> {
     document: &'d Document,
     id: NodeId,
@@ -28,7 +28,7 @@ impl Document {
     /// they are all of a string from its beginning on, others at places for media.
     #[must_use]
     pub fn unread(&self) -> Vec<(NodeId, &'static str)> {
-        let known = &self.projection().unread;
+        let known = &self.projection.unread;
         let packed = (0..self.node_count()).map(NodeId::from_index).filter_map(|id| {
             let spelled = self.long_string(id)?;
             let name = media::packed(spelled, || self.content_text(id))?;
@@ -96,13 +96,13 @@ impl<'d> Leaf<'d> {
     /// What its format says it is.
     #[must_use]
     pub fn kind(&self) -> LeafKind {
-        self.document.projection().kind(self.id)
+        self.document.projection.kind(self.id)
     }
 
     /// Who may change it.
     #[must_use]
     pub fn access(&self) -> Access {
-        self.document.projection().access(self.id)
+        self.document.projection.access(self.id)
     }
 
     /// The nearest object key above it, or "".
@@ -140,11 +140,5 @@ impl<'d> Leaf<'d> {
     #[must_use]
     pub fn beyond_caps(&self) -> bool {
         self.document.node(self.id).flags.has(Flags::BEYOND_CAPS)
-    }
-}
-
-impl fmt::Debug for Leaf<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Leaf({}, {} {:?})", self.id.0, self.kind(), self.text())
     }
 }

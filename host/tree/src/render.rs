@@ -52,11 +52,11 @@ impl Draft {
     fn deletions(&self) -> Vec<Splice> {
         let document = self.document();
         let parents: BTreeSet<NodeId> =
-            self.deleted().iter().filter_map(|&node| document.parent(node)).collect();
+            self.deleted.iter().filter_map(|&node| document.parent(node)).collect();
         let mut removals: Vec<Splice> = Vec::new();
         for parent in parents.into_iter().filter(|&parent| !self.is_deleted(parent)) {
             let elements: Vec<NodeId> = document.children(parent).collect();
-            let gone = |at: usize| self.deleted().contains(&elements[at]);
+            let gone = |at: usize| self.deleted.contains(&elements[at]);
             let span = |at: usize| {
                 let node = document.node(elements[at]);
                 // A member goes with its key.
@@ -90,7 +90,7 @@ impl Draft {
         for (list, mut inserted) in lists {
             inserted.sort_by_key(|inserted| inserted.before);
             let kept: Vec<NodeId> =
-                document.children(list).filter(|node| !self.deleted().contains(node)).collect();
+                document.children(list).filter(|node| !self.deleted.contains(node)).collect();
             let first_byte = document.node(list).span().start + 1;
             for (place, inserted) in inserted.into_iter().enumerate() {
                 let message = inserted.json();
@@ -112,7 +112,7 @@ impl Draft {
         let document = self.document();
         let mut ends: BTreeMap<NodeId, (usize, &str)> = BTreeMap::new();
         let kept = |parent: NodeId| {
-            let members = document.children(parent).filter(|node| !self.deleted().contains(node));
+            let members = document.children(parent).filter(|node| !self.deleted.contains(node));
             match members.last() {
                 Some(last) => (document.node(last).span().end, ","),
                 None => (document.node(parent).span().start + 1, ""),

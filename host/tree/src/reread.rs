@@ -130,7 +130,7 @@ impl<'d> Matching<'d> {
     /// What stands in a received container now: its values but for those left out, and the messages put in.
     fn parts(&self, container: NodeId) -> Vec<Origin> {
         let children = self.draft.document().children(container);
-        let children = children.filter(|child| !self.draft.deleted().contains(child));
+        let children = children.filter(|child| !self.draft.deleted.contains(child));
         let mut put_in = self.put_in.get(&container).into_iter().flatten().copied().peekable();
         let mut parts = Vec::new();
         for child in children {

@@ -2,7 +2,6 @@
 //!
 //! Sections hold places, never text.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -65,18 +64,13 @@ pub enum NodeType {
 }
 
 /// What is known of a call that stands in no message of a body.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("CallBefore({})", self.tool)]
 pub struct CallBefore {
     /// Its tool.
     pub tool: Arc<str>,
     /// The name of the file that it reads, as the model spelled it; `None` where that is not certain.
     pub file: Option<Arc<str>>,
-}
-
-impl fmt::Debug for CallBefore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CallBefore({})", self.tool)
-    }
 }
 
 /// One section.

@@ -1,12 +1,12 @@
 //! Text of the user's request, as a type that is not printed by accident.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use crate::escape;
 
 /// Text of the user's request. Printing it by accident prints its length.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("{} bytes of text", self.0.len())]
 pub struct LeafText<'d>(Cow<'d, str>);
 
 impl<'d> LeafText<'d> {
@@ -24,12 +24,6 @@ impl<'d> LeafText<'d> {
     #[must_use]
     pub fn into_cow(self) -> Cow<'d, str> {
         self.0
-    }
-}
-
-impl fmt::Debug for LeafText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of text", self.0.len())
     }
 }
 

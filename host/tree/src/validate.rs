@@ -34,7 +34,7 @@ impl Draft {
         if changed.iter().any(|&leaf| self.is_call_id(leaf)) {
             self.validate_pairs()?;
         }
-        if !self.deleted().is_empty() {
+        if !self.deleted.is_empty() {
             self.validate_exchanges()?;
             self.validate_order()?;
             self.validate_tools()?;
@@ -105,13 +105,13 @@ impl Draft {
     }
 
     fn is_left_out(&self, section: &Section) -> bool {
-        self.deleted().contains(&section.node)
+        self.deleted.contains(&section.node)
     }
 
     fn validate_exchanges(&self) -> Result<(), Invalid> {
         let document = self.document();
         for together in exchange::exchanges(document) {
-            let gone = together.iter().filter(|node| self.deleted().contains(node)).count();
+            let gone = together.iter().filter(|node| self.deleted.contains(node)).count();
             if gone != 0 && gone != together.len() {
                 return Err(self.invalid(
                     together[0],
@@ -171,7 +171,7 @@ impl Draft {
         };
         let gone: Vec<&Section> = document.sections().iter().filter(is_definition).collect();
         for list in gone.iter().filter_map(|section| document.parent(section.node)).collect::<BTreeSet<_>>() {
-            if !self.is_deleted(list) && document.children(list).all(|tool| self.deleted().contains(&tool)) {
+            if !self.is_deleted(list) && document.children(list).all(|tool| self.deleted.contains(&tool)) {
                 return Err(
                     self.invalid(list, "a list of tools must not be empty, and all definitions were deleted")
                 );

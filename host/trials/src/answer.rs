@@ -1,6 +1,5 @@
 //! The answer of a test: JSON or an event stream, read as the gate reads it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,16 +8,12 @@ use leafgate_policy::answers;
 use leafgate_tree::{Document, Format, Limits};
 
 /// An answer, and how it came.
+#[derive(derive_more::Debug)]
+#[debug("an answer of {}, {} bytes", self.whole.api.name(), self.received.len())]
 pub(super) struct TestAnswer {
-    received: Vec<u8>,
-    whole: Answer,
-    streams: bool,
-}
-
-impl fmt::Debug for TestAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an answer of {}, {} bytes", self.whole.api.name(), self.received.len())
-    }
+    pub(super) received: Vec<u8>,
+    pub(super) whole: Answer,
+    pub(super) streams: bool,
 }
 
 /// Why an answer cannot be read.
@@ -77,20 +72,8 @@ impl TestAnswer {
         Ok(read)
     }
 
-    pub(super) fn received(&self) -> &[u8] {
-        &self.received
-    }
-
-    pub(super) fn whole(&self) -> &Answer {
-        &self.whole
-    }
-
     pub(super) fn model(&self) -> Option<&str> {
         Some(self.whole.head.model.expose()).filter(|model| !model.is_empty())
-    }
-
-    pub(super) fn streams(&self) -> bool {
-        self.streams
     }
 
     /// Its texts and calls as response rules see them; `None` where it has none.

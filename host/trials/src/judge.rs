@@ -1,7 +1,6 @@
 //! One test against its policy: what happens, and in what that differs from what is expected.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -62,7 +61,8 @@ impl Grade {
 }
 
 /// One thing in which what happened differs from what a test expects.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, derive_more::Debug)]
+#[debug("{} at {}", self.grade, self.at)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// How it differs.
@@ -77,9 +77,9 @@ pub struct Difference {
     pub found: Option<String>,
 }
 
-impl fmt::Debug for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}", self.grade, self.at)
+impl Difference {
+    fn new(grade: Grade, at: &str, expected: Option<String>, found: Option<String>) -> Self {
+        Difference { grade, at: at.to_owned(), expected, found }
     }
 }
 
@@ -129,13 +129,8 @@ impl RuleTest {
         }
         self.compare_bytes(&found, &mut differences);
         if self.expects_nothing() {
-            let found = Some("the test expects nothing".to_owned());
-            differences.push(Difference {
-                grade: Grade::Missing,
-                at: "verdict".into(),
-                expected: None,
-                found,
-            });
+            let found = "the test expects nothing".to_owned();
+            differences.push(Difference::new(Grade::Missing, "verdict", None, Some(found)));
         }
         TestOutcome {
             grade: differences.iter().fold(Grade::Right, |grade, it| grade.with(it.grade)),
@@ -170,8 +165,8 @@ impl RuleTest {
 
     /// Judges its answer as a gate would: by response rules, then by those about tool calls.
     fn answered(&self, answer: &TestAnswer, policy: &Policy) -> ActualResult {
-        let mut found = ActualResult::untouched(answer.received().to_vec());
-        let mut whole = answer.whole().clone();
+        let mut found = ActualResult::untouched(answer.received.to_vec());
+        let mut whole = answer.whole.clone();
         let model = self.said.model.as_deref().or(answer.model());
         if policy.asks_about(On::Response)
             && let Some(before) = answer.as_messages(model)
@@ -217,7 +212,7 @@ impl RuleTest {
             other_models: &[],
             stream: said.stream.or(match &self.matter {
                 TestMatter::Request(_) => None,
-                TestMatter::Answer(answer) => Some(answer.streams()),
+                TestMatter::Answer(answer) => Some(answer.streams),
             }),
             subagent: said.subagent,
             upstream: said.upstream.as_deref(),
@@ -257,7 +252,7 @@ impl RuleTest {
                 false => format!("{} by {}", found.verdict.name(), list(&found.held_by)),
             };
             let expected = Some(expected.name().to_owned());
-            differences.push(Difference { grade, at: "verdict".into(), expected, found: Some(told) });
+            differences.push(Difference::new(grade, "verdict", expected, Some(told)));
         }
         let Some(expected) = self.expected.held_by.as_ref().filter(|expected| **expected != found.held_by)
         else {
@@ -270,7 +265,7 @@ impl RuleTest {
         };
         let told = |ids: &BTreeSet<String>| (!ids.is_empty()).then(|| list(ids));
         let (expected, found) = (told(expected), told(&found.held_by));
-        differences.push(Difference { grade, at: "held_by".into(), expected, found });
+        differences.push(Difference::new(grade, "held_by", expected, found));
     }
 
     fn compare_bytes(&self, found: &ActualResult, differences: &mut Vec<Difference>) {
@@ -283,13 +278,8 @@ impl RuleTest {
             }
             Some(ExpectedBytes::File(_, Some(content))) => content,
             Some(ExpectedBytes::File(name, None)) => {
-                let found = Some(format!("{name} is not there"));
-                return differences.push(Difference {
-                    grade: Grade::Missing,
-                    at: "bytes".into(),
-                    expected: None,
-                    found,
-                });
+                let found = format!("{name} is not there");
+                return differences.push(Difference::new(Grade::Missing, "bytes", None, Some(found)));
             }
         };
         if *expected == found.sent {
@@ -298,7 +288,7 @@ impl RuleTest {
         let same = expected.iter().zip(&found.sent).take_while(|(one, other)| one == other).count();
         let told = |bytes: &[u8]| Some(format!("{} bytes, another one at {same}", bytes.len()));
         let (expected, found) = (told(expected), told(&found.sent));
-        differences.push(Difference { grade: Grade::Wrong, at: "bytes".into(), expected, found });
+        differences.push(Difference::new(Grade::Wrong, "bytes", expected, found));
     }
 
     /// What the test would have to expect.
@@ -364,21 +354,12 @@ fn compare_edits(expected: &[RequestChange], made: &[MadeChange], differences: &
         let other = left.iter().position(|made| made.is_same_place(change)).map(|place| left.remove(place));
         let grade = if other.is_some() { Grade::Wrong } else { Grade::Missing };
         let by_matters = other.is_some_and(|other| other.shown.does == change.does);
-        differences.push(Difference {
-            grade,
-            at: change.at.clone(),
-            expected: Some(told(change, by_matters)),
-            found: other.map(|other| told(&other.shown, by_matters)),
-        });
+        let found = other.map(|other| told(&other.shown, by_matters));
+        differences.push(Difference::new(grade, &change.at, Some(told(change, by_matters)), found));
     }
     for made in left {
-        let found = Some(told(&made.shown, true));
-        differences.push(Difference {
-            grade: Grade::Noisy,
-            at: made.shown.at.clone(),
-            expected: None,
-            found,
-        });
+        let found = told(&made.shown, true);
+        differences.push(Difference::new(Grade::Noisy, &made.shown.at, None, Some(found)));
     }
 }
 

@@ -47,15 +47,11 @@ pub struct RuleTests {
 }
 
 /// A file of tests as it was read.
+#[derive(derive_more::Debug)]
+#[debug("{}, {} bytes", self.path.display(), self.text.len())]
 struct TestsFile {
     path: PathBuf,
     text: String,
-}
-
-impl fmt::Debug for TestsFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {} bytes", self.path.display(), self.text.len())
-    }
 }
 
 /// One test.
@@ -92,13 +88,14 @@ impl TestMatter {
     fn received(&self) -> &[u8] {
         match self {
             TestMatter::Request(document) => document.source(),
-            TestMatter::Answer(answer) => answer.received(),
+            TestMatter::Answer(answer) => &answer.received,
         }
     }
 }
 
 /// What a test says about its request beside the body.
-#[derive(Default)]
+#[derive(Default, derive_more::Debug)]
+#[debug("{} headers", self.headers.len())]
 struct StatedContext {
     session: Option<String>,
     agent: Option<String>,
@@ -111,12 +108,6 @@ struct StatedContext {
     profile: Option<String>,
     /// By name in lower case.
     headers: Vec<(String, String)>,
-}
-
-impl fmt::Debug for StatedContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} headers", self.headers.len())
-    }
 }
 
 /// What a test expects; `None` where it says nothing about it.

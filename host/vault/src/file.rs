@@ -117,7 +117,8 @@ impl fmt::Debug for FileName {
 ///
 /// Without a slash a pattern names a file by its last part, with one by the end of its path, and with
 /// one before it by all of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("{source}")]
 pub(crate) struct FilePattern {
     source: Box<str>,
     glob: PathGlob,
@@ -145,11 +146,5 @@ impl FilePattern {
         let is_whole = self.source.starts_with('/');
         let parts = file.name.split(SEPARATORS).filter(|part| !part.is_empty());
         (!is_whole || file.name.starts_with('/')) && self.glob.matches_parts(parts)
-    }
-}
-
-impl fmt::Display for FilePattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)
     }
 }

@@ -5,7 +5,7 @@
 //! identity. So nothing made for one use or client can be mistaken for another's. All keys are of
 //! HMAC-SHA256 (RFC 2104, FIPS 180-4).
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -17,7 +17,8 @@ use crate::word::{self, BODY, MAX_LABEL, TAIL, Tail, Token};
 ///
 /// After a change of the key, tokens of the old one mean nothing: in a client's history they stay
 /// tokens.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("InstallationKey(..)")]
 pub struct InstallationKey(Zeroizing<[u8; 32]>);
 
 impl InstallationKey {
@@ -30,12 +31,6 @@ impl InstallationKey {
     #[must_use]
     pub fn secret_for(&self, purpose: &str) -> [u8; 32] {
         finish(&start(self.0.as_slice()), &[b"leafgate secret\0", purpose.as_bytes()])
-    }
-}
-
-impl fmt::Debug for InstallationKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("InstallationKey(..)")
     }
 }
 
@@ -57,7 +52,8 @@ impl ClientIdentity {
 }
 
 /// One client's keys. Clones share them.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("TokenKeys(..)")]
 pub struct TokenKeys(Arc<Keyed>);
 
 /// One keyed, not yet fed HMAC for each use: cloning one saves hashing the key again for every
@@ -134,12 +130,6 @@ impl TokenKeys {
 
     fn check(&self, label: &str, body: &[u8]) -> [u8; TAIL - BODY] {
         word::encode(&finish(&self.0.check, &[label.as_bytes(), b"\0", body]))
-    }
-}
-
-impl fmt::Debug for TokenKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenKeys(..)")
     }
 }
 

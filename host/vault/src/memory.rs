@@ -32,7 +32,8 @@ pub(crate) struct Memory {
     labels: BTreeMap<Arc<str>, BTreeMap<Tail, MemoryEntry>>,
     by_age: BTreeMap<u64, (Arc<str>, Tail)>,
     bytes: usize,
-    restorable: usize,
+    /// How many values may be put back.
+    pub(crate) restorable: usize,
     next_age: u64,
     /// What all memories under one bound hold together.
     shared: MemoryBound,
@@ -78,11 +79,6 @@ impl Memory {
             next_age: 0,
             shared: shared.clone(),
         }
-    }
-
-    /// Returns how many values may be put back.
-    pub(crate) fn restorable(&self) -> usize {
-        self.restorable
     }
 
     /// Counts tokens of answers for all memories under one bound.

@@ -124,7 +124,7 @@ impl Vault {
 
     /// Returns whether there is nothing to restore.
     pub fn is_empty(&self) -> bool {
-        self.memory().restorable() == 0
+        self.memory().restorable == 0
     }
 
     /// Returns the text that stood at a place of this session first. Where none did it is this one, which

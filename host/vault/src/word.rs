@@ -8,8 +8,6 @@
 //!
 //! A label has no underscore. So no token lies within another, and the underscore marks both ends.
 
-use std::fmt;
-
 /// Length of the longest label, in characters. Longer ones are cut.
 pub const MAX_LABEL: usize = 16;
 
@@ -37,7 +35,8 @@ pub(crate) type Tail = [u8; TAIL];
 
 /// The word that stands for a value, as `EMAIL_k7f3q2xw9mz4ab6c`. It reveals nothing about the
 /// value.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{written}")]
 pub struct Token {
     written: String,
     label: usize,
@@ -63,12 +62,6 @@ impl Token {
         let mut tail = [0; TAIL];
         tail.copy_from_slice(&self.written.as_bytes()[self.label + 1..]);
         tail
-    }
-}
-
-impl fmt::Display for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written)
     }
 }
 

@@ -5,7 +5,6 @@
 //! four levels deep, and its positions continue the pointer of the string. The gate promises the
 //! same. It is written here a second time and in another manner (recursive descent that copies,
 //! where the gate indexes), so that one mistake does not hide another.
-//! copies, where the gate indexes), so that one mistake does not hide another.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

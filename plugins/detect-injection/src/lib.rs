@@ -41,8 +41,7 @@ impl Default for Config {
 /// Notes or pauses where a tool result reads like instructions to the model.
 #[leafgate_plugin::transformer(prepare = prepare)]
 fn detect_injection(config: &Config, request: &Request) -> Vec<Edit> {
-    let results = request.leaves.iter().filter(|leaf| is_result(request, leaf));
-    let told = results.filter_map(|leaf| {
+    let told = request.results().filter_map(|leaf| {
         let reading = signs::read(&leaf.text);
         (reading.weight >= config.weight).then(|| Edit::new(leaf.target(), action(config.then, &reading)))
     });
@@ -67,12 +66,6 @@ fn action(then: Then, reading: &Reading) -> Action {
         Then::Pause => Action::Pause(words),
         Then::Block => Action::Block(words),
     }
-}
-
-/// A tool message's text, whether the leaf says so itself or only its section.
-fn is_result(request: &Request, leaf: &Leaf) -> bool {
-    let inside = || leaf.kind == LeafKind::Text && request.is_within(leaf, SectionKind::ToolResult);
-    leaf.value == ValueType::Text && (leaf.kind == LeafKind::ToolResult || inside())
 }
 
 #[cfg(test)]

@@ -50,6 +50,14 @@ impl Request {
             .any(|section| section.kind == kind)
     }
 
+    /// The texts that tools gave back, whether the leaf says so itself or only its section.
+    pub fn results(&self) -> impl Iterator<Item = &Leaf> {
+        self.leaves.iter().filter(|leaf| {
+            let inside = || leaf.kind == LeafKind::Text && self.is_within(leaf, SectionKind::ToolResult);
+            leaf.value == ValueType::Text && (leaf.kind == LeafKind::ToolResult || inside())
+        })
+    }
+
     /// Adds a section at the end, for tests.
     #[must_use]
     pub fn with_section(mut self, kind: SectionKind, role: Role) -> Self {

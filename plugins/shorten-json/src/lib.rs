@@ -36,8 +36,7 @@ impl Default for Config {
 #[leafgate_plugin::transformer(prepare = prepare)]
 fn shorten_json(config: &Config, request: &Request) -> Vec<Edit> {
     let limits = ShortenLengths { items: config.items, chars: config.chars, depth: config.depth };
-    let results = request.leaves.iter().filter(|leaf| is_result(request, leaf));
-    let large = results.filter(|leaf| leaf.text.len() > config.min_bytes);
+    let large = request.results().filter(|leaf| leaf.text.len() > config.min_bytes);
     large.filter_map(|leaf| shorten::shorten(&leaf.text, &limits).map(|text| leaf.set(text))).collect()
 }
 
@@ -46,12 +45,6 @@ fn prepare(config: Config) -> Result<Config, &'static str> {
         return Err("`items`, `chars` and `depth` must be at least 1: something has to be left");
     }
     Ok(config)
-}
-
-/// A tool message's text, whether the leaf says so itself or only its section.
-fn is_result(request: &Request, leaf: &Leaf) -> bool {
-    let inside = || leaf.kind == LeafKind::Text && request.is_within(leaf, SectionKind::ToolResult);
-    leaf.value == ValueType::Text && (leaf.kind == LeafKind::ToolResult || inside())
 }
 
 #[cfg(test)]

@@ -27,15 +27,8 @@ impl Default for Config {
 /// Takes terminal escapes out of tool results.
 #[leafgate_plugin::transformer]
 fn strip_ansi(config: &Config, request: &Request) -> Vec<Edit> {
-    let results = request.leaves.iter().filter(|leaf| is_result(request, leaf));
-    let stripped = results.map(|leaf| (leaf, strip::strip(&leaf.text, config.overwritten)));
+    let stripped = request.results().map(|leaf| (leaf, strip::strip(&leaf.text, config.overwritten)));
     stripped.filter_map(|(leaf, text)| text.map(|text| leaf.set(text))).collect()
-}
-
-/// A tool message's text, whether the leaf says so itself or only its section.
-fn is_result(request: &Request, leaf: &Leaf) -> bool {
-    let inside = || leaf.kind == LeafKind::Text && request.is_within(leaf, SectionKind::ToolResult);
-    leaf.value == ValueType::Text && (leaf.kind == LeafKind::ToolResult || inside())
 }
 
 #[cfg(test)]

@@ -29,18 +29,11 @@ impl Default for Config {
 /// Keeps head and tail of long tool results.
 #[leafgate_plugin::transformer(prepare = prepare)]
 fn trim_tool_results(budget: &TrimBudget, request: &Request) -> Vec<Edit> {
-    let results = request.leaves.iter().filter(|leaf| is_result(request, leaf));
-    results.filter_map(|leaf| budget.trim(&leaf.text).map(|text| leaf.set(text))).collect()
+    request.results().filter_map(|leaf| budget.trim(&leaf.text).map(|text| leaf.set(text))).collect()
 }
 
 fn prepare(config: Config) -> Result<TrimBudget, String> {
     TrimBudget::new(config.max_lines, config.max_bytes)
-}
-
-/// A tool message's text, whether the leaf says so itself or only its section.
-fn is_result(request: &Request, leaf: &Leaf) -> bool {
-    let inside = || leaf.kind == LeafKind::Text && request.is_within(leaf, SectionKind::ToolResult);
-    leaf.value == ValueType::Text && (leaf.kind == LeafKind::ToolResult || inside())
 }
 
 #[cfg(test)]

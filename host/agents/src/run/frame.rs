@@ -1,6 +1,5 @@
 //! One agent's part in a run: its own conversation.
 
-use std::fmt;
 use std::sync::Arc;
 
 use leafgate_answer::{AnswerText, Call, Reply};
@@ -44,18 +43,13 @@ impl RequestId {
 }
 
 /// What a model answered in a frame.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, derive_more::Debug)]
+#[debug("ModelTurn {{ reply: {reply:?}, .. }}")]
 pub struct ModelTurn {
     /// Its reply.
     pub reply: Reply,
     /// How its API wants to see it again, [`leafgate_answer::Answer::turn`]. Nothing here reads it.
     pub turn: Arc<[Value]>,
-}
-
-impl fmt::Debug for ModelTurn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ModelTurn").field("reply", &self.reply).finish_non_exhaustive()
-    }
 }
 
 /// One message of a frame's conversation, behind its prompt.

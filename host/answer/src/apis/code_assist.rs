@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::gemini::{self, ContentReader, GeminiAnswers};
-use super::{AnswerAssembly, AnswerWire, Event, WireTerms};
+use super::{AnswerAssembly, AnswerWire, StreamEvent, WireTerms};
 use crate::json::{Again, Object, member, merge};
 use crate::reply::{Finish, Head, Reply};
 
@@ -63,7 +63,7 @@ impl AnswerWire for CodeAssistAnswers {
     }
 
     /// What stands beside the answer stands beside each piece of it.
-    fn events(&self, whole: &Object, usage: bool) -> Option<Vec<Event>> {
+    fn events(&self, whole: &Object, usage: bool) -> Option<Vec<StreamEvent>> {
         let pieces = GeminiAnswers.events(whole.get(RESPONSE)?.as_object()?, usage)?;
         let wrapped = pieces.into_iter().map(|piece| {
             let mut event = whole.clone();

@@ -26,7 +26,7 @@ pub trait AnswerWriter {
     /// place for included; `None` for what is no answer, such as an error. `usage` says whether the
     /// request asked for the event with the costs, which chat completions send only then.
     #[must_use]
-    fn events(self, whole: &Value, usage: bool) -> Option<Vec<Event>>;
+    fn events(self, whole: &Value, usage: bool) -> Option<Vec<StreamEvent>>;
 
     /// Adds a text behind all that a whole answer says to people, and returns whether it could: an
     /// answer that calls tools is no last word.
@@ -38,7 +38,7 @@ impl AnswerWriter for Api {
         wire(self).write(reply, head)
     }
 
-    fn events(self, whole: &Value, usage: bool) -> Option<Vec<Event>> {
+    fn events(self, whole: &Value, usage: bool) -> Option<Vec<StreamEvent>> {
         wire(self).events(whole.as_object()?, usage)
     }
 
@@ -59,26 +59,27 @@ pub(crate) fn wire(api: Api) -> &'static dyn AnswerWire {
 }
 
 /// An event of a stream. Its `Display` is the framed event.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Event {
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("StreamEvent of {} bytes", self.data.len())]
+pub struct StreamEvent {
     name: Option<String>,
     data: String,
 }
 
-impl Event {
+impl StreamEvent {
     /// An event that bears its type in its data alone.
-    fn plain(data: &Value) -> Event {
-        Event { name: None, data: data.to_string() }
+    fn plain(data: &Value) -> StreamEvent {
+        StreamEvent { name: None, data: data.to_string() }
     }
 
     /// An event that bears its type twice: as its name, and in its data.
-    fn typed(data: &Value) -> Event {
-        Event { name: data["type"].as_str().map(str::to_owned), data: data.to_string() }
+    fn typed(data: &Value) -> StreamEvent {
+        StreamEvent { name: data["type"].as_str().map(str::to_owned), data: data.to_string() }
     }
 
     /// The same event with other data.
-    pub(crate) fn with(self, data: &Value) -> Event {
-        Event { data: data.to_string(), ..self }
+    pub(crate) fn with(self, data: &Value) -> StreamEvent {
+        StreamEvent { data: data.to_string(), ..self }
     }
 
     /// The name, where the API names its events.
@@ -94,18 +95,12 @@ impl Event {
     }
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for StreamEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
             writeln!(f, "event: {name}")?;
         }
         write!(f, "data: {}\n\n", self.data)
-    }
-}
-
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Event of {} bytes", self.data.len())
     }
 }
 
@@ -150,7 +145,7 @@ pub(crate) trait AnswerWire: Sync {
     fn append(&self, whole: &mut Value, text: &str) -> Option<()>;
 
     /// The stream that a whole answer stands for.
-    fn events(&self, whole: &Object, usage: bool) -> Option<Vec<Event>>;
+    fn events(&self, whole: &Object, usage: bool) -> Option<Vec<StreamEvent>>;
 }
 
 /// Choices, blocks or items of one stream that are kept.

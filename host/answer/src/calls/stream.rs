@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::edit;
 use crate::account::{Account, Heard};
 use crate::answer::{Answer, RunKind, TextRun};
-use crate::apis::{AnswerAssembly, AnswerWriter as _, Event, wire};
-use crate::hearing::Step;
-use crate::limits::ReadError;
+use crate::apis::{AnswerAssembly, AnswerWriter as _, StreamEvent, wire};
+use crate::hearing::StreamStep;
+use crate::limits::AnswerError;
 use crate::reading::value_of;
 use crate::reply::{Call, Delta};
 use crate::said::Said;
@@ -84,15 +84,15 @@ impl Gathering {
     }
 
     /// Takes a step that `account` has heard, and returns what it adds to the reply.
-    pub fn take(&mut self, step: &Step, account: &Account) -> Vec<Delta> {
+    pub fn take(&mut self, step: &StreamStep, account: &Account) -> Vec<Delta> {
         match step {
-            Step::Event(heard) | Step::End(Some(heard)) => {
+            StreamStep::Event(heard) | StreamStep::End(Some(heard)) => {
                 self.event(heard, account);
                 return self.telling.tell(&heard.document, &heard.said, account);
             }
-            Step::Odd => self.is_odd = true,
-            Step::Done => self.is_done = true,
-            Step::Feed | Step::Comment | Step::Within | Step::End(None) => {}
+            StreamStep::Odd => self.is_odd = true,
+            StreamStep::Done => self.is_done = true,
+            StreamStep::Feed | StreamStep::Comment | StreamStep::Within | StreamStep::End(None) => {}
         }
         Vec::new()
     }
@@ -138,9 +138,9 @@ impl Gathering {
     ///
     /// # Errors
     /// For what is no answer of the API, or one of which nobody knows what it is.
-    pub fn finish(self, account: &Account) -> Result<Gathered, ReadError> {
+    pub fn finish(self, account: &Account) -> Result<Gathered, AnswerError> {
         let Gathering { api, whole, is_odd, is_done, held, .. } = self;
-        let none = if is_odd { ReadError::Unclear } else { ReadError::NoAnswer { api: api.name() } };
+        let none = if is_odd { AnswerError::Unclear } else { AnswerError::NoAnswer { api: api.name() } };
         let whole = whole.whole().ok_or(none)?;
         let usage = whole.get("usage").is_some_and(Value::is_object);
         let mut read = Account::new(api, false);
@@ -195,7 +195,7 @@ impl Gathered {
     /// Returns the events that are left to send of an answer that was changed behind what went on;
     /// `None` where it was changed before.
     #[must_use]
-    pub fn rest(&self, changed: &Value) -> Option<Vec<Event>> {
+    pub fn rest(&self, changed: &Value) -> Option<Vec<StreamEvent>> {
         let (api, usage) = (self.answer.api, self.usage);
         let Some(passed) = &self.passed else { return api.events(changed, usage) };
         match api {
@@ -225,10 +225,10 @@ fn kept(passed: &Value, changed: &Value, list: &str) -> Option<u64> {
 
 /// The events that are left, numbered on behind the last one that went on.
 fn filtered(
-    events: Vec<Event>,
+    events: Vec<StreamEvent>,
     mut is_left: impl FnMut(&mut Value) -> bool,
     mut sequence: Option<u64>,
-) -> Vec<Event> {
+) -> Vec<StreamEvent> {
     let mut left = Vec::new();
     for event in events {
         let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
@@ -249,7 +249,7 @@ fn filtered(
 }
 
 /// What each choice says behind what went on.
-fn chat(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
+fn chat(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<StreamEvent>> {
     let mut changed = changed.clone();
     let begun: Vec<u64> =
         passed["choices"].as_array()?.iter().map(|choice| choice["index"].as_u64().unwrap_or(0)).collect();
@@ -288,7 +288,7 @@ fn gemini_candidates(api: Api) -> &'static str {
 }
 
 /// The parts of each candidate behind those that went on; the last may have been said in part.
-fn gemini(api: Api, passed: &Value, changed: &Value, usage: bool) -> Option<Vec<Event>> {
+fn gemini(api: Api, passed: &Value, changed: &Value, usage: bool) -> Option<Vec<StreamEvent>> {
     let mut changed = changed.clone();
     let of = |whole: &Value, number: u64| {
         let candidates = whole.pointer(gemini_candidates(api))?.as_array()?;

@@ -1,8 +1,8 @@
 //! Tool calls of answers that wait, over synthetic and every recorded stream.
 
 use leafgate_answer::{
-    Account, Answer, AnswerLimits, AnswerWriter as _, Api, Call, CallError, CallKind, Finish, Gathered,
-    Gathering, Hearing, Holding, ReadError, Reader, Reply, RunKind, Step, TextRun,
+    Account, Answer, AnswerError, AnswerLimits, AnswerWriter as _, Api, Call, CallError, CallKind, Finish,
+    Gathered, Gathering, Hearing, Holding, Reader, Reply, RunKind, StreamStep, TextRun,
 };
 use leafgate_harness::recordings;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const FOLDERS: [(&str, Api); 6] = [
 /// What went on of a stream event by event, which events waited, and all of those.
 type Held = (Vec<u8>, Vec<bool>, Option<Gathered>);
 
-fn held_as(api: Api, stream: &[u8], holding: Holding) -> Result<Held, ReadError> {
+fn held_as(api: Api, stream: &[u8], holding: Holding) -> Result<Held, AnswerError> {
     let mut hearing = Hearing::new(Account::new(api, false), usize::MAX);
     let mut calls = Gathering::new(api, Some(holding));
     let (mut passed, mut waits, mut event) = (Vec::new(), Vec::new(), Vec::new());
@@ -29,25 +29,29 @@ fn held_as(api: Api, stream: &[u8], holding: Holding) -> Result<Held, ReadError>
         event.extend(bytes);
         drop(calls.take(&step, hearing.account()));
         match step {
-            Step::Within => continue,
-            Step::Event(_) | Step::End(Some(_)) => waits.push(calls.holds()),
-            Step::Feed | Step::Comment | Step::End(None) | Step::Done | Step::Odd => {}
+            StreamStep::Within => continue,
+            StreamStep::Event(_) | StreamStep::End(Some(_)) => waits.push(calls.holds()),
+            StreamStep::Feed
+            | StreamStep::Comment
+            | StreamStep::End(None)
+            | StreamStep::Done
+            | StreamStep::Odd => {}
         }
         if calls.is_odd() {
-            return Err(ReadError::Unclear);
+            return Err(AnswerError::Unclear);
         }
         let event = std::mem::take(&mut event);
         passed.extend(if calls.holds() { Vec::new() } else { event });
     }
     let held = calls.holds().then(|| calls.finish(hearing.account())).transpose()?;
     if held.as_ref().is_some_and(|held| held.answer.is_odd) {
-        return Err(ReadError::Unclear);
+        return Err(AnswerError::Unclear);
     }
     Ok((passed, waits, held))
 }
 
 /// What went on of a stream, and what waited.
-fn hold(api: Api, stream: &[u8]) -> Result<(Vec<u8>, Option<Gathered>), ReadError> {
+fn hold(api: Api, stream: &[u8]) -> Result<(Vec<u8>, Option<Gathered>), AnswerError> {
     held_as(api, stream, Holding::Calls).map(|(passed, _, held)| (passed, held))
 }
 
@@ -184,7 +188,7 @@ fn a_part_of_a_stream_that_is_no_event_is_an_error() {
     for &api in Api::ALL {
         let mut stream = stream_of(api, &whole(api));
         stream.splice(0..0, *b"data: {\"choices\": oops}\n\n");
-        assert_eq!(hold(api, &stream).unwrap_err(), ReadError::Unclear, "{api:?}");
+        assert_eq!(hold(api, &stream).unwrap_err(), AnswerError::Unclear, "{api:?}");
     }
 }
 
@@ -325,7 +329,7 @@ fn a_choice_beyond_those_that_are_kept_is_unclear() {
     let call =
         json!({ "index": 0, "id": "c", "type": "function", "function": { "name": "f", "arguments": "{}" } });
     let event = json!({ "choices": [{ "index": 100_000, "delta": { "tool_calls": [call] } }] });
-    assert!(matches!(hold(Api::Chat, format!("data: {event}\n\n").as_bytes()), Err(ReadError::Unclear)));
+    assert!(matches!(hold(Api::Chat, format!("data: {event}\n\n").as_bytes()), Err(AnswerError::Unclear)));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Streams that are written while their answer comes about.
 
 use leafgate_answer::{
-    Answer, AnswerLimits, Api, Call, Event, Finish, Head, LIVE_SIGNATURE, LiveAnswer, Reader, Reply, Usage,
+    Answer, AnswerLimits, Api, Call, Finish, Head, LIVE_SIGNATURE, LiveAnswer, Reader, Reply, StreamEvent,
+    Usage,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -12,7 +13,7 @@ fn head() -> Head {
     Head { id: "a-1".into(), model: "m-1".into(), created: 1 }
 }
 
-fn read(api: Api, events: &[Event]) -> Answer {
+fn read(api: Api, events: &[StreamEvent]) -> Answer {
     let mut reader = Reader::stream(api, AnswerLimits::default());
     events.iter().for_each(|event| drop(reader.push(event.to_string().as_bytes()).unwrap()));
     reader.finish().unwrap()
@@ -23,7 +24,7 @@ fn call(id: &str) -> Call {
 }
 
 /// What is said in between, and in which part of the answer.
-fn told(api: Api) -> Vec<Event> {
+fn told(api: Api) -> Vec<StreamEvent> {
     let mut live = LiveAnswer::new(api, head(), true);
     let mut events = live.say("I a");
     events.extend(live.say("sk."));
@@ -72,7 +73,7 @@ fn what_is_not_the_models_own_reasoning_can_be_told() {
 }
 
 /// Numbers of events and places of parts, as an SDK follows them.
-fn is_in_order(api: Api, events: &[Event]) -> Result<(), TestCaseError> {
+fn is_in_order(api: Api, events: &[StreamEvent]) -> Result<(), TestCaseError> {
     let (mut open, mut begun) = (None, 0);
     for (number, event) in events.iter().enumerate() {
         let Ok(data) = serde_json::from_str::<Value>(event.data()) else { continue };

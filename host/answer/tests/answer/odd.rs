@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use leafgate_answer::{Answer, AnswerLimits, Api, Call, ReadError, Reader};
+use leafgate_answer::{Answer, AnswerError, AnswerLimits, Api, Call, Reader};
 use serde_json::{Value, json};
 
 /// The calls of a whole answer, as they are judged.
-fn whole(api: Api, body: &str) -> Result<Vec<Call>, ReadError> {
+fn whole(api: Api, body: &str) -> Result<Vec<Call>, AnswerError> {
     let answer = Answer::read(api, body.to_owned().into()).and_then(Answer::sound);
     answer.map(|answer| answer.calls().to_vec())
 }
 
 /// The calls of a stream, as they are judged.
-fn stream(api: Api, body: &str) -> Result<Vec<Call>, ReadError> {
+fn stream(api: Api, body: &str) -> Result<Vec<Call>, AnswerError> {
     let mut reader = Reader::stream(api, AnswerLimits { bytes: usize::MAX, values: usize::MAX });
     reader.push(body.as_bytes())?;
     reader.finish().and_then(Answer::sound).map(|answer| answer.calls().to_vec())
@@ -140,7 +140,7 @@ fn calls_that_clients_find_differently_are_odd() {
             completion(json!({ "tool_call\u{17f}": [{ "id": "c", "function": function("Bash") }] })),
         ),
     ] {
-        assert_eq!(whole(Api::Chat, &answer), Err(ReadError::Unclear), "{what}: {answer}");
+        assert_eq!(whole(Api::Chat, &answer), Err(AnswerError::Unclear), "{what}: {answer}");
     }
     for (what, answer) in [
         ("a name on a call without one", json!({ "output": [renamed(shell("rm"))] })),
@@ -154,7 +154,7 @@ fn calls_that_clients_find_differently_are_odd() {
             json!({ "output": [{ "type": "Function_Call", "call_id": "c", "name": "Bash", "arguments": "{}" }] }),
         ),
     ] {
-        assert_eq!(whole(Api::Responses, &answer.to_string()), Err(ReadError::Unclear), "{what}: {answer}");
+        assert_eq!(whole(Api::Responses, &answer.to_string()), Err(AnswerError::Unclear), "{what}: {answer}");
     }
     for (what, answer) in [
         ("one id twice", json!({ "content": [tool_use("t", "ok"), tool_use("t", "Bash")] }).to_string()),
@@ -166,7 +166,7 @@ fn calls_that_clients_find_differently_are_odd() {
             .replace("\"command\"", "\"command\":\"rm\",\"command\""),
         ),
     ] {
-        assert_eq!(whole(Api::Messages, &answer), Err(ReadError::Unclear), "{what}: {answer}");
+        assert_eq!(whole(Api::Messages, &answer), Err(AnswerError::Unclear), "{what}: {answer}");
     }
     for (what, answer) in [
         ("either name", json!([{ "functionCall": { "name": "ok" }, "function_call": { "name": "Bash" } }])),
@@ -180,8 +180,8 @@ fn calls_that_clients_find_differently_are_odd() {
         ),
     ] {
         let answer = candidate(answer);
-        assert_eq!(whole(Api::Gemini, &answer.to_string()), Err(ReadError::Unclear), "{what}: {answer}");
-        assert_eq!(stream(Api::Gemini, &events(&[answer])), Err(ReadError::Unclear), "{what}, as a stream");
+        assert_eq!(whole(Api::Gemini, &answer.to_string()), Err(AnswerError::Unclear), "{what}: {answer}");
+        assert_eq!(stream(Api::Gemini, &events(&[answer])), Err(AnswerError::Unclear), "{what}, as a stream");
     }
 }
 
@@ -249,7 +249,7 @@ fn streams_whose_events_contradict_each_other_are_odd() {
             ]),
         ),
     ] {
-        assert_eq!(stream(Api::Chat, &answer), Err(ReadError::Unclear), "{what}: {answer}");
+        assert_eq!(stream(Api::Chat, &answer), Err(AnswerError::Unclear), "{what}: {answer}");
     }
     let second = json!({ "type": "function_call", "call_id": "c2", "name": "ok", "arguments": "" });
     let delta = |arguments: &str| json!({ "type": "response.function_call_arguments.delta", "output_index": 0, "delta": arguments });
@@ -320,7 +320,7 @@ fn streams_whose_events_contradict_each_other_are_odd() {
             ],
         ),
     ] {
-        assert_eq!(stream(Api::Responses, &events(&answer)), Err(ReadError::Unclear), "{what}");
+        assert_eq!(stream(Api::Responses, &events(&answer)), Err(AnswerError::Unclear), "{what}");
     }
     // Who reads by name has nothing of an event without one.
     let called = [item("added", 0, &asked("")), delta("{}"), done("{}"), item("done", 0, &asked("{}"))];
@@ -331,7 +331,7 @@ fn streams_whose_events_contradict_each_other_are_odd() {
     assert_eq!(stream(Api::Responses, &nameless).unwrap().len(), 1);
     for name in &names[..4] {
         let answer = named.replacen(&format!("{name}\n"), "", 1);
-        assert_eq!(stream(Api::Responses, &answer), Err(ReadError::Unclear), "{name}");
+        assert_eq!(stream(Api::Responses, &answer), Err(AnswerError::Unclear), "{name}");
     }
     let late = json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "{}" } });
     let called = json!({ "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "ls" } });
@@ -376,7 +376,7 @@ fn streams_whose_events_contradict_each_other_are_odd() {
             blocks(&[(0, tool_use("a", "Bash"))], &[]).replace("event: content_block_start", "event: ping"),
         ),
     ] {
-        assert_eq!(stream(Api::Messages, &answer), Err(ReadError::Unclear), "{what}: {answer}");
+        assert_eq!(stream(Api::Messages, &answer), Err(AnswerError::Unclear), "{what}: {answer}");
     }
 }
 
@@ -409,7 +409,7 @@ fn lines_that_clients_read_differently_are_odd() {
         format!("data: {call}\ndata:"),
     ] {
         let stream_of = format!("data: {said}\n\n{line}\n\n");
-        assert_eq!(stream(Api::Chat, &stream_of), Err(ReadError::Unclear), "{line:?}");
+        assert_eq!(stream(Api::Chat, &stream_of), Err(AnswerError::Unclear), "{line:?}");
     }
 }
 
@@ -425,12 +425,12 @@ fn a_text_that_is_lost_on_the_way_together_is_odd() {
     ];
     for contents in forms {
         let said = contents.map(|content| chunk(json!({ "content": content })));
-        assert_eq!(stream(Api::Chat, &events(&said)), Err(ReadError::Unclear), "{said:?}");
+        assert_eq!(stream(Api::Chat, &events(&said)), Err(AnswerError::Unclear), "{said:?}");
     }
     // Some clients read each kind by itself.
     let resumed = [("content", "her"), ("refusal", "No"), ("content", "on")];
     let resumed = resumed.map(|(key, text)| chunk(json!({ key: text })));
-    assert_eq!(stream(Api::Chat, &events(&resumed)), Err(ReadError::Unclear));
+    assert_eq!(stream(Api::Chat, &events(&resumed)), Err(AnswerError::Unclear));
     let parts =
         ["heron", "sings"].map(|text| chunk(json!({ "content": [{ "type": "text", "text": text }] })));
     assert_eq!(stream(Api::Chat, &events(&parts)), Ok(Vec::new()));
@@ -441,7 +441,7 @@ fn what_real_servers_write_by_accident_is_read_alike() {
     let nulls = json!({ "id": "c1", "type": "function", "index": null, "function": function("Bash"), "custom": null });
     let message = json!({ "role": "assistant", "content": null, "refusal": null, "reasoning": null, "audio": null,
         "function_call": null, "tool_calls": [nulls] });
-    let names = |calls: Result<Vec<Call>, ReadError>| -> Vec<String> {
+    let names = |calls: Result<Vec<Call>, AnswerError>| -> Vec<String> {
         calls.unwrap().into_iter().map(|call| call.name.into_string()).collect()
     };
     assert_eq!(names(whole(Api::Chat, &completion(message))), ["Bash"]);
@@ -494,7 +494,7 @@ fn an_answer_has_no_more_texts_than_anybody_says() {
         json!({ "type": "message", "role": "assistant", "content": vec![block; count] }).to_string()
     };
     assert_eq!(whole(Api::Messages, &blocks(1_000)), Ok(Vec::new()));
-    assert_eq!(whole(Api::Messages, &blocks(160_000)), Err(ReadError::Unclear));
+    assert_eq!(whole(Api::Messages, &blocks(160_000)), Err(AnswerError::Unclear));
 }
 
 /// P-12: each choice with each call would be a billion.

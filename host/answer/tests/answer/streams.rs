@@ -1,11 +1,11 @@
 //! Answers that no recording has: broken, hostile, unusual.
 
 use leafgate_answer::{
-    Answer, AnswerLimits, AnswerWriter as _, Api, CallKind, Delta, Finish, ReadError, Reader, Reply,
+    Answer, AnswerError, AnswerLimits, AnswerWriter as _, Api, CallKind, Delta, Finish, Reader, Reply,
 };
 use serde_json::{Value, json};
 
-fn read(api: Api, text: &str) -> Result<Answer, ReadError> {
+fn read(api: Api, text: &str) -> Result<Answer, AnswerError> {
     let mut reader = Reader::stream(api, AnswerLimits::default());
     reader.push(text.as_bytes())?;
     reader.finish()
@@ -69,12 +69,12 @@ fn a_longer_answer_than_the_limit_is_an_error_for_good() {
         Reader::whole(Api::Chat, AnswerLimits { bytes: 10, values: 100 }),
     ] {
         assert!(reader.push(b"data: 1234").is_ok());
-        assert_eq!(reader.push(b"5"), Err(ReadError::TooLong { limit: 10 }));
-        assert_eq!(reader.push(b""), Err(ReadError::TooLong { limit: 10 }));
-        assert_eq!(reader.finish().err(), Some(ReadError::TooLong { limit: 10 }));
+        assert_eq!(reader.push(b"5"), Err(AnswerError::TooLong { limit: 10 }));
+        assert_eq!(reader.push(b""), Err(AnswerError::TooLong { limit: 10 }));
+        assert_eq!(reader.finish().err(), Some(AnswerError::TooLong { limit: 10 }));
     }
     let mut reader = Reader::whole(Api::Gemini, AnswerLimits { bytes: 1000, values: 5 });
-    assert_eq!(reader.push(b"[[[[[["), Err(ReadError::TooManyValues { limit: 5 }));
+    assert_eq!(reader.push(b"[[[[[["), Err(AnswerError::TooManyValues { limit: 5 }));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn deep_nesting_is_an_error_or_odd() {
     let deep = "[".repeat(100_000);
     let mut reader = Reader::whole(Api::Chat, AnswerLimits::default());
     reader.push(deep.as_bytes()).unwrap();
-    assert!(matches!(reader.finish(), Err(ReadError::NotJson { .. })));
+    assert!(matches!(reader.finish(), Err(AnswerError::NotJson { .. })));
     let answer = stream(Api::Chat, &format!("data: {{\"a\":{deep}\n\n{}", events(&[chunk(json!({}))])));
     assert!(answer.is_odd);
 }
@@ -91,12 +91,12 @@ fn deep_nesting_is_an_error_or_odd() {
 fn what_is_no_answer_is_an_error_without_its_text() {
     for &api in Api::ALL {
         let error = read(api, "data: {\"secret-word\": 1}\n\n").unwrap_err();
-        assert_eq!(error, ReadError::NoAnswer { api: api.name() });
+        assert_eq!(error, AnswerError::NoAnswer { api: api.name() });
         assert!(!error.to_string().contains("secret-word"));
         assert!(read(api, "").is_err());
         let mut reader = Reader::whole(api, AnswerLimits::default());
         reader.push(b"<html>secret-word").unwrap();
-        assert_eq!(reader.finish().err(), Some(ReadError::NotJson { line: 1, column: 1 }));
+        assert_eq!(reader.finish().err(), Some(AnswerError::NotJson { line: 1, column: 1 }));
     }
 }
 

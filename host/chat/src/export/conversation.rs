@@ -34,7 +34,7 @@ fn is_zero(count: &usize) -> bool {
 #[must_use]
 pub fn conversation(document: &Document) -> ExportedConversation {
     let root = JsonView::root(document);
-    let requests = || root.get("requests").into_iter().flat_map(JsonView::items);
+    let requests = || root.list("requests");
     ExportedConversation {
         responder: root.get_text("responderUsername"),
         requester: root.get_text("requesterUsername"),

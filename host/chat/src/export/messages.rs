@@ -17,7 +17,7 @@ const ID_SUFFIX: &str = "__vscode-";
 /// Returns the messages of all requests, oldest first.
 pub(crate) fn messages(root: JsonView<'_>, losses: &mut Losses) -> Vec<RawMessage> {
     let mut reader = ExportReader { losses, messages: Vec::new(), ids: HashSet::new() };
-    for request in root.get("requests").into_iter().flat_map(JsonView::items) {
+    for request in root.list("requests") {
         reader.request(request);
     }
     reader.messages
@@ -121,7 +121,7 @@ impl ExportReader<'_> {
         }
         let mut message = RawMessage::new(round.pointer(), RawRole::Assistant, content);
         let mut answers = Vec::new();
-        for call in round.get("toolCalls").into_iter().flat_map(JsonView::items) {
+        for call in round.list("toolCalls") {
             if let Some((call, answer)) = self.call(call, results) {
                 message.calls.push(call);
                 answers.push(answer);

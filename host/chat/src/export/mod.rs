@@ -52,11 +52,11 @@ pub fn is_export(document: &Document) -> bool {
 
 /// Returns the parts of the answer.
 pub(crate) fn response(request: JsonView<'_>) -> impl Iterator<Item = JsonView<'_>> {
-    request.get("response").into_iter().flat_map(JsonView::items)
+    request.list("response")
 }
 
 /// Returns whether the editor hides the request and does not send it with the next one.
 pub(crate) fn is_hidden(request: JsonView<'_>) -> bool {
-    request.get("isHidden").and_then(JsonView::boolean) == Some(true)
+    request.is_true("isHidden")
         || request.get_some("shouldBeRemovedOnSend").is_some_and(|removal| removal.boolean() != Some(false))
 }

@@ -42,28 +42,26 @@ pub struct TurnNote {
 
 /// Returns all notes of a request.
 pub(super) fn notes(request: JsonView<'_>) -> Vec<TurnNote> {
-    let list = |key: &str| request.get(key).into_iter().flat_map(JsonView::items);
     let documents = request.get("usedContext").and_then(|used| used.get("documents"));
     let documents = documents.into_iter().flat_map(JsonView::items);
     let note = |kind| move |text| TurnNote { kind, text };
     let context = documents.filter_map(document).map(note(NoteKind::Context));
-    let references = list("contentReferences").filter_map(reference).map(note(NoteKind::Reference));
-    let citations = list("codeCitations").filter_map(citation).map(note(NoteKind::Citation));
-    let followups = list("followups").filter_map(followup).map(note(NoteKind::Followup));
+    let references = request.list("contentReferences").filter_map(reference).map(note(NoteKind::Reference));
+    let citations = request.list("codeCitations").filter_map(citation).map(note(NoteKind::Citation));
+    let followups = request.list("followups").filter_map(followup).map(note(NoteKind::Followup));
     let said = response(request).filter(|part| answer::kind(*part) == AnswerPartKind::Note).filter_map(said);
     context.chain(references).chain(citations).chain(said).chain(followups).collect()
 }
 
 fn document(document: JsonView<'_>) -> Option<String> {
-    let ranges = document.get("ranges").into_iter().flat_map(JsonView::items);
-    let ranges: Vec<String> = ranges.filter_map(lines).collect();
+    let ranges: Vec<String> = document.list("ranges").filter_map(lines).collect();
     let place = uri::place(document.get("uri")?)?;
     Some(if ranges.is_empty() { place } else { format!("{place}:{}", ranges.join(",")) })
 }
 
 /// Returns the lines of a range: `3-8`.
 fn lines(range: JsonView<'_>) -> Option<String> {
-    let line = |key: &str| range.get(key).and_then(JsonView::integer);
+    let line = |key: &str| range.get_integer(key);
     let (start, end) = (line("startLineNumber")?, line("endLineNumber")?);
     Some(if start == end { start.to_string() } else { format!("{start}-{end}") })
 }

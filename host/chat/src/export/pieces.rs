@@ -15,7 +15,7 @@ const TEXT_PART: i64 = 1;
 /// Returns the pieces of each text that may stand in several, in order.
 pub(crate) fn pieces(document: &Document) -> Vec<Vec<JsonView<'_>>> {
     let mut texts = Vec::new();
-    for request in JsonView::root(document).get("requests").into_iter().flat_map(JsonView::items) {
+    for request in JsonView::root(document).list("requests") {
         spoken(request, &mut texts);
         if let Some(metadata) = request.get("result").and_then(|result| result.get("metadata")) {
             recorded(metadata, &mut texts);
@@ -36,18 +36,17 @@ fn spoken<'d>(request: JsonView<'d>, texts: &mut Vec<Vec<JsonView<'d>>>) {
 /// results of tools.
 fn recorded<'d>(metadata: JsonView<'d>, texts: &mut Vec<Vec<JsonView<'d>>>) {
     for key in ["renderedGlobalContext", "renderedUserMessage"] {
-        let parts = metadata.get(key).into_iter().flat_map(JsonView::items);
-        let is_text = |part: &JsonView<'d>| part.get("type").and_then(JsonView::integer) == Some(TEXT_PART);
+        let parts = metadata.list(key);
+        let is_text = |part: &JsonView<'d>| part.get_integer("type") == Some(TEXT_PART);
         split(parts.map(|part| part.get("text").filter(|_| is_text(&part))), texts);
     }
-    for round in metadata.get("toolCallRounds").into_iter().flat_map(JsonView::items) {
+    for round in metadata.list("toolCallRounds") {
         let thinking = round.get("thinking").and_then(|thinking| thinking.get("text"));
         texts.extend(thinking.map(answer::pieces));
     }
     let results = metadata.get("toolCallResults");
     for (_, result) in results.into_iter().flat_map(|results| results.members()) {
-        let values =
-            || result.get("content").into_iter().flat_map(JsonView::items).map(|part| part.get("value"));
+        let values = || result.list("content").map(|part| part.get("value"));
         split(values().map(|value| value.filter(|value| value.text().is_some())), texts);
         values().flatten().for_each(|value| texts.extend(tsx::runs(value)));
     }

@@ -36,7 +36,7 @@ impl RequestStatus {
         let state =
             request.get("modelState").and_then(|state| state.get("value")).and_then(JsonView::integer);
         let failure = RequestFailure::of(request);
-        let is_cancelled = request.get("isCanceled").and_then(JsonView::boolean) == Some(true);
+        let is_cancelled = request.is_true("isCanceled");
         if is_cancelled || state == Some(2) || failure.as_ref().is_some_and(RequestFailure::is_cancel) {
             return RequestStatus::Cancelled;
         }
@@ -77,7 +77,7 @@ impl RequestFailure {
             ("responseIsFiltered", "filtered"),
             ("responseIsIncomplete", "incomplete"),
         ];
-        let is_set = |key: &str| details.get(key).and_then(JsonView::boolean) == Some(true);
+        let is_set = |key: &str| details.is_true(key);
         Some(RequestFailure {
             message: details.get_text("message").unwrap_or_default(),
             code: details.get_text("code"),
@@ -93,7 +93,7 @@ impl RequestFailure {
 /// Returns the milliseconds from the question to the end of the answer: by the two times, else as
 /// the extension measured it.
 pub(crate) fn duration(request: JsonView<'_>) -> Option<i64> {
-    let asked = request.get("timestamp").and_then(JsonView::integer);
+    let asked = request.get_integer("timestamp");
     let done =
         request.get("modelState").and_then(|state| state.get("completedAt")).and_then(JsonView::integer);
     let between = asked.zip(done).map(|(asked, done)| done.saturating_sub(asked)).filter(|&time| time >= 0);

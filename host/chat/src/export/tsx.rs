@@ -31,7 +31,7 @@ pub(crate) fn runs(element: JsonView<'_>) -> Vec<Vec<JsonView<'_>>> {
 
 /// Adds the texts of a node. Returns whether it was a text.
 fn collect<'d>(node: JsonView<'d>, runs: &mut Vec<Vec<JsonView<'d>>>, is_behind_text: bool) -> bool {
-    match node.get("type").and_then(JsonView::integer) {
+    match node.get_integer("type") {
         Some(2) => {
             if breaks_line(node, is_behind_text) {
                 runs.push(Vec::new());
@@ -43,7 +43,7 @@ fn collect<'d>(node: JsonView<'d>, runs: &mut Vec<Vec<JsonView<'d>>>, is_behind_
         }
         Some(1) => {
             let mut was_text = false;
-            for child in node.get("children").into_iter().flat_map(JsonView::items) {
+            for child in node.list("children") {
                 was_text = collect(child, runs, was_text);
             }
             false
@@ -54,7 +54,7 @@ fn collect<'d>(node: JsonView<'d>, runs: &mut Vec<Vec<JsonView<'d>>>, is_behind_
 
 /// Adds a node. Returns whether it was a text.
 fn add(node: JsonView<'_>, text: &mut String, is_behind_text: bool, losses: &mut Losses) -> bool {
-    match node.get("type").and_then(JsonView::integer) {
+    match node.get_integer("type") {
         Some(2) => {
             if breaks_line(node, is_behind_text) && !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
@@ -63,11 +63,11 @@ fn add(node: JsonView<'_>, text: &mut String, is_behind_text: bool, losses: &mut
             true
         }
         Some(1) => {
-            if node.get("ctor").and_then(JsonView::integer) == Some(IMAGE) {
+            if node.get_integer("ctor") == Some(IMAGE) {
                 losses.note(node.pointer(), "an image in a tool's result is left out");
             }
             let mut was_text = false;
-            for child in node.get("children").into_iter().flat_map(JsonView::items) {
+            for child in node.list("children") {
                 was_text = add(child, text, was_text, losses);
             }
             false

@@ -185,7 +185,7 @@ impl ExportTurn {
         let agent = request.get("agent");
         ExportTurn {
             request_id: request.get_text("requestId"),
-            timestamp: request.get("timestamp").and_then(JsonView::integer),
+            timestamp: request.get_integer("timestamp"),
             model: request.get_text("modelId"),
             agent: agent.and_then(|agent| agent.get_text("fullName").or_else(|| agent.get_text("id"))),
             status: RequestStatus::of(request),
@@ -284,7 +284,7 @@ fn confirmation(part: JsonView<'_>) -> Confirmation {
         Some(false) => return Confirmation::Denied,
         None => {}
     }
-    match confirmed.get("type").and_then(JsonView::integer) {
+    match confirmed.get_integer("type") {
         Some(0) => Confirmation::Denied,
         Some(1) => Confirmation::NotNeeded,
         Some(2) => Confirmation::Setting,
@@ -298,7 +298,7 @@ fn confirmation(part: JsonView<'_>) -> Confirmation {
 fn edits(request: JsonView<'_>) -> Vec<FileEdit> {
     let groups = response(request).filter(|part| answer::kind(*part) == AnswerPartKind::Edit).map(|part| {
         let is_notebook = part.get_text("kind").as_deref() == Some("notebookEditGroup");
-        let batches = part.get("edits").into_iter().flat_map(JsonView::items);
+        let batches = part.list("edits");
         FileEdit {
             kind: if is_notebook { FileEditKind::Notebook } else { FileEditKind::Text },
             file: part.get("uri").and_then(uri::place).unwrap_or_default(),
@@ -309,18 +309,17 @@ fn edits(request: JsonView<'_>) -> Vec<FileEdit> {
             kept: None,
         }
     });
-    let events =
-        request.get("editedFileEvents").into_iter().flat_map(JsonView::items).map(|event| FileEdit {
-            kind: FileEditKind::Event,
-            file: event.get("uri").and_then(uri::place).unwrap_or_default(),
-            changes: None,
-            kept: Some(match event.get("eventKind").and_then(JsonView::integer) {
-                Some(1) => ChangeDecision::Kept,
-                Some(2) => ChangeDecision::Undone,
-                Some(3) => ChangeDecision::Modified,
-                _ => ChangeDecision::Unknown,
-            }),
-        });
+    let events = request.list("editedFileEvents").map(|event| FileEdit {
+        kind: FileEditKind::Event,
+        file: event.get("uri").and_then(uri::place).unwrap_or_default(),
+        changes: None,
+        kept: Some(match event.get_integer("eventKind") {
+            Some(1) => ChangeDecision::Kept,
+            Some(2) => ChangeDecision::Undone,
+            Some(3) => ChangeDecision::Modified,
+            _ => ChangeDecision::Unknown,
+        }),
+    });
     groups.chain(events).collect()
 }
 

@@ -81,7 +81,7 @@ pub fn follow(draft: &mut Draft) -> Result<Ranges, ParseError> {
     }
     let before = Arc::clone(draft.document());
     let after = rendered(draft, before.format())?;
-    for request in JsonView::root(&before).get("requests").into_iter().flat_map(JsonView::items) {
+    for request in JsonView::root(&before).list("requests") {
         if let Some(question) = ChangedQuestion::read(request, &after) {
             question.follow(request, draft, &mut ranges);
         }
@@ -165,7 +165,7 @@ impl<'d> ChangedQuestion<'d> {
         let place = |text: &str, span: UnitSpan| {
             Some([position(text, span.start)?, position(text, span.end)?].concat())
         };
-        let was = keys.map(|key| editor.get(key).and_then(JsonView::integer));
+        let was = keys.map(|key| editor.get_integer(key));
         match (place(old, part.old), place(new, part.new)) {
             (Some(from), Some(to)) if from.iter().zip(was).all(|(line, was)| Some(*line) == was) => {
                 ranges.set(
@@ -243,8 +243,7 @@ fn both(text: JsonView<'_>, after: &Document) -> Option<(String, String)> {
 /// A range that no arithmetic here can overflow.
 fn span(range: JsonView<'_>) -> Option<UnitSpan> {
     const FARTHEST: i64 = 1 << 40;
-    let number =
-        |key| range.get(key).and_then(JsonView::integer).filter(|number| (0..FARTHEST).contains(number));
+    let number = |key| range.get_integer(key).filter(|number| (0..FARTHEST).contains(number));
     let span = UnitSpan { start: number("start")?, end: number("endExclusive")? };
     (span.start <= span.end).then_some(span)
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::bail;
 use leafgate_admin::shown_url;
 use leafgate_admin::{RuntimeFile, Status};
-use leafgate_config::{Settings, Source};
+use leafgate_config::{SettingSource, Settings};
 
 use super::{ClientOrigin, ClientWay, GatePlace, PROVIDERS, text_variable};
 use crate::admin::AdminClient;
@@ -189,11 +189,11 @@ fn differs_by(settings: &Settings) -> anyhow::Result<Option<String>> {
         return Ok(Some("the settings switch off the admin API (`admin.enabled`), by which the one that all share is found".to_owned()));
     }
     for key in ["policy", "workspace", "agents"] {
-        if let source @ Source::Variable(_) = settings.source(key) {
+        if let source @ SettingSource::Variable(_) = settings.source(key) {
             return Ok(Some(format!("{source} names its {key}")));
         }
     }
-    let is_named = settings.source("workspace") != Source::Default;
+    let is_named = settings.source("workspace") != SettingSource::Default;
     Ok(if is_named {
         None
     } else if KnownSource::of(settings).reads_workspace()? {

@@ -4,7 +4,7 @@ mod go_regex;
 mod import;
 
 use anyhow::bail;
-use leafgate_detect::{DetectorInfo, Engine, Explanation, all_detectors};
+use leafgate_detect::{DetectorExplanation, DetectorInfo, Engine, all_detectors};
 
 use crate::exit::Exit;
 use crate::options::DetectorsCommand;
@@ -32,7 +32,7 @@ pub(crate) fn run(command: &DetectorsCommand, printer: &mut Printer) -> anyhow::
     }
 }
 
-fn print(explained: &Explanation, printer: &mut Printer) -> std::io::Result<()> {
+fn print(explained: &DetectorExplanation, printer: &mut Printer) -> std::io::Result<()> {
     let info = &explained.info;
     printer.text(Style::Strong, &format!("{}\n", info.id))?;
     printer.line(&info.description)?;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use leafgate_config::{Settings, Source};
+use leafgate_config::{SettingSource, Settings};
 use leafgate_http::listener::listen_address;
 
 use crate::print::Printer;
@@ -38,7 +38,7 @@ impl PortChoice {
 pub(super) fn choose(settings: &Settings, last: Option<u16>, may_move: bool) -> anyhow::Result<PortChoice> {
     let configured = listen_address(settings.text("listen").unwrap_or_default())
         .with_context(|| format!("the setting `listen` is wrong ({})", settings.source("listen")))?;
-    let is_fixed = settings.source("listen") != Source::Default && configured.port() != 0;
+    let is_fixed = settings.source("listen") != SettingSource::Default && configured.port() != 0;
     let mut address = configured;
     if let Some(last) = last.filter(|_| !is_fixed) {
         address.set_port(last);

@@ -36,7 +36,6 @@ mod tests;
 mod text;
 mod url;
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -44,6 +43,7 @@ use leafgate_words::words;
 use map::Map;
 use marks::Marks;
 pub use percent::percent_decoded;
+pub(crate) use source::base64_prefix;
 
 /// Encodings inside one another that are undone: a token in JSON in base64 in a query.
 pub const LAYERS: usize = 3;
@@ -111,7 +111,8 @@ impl From<Encoding> for Encodings {
 
 /// What a text, or a stretch of it, says once its encodings are undone. `Debug` prints lengths
 /// only.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("{} bytes in {}", self.text.len(), self.phrase())]
 pub struct View {
     text: String,
     layer: Arc<Layer>,
@@ -173,12 +174,6 @@ impl View {
     /// The layers, the innermost first.
     fn layers(&self) -> impl Iterator<Item = &Layer> {
         std::iter::successors(Some(&*self.layer), |layer| layer.outer.as_deref())
-    }
-}
-
-impl fmt::Debug for View {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes in {}", self.text.len(), self.phrase())
     }
 }
 

@@ -328,6 +328,15 @@ pub(super) fn bytes_of(values: &[u8], grouping: Grouping) -> Vec<u8> {
     }
 }
 
+/// Decodes base64 in either alphabet up to the first byte that is none; padding is not asked for.
+pub(crate) fn base64_prefix(text: &[u8], limit: usize) -> Vec<u8> {
+    let values = text.iter().map(|&byte| BASE64.values[usize::from(byte)]);
+    let values: Vec<u8> = values.take_while(|&value| value != NONE).take(limit.div_ceil(3) * 4).collect();
+    let mut out = bytes_of(&values, Grouping::Base64);
+    out.truncate(limit);
+    out
+}
+
 pub(super) fn hex_byte(high: u8, low: u8) -> Option<u8> {
     let value = |digit: u8| Some(HEX.values[usize::from(digit)]).filter(|&value| value != NONE);
     Some(value(high)? << 4 | value(low)?)

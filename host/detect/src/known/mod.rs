@@ -16,7 +16,6 @@ mod tests;
 mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -45,7 +44,8 @@ pub struct KnownKey {
 type Print = u64;
 
 /// One value as it is known: fingerprints, and no part of the value itself.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Debug)]
+#[debug("KnownValue(..)")]
 #[serde(rename_all = "camelCase")]
 pub struct KnownValue {
     /// Bytes of the value.
@@ -140,14 +140,9 @@ impl KnownValue {
     }
 }
 
-impl fmt::Debug for KnownValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KnownValue(..)")
-    }
-}
-
 /// Values that are looked for.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("KnownValues({})", self.count)]
 pub struct KnownValues {
     key: KnownKey,
     /// How many there are.
@@ -322,12 +317,6 @@ impl KnownValues {
             let bit = print % bits;
             self.may_be[(bit / 64) as usize] >> (bit % 64) & 1 == 1
         }
-    }
-}
-
-impl fmt::Debug for KnownValues {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KnownValues({})", self.count)
     }
 }
 

@@ -16,18 +16,18 @@ use lopdf::{
 
 use self::font::{Font, FontProbe};
 use self::paint::Painter;
-use crate::{Extractor, FilePart, Why};
+use crate::{Extractor, FilePart, UnreadReason};
 
 impl Extractor<'_> {
     pub(crate) fn pdf(&mut self, file: &[u8]) {
         let options = LoadOptions::with_max_decompressed_size(self.left.unpacked);
         let document = match Document::load_mem_with_options(file, options) {
-            Ok(document) if document.is_encrypted() => return self.miss(Why::Encrypted),
+            Ok(document) if document.is_encrypted() => return self.miss(UnreadReason::Encrypted),
             Ok(document) => document,
             Err(error) => return self.miss(why(&error)),
         };
         if document.xref_recovery.is_some() {
-            self.miss(Why::Broken);
+            self.miss(UnreadReason::Broken);
         }
         let survey = Survey::of(&document);
         self.text(&survey.strings);
@@ -51,7 +51,11 @@ impl Extractor<'_> {
                 // What annotations show, and patterns.
                 let shown = painter.form_alone(*id);
                 self.text(&shown.text);
-                shown.unread.filter(|why| *why != Why::NoText).into_iter().for_each(|why| self.miss(why));
+                shown
+                    .unread
+                    .filter(|why| *why != UnreadReason::NoText)
+                    .into_iter()
+                    .for_each(|why| self.miss(why));
             } else if survey.files.contains(id) || name(&stream.dict, b"Type") == Some(b"EmbeddedFile") {
                 match stream.get_plain_content_with_limit(self.left.unpacked) {
                     Ok(file) => self.file(&file),
@@ -134,19 +138,19 @@ impl<'d> Survey<'d> {
 #[derive(Default)]
 struct PageText {
     text: String,
-    unread: Option<Why>,
+    unread: Option<UnreadReason>,
 }
 
 fn name<'d>(dictionary: &'d Dictionary, key: &[u8]) -> Option<&'d [u8]> {
     dictionary.get(key).and_then(Object::as_name).ok()
 }
 
-fn why(error: &Error) -> Why {
+fn why(error: &Error) -> UnreadReason {
     match error {
         Error::InvalidPassword | Error::Decryption(_) | Error::UnsupportedSecurityHandler(_) => {
-            Why::Encrypted
+            UnreadReason::Encrypted
         }
-        Error::Decompress(DecompressError::MemoryLimitExceeded { .. }) => Why::TooMuch,
-        _ => Why::Broken,
+        Error::Decompress(DecompressError::MemoryLimitExceeded { .. }) => UnreadReason::TooMuch,
+        _ => UnreadReason::Broken,
     }
 }

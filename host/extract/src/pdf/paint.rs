@@ -9,7 +9,7 @@ use lopdf::content::{Content, Operation};
 use lopdf::{Dictionary, Document, Object, ObjectId, Stream};
 
 use super::{Font, PageText, Survey, name, why};
-use crate::{Bounds, Why};
+use crate::{FileBounds, UnreadReason};
 
 /// Forms within forms.
 const DEPTH: usize = 12;
@@ -24,7 +24,7 @@ const LINE: f32 = 0.5;
 pub(super) struct Painter<'d> {
     document: &'d Document,
     survey: &'d Survey<'d>,
-    bounds: &'d Bounds,
+    bounds: &'d FileBounds,
     fonts: HashMap<*const Dictionary, Rc<Font<'d>>>,
     /// What was painted on the way: each once at a time, and so many times in all.
     pub(super) forms: BTreeSet<ObjectId>,
@@ -64,7 +64,7 @@ struct PaintState<'d> {
 }
 
 impl<'d> Painter<'d> {
-    pub(super) fn new(document: &'d Document, survey: &'d Survey<'d>, bounds: &'d Bounds) -> Self {
+    pub(super) fn new(document: &'d Document, survey: &'d Survey<'d>, bounds: &'d FileBounds) -> Self {
         Painter {
             document,
             survey,
@@ -112,25 +112,25 @@ impl<'d> Painter<'d> {
         self.note_lost();
         let mut shown = std::mem::take(&mut self.shown);
         if std::mem::take(&mut self.draws) && shown.text.trim().is_empty() {
-            shown.unread.get_or_insert(Why::NoText);
+            shown.unread.get_or_insert(UnreadReason::NoText);
         }
         self.end = None;
         shown
     }
 
-    fn miss(&mut self, why: Why) {
+    fn miss(&mut self, why: UnreadReason) {
         self.shown.unread.get_or_insert(why);
     }
 
     fn note_lost(&mut self) {
         if std::mem::take(&mut self.lost) >= LOST {
-            self.miss(Why::NoLetters);
+            self.miss(UnreadReason::NoLetters);
         }
     }
 
     fn paint(&mut self, content: &[u8], resources: &[&'d Dictionary], page: Matrix) {
         let operations = Content::decode_strict(content).or_else(|_| {
-            self.miss(Why::Broken);
+            self.miss(UnreadReason::Broken);
             Content::decode(content)
         });
         let mut state = PaintState {
@@ -168,23 +168,23 @@ impl<'d> Painter<'d> {
         match found.map(|object| (object, object.as_reference())) {
             Some((_, Ok(id))) => self.form(id, resources, state.page),
             // A stream is never without a number of its own.
-            Some((_, Err(_))) | None => self.miss(Why::Broken),
+            Some((_, Err(_))) | None => self.miss(UnreadReason::Broken),
         }
     }
 
     fn form(&mut self, id: ObjectId, around: &[&'d Dictionary], page: Matrix) {
         let Ok(stream) = self.document.get_object(id).and_then(Object::as_stream) else {
-            return self.miss(Why::Broken);
+            return self.miss(UnreadReason::Broken);
         };
         if name(&stream.dict, b"Subtype") != Some(b"Form") {
             self.draws = true;
             return;
         }
         self.forms.insert(id);
-        let Some(left) = self.left.checked_sub(1) else { return self.miss(Why::TooMuch) };
+        let Some(left) = self.left.checked_sub(1) else { return self.miss(UnreadReason::TooMuch) };
         self.left = left;
         if self.under_way.contains(&id) || self.under_way.len() == DEPTH {
-            return self.miss(Why::TooMuch);
+            return self.miss(UnreadReason::TooMuch);
         }
         let content = match stream.get_plain_content_with_limit(self.bounds.text.saturating_mul(4)) {
             Ok(content) => content,
@@ -287,7 +287,7 @@ impl<'d> Painter<'d> {
         };
         for glyph in font.glyphs(string) {
             if self.shown.text.len() >= self.bounds.text {
-                return self.miss(Why::TooMuch);
+                return self.miss(UnreadReason::TooMuch);
             }
             self.part_from_last(state);
             match glyph.letters {

@@ -22,7 +22,7 @@ use super::{auth, except, reveal, saved, view, whole};
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
 use crate::shared::Shared;
-use leafgate_http::body::{self, Bounds};
+use leafgate_http::body::{self, BodyBounds};
 
 /// Finds the call that a request makes, and the id in its path.
 fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), CallFailure> {
@@ -48,8 +48,8 @@ fn turn_id(text: &str) -> Result<TurnId, CallFailure> {
     })
 }
 
-pub(super) fn bounds(gate: &Shared) -> Bounds {
-    Bounds { size: gate.limits.command, idle: gate.limits.idle, time: gate.limits.body_time }
+pub(super) fn bounds(gate: &Shared) -> BodyBounds {
+    BodyBounds { size: gate.limits.command, idle: gate.limits.idle, time: gate.limits.body_time }
 }
 
 /// Answers a call that passed the checks of [`auth`].

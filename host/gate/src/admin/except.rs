@@ -30,7 +30,7 @@ pub(super) async fn except(gate: &Shared, turn: TurnId, command: Except) -> Answ
     let snapshot = gate.turns.snapshot(turn)?;
     let lane = snapshot.guard.lane.clone();
     let own =
-        lane.filter(|name| gate.upstreams().by_name(name).is_some_and(|lane| lane.own_policy().is_some()));
+        lane.filter(|name| gate.upstreams.by_name(name).is_some_and(|lane| lane.own_policy().is_some()));
     let write = move |files: &dyn PolicyFiles| write(files, &snapshot, own.as_deref(), &command);
     let excepted = with_files(gate, write).await?;
     let Excepted { file, rule, label, until, .. } = &excepted;
@@ -49,9 +49,9 @@ pub(super) async fn add(gate: &Shared, command: AddException) -> Answered {
     let AddException { upstream, rules, allows, reason, by, until } = command;
     check_name(&by)?;
     let policy = match &upstream {
-        None => gate.policy.serving().load(),
+        None => gate.policy.serving.load(),
         Some(name) => {
-            let own = gate.upstreams().by_name(name).and_then(|lane| Some(lane.own_policy()?.load()));
+            let own = gate.upstreams.by_name(name).and_then(|lane| Some(lane.own_policy()?.load()));
             own.ok_or_else(|| {
                 CallFailure::new(ErrorCode::NotFound, "no upstream of this name has its own policy")
             })?

@@ -73,7 +73,7 @@ fn page(gate: &Shared) -> String {
         status: &gate.status(),
         agents: &gate.turns.subagents(),
         tokens: gate.sessions.tokens(),
-        memo: gate.policy.serving().load().memo_counts(),
+        memo: gate.policy.serving.load().memo_counts(),
         saved: gate.turns.saved_counts(),
         preview_limit: gate.turns.preview_limit(),
     })

@@ -24,9 +24,6 @@ pub(crate) mod messages;
 mod openai;
 pub(crate) mod responses;
 
-use std::fmt;
-use std::ops::Deref;
-
 use http::{HeaderMap, Method, Uri};
 use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
@@ -73,11 +70,11 @@ pub(crate) struct Endpoint {
     /// Whether a POST to this path and query asks it.
     serves: fn(&Endpoint, &str, Option<&str>) -> bool,
     /// What a body is read as; `None` where its shape must tell.
-    format: Option<Format>,
+    pub(crate) format: Option<Format>,
     /// The model that a path names, decoded; `None` where bodies name it.
     model: fn(&str) -> Option<String>,
     /// Whether an answer comes bit by bit, where the path says it; `None` where bodies do.
-    streams_by_path: Option<bool>,
+    pub(crate) streams_by_path: Option<bool>,
     /// A path that asks another model; `None` where no path names it.
     with_model: fn(&str, &str) -> Option<String>,
     /// The model that a path names and a body may repeat: then the body's word is what rules know.
@@ -89,7 +86,7 @@ pub(crate) struct Endpoint {
     /// The words of its errors.
     pub(crate) dialect: &'static ApiDialect,
     /// What its answers and bodies say where they belong to a conversation; `None` for others.
-    conversation: Option<&'static Conversation>,
+    pub(crate) conversation: Option<&'static Conversation>,
     /// What the built-in upstream answers; `None` for the body itself.
     pub(crate) echo: fn(&Echo<'_>) -> Option<Echoed>,
 }
@@ -117,21 +114,6 @@ impl Endpoint {
     /// Returns its name in our own words.
     pub(crate) fn name(&self) -> &'static str {
         self.name
-    }
-
-    /// Returns what a body is read as; `None` where its shape must tell.
-    pub(crate) fn format(&self) -> Option<Format> {
-        self.format
-    }
-
-    /// Returns whether an answer comes bit by bit, where the path says it.
-    pub(crate) fn streams_by_path(&self) -> Option<bool> {
-        self.streams_by_path
-    }
-
-    /// Returns what its answers and bodies say of a conversation; `None` where they belong to none.
-    pub(crate) fn conversation(&self) -> Option<&'static Conversation> {
-        self.conversation
     }
 
     fn serves(&self, path: &str, query: Option<&str>) -> bool {
@@ -187,8 +169,10 @@ impl Conversation {
 }
 
 /// The API that a request asks.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug, derive_more::Deref)]
+#[debug("{}", self.name())]
 pub(crate) struct Api {
+    #[deref(forward)]
     endpoint: &'static Endpoint,
     /// Whether the shape of the body told it, and no path.
     by_shape: bool,
@@ -285,20 +269,6 @@ impl Api {
     /// Whether a request's answer comes as a stream of events.
     pub(crate) fn streams(self, request: &Document) -> bool {
         self.conversation.is_some_and(|conversation| (conversation.streams)(request))
-    }
-}
-
-impl Deref for Api {
-    type Target = Endpoint;
-
-    fn deref(&self) -> &Self::Target {
-        self.endpoint
-    }
-}
-
-impl fmt::Debug for Api {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -39,7 +39,7 @@ impl Shared {
             answer.headers_mut().insert(name, value);
         }
         // A count says no words.
-        let Some(conversation) = flow.subject.api.conversation().filter(|_| answer.status().is_success())
+        let Some(conversation) = flow.subject.api.conversation.filter(|_| answer.status().is_success())
         else {
             return Ok(answer);
         };

@@ -99,7 +99,7 @@ impl JudgeCase {
         if let Some(asker) = &self.asker {
             return Title { location: "agents".into(), name: Arc::clone(&asker.chain) };
         }
-        let name = self.hints.intent().map_or_else(|| Arc::clone(&self.agent), |intent| intent.name().into());
+        let name = self.hints.intent.map_or_else(|| Arc::clone(&self.agent), |intent| intent.name().into());
         Title { location: self.hints.location_at(self.api).into(), name }
     }
 
@@ -123,7 +123,7 @@ impl JudgeCase {
         reservation: Option<Reservation>,
     ) -> Result<RequestOutcome, Refusal> {
         let manner = self.manner(subject, document);
-        let Subject { policy, session, vault, class, .. } = Subject::clone(&waiter.guard().subject);
+        let Subject { policy, session, vault, class, .. } = Subject::clone(&waiter.guard.subject);
         let subject = Arc::new(Subject { policy, session, vault, class, ..subject.clone() });
         let ruling = self.ruling(&subject, document)?;
         Ok(RequestOutcome::Wait(HeldRequest {

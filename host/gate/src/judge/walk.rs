@@ -115,7 +115,7 @@ impl Shared {
         let Walked { lane, client, parts, chosen, policy, sent_by } = walked;
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let raw = lane.is_raw(parts.uri.path());
-        let boundary = match raw || api.format().is_some() {
+        let boundary = match raw || api.format.is_some() {
             true => None,
             false => multipart::boundary(&parts.headers)?,
         };

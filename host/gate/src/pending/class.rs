@@ -78,7 +78,7 @@ impl ClassHint {
             None if asks_for_one_token(document) => TurnClass::Side,
             None if self.of_claude && asks_for_a_title(document) => TurnClass::Side,
             // Its turns are streams; at once it asks which model a turn should have, or who speaks next.
-            None if self.of_gemini && api.streams_by_path() == Some(false) => TurnClass::Side,
+            None if self.of_gemini && api.streams_by_path == Some(false) => TurnClass::Side,
             None => TurnClass::Main,
         }
     }

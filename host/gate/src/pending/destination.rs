@@ -53,7 +53,7 @@ const OF_ATTEMPT: [&str; 9] = [
 /// Returns what a request to an upstream asks for beside its body.
 pub(crate) fn destination(lane: &Lane, parts: &request::Parts) -> Destination {
     Destination {
-        upstream: Arc::clone(lane.address()),
+        upstream: Arc::clone(&lane.address),
         method: parts.method.as_str().into(),
         path: outside::without_credentials(path::target(parts)).into(),
         options: options(lane, parts).into(),

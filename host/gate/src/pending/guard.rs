@@ -1,6 +1,5 @@
 //! What a turn keeps of the policy that paused it.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use leafgate_desk::Reviewer;
@@ -11,23 +10,17 @@ use leafgate_vault::Vault;
 use crate::subject::Subject;
 
 /// What a turn was judged by, and what its generation must know to judge it again.
+#[derive(derive_more::Deref)]
 pub(crate) struct TurnGuard {
     /// What waits: a request, or the tool calls of an answer.
     pub(crate) on: On,
+    #[deref(forward)]
     pub(crate) subject: Arc<Subject>,
     /// The policy's name, for whoever asks which generation it was.
     pub(crate) generation: Arc<str>,
     pub(crate) recall: Recall,
     /// What plugins said about the request, redacted.
     pub(crate) notes: Vec<Note>,
-}
-
-impl Deref for TurnGuard {
-    type Target = Subject;
-
-    fn deref(&self) -> &Subject {
-        &self.subject
-    }
 }
 
 impl TurnGuard {

@@ -105,7 +105,7 @@ impl Turns {
         let settings = self.saved.settings();
         let scope = scope.unwrap_or(settings.scope);
         let on_drift = on_drift.unwrap_or(settings.on_drift);
-        let captured = case.captured(self.saved.key(), &CaptureStamp { on_drift, updated_at: time_of_day() });
+        let captured = case.captured(&self.saved.key, &CaptureStamp { on_drift, updated_at: time_of_day() });
         let answer = CapturedEdits {
             scope: crate::saved::told(scope),
             left_out: told(captured.left_out),

@@ -126,7 +126,8 @@ pub(crate) struct Waiter {
     decision: oneshot::Receiver<Decision>,
     /// What this connection's own request asks for beside its body.
     to: Destination,
-    guard: Arc<TurnGuard>,
+    /// What the turn keeps of its policy.
+    pub(crate) guard: Arc<TurnGuard>,
 }
 
 impl Waiter {
@@ -143,11 +144,6 @@ impl Waiter {
     /// What this connection's own request asks for beside its body: its headers are those that leave.
     pub(crate) fn destination(&self) -> &Destination {
         &self.to
-    }
-
-    /// What the turn keeps of its policy.
-    pub(crate) fn guard(&self) -> &TurnGuard {
-        &self.guard
     }
 
     /// Waits; may be given up and called again. The desk answers every connection once, at its deadline at the latest.

@@ -37,7 +37,7 @@ pub(super) struct RestoredCalls {
     /// Calls whose tokens were counted.
     counted: BTreeSet<TextPlace>,
     /// Values were put into one.
-    have_values: bool,
+    pub(super) have_values: bool,
 }
 
 /// A call, while it comes in pieces.
@@ -56,11 +56,6 @@ struct RestoredCall {
 impl RestoredCalls {
     pub(super) fn new(vault: Vault) -> Self {
         RestoredCalls { vault, open: BTreeMap::new(), counted: BTreeSet::new(), have_values: false }
-    }
-
-    /// Whether values were put into what a tool is called with.
-    pub(super) fn have_values(&self) -> bool {
-        self.have_values
     }
 
     /// Takes what an answer or an event says about a call. What waited and is due now is given to

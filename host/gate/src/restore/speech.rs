@@ -87,7 +87,7 @@ impl RestoredSpeech {
     /// Returns whether something that clients read in different ways may make more of the values that have left: give a call
     /// another name, or put a link before a text for those who join texts by their places.
     pub(super) fn may_be_changed(&self) -> bool {
-        self.has_late_values || self.calls.have_values()
+        self.has_late_values || self.calls.have_values
     }
 
     /// Restores in the leaves of an answer or an event. What earlier events held back and is due

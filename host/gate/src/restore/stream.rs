@@ -10,7 +10,7 @@
 //! of a value that has left already, the stream ends with an error in its place.
 
 use bytes::{Bytes, BytesMut};
-use leafgate_answer::{Account, Added, Heard, Hearing, Step, with_data};
+use leafgate_answer::{Account, Added, Heard, Hearing, StreamStep, with_data};
 use leafgate_tree::Draft;
 
 use super::speech::{HeldText, RestoredSpeech};
@@ -105,7 +105,7 @@ impl EventStream {
         out.freeze()
     }
 
-    fn step(&mut self, bytes: &Bytes, step: Step, out: &mut BytesMut) {
+    fn step(&mut self, bytes: &Bytes, step: StreamStep, out: &mut BytesMut) {
         if self.is_over {
             return;
         }
@@ -118,15 +118,17 @@ impl EventStream {
         }
         match step {
             // A comment is a sign of life and waits for nothing.
-            Step::Feed | Step::Comment if self.pending.is_empty() => out.extend_from_slice(bytes),
-            Step::Feed | Step::Comment | Step::Within if self.pending.len() + bytes.len() <= MAX_EVENT => {
+            StreamStep::Feed | StreamStep::Comment if self.pending.is_empty() => out.extend_from_slice(bytes),
+            StreamStep::Feed | StreamStep::Comment | StreamStep::Within
+                if self.pending.len() + bytes.len() <= MAX_EVENT =>
+            {
                 self.pending.extend_from_slice(bytes);
             }
-            Step::Event(heard) => {
+            StreamStep::Event(heard) => {
                 self.pending.extend_from_slice(bytes);
                 self.event(heard, out);
             }
-            Step::End(heard) => {
+            StreamStep::End(heard) => {
                 match heard {
                     Some(heard) => self.event(heard, out),
                     None => out.extend_from_slice(&self.pending.split()),
@@ -135,13 +137,15 @@ impl EventStream {
                 self.at_boundary = true;
             }
             // Some clients go on.
-            Step::Done if self.speech.may_be_changed() => {
+            StreamStep::Done if self.speech.may_be_changed() => {
                 self.release(out);
                 out.extend_from_slice(&self.pending.split());
                 out.extend_from_slice(bytes);
             }
-            Step::Done => self.stop(bytes, out),
-            Step::Feed | Step::Comment | Step::Within | Step::Odd => self.give_up(bytes, out),
+            StreamStep::Done => self.stop(bytes, out),
+            StreamStep::Feed | StreamStep::Comment | StreamStep::Within | StreamStep::Odd => {
+                self.give_up(bytes, out)
+            }
         }
     }
 

@@ -136,7 +136,7 @@ impl Read {
     fn new(kind: UpstreamKind, target: &str, body: &'static str) -> Read {
         let uri: Uri = target.parse().unwrap();
         let api = Api::of(kind, &Method::POST, &uri, &HeaderMap::new());
-        let document = match api.format() {
+        let document = match api.format {
             Some(format) => Document::parse(body.into(), format, &Limits::default()),
             None => Document::detect(body.into(), &Limits::default()),
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{Answer, Call, CallError, ReadError, TextRun, respelled};
+use leafgate_answer::{Answer, AnswerError, Call, CallError, TextRun, respelled};
 use leafgate_policy::answers::{self, NotWritten};
 use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format};
@@ -80,7 +80,7 @@ impl Ruling {
     }
 
     /// Reads an answer as it came, or where rules say so and it is odd, as it is spelled anew.
-    pub(super) fn read(&self, came: &Bytes) -> Result<Answer, ReadError> {
+    pub(super) fn read(&self, came: &Bytes) -> Result<Answer, AnswerError> {
         let read = Answer::read(self.answers, came.clone());
         if read.as_ref().is_ok_and(|answer| !answer.is_odd) {
             return read;

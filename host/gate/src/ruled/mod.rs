@@ -21,7 +21,6 @@ mod stream;
 mod texts;
 mod whole;
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use http::header::CONTENT_LENGTH;
@@ -46,7 +45,9 @@ use leafgate_http::refusal::{Code, Refusal};
 pub(crate) use whole::{RuledAnswer, SoFar};
 
 /// What an answer is judged by: what its request was judged by.
+#[derive(derive_more::Deref)]
 pub(crate) struct Ruling {
+    #[deref(forward)]
     subject: Arc<Subject>,
     assembly: Option<Arc<Assembly>>,
     pub(crate) of: OfAnswers,
@@ -57,14 +58,6 @@ pub(crate) struct Ruling {
     sealed: bool,
     /// Whether its request asked for several choices.
     several: bool,
-}
-
-impl Deref for Ruling {
-    type Target = Subject;
-
-    fn deref(&self) -> &Subject {
-        &self.subject
-    }
 }
 
 /// Refuses a request about whose answer a rule or a profile may decide, where nobody here can read it.
@@ -113,13 +106,13 @@ impl Ruling {
         if of.is_none() && approves.is_none() {
             return Ok(None);
         }
-        let Some(conversation) = api.conversation() else {
+        let Some(conversation) = api.conversation else {
             let wants = api.wants(subject.to.endpoint());
             return refuse_unread(&subject.policy, approves, &context, &wants).map(|()| None);
         };
         let mut offered = Offered::of(request);
         if let Some(behind) = behind {
-            offered.extend(behind.offered());
+            offered.extend(&behind.offered);
         }
         let mut of = of.unwrap_or_default();
         // What passes event by event must be what it was taken for.

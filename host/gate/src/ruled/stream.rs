@@ -9,7 +9,9 @@ use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
-use leafgate_answer::{Account, Gathered, Gathering, Heard, Hearing, Holding, ReadError, Respelling, Step};
+use leafgate_answer::{
+    Account, AnswerError, Gathered, Gathering, Heard, Hearing, Holding, Respelling, StreamStep,
+};
 use leafgate_record::AnswerOutcome;
 use tokio::time::sleep;
 
@@ -172,7 +174,7 @@ impl Judging {
         self.steps(steps)
     }
 
-    fn steps(&mut self, steps: Vec<(Bytes, Step)>) -> Result<Bytes, Refusal> {
+    fn steps(&mut self, steps: Vec<(Bytes, StreamStep)>) -> Result<Bytes, Refusal> {
         let (mut passed, most) = (BytesMut::new(), self.shared.limits.answer);
         for (bytes, step) in steps {
             let is_within = !self.event.is_empty();
@@ -184,14 +186,18 @@ impl Judging {
                 let said = gathering.take(&step, self.hearing.account());
                 self.recorder.iter().for_each(|told| told.said(&said));
                 if gathering.is_odd() {
-                    return Err(unreadable(ReadError::Unclear));
+                    return Err(unreadable(AnswerError::Unclear));
                 }
             }
             match step {
-                Step::Within => {}
-                Step::Comment | Step::Feed if is_within => {}
-                Step::Event(heard) | Step::End(Some(heard)) => self.heard(&heard, &mut passed)?,
-                Step::Comment | Step::Feed | Step::End(None) | Step::Done | Step::Odd => {
+                StreamStep::Within => {}
+                StreamStep::Comment | StreamStep::Feed if is_within => {}
+                StreamStep::Event(heard) | StreamStep::End(Some(heard)) => self.heard(&heard, &mut passed)?,
+                StreamStep::Comment
+                | StreamStep::Feed
+                | StreamStep::End(None)
+                | StreamStep::Done
+                | StreamStep::Odd => {
                     self.between(&mut passed)?;
                 }
             }
@@ -266,14 +272,14 @@ impl Judging {
                 self.over = true;
                 self.tell(AnswerOutcome::Passed);
             }
-            Some(gathered) if gathered.answer.is_odd => return Err(unreadable(ReadError::Unclear)),
+            Some(gathered) if gathered.answer.is_odd => return Err(unreadable(AnswerError::Unclear)),
             Some(gathered) => self.deciding = Some(self.decide(gathered)),
         }
         Ok(passed.freeze())
     }
 
     /// Reads what came to its end where somebody wants to know, and tells the recorder.
-    fn record_end(&mut self, complete: bool) -> Option<Result<Gathered, ReadError>> {
+    fn record_end(&mut self, complete: bool) -> Option<Result<Gathered, AnswerError>> {
         let gathering = self.gathering.take()?;
         let is_wanted = self.recorder.is_some() || complete && gathering.holds();
         let gathered = is_wanted.then(|| gathering.finish(self.hearing.account()))?;

@@ -307,5 +307,5 @@ impl JoinedTexts {
 }
 
 fn odd() -> Refusal {
-    super::whole::unreadable(leafgate_answer::ReadError::Unclear)
+    super::whole::unreadable(leafgate_answer::AnswerError::Unclear)
 }

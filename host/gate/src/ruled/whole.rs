@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use leafgate_answer::{Answer, Call, ReadError, TextRun};
+use leafgate_answer::{Answer, AnswerError, Call, TextRun};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
 use leafgate_record::AnswerOutcome;
@@ -241,9 +241,9 @@ pub(super) fn too_large(most: usize) -> Refusal {
     ))
 }
 
-pub(super) fn unreadable(error: ReadError) -> Refusal {
+pub(super) fn unreadable(error: AnswerError) -> Refusal {
     let hint = match error {
-        ReadError::Unclear => {
+        AnswerError::Unclear => {
             "; where that is its spelling alone, as a tool's name that each chunk repeats, rules about answers with \
              `on_odd = \"respell\"` have it spelled anew"
         }

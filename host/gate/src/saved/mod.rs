@@ -43,7 +43,7 @@ pub fn guard_key(keys: &TokenKeys) -> GuardKey {
 
 /// The saved edits of a gate.
 pub(crate) struct Saved {
-    key: GuardKey,
+    pub(crate) key: GuardKey,
     store: OnceLock<Box<dyn SavedStore>>,
     /// What the store had when it was last looked at.
     files: ArcSwap<SavedFiles>,
@@ -256,10 +256,6 @@ impl Saved {
 
     pub(crate) fn settings(&self) -> SavedSettings {
         self.files.load().settings
-    }
-
-    pub(crate) fn key(&self) -> &GuardKey {
-        &self.key
     }
 
     /// The conversations that have saved edits of their own.

@@ -16,7 +16,8 @@ const ENTRY: usize = 64;
 /// What is known of one response.
 #[derive(Default)]
 pub(crate) struct PriorResponse {
-    offered: Offered,
+    /// The tools that its request offered, or those before it did.
+    pub(crate) offered: Offered,
     calls: Mutex<KnownCalls>,
 }
 
@@ -39,11 +40,6 @@ impl PriorResponse {
             offered.extend(&before.offered);
         }
         PriorResponse { offered, calls: Mutex::default() }
-    }
-
-    /// The tools that its request offered, or those before it did.
-    pub(crate) fn offered(&self) -> &Offered {
-        &self.offered
     }
 
     /// A call of it has this id.

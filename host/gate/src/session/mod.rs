@@ -52,7 +52,8 @@ type KnownResponse = (Arc<str>, Option<Arc<PriorResponse>>);
 pub(crate) struct Hints {
     name: Option<Hint>,
     location: Option<Location>,
-    intent: Option<Intent>,
+    /// What is asked for.
+    pub(crate) intent: Option<Intent>,
 }
 
 impl Hints {
@@ -67,11 +68,6 @@ impl Hints {
             None => "chat",
             Some(location) => location.name(),
         }
-    }
-
-    /// What is asked for.
-    pub(crate) fn intent(&self) -> Option<Intent> {
-        self.intent
     }
 }
 

@@ -83,7 +83,7 @@ impl Shared {
         let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
         let path = parts.uri.path();
         let wants = api.wants(path);
-        let Some(format) = api.format().filter(|_| !matches!(wants, Wants::Data | Wants::Other)) else {
+        let Some(format) = api.format.filter(|_| !matches!(wants, Wants::Data | Wants::Other)) else {
             return match (base, wants) {
                 (RequestBase::Team(_), Wants::Text | Wants::Later) => Err(not_spoken(api)),
                 _ => Ok(ForTeam::No(came)),
@@ -158,7 +158,7 @@ impl Shared {
 }
 
 fn not_spoken(api: Api) -> Refusal {
-    let api = match api.format() {
+    let api = match api.format {
         Some(format) if format != Format::Generic => format.name(),
         Some(_) => api.name(),
         None => "requests of many turns at once",

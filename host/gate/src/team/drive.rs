@@ -1,7 +1,6 @@
 //! A request to a team: begins a run or goes on with one, and carries its effects out.
 
 use std::collections::HashMap;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -45,9 +44,11 @@ pub(super) const ANSWER: &str = "lga_";
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 /// What all requests of a run have in common while one answer of its client is made.
+#[derive(derive_more::Deref)]
 pub(super) struct RunCase {
     pub(super) shared: Arc<Shared>,
     /// The client's present request, as of a body that is not compressed.
+    #[deref]
     head: TeamHead,
     pub(super) wire: &'static dyn TeamWire,
     /// The client's present body.
@@ -60,14 +61,6 @@ pub(super) struct RunCase {
     pub(super) session: Session,
     /// What the run began with.
     pub(super) began: Began,
-}
-
-impl Deref for RunCase {
-    type Target = TeamHead;
-
-    fn deref(&self) -> &TeamHead {
-        &self.head
-    }
 }
 
 impl Shared {

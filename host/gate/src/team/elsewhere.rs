@@ -42,7 +42,7 @@ fn passes(lane: &Lane, parts: &request::Parts) -> bool {
         // What a team answers, and what it refuses in words of its own.
         Method::POST => {
             let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
-            api.format().is_some() || BESIDE.iter().any(|end| path.ends_with(end))
+            api.format.is_some() || BESIDE.iter().any(|end| path.ends_with(end))
         }
         _ => false,
     }

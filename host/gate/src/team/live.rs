@@ -17,7 +17,7 @@ use http::header::HeaderValue;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use leafgate_agents::Degraded;
-use leafgate_answer::{Event, LiveAnswer, Reply};
+use leafgate_answer::{LiveAnswer, Reply, StreamEvent};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep;
 
@@ -130,7 +130,7 @@ impl LiveRun {
         });
     }
 
-    fn show(&self, of: impl FnOnce(&mut Showing) -> Vec<Event>) {
+    fn show(&self, of: impl FnOnce(&mut Showing) -> Vec<StreamEvent>) {
         let mut showing = self.showing();
         let events = of(&mut showing);
         if events.is_empty() {
@@ -151,7 +151,7 @@ impl LiveRun {
 }
 
 impl Showing {
-    fn says(&mut self, more: &str) -> Vec<Event> {
+    fn says(&mut self, more: &str) -> Vec<StreamEvent> {
         let Some(answer) = self.answer.as_mut().filter(|_| !more.is_empty()) else { return Vec::new() };
         let begins = self.shown == 0 && answer.has_content();
         self.shown += more.len();

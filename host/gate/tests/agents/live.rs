@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use leafgate_answer::{AnswerLimits, Api, Event, Finish, Head, LiveAnswer, Reader, Reply};
+use leafgate_answer::{AnswerLimits, Api, Finish, Head, LiveAnswer, Reader, Reply, StreamEvent};
 use serde_json::{Value, json};
 
 use crate::agents::stage::*;
@@ -15,7 +15,7 @@ fn model(api: Api) -> LiveAnswer {
     LiveAnswer::new(api, Head { id: "a".into(), model: "m".into(), created: 1 }, false)
 }
 
-fn bytes(events: &[Event]) -> String {
+fn bytes(events: &[StreamEvent]) -> String {
     events.iter().map(ToString::to_string).collect()
 }
 

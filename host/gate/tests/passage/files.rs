@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leafgate_extract::{Bounds, Extract, Extraction, extract};
+use leafgate_extract::{Extract, Extraction, FileBounds, extract};
 use leafgate_gate::{FirstUpstream, GateConfig, OnUnread};
 use leafgate_harness::packed::{docx, pdf, pdf_with, zip};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ struct InPlace(AtomicUsize);
 impl Extract for InPlace {
     fn extract(&self, file: &[u8]) -> std::io::Result<Extraction> {
         self.0.fetch_add(1, SeqCst);
-        Ok(extract(file, &Bounds::default()))
+        Ok(extract(file, &FileBounds::default()))
     }
 }
 

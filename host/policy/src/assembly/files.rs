@@ -1,7 +1,6 @@
 //! The files that a profile names.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -45,6 +44,8 @@ fn fault(error: BelowError) -> FileFault {
 
 /// Files that are read once: whoever asks again gets what was there the first time, errors too. So
 /// what a turn is made of does not change while its tools run.
+#[derive(derive_more::Debug)]
+#[debug("{} bytes of files", self.bytes())]
 pub struct ReadOnce {
     files: FolderFiles,
     seen: Mutex<SeenFile>,
@@ -99,11 +100,5 @@ impl Files for ReadOnce {
         seen.bytes += listed.as_ref().map_or(0, size);
         seen.lists.insert(asked, listed.clone());
         listed
-    }
-}
-
-impl fmt::Debug for ReadOnce {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of files", self.bytes())
     }
 }

@@ -104,7 +104,8 @@ pub(crate) enum FactArguments<'a> {
 }
 
 /// Facts about one leaf.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug)]
+#[debug("leaf of {} bytes", self.text.len())]
 pub(crate) struct LeafFacts<'a> {
     pub(crate) place: FactPlace<'a>,
     pub(crate) text: &'a str,
@@ -116,12 +117,6 @@ pub(crate) struct LeafFacts<'a> {
     pub(crate) arguments: FactArguments<'a>,
     pub(crate) key: &'a str,
     pub(crate) findings: &'a [FindingFact],
-}
-
-impl fmt::Debug for LeafFacts<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "leaf of {} bytes", self.text.len())
-    }
 }
 
 /// The rest that one evaluation may look at.

@@ -43,10 +43,12 @@ const MAX_CACHED_REGEXES: usize = 64;
 /// A compiled `when`.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
-    source: String,
+    /// The expression as it is written.
+    pub(crate) source: String,
     whole: Arc<IdedExpr>,
     terms: Arc<[Term]>,
-    literals: Arc<Literals>,
+    /// What stands in it as literals.
+    pub(crate) literals: Arc<Literals>,
     asks_for_tokens: bool,
 }
 
@@ -156,16 +158,6 @@ impl Condition {
     /// Its terms, in order.
     pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
         self.terms.iter()
-    }
-
-    /// What stands in it as literals.
-    pub(crate) fn literals(&self) -> &Literals {
-        &self.literals
-    }
-
-    /// The expression as it is written.
-    pub(crate) fn source(&self) -> &str {
-        &self.source
     }
 
     /// Returns a term as it is written.

@@ -248,7 +248,7 @@ impl Candidates {
         if of != text.expose() {
             *of = text.into_cow().into_owned();
             held.clear();
-            lookup.needles().scan(of.as_bytes(), |needle, _| _ = held.insert(needle));
+            lookup.needles.scan(of.as_bytes(), |needle, _| _ = held.insert(needle));
         }
         held
     }
@@ -294,7 +294,7 @@ fn of_tools(leaves: &[NodeId], document: &Document, lookup: &Lookup) -> Numbered
 /// where it has `\u`, which can spell any byte, and where a literal stands in a string that spells
 /// several leaves.
 fn holding(leaves: &[NodeId], draft: &Draft, lookup: &Lookup) -> Vec<Vec<NodeId>> {
-    let (document, needles) = (draft.document(), lookup.needles());
+    let (document, needles) = (draft.document(), &lookup.needles);
     let mut holding: Vec<Vec<NodeId>> = vec![Vec::new(); needles.len()];
     let mut apart: BTreeSet<NodeId> = draft.changed_leaves().collect();
     if document.is_raw() {
@@ -328,7 +328,7 @@ fn holding(leaves: &[NodeId], draft: &Draft, lookup: &Lookup) -> Vec<Vec<NodeId>
 }
 
 fn keep_all(holding: &mut [Vec<NodeId>], lookup: &Lookup, text: &str, node: NodeId) {
-    lookup.needles().scan(text.as_bytes(), |needle, _| keep(holding, needle, node));
+    lookup.needles.scan(text.as_bytes(), |needle, _| keep(holding, needle, node));
 }
 
 fn keep(holding: &mut [Vec<NodeId>], needle: Needle, node: NodeId) {

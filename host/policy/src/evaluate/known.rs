@@ -83,7 +83,7 @@ impl KnownStretch {
 pub(super) struct Known<'p> {
     stretches: Vec<KnownStretch>,
     /// Rules that are asked about every leaf: their `when` is about leaves.
-    asked_always: Rules<'p>,
+    pub(super) asked_always: Rules<'p>,
 }
 
 impl<'p> Known<'p> {
@@ -112,11 +112,6 @@ impl<'p> Known<'p> {
     pub(super) fn has_open_seams(&self, list: NodeId) -> bool {
         let stretch = &self.stretches[self.place_of(list)];
         stretch.places.is_none() || stretch.leads_to(0, What::Seams)
-    }
-
-    /// Returns the rules that are asked about everything.
-    pub(super) fn asked_always(&self) -> &Rules<'p> {
-        &self.asked_always
     }
 
     /// Returns the members whose keys are to be looked at.

@@ -127,7 +127,7 @@ impl Policy {
         if !self.rules.iter().any(|rule| matches!(rule.action, Action::Edit(Edit::Model(_)))) {
             return None;
         }
-        let request = request_facts(self.lookup.asked(), document, context);
+        let request = request_facts(&self.lookup.asked, document, context);
         let which = Which::All(context.on);
         let chosen = options::chosen_model(self, document, &request, which, context.model.is_some());
         chosen.map(|(_, model)| model)
@@ -224,7 +224,7 @@ impl<'p> Run<'p> {
         context: &Context<'p>,
         vault: &'p Vault,
     ) -> Self {
-        let mut request = request_facts(policy.lookup.asked(), document, context);
+        let mut request = request_facts(&policy.lookup.asked, document, context);
         let chosen = options::chosen_model(policy, document, &request, which, context.model.is_some());
         let before = chosen.map(|(_, model)| std::mem::replace(&mut request.model, model.to_owned()));
         let mut run = Run::of_facts(which, policy, document, context, vault, request);
@@ -243,7 +243,7 @@ impl<'p> Run<'p> {
         vault: &'p Vault,
         request: RequestFacts,
     ) -> Self {
-        let mut places = Places::of(document, policy.lookup.paths());
+        let mut places = Places::of(document, &policy.lookup.paths);
         let rules = policy.rules.iter().enumerate();
         let active = rules
             .map(|(index, rule)| {

@@ -52,7 +52,7 @@ impl<'p> Run<'p> {
         self.model_differs = before != self.request.model;
         let rule = &self.policy.rules[index];
         let request = RequestFacts { model: before, ..self.request.clone() };
-        let mut places = Places::of(self.document, self.policy.lookup.paths());
+        let mut places = Places::of(self.document, &self.policy.lookup.paths);
         self.active[index.get()] = super::activate(index, rule, self.document, &request, &mut places);
     }
 

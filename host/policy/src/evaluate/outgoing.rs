@@ -47,7 +47,7 @@ impl Run<'_> {
         let document = Arc::clone(reread.document());
         // They stand at places of the received request, and were judged there.
         let context = &Context { files: &[], ..*context };
-        let facts = request_facts(self.policy.lookup.asked(), &document, context);
+        let facts = request_facts(&self.policy.lookup.asked, &document, context);
         // The model has been chosen: what stands there is what it goes to.
         let mut now =
             Run::of_facts(super::Which::All(context.on), self.policy, &document, context, self.vault, facts);
@@ -66,10 +66,10 @@ impl Run<'_> {
 
     /// What was received is selected by the place that it came with.
     fn keep_places(&mut self, received: &Document, reread: &Reread) {
-        let mut places = Places::of(received, self.policy.lookup.paths());
+        let mut places = Places::of(received, &self.policy.lookup.paths);
         for (index, active) in self.active.iter_mut().enumerate() {
             if let Some(active) = active {
-                let then = places.ranges(RuleIndex::new(index), active.selection.selector());
+                let then = places.ranges(RuleIndex::new(index), active.selection.selector);
                 active.selection.keep_places(&then.unwrap_or_default(), reread);
             }
         }

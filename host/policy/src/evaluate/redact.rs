@@ -31,14 +31,14 @@ impl<'p> Run<'p> {
         }
         rules.iter().for_each(|(index, _)| self.trace_rule(*index));
         let known = Known::of(self, &rules);
-        let all_seams = !known.asked_always().is_empty();
+        let all_seams = !known.asked_always.is_empty();
         let mut seams = Seams::of(self.document, |list| all_seams || known.has_open_seams(list));
         let mut search = Search::new(self);
         search.keys(&rules, &known);
         search.leaves(&rules, &known);
         search.seams(&mut seams, |list| match known.has_open_seams(list) {
             true => &rules,
-            false => known.asked_always(),
+            false => &known.asked_always,
         });
         search.outside(&rules);
         search.files(&rules);

@@ -14,7 +14,7 @@ impl Run<'_> {
     /// Returns what the tool was called with whose call or result a section stands in, where a condition of
     /// the policy asks.
     pub(super) fn called_with(&self, mut section: Option<SectionId>) -> FactArguments<'_> {
-        while let Some(id) = section.filter(|_| self.policy.lookup.asked().arguments) {
+        while let Some(id) = section.filter(|_| self.policy.lookup.asked.arguments) {
             let at = self.document.section(id);
             if matches!(at.kind, SectionKind::ToolCall | SectionKind::ToolResult) {
                 let arguments = self.arguments.get_or_init(|| self.document.tool_arguments()).get(&id);

@@ -179,7 +179,7 @@ fn unknown_labels(
     known: &Labels,
     complaints: &mut Complaints<'_>,
 ) {
-    for (label, at) in condition.literals().labels.iter().filter(|(label, _)| !known.0.contains(label)) {
+    for (label, at) in condition.literals.labels.iter().filter(|(label, _)| !known.0.contains(label)) {
         let known: Vec<&str> = known.0.iter().map(String::as_str).collect();
         let hint = match known.is_empty() {
             true => "a `redact` rule finds it: write one that names its detector".to_owned(),

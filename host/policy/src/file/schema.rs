@@ -1,7 +1,7 @@
 //! The JSON Schema of rule files, for editors: which keys a table has, of what type they are, which words
 //! they take. Keys come from the tables that are read, and what one means from the reference.
 
-use leafgate_diagnostic::keys::{Key, Table, Type};
+use leafgate_diagnostic::keys::{Table, TableKey, Type};
 use serde_json::{Map, Value, json};
 
 use super::assemble::raw::RawAssemble;
@@ -48,8 +48,8 @@ pub fn rules_schema() -> Value {
 }
 
 /// A table; `section` is the part of the reference that says what its keys mean.
-fn object(keys: &[Key], section: &str) -> Value {
-    let property = |key: &Key| {
+fn object(keys: &[TableKey], section: &str) -> Value {
+    let property = |key: &TableKey| {
         let mut schema = match &key.takes {
             Type::Of(keys) if key.name == "match" => object(keys, "`match`"),
             takes => schema(takes),

@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::raw::RawRule;
 use crate::bits::Bits;
-use crate::condition::{Condition, Left, Term};
+use crate::condition::{Left, Term};
 use crate::rule::{Action, Decide, Edit, FilterTools, Mode, On, Pin, Rewrite, Rule};
 use crate::selector::Field;
 
@@ -60,13 +60,13 @@ impl<'r> Shadows<'r> {
     /// Why a rule has nothing left to do behind an earlier one, and what to do about it.
     fn shadow(&mut self, rule: &'r Rule) -> Option<(String, String)> {
         let says =
-            (rule.on, &rule.selector, rule.when.as_ref().map(Condition::source), rule.mode, &rule.action);
+            (rule.on, &rule.selector, rule.when.as_ref().map(|when| &when.source), rule.mode, &rule.action);
         let id = &rule.id;
         if let Some(first) = self.said.insert(format!("{says:?}"), rule) {
             let message = format!("rule `{id}` says what rule `{}` says", first.id);
             return Some((message, "leave one of them out".to_owned()));
         }
-        let source = |rule: &Rule| rule.when.as_ref().map(|when| when.source().to_owned());
+        let source = |rule: &Rule| rule.when.as_ref().map(|when| when.source.to_string());
         let covers = |earlier: &&&Rule| {
             let when_it_does = earlier.when.is_none()
                 || source(earlier) == source(rule) && earlier.on_error == rule.on_error;
@@ -94,7 +94,7 @@ impl<'r> Shadows<'r> {
 /// A `when` that is never true, or always.
 fn condition(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
     let (Some(when), Some(written)) = (&rule.when, &raw.when) else { return };
-    for pattern in &when.literals().patterns {
+    for pattern in &when.literals.patterns {
         warn_of_slow(pattern, written.span(), complaints);
     }
     for term in when.terms() {

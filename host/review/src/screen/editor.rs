@@ -3,13 +3,12 @@
 //! Its shown form passes the printer glyph by glyph, so that every cell belongs to one character of
 //! the text. `Debug` prints the length.
 
-use std::fmt;
-
 use crate::printer::{self, GlyphShape};
 use crate::rows;
 
 /// A text and a cursor in it.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, derive_more::Debug)]
+#[debug("Editor({} bytes, at {})", self.text.len(), self.at)]
 pub struct TextEditor {
     text: String,
     /// Byte offset, on a character boundary.
@@ -197,12 +196,6 @@ impl TextEditor {
 impl EditorLine {
     fn at(start: usize) -> EditorLine {
         EditorLine { start, shown: String::new(), columns: Vec::new() }
-    }
-}
-
-impl fmt::Debug for TextEditor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Editor({} bytes, at {})", self.text.len(), self.at)
     }
 }
 

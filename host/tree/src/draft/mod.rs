@@ -47,7 +47,7 @@ use crate::text::LeafText;
 pub struct Draft {
     document: Arc<Document>,
     leaves: BTreeMap<NodeId, Arc<LeafState>>,
-    deleted: Deleted,
+    pub(crate) deleted: Deleted,
     /// Every message that was ever put in, whether it stands now or not.
     inserted: Vec<Arc<Inserted>>,
     /// Every member that was ever put into the body, whether it stands now or not.
@@ -234,7 +234,7 @@ impl Draft {
     /// # Errors
     /// Says why not.
     pub fn may_edit(&self, node: NodeId, author: &Author) -> Result<(), EditError> {
-        match self.document.projection().access(node) {
+        match self.document.projection.access(node) {
             Access::Frozen => Err(EditError::Frozen),
             Access::Opaque => Err(EditError::Opaque),
             Access::Protected if !author.is_person() => Err(EditError::Protected),
@@ -394,7 +394,7 @@ impl Draft {
 
     /// Returns the type of a leaf whose text may be redacted.
     fn redactable(&self, node: NodeId) -> Result<ValueType, EditError> {
-        match self.document.projection().access(node) {
+        match self.document.projection.access(node) {
             Access::Frozen => return Err(EditError::Frozen),
             Access::Opaque => return Err(EditError::Opaque),
             Access::Protected => return Err(EditError::Protected),
@@ -484,10 +484,6 @@ impl Draft {
     /// Bytes of the present text of a leaf that somebody touched.
     pub(crate) fn changed_length(&self, node: NodeId) -> usize {
         self.leaves.get(&node).map_or(0, |state| state.pieces().len())
-    }
-
-    pub(crate) fn deleted(&self) -> &Deleted {
-        &self.deleted
     }
 }
 

@@ -237,7 +237,7 @@ impl Draft {
         if document.sections().iter().any(in_message) {
             return Err(EditError::NotInsertable("messages hold no options"));
         }
-        match document.projection().access(object) {
+        match document.projection.access(object) {
             Access::Frozen => Err(EditError::Frozen),
             Access::Protected if !author.is_person() => Err(EditError::Protected),
             Access::Open | Access::Opaque | Access::Protected => Ok(()),
@@ -279,7 +279,7 @@ impl Draft {
             .sections()
             .iter()
             .any(|section| section.node_type == NodeType::Message && inside.contains(&section.node.index()));
-        let access = |node| document.projection().access(node);
+        let access = |node| document.projection.access(node);
         if holds_messages {
             return Err(EditError::NotDeletable);
         }

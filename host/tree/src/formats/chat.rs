@@ -112,10 +112,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     projector.mark(node, LeafKind::Other, Access::Open);
     projector.members(node, &MESSAGE, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
-        "tool_calls" => {
-            let calls = this.body.children(member).enumerate();
-            calls.for_each(|(index, call)| this.tool_call(call, id, index));
-        }
+        "tool_calls" => this.tool_calls(member, id),
         "function_call" => this.tool_call(member, id, 0),
         "audio" => this.object(member, &TOOL_CALL),
         "reasoning_details" => reasoning_details(this, member),

@@ -3,37 +3,21 @@
 //! Request bodies of other model APIs pass here too, so what all of them call an id, a role, a type or a signature keeps its
 //! protection. What a tool was called with, and documents inside strings, are data: there no key means anything.
 
-use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, stream_member};
+use super::{Likeness, Spec, UNSENT};
 use crate::kinds::{LeafKind, SectionKind};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{Access, MemberTable, Projector, option_section, table};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    api: None,
     name: "generic",
     aliases: &["json"],
     likeness: |_| Likeness::Fallback,
     reads: |_| true,
     project,
-    model: model_member,
-    streams: stream_member,
-    content_key: "content",
     prompt_keys: &["prompt", "suffix", "input", "inputs", "query"],
-    rules: Rules {
-        roles: &[],
-        part_kind: None,
-        empty_text: true,
-        user_first: false,
-        calls_need_tools: false,
-        assistant_last: ANSWERS_ITSELF,
-    },
-    pairing: |_, _| None,
-    continues_stored: |_| false,
-    chosen_tools: |_| Vec::new(),
     tool_options: &["tools", "tool_choice"],
-    wrapper: |_| None,
-    message: |_| Err(NO_MESSAGES),
+    ..UNSENT
 };
 
 /// Any object of a body that no other projection maps.

@@ -2,7 +2,7 @@
 //!
 //! A format says which parts of a body are sections, what each leaf is and who may change it, how a body is told from others, what its
 //! API demands of an edited request, and how a message is put in. Whatever the rest of the crate needs to know of a format is a field
-//! of [`Spec`], without a default, so that the compiler asks a new format for every answer. No other file names one.
+//! of [`Spec`], so that the compiler asks a new format that is sent for every answer. No other file names one.
 //!
 //! Two formats may read one body alike, as a chat of plain texts: then they need not be told apart.
 
@@ -129,6 +129,34 @@ pub(crate) struct Rules {
     pub(crate) assistant_last: &'static str,
 }
 
+/// What a body is of a format that nobody is sent: nothing is paired, deleted or put in. A format that is sent answers for itself.
+const UNSENT: Spec = Spec {
+    api: None,
+    name: "",
+    aliases: &[],
+    likeness: |_| Likeness::None,
+    reads: |root| root == JsonKind::Object,
+    project: |_| {},
+    model: model_member,
+    streams: stream_member,
+    content_key: "content",
+    prompt_keys: &[],
+    rules: Rules {
+        roles: &[],
+        part_kind: None,
+        empty_text: true,
+        user_first: false,
+        calls_need_tools: false,
+        assistant_last: ANSWERS_ITSELF,
+    },
+    pairing: |_, _| None,
+    continues_stored: |_| false,
+    chosen_tools: |_| Vec::new(),
+    tool_options: &[],
+    wrapper: |_| None,
+    message: |_| Err("this format has no messages that are sent"),
+};
+
 /// The JSON around the text of a message that is put in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MessageSpelling {
@@ -142,8 +170,6 @@ impl MessageSpelling {
     }
 }
 
-/// Said of formats whose bodies are not sent, or whose messages nobody knows.
-const NO_MESSAGES: &str = "this format has no messages that are sent";
 /// Said of roles that no message can be put in for.
 const NO_SUCH_ROLE: &str = "results belong to calls, and other roles are unknown";
 /// Said of APIs that have their system text elsewhere.

@@ -2,10 +2,7 @@
 //!
 //! The body is the array itself, or an object with `messages`. Content alone (an array of parts) is read as one message would be.
 
-use super::{
-    ANSWERS_ITSELF, Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, Spec, id_member, model_member, shape,
-    stream_member,
-};
+use super::{Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, Spec, UNSENT, id_member, shape};
 use crate::kinds::{ContentKind, LeafKind, Role};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{Access, MemberTable, Projector, message_kind, table};
@@ -13,7 +10,6 @@ use crate::section::SectionId;
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    api: None,
     name: "raw",
     aliases: &["prompt-tsx"],
     // Roles, or for content alone types, are numbers.
@@ -30,23 +26,8 @@ pub(super) static FORMAT: Spec = Spec {
     },
     reads: |root| matches!(root, JsonKind::Object | JsonKind::Array),
     project,
-    model: model_member,
-    streams: stream_member,
-    content_key: "content",
-    prompt_keys: &[],
-    rules: Rules {
-        roles: ROLES,
-        part_kind: Some(content_kind),
-        empty_text: true,
-        user_first: false,
-        calls_need_tools: false,
-        assistant_last: ANSWERS_ITSELF,
-    },
+    rules: Rules { roles: ROLES, part_kind: Some(content_kind), ..UNSENT.rules },
     pairing: |body, section| id_member(body, section, &["toolCallId", "id"]),
-    continues_stored: |_| false,
-    chosen_tools: |_| Vec::new(),
-    tool_options: &[],
-    wrapper: |_| None,
     message: |role| {
         const AFTER: &str = r#""}]}"#;
         match role {
@@ -56,6 +37,7 @@ pub(super) static FORMAT: Spec = Spec {
             Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
         }
     },
+    ..UNSENT
 };
 
 const ROLES: &[(&str, Role)] =
@@ -126,11 +108,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     projector.classify_user(id, name.as_deref());
     projector.members(node, &MESSAGE, |this, member, key, _| match key {
         "content" => content(this, member, id, text),
-        "toolCalls" => {
-            for (index, call) in body.children(member).enumerate() {
-                this.tool_call(call, id, index);
-            }
-        }
+        "toolCalls" => this.tool_calls(member, id),
         _ => {}
     });
     id

@@ -3,7 +3,7 @@
 //! Nothing of it is sent, so nothing is paired and nothing deleted; every text is a leaf, in each of the places where an export
 //! repeats it. Markdown parts have no `kind` there.
 
-use super::{ANSWERS_ITSELF, Likeness, NO_MESSAGES, Rules, Spec, model_member, shape, stream_member};
+use super::{Likeness, Spec, UNSENT, shape};
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{Access, MemberTable, Projector, option_section, table};
@@ -11,33 +11,14 @@ use crate::section::{NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    api: None,
     name: "vscode-chat",
     aliases: &["vscode"],
     likeness: |body| match shape::array(body, body.root(), "requests") {
         Some(_) => Likeness::Plausible,
         None => Likeness::None,
     },
-    reads: |root| root == JsonKind::Object,
     project,
-    model: model_member,
-    streams: stream_member,
-    content_key: "content",
-    prompt_keys: &[],
-    rules: Rules {
-        roles: &[],
-        part_kind: None,
-        empty_text: true,
-        user_first: false,
-        calls_need_tools: false,
-        assistant_last: ANSWERS_ITSELF,
-    },
-    pairing: |_, _| None,
-    continues_stored: |_| false,
-    chosen_tools: |_| Vec::new(),
-    tool_options: &[],
-    wrapper: |_| None,
-    message: |_| Err(NO_MESSAGES),
+    ..UNSENT
 };
 
 /// Any object of a VS Code chat export.

@@ -36,6 +36,12 @@ static DEFINED_FUNCTION: MemberTable = table! {
 };
 
 impl Projector<'_> {
+    /// The elements of `tool_calls`.
+    pub(crate) fn tool_calls(&mut self, list: NodeId, message: SectionId) {
+        let calls = self.body.children(list).enumerate();
+        calls.for_each(|(index, call)| self.tool_call(call, message, index));
+    }
+
     /// An element of `tool_calls`, in the shape that OpenAI chat and raw messages share.
     pub(crate) fn tool_call(&mut self, node: NodeId, message: SectionId, index: usize) {
         let body = self.body;

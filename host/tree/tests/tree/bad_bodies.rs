@@ -17,7 +17,7 @@ fn refused(body: &str) -> leafgate_tree::ParseError {
 #[test]
 fn not_json_says_where() {
     let error = refused("{\"a\": 1,\n  b: 2}");
-    assert_eq!((error.line(), error.column(), error.is_cap()), (2, 3, false));
+    assert_eq!((error.line, error.column, error.is_cap()), (2, 3, false));
     assert_eq!(error.to_string(), "not JSON: expected a key in quotes at line 2, column 3");
     for body in [
         "",
@@ -42,7 +42,7 @@ fn not_json_says_where() {
 
 #[test]
 fn truncated_bodies_say_so() {
-    assert_eq!(refused("{\"messages\": [{\"role\": \"us").kind(), ParseErrorKind::Truncated);
+    assert_eq!(refused("{\"messages\": [{\"role\": \"us").kind, ParseErrorKind::Truncated);
 }
 
 #[test]
@@ -50,21 +50,21 @@ fn two_hundred_levels_pass_and_two_hundred_and_one_do_not() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert!(Document::parse(nested(200).into(), Format::Generic, &Limits::default()).is_ok());
     let error = refused(&nested(201));
-    assert_eq!(error.kind(), ParseErrorKind::TooDeep { limit: 200 });
+    assert_eq!(error.kind, ParseErrorKind::TooDeep { limit: 200 });
     assert!(error.is_cap());
 }
 
 #[test]
 fn two_million_values_are_refused() {
     let error = refused(&format!("[{}0]", "0,".repeat(2_000_000)));
-    assert_eq!(error.kind(), ParseErrorKind::TooManyNodes { limit: 1_000_000 });
+    assert_eq!(error.kind, ParseErrorKind::TooManyNodes { limit: 1_000_000 });
 }
 
 #[test]
 fn invalid_utf8_is_no_json_but_a_raw_leaf() {
     let body: &[u8] = b"{\"a\": \"\xff\"}";
     let error = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap_err();
-    assert_eq!((error.kind(), error.offset()), (ParseErrorKind::InvalidUtf8, 7));
+    assert_eq!((error.kind, error.offset), (ParseErrorKind::InvalidUtf8, 7));
     let mut raw = Draft::new(Arc::new(Document::raw(body.into())));
     let leaf = raw.document().root();
     assert_eq!(raw.text(leaf).expose(), "{\"a\": \"\u{fffd}\"}");

@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, WireTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, StreamEvent, WireTerms, call_id};
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 
@@ -134,7 +134,7 @@ impl AnswerWire for ChatAnswers {
         Some(())
     }
 
-    fn events(&self, whole: &Object, usage: bool) -> Option<Vec<Event>> {
+    fn events(&self, whole: &Object, usage: bool) -> Option<Vec<StreamEvent>> {
         let choices = whole.get("choices")?.as_array()?;
         let mut base = Object::new();
         for (key, value) in whole.iter().filter(|(key, _)| IN_EACH_CHUNK.contains(&key.as_str())) {
@@ -151,7 +151,7 @@ impl AnswerWire for ChatAnswers {
             if usage {
                 chunk.insert("usage".to_owned(), costs.cloned().unwrap_or_default());
             }
-            Event::plain(&Value::Object(chunk))
+            StreamEvent::plain(&Value::Object(chunk))
         };
         let mut events = Vec::new();
         for (at, choice) in choices.iter().enumerate() {
@@ -161,7 +161,7 @@ impl AnswerWire for ChatAnswers {
         if usage {
             events.push(chunk(json!([]), whole.get("usage")));
         }
-        events.push(Event { name: None, data: "[DONE]".to_owned() });
+        events.push(StreamEvent { name: None, data: "[DONE]".to_owned() });
         Some(events)
     }
 }

@@ -6,7 +6,7 @@ pub(super) use said::ContentReader;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, WireTerms};
+use super::{AnswerAssembly, AnswerWire, Count, StreamEvent, WireTerms};
 use crate::json::{Again, Object, arguments, elements, index, member, merge, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -136,7 +136,7 @@ impl AnswerWire for GeminiAnswers {
         Some(())
     }
 
-    fn events(&self, whole: &Object, _: bool) -> Option<Vec<Event>> {
+    fn events(&self, whole: &Object, _: bool) -> Option<Vec<StreamEvent>> {
         if !whole.contains_key("candidates") && !is_blocked(whole) {
             return None;
         }
@@ -156,10 +156,10 @@ impl AnswerWire for GeminiAnswers {
                 for key in ["modelVersion", "responseId"] {
                     piece[key] = whole.get(key).cloned().unwrap_or_default();
                 }
-                events.push(Event::plain(&piece));
+                events.push(StreamEvent::plain(&piece));
             }
         }
-        events.push(Event::plain(&Value::Object(last)));
+        events.push(StreamEvent::plain(&Value::Object(last)));
         Some(events)
     }
 }

@@ -4,7 +4,7 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, WireTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, StreamEvent, WireTerms, call_id};
 use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
@@ -164,7 +164,7 @@ impl AnswerWire for MessagesAnswers {
         Some(())
     }
 
-    fn events(&self, whole: &Object, _: bool) -> Option<Vec<Event>> {
+    fn events(&self, whole: &Object, _: bool) -> Option<Vec<StreamEvent>> {
         let blocks = whole.get("content")?.as_array()?;
         let mut start = whole.clone();
         start.insert("content".to_owned(), json!([]));
@@ -187,7 +187,7 @@ impl AnswerWire for MessagesAnswers {
         }
         events.push(json!({ "type": "message_delta", "delta": end, "usage": usage }));
         events.push(json!({ "type": "message_stop" }));
-        Some(events.iter().map(Event::typed).collect())
+        Some(events.iter().map(StreamEvent::typed).collect())
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use events::item_events;
 
-use super::{AnswerAssembly, AnswerWire, Count, Event, LiveTerms, WireTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, StreamEvent, WireTerms, call_id};
 use crate::json::{Object, member, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -123,7 +123,7 @@ impl AnswerWire for ResponsesAnswers {
         Some(())
     }
 
-    fn events(&self, whole: &Object, _: bool) -> Option<Vec<Event>> {
+    fn events(&self, whole: &Object, _: bool) -> Option<Vec<StreamEvent>> {
         let output = whole.get("output")?.as_array()?;
         let mut begun = whole.clone();
         for (key, value) in [("status", json!("in_progress")), ("output", json!([])), ("usage", Value::Null)]
@@ -151,7 +151,7 @@ impl AnswerWire for ResponsesAnswers {
         for (at, event) in events.iter_mut().enumerate() {
             event["sequence_number"] = at.into();
         }
-        Some(events.iter().map(Event::typed).collect())
+        Some(events.iter().map(StreamEvent::typed).collect())
     }
 }
 
