@@ -83,7 +83,7 @@ fn the_pictures_are_what_the_program_shows() {
     std::fs::write(&key, format!("{}\n", "5a".repeat(32))).unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     let folder = rules.path().to_string_lossy().into_owned();
-    let gate = Gate::start_in(data.path(), &["--policy", &folder, "--upstream", "echo:"]).unwrap();
+    let gate = Gate::start_in(data.path(), &["--policy", &folder, "--upstream", "echo:", "--log-required"]).unwrap();
     let admin = Admin::of(&gate).unwrap();
     let mut events = admin.events().unwrap();
     let client = chat_later(&gate, &agent()).unwrap();

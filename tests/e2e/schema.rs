@@ -338,6 +338,7 @@ fn agents(caller: &Caller, gate: &Gate) {
 fn saved_edits(caller: &Caller, edit: &str) {
     caller.get("/v1/saved", "");
     caller.get("/v1/subagents", "");
+    assert_eq!(caller.get("/v1/log", "")["written"], true);
     caller.get("/v1/saved/{id}", edit);
     caller.get("/v1/saved/{id}/diff", edit);
     let set = json!({ "scope": "session", "previewLimit": 4, "onDrift": "pause" });

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     AddException, AgentsView, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved,
-    Diff, EditCommand, EditableRequest, Event, Except, Excepted, ExceptionList, Follow, ModeView,
+    Diff, EditCommand, EditableRequest, Event, Except, Excepted, ExceptionList, Follow, LogState, ModeView,
     OutlineView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView,
     SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
     SwitchOff, TurnSummary, TurnView,
@@ -153,6 +153,8 @@ calls! {
     AgentRun = "agent_run", GET "/v1/agents/runs/{id}", answers RunView;
     /// Ends the quarantine of a plugin.
     Release = "release_plugin", POST "/v1/plugins/{id}/release", takes Release, answers Released;
+    /// Whether the log has what it was told so far, once that is written.
+    Log = "log", GET "/v1/log", answers LogState;
     /// The value of a token.
     Reveal = "reveal", POST "/v1/reveal", takes Reveal, answers Revealed;
 }

@@ -190,6 +190,15 @@ pub struct StoreStatus {
     pub tokens: TokenCounts,
 }
 
+/// What the log has of what it was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogState {
+    /// Whether all is written that was told before the call, or was missed. `false` where no log is kept, and where
+    /// writing takes longer than two seconds.
+    pub written: bool,
+}
+
 /// Tokens, as answers say them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -29,17 +29,25 @@ pub(crate) struct AdminClient {
     runtime: Runtime,
     /// The one turn that the prompt lists.
     only: Option<String>,
+    /// Longest time of a call.
+    patience: Duration,
 }
 
 impl AdminClient {
     /// Creates a client of the gate that wrote this file. It makes no call yet.
     pub(crate) fn new(gate: &RuntimeFile) -> anyhow::Result<Self> {
-        Ok(AdminClient { endpoint: AdminEndpoint::new(gate)?, runtime: waiting_runtime()?, only: None })
+        let (endpoint, runtime) = (AdminEndpoint::new(gate)?, waiting_runtime()?);
+        Ok(AdminClient { endpoint, runtime, only: None, patience: TIMEOUT })
     }
 
     /// Leaves all turns but one out of what waits, if there is one.
     pub(crate) fn only(self, turn: Option<String>) -> Self {
         AdminClient { only: turn, ..self }
+    }
+
+    /// Gives calls so long and no longer.
+    pub(crate) fn within(self, patience: Duration) -> Self {
+        AdminClient { patience, ..self }
     }
 
     /// Returns the state of the gate.
@@ -113,9 +121,10 @@ impl AdminClient {
                 unexpected(format!("the gate's answer is not understood at column {}", error.column()))
             })
         };
-        let in_time = async { timeout(TIMEOUT, exchange).await };
-        let late =
-            |_| self.endpoint.unreachable(format_args!("nothing came for {} seconds", TIMEOUT.as_secs()));
+        let in_time = async { timeout(self.patience, exchange).await };
+        let late = |_| {
+            self.endpoint.unreachable(format_args!("nothing came for {} seconds", self.patience.as_secs()))
+        };
         self.runtime.block_on(in_time).map_err(late)?
     }
 }

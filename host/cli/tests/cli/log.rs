@@ -74,6 +74,18 @@ fn a_log_says_what_was_redacted_where_by_which_detector_and_rule() {
     assert!(bench.run(&["log", "show", "9"], "").err.contains("request 9 is not in the log"));
 }
 
+#[test]
+fn who_sees_an_answer_finds_its_request_in_the_log() {
+    let gate = start(bench(), &[]);
+    for seen in 1..=20 {
+        assert_eq!(gate.chat(&request()).status, 200);
+        let list: Value = gate.json(&["log", "list", "--json"]);
+        assert_eq!(list.as_array().unwrap().len(), seen);
+    }
+    let told = gate.run(&["log"]).out;
+    assert!(told.starts_with("20 requests; 40 redactions\n"), "{told}");
+}
+
 // S0-116
 #[test]
 fn nothing_secret_is_in_the_log_in_monitor_mode_either() {

@@ -7,13 +7,14 @@ use bytes::Bytes;
 use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_admin::{
-    AdminCall, Cancel, EditCommand, ErrorCode, Follow, Pending, Pins, Release, Resume, Resumed, Select,
-    SetMode, SwitchOff,
+    AdminCall, Cancel, EditCommand, ErrorCode, Follow, LogState, Pending, Pins, Release, Resume, Resumed,
+    Select, SetMode, SwitchOff,
 };
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use leafgate_tokenize::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use super::answer::{self, Answered, CallFailure};
 use super::outline::{self, OutlineQuery};
@@ -23,6 +24,9 @@ use crate::off::LONGEST;
 use crate::pending::Snapshot;
 use crate::shared::Shared;
 use leafgate_http::body::{self, Bounds};
+
+/// How long a caller waits for the log at most: it reads what is there then.
+const WRITTEN: Duration = Duration::from_secs(2);
 
 /// Finds the call that a request makes, and the id in its path.
 fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), CallFailure> {
@@ -117,6 +121,7 @@ async fn carry_out(
         AdminCall::Agents => Ok(answer::json(&gate.teams.view())),
         AdminCall::AgentRun => agent_run(gate, id),
         AdminCall::Release => release(gate, id, read(command)?),
+        AdminCall::Log => Ok(answer::json(&log(gate).await)),
         AdminCall::Reveal => reveal::reveal(gate, read(command)?).await,
     }
 }
@@ -243,6 +248,15 @@ fn release(gate: &Shared, id: &str, Release {}: Release) -> Answered {
             .hint("`leafgate status` names them")
     };
     Ok(answer::json(&gate.release_plugin(id).ok_or_else(none)?))
+}
+
+/// Has the log write what it was told, and waits for that.
+async fn log(gate: &Shared) -> LogState {
+    let written = match gate.recorder().and_then(|recorder| recorder.flush()) {
+        Some(written) => timeout(WRITTEN, written).await.is_ok_and(|written| written.is_ok()),
+        None => false,
+    };
+    LogState { written }
 }
 
 /// Reads a command. The error says where it is wrong and not what stands there: that may be the text of a leaf.
