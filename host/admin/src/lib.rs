@@ -47,7 +47,7 @@ pub use mode::{
 };
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use plugins::{PluginStatus, QuarantineStatus, Release, Released};
-pub use request::{EditableRequest, MetadataField, RawJson, RequestMetadata};
+pub use request::{EditableRequest, MetadataField, MetadataFields, RawJson, RequestMetadata};
 pub use reveal::{Reveal, Revealed, RevealedValue};
 pub use saved::{
     ArmCapture, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, LeftOutEdit, OnDrift, Resumed,

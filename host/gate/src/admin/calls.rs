@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_admin::{
-    AdminCall, Cancel, EditCommand, ErrorCode, Follow, LogState, Pending, Pins, Release, Resume, Resumed,
-    Select, SetMode, SwitchOff,
+    AdminCall, Cancel, EditCommand, ErrorCode, Follow, LogState, MetadataFields, Pending, Pins, Release,
+    Resume, Resumed, Select, SetMode, SwitchOff,
 };
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use leafgate_tokenize::Counter;
@@ -20,6 +20,7 @@ use super::answer::{self, Answered, CallFailure};
 use super::outline::{self, OutlineQuery};
 use super::tokens::{AskedModel, CountedView};
 use super::{auth, except, reveal, saved, view, whole};
+use crate::lock::lock;
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
 use crate::shared::Shared;
@@ -103,6 +104,10 @@ async fn carry_out(
         AdminCall::Mode => Ok(answer::json(&gate.turns.mode())),
         AdminCall::SetMode => set_mode(gate, read(command)?).await,
         AdminCall::SwitchOff => switch_off(gate, read(command)?),
+        AdminCall::Fields => {
+            Ok(answer::json(&MetadataFields { fields: lock(&gate.metadata_fields).clone() }))
+        }
+        AdminCall::SetFields => set_fields(gate, read(command)?),
         AdminCall::Saved => saved::list(gate).await,
         AdminCall::SetSaved => saved::set(gate, read(command)?).await,
         AdminCall::ArmCapture => saved::arm(gate, read(command)?).await,
@@ -154,7 +159,7 @@ async fn show_counted<V: CountedView + Serialize + Send + 'static>(
 
 /// A turn with its whole request.
 async fn request(gate: &Shared, turn: TurnId) -> Answered {
-    let fields = gate.metadata_fields.clone();
+    let fields = lock(&gate.metadata_fields).clone();
     show_counted(gate, turn, |snapshot| whole::request(snapshot, fields)).await
 }
 
@@ -168,10 +173,13 @@ async fn outline(gate: &Shared, turn: TurnId, query: Option<&str>) -> Answered {
 
 /// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
 async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Answered {
-    let change = view::change(command, &*gate.turns.draft(turn)?)?;
+    let before = gate.turns.draft(turn)?;
+    let change = view::change(command, &before)?;
     let revision = gate.turns.revise(turn)?;
     let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
     gate.turns.accept(revised)?;
+    let typed = gate.turns.draft(turn)?;
+    gate.counters.metrics.typed(typed.redactions().skip(before.redactions().count()));
     show_counted(gate, turn, view::turn).await
 }
 
@@ -214,6 +222,12 @@ async fn set_mode(gate: &Shared, command: SetMode) -> Answered {
     let chosen = tokio::task::spawn_blocking(move || turns.choose(command.mode)).await;
     let failed = |_| CallFailure::new(ErrorCode::Internal, "the gate failed at this choice of a mode");
     Ok(answer::json(&chosen.map_err(failed)?))
+}
+
+/// Chooses what is shown of requests beside what they say; their configuration says it when the gate begins.
+fn set_fields(gate: &Shared, chosen: MetadataFields) -> Answered {
+    lock(&gate.metadata_fields).clone_from(&chosen.fields);
+    Ok(answer::json(&chosen))
 }
 
 /// Has everything pass as it comes for a while, or the policy serve again.
