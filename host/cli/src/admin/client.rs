@@ -6,14 +6,16 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, EditableRequest,
-    ErrorCode, Except, Follow, Pending, Pins, Resume, RuntimeFile, SavedList, Select, SessionList, SetMode,
-    Status, TurnSummary,
+    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, ClearSaved,
+    EditableRequest, ErrorCode, Except, Follow, Pending, Pins, Resume, RuntimeFile, SavedList, Select,
+    SessionList, SetMode, Status, Subagents, TurnSummary,
 };
 use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
+
+use crate::log;
 
 use super::http::{AdminEndpoint, unexpected, waiting_runtime};
 
@@ -83,6 +85,17 @@ impl AdminClient {
         Ok(turns)
     }
 
+    /// Returns what agents asked, with the numbers that this has in the log, where one is kept.
+    pub(crate) fn subagents(&self) -> Result<Subagents, ApiError> {
+        let mut listed: Subagents = self.view("")?;
+        if let Ok(log) = log::open() {
+            for request in &mut listed.requests {
+                request.logged = log.came_at(&request.session, request.at).ok().flatten();
+            }
+        }
+        Ok(listed)
+    }
+
     fn on_turn(&self, id: &str, call: TurnCall) -> Result<ApiAnswer, ApiError> {
         Ok(match call {
             TurnCall::Show => ApiAnswer::Show(Box::new(self.view(id)?)),
@@ -135,7 +148,11 @@ impl AdminApi for AdminClient {
             ApiCall::Pending => ApiAnswer::Pending(self.pending()?),
             ApiCall::OnTurn { id, call } => return self.on_turn(&id, call),
             ApiCall::CaptureNext => ApiAnswer::CaptureNext(self.command("", &ArmCapture {})?),
-            ApiCall::Subagents => ApiAnswer::Subagents(self.view("")?),
+            ApiCall::Saved => ApiAnswer::Saved(self.view("")?),
+            ApiCall::RemoveSaved { id } => ApiAnswer::Saved(self.remove_saved(&id)?),
+            ApiCall::ClearSaved => ApiAnswer::Saved(self.command("", &ClearSaved::default())?),
+            ApiCall::SetSaved(set) => ApiAnswer::Saved(self.command("", &set)?),
+            ApiCall::Subagents => ApiAnswer::Subagents(self.subagents()?),
             ApiCall::Mode => ApiAnswer::Mode(self.view("")?),
             ApiCall::SetMode { mode } => ApiAnswer::SetMode(self.command("", &SetMode { mode })?),
             ApiCall::Sessions => ApiAnswer::Sessions(self.view("")?),
