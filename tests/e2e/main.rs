@@ -26,3 +26,4 @@ mod setup;
 mod shared;
 mod unseen;
 mod untouched;
+mod ways;

@@ -10,9 +10,11 @@ use leafgate_tests::tmux::Terminal;
 use leafgate_tests::{paths, picture, plant, sample};
 use regex::Regex;
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::prompt::has_tmux;
 use crate::setup::policy;
+use crate::ways::{self, Person};
 
 const RULES: &str = r#"
 extends = "default"
@@ -50,6 +52,7 @@ fn steady(screen: &str) -> String {
         (r"…[0-9a-z]{6}\b", "…k7f3q2"),
         (r"policy \S+", "policy 3f9a61c0d2e4"),
         (r"(SECRET_)[0-9a-z]{16}", "${1}k7f3q2xw9mz4ab6c"),
+        (r"digest [0-9a-f]{8}", "digest 5d41402a"),
         (r"ended with 0\s*", ""),
     ] {
         shown = Regex::new(what).unwrap().replace_all(&shown, with).into_owned();
@@ -78,12 +81,10 @@ fn the_pictures_are_what_the_program_shows() {
     if !has_tmux() {
         return;
     }
-    let (data, rules) = (tempfile::tempdir().unwrap(), policy(RULES));
-    let key = data.path().join("key");
-    std::fs::write(&key, format!("{}\n", "5a".repeat(32))).unwrap();
-    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let (data, rules) = (with_key(), policy(RULES));
     let folder = rules.path().to_string_lossy().into_owned();
-    let gate = Gate::start_in(data.path(), &["--policy", &folder, "--upstream", "echo:"]).unwrap();
+    let gate =
+        Gate::start_in(data.path(), &["--policy", &folder, "--upstream", "echo:", "--log-required"]).unwrap();
     let admin = Admin::of(&gate).unwrap();
     let mut events = admin.events().unwrap();
     let client = chat_later(&gate, &agent()).unwrap();
@@ -95,6 +96,38 @@ fn the_pictures_are_what_the_program_shows() {
     assert_eq!(answered(client).unwrap().status(), 200);
     let log = show(&gate, data.path(), &["log"], "90", "ended with");
     looks_as("log.svg", "leafgate log: what was redacted", &log);
+}
+
+#[test]
+fn the_usual_ways_are_shown_in_their_order() {
+    if !has_tmux() {
+        return;
+    }
+    let (data, rules) = (with_key(), policy(ways::RULES));
+    let person = Person::before(&ways::made_up(), data.path(), rules.path(), ("80", "24"));
+    let draws = |name: &str, title: &str| looks_as(name, title, &person.terminal.styled().unwrap());
+    person.edits();
+    draws("way-1-edit.svg", "e, words, Enter: my last message is edited");
+    person.press(&["w"], "Why it waits");
+    draws("way-2-why.svg", "w: why it waits");
+    person.press(&["Escape"], "w why");
+    person.press(&["a"], "Why may");
+    person.types("a colleague");
+    draws("way-3-except.svg", "a, a reason, Enter, Enter: a value is excepted");
+    person.press(&["Escape"], "Nothing was excepted");
+    person.undoes();
+    draws("way-4-undo.svg", "u: undone");
+    person.press(&["s"], "Send exactly what is shown?");
+    draws("way-5-send.svg", "s, y: exactly what is shown is sent");
+}
+
+/// A data folder whose key makes the same tokens each time.
+fn with_key() -> TempDir {
+    let data = tempfile::tempdir().unwrap();
+    let key = data.path().join("key");
+    std::fs::write(&key, format!("{}\n", "5a".repeat(32))).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    data
 }
 
 /// Runs a command in a terminal of so many columns until it shows something.

@@ -338,6 +338,9 @@ fn agents(caller: &Caller, gate: &Gate) {
 fn saved_edits(caller: &Caller, edit: &str) {
     caller.get("/v1/saved", "");
     caller.get("/v1/subagents", "");
+    assert_eq!(caller.get("/v1/log", "")["written"], true);
+    assert_eq!(caller.get("/v1/fields", "")["fields"], json!(["sessionId", "requestId"]));
+    caller.call("PUT", "/v1/fields", "", Some(&json!({ "fields": ["model"] })));
     caller.get("/v1/saved/{id}", edit);
     caller.get("/v1/saved/{id}/diff", edit);
     let set = json!({ "scope": "session", "previewLimit": 4, "onDrift": "pause" });

@@ -241,8 +241,16 @@ impl Events {
 /// # Errors
 /// When the gate does not accept.
 pub fn chat_later(gate: &Gate, body: &[u8]) -> Result<JoinHandle<Result<Message>>> {
-    let (mut client, body) = (gate.client()?, body.to_owned());
-    Ok(std::thread::spawn(move || client.chat(&body)))
+    post_later(gate, "/v1/chat/completions", body)
+}
+
+/// Does what [`chat_later`] does, for a request to this path.
+///
+/// # Errors
+/// When the gate does not accept.
+pub fn post_later(gate: &Gate, path: &str, body: &[u8]) -> Result<JoinHandle<Result<Message>>> {
+    let (mut client, path, body) = (gate.client()?, path.to_owned(), body.to_owned());
+    Ok(std::thread::spawn(move || client.post(&path, &[], &body)))
 }
 
 /// What a client that waited was answered.

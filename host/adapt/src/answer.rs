@@ -1,13 +1,13 @@
 //! An answer, written anew for the client.
 
-use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api, Delta, Head, LiveAnswer, ReadError, Reader};
+use leafgate_answer::{AnswerError, AnswerLimits, AnswerWriter as _, Api, Delta, Head, LiveAnswer, Reader};
 
 /// An answer that cannot be written anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerFault {
     /// It cannot be read.
     #[error(transparent)]
-    Unreadable(#[from] ReadError),
+    Unreadable(#[from] AnswerError),
     /// It is an error, or ends in one.
     #[error("the upstream's answer ended in an error")]
     Failed,
@@ -54,7 +54,7 @@ impl StreamAdapter {
     ///
     /// # Errors
     /// When a limit is exceeded.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<String, ReadError> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<String, AnswerError> {
         let mut events = String::new();
         for delta in self.reader.push(bytes)? {
             let more = match &delta {

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::{
     AddException, AgentsView, ArmCapture, Cancel, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved,
-    Diff, EditCommand, EditableRequest, Event, Except, Excepted, ExceptionList, Follow, ModeView,
-    OutlineView, Payload, Pending, Pins, Release, Released, Resume, Resumed, Reveal, Revealed, RunView,
-    SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved, Status, Subagents,
-    SwitchOff, TurnSummary, TurnView,
+    Diff, EditCommand, EditableRequest, Event, Except, Excepted, ExceptionList, Follow, LogState,
+    MetadataFields, ModeView, OutlineView, Payload, Pending, Pins, Release, Released, Resume, Resumed,
+    Reveal, Revealed, RunView, SavedDiff, SavedEditView, SavedList, Select, SessionList, SetMode, SetSaved,
+    Status, Subagents, SwitchOff, TurnSummary, TurnView,
 };
 
 /// What stands for an id in a path.
@@ -117,6 +117,10 @@ calls! {
     SetMode = "set_mode", PUT "/v1/mode", takes SetMode, answers ModeView;
     /// Has everything pass as it comes for a while, or the policy serve again.
     SwitchOff = "switch_off", PUT "/v1/off", takes SwitchOff, answers ModeView;
+    /// What people are shown of requests beside what they say.
+    Fields = "fields", GET "/v1/fields", answers MetadataFields;
+    /// Chooses what people are shown of requests beside what they say.
+    SetFields = "set_fields", PUT "/v1/fields", takes MetadataFields, answers MetadataFields;
     /// All saved edits.
     Saved = "saved", GET "/v1/saved", answers SavedList;
     /// Chooses how edits are saved.
@@ -153,6 +157,8 @@ calls! {
     AgentRun = "agent_run", GET "/v1/agents/runs/{id}", answers RunView;
     /// Ends the quarantine of a plugin.
     Release = "release_plugin", POST "/v1/plugins/{id}/release", takes Release, answers Released;
+    /// Whether the log has what it was told so far, once that is written.
+    Log = "log", GET "/v1/log", answers LogState;
     /// The value of a token.
     Reveal = "reveal", POST "/v1/reveal", takes Reveal, answers Revealed;
 }

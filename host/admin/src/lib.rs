@@ -47,7 +47,7 @@ pub use mode::{
 };
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use plugins::{PluginStatus, QuarantineStatus, Release, Released};
-pub use request::{EditableRequest, MetadataField, RawJson, RequestMetadata};
+pub use request::{EditableRequest, MetadataField, MetadataFields, RawJson, RequestMetadata};
 pub use reveal::{Reveal, Revealed, RevealedValue};
 pub use saved::{
     ArmCapture, CapturePreview, CaptureTurn, CapturedEdits, ClearSaved, LeftOutEdit, OnDrift, Resumed,
@@ -180,6 +180,15 @@ pub struct StoreStatus {
     /// Tokens, as the answers say them that this gate has written.
     #[serde(default)]
     pub tokens: TokenCounts,
+}
+
+/// What the log has of what it was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogState {
+    /// Whether all is written that was told before the call, or was missed. `false` where no log is kept, and where
+    /// writing takes longer than two seconds.
+    pub written: bool,
 }
 
 /// Tokens, as answers say them.

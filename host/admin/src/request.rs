@@ -122,6 +122,14 @@ leafgate_words::words! {
     pub fn name = 0;
 }
 
+/// What people are shown of requests beside what they say, in this order, until the gate ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MetadataFields {
+    /// The fields; none for the budget alone.
+    pub fields: Vec<MetadataField>,
+}
+
 impl MetadataField {
     /// What is shown where nobody chose.
     pub const DEFAULT: [MetadataField; 2] = [MetadataField::SessionId, MetadataField::RequestId];

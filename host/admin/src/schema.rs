@@ -11,7 +11,7 @@ use crate::ApiError;
 use crate::call::{AdminCall, schema_of};
 
 /// The version of the API.
-pub const VERSION: &str = "1.6";
+pub const VERSION: &str = "1.7";
 
 /// Returns the schema of the API: types in `$defs`, calls in `calls`, each naming the types of its
 /// body and its answer. Failed calls are answered with `error`.

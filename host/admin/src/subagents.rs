@@ -18,7 +18,7 @@ pub struct Subagents {
     pub trimmed: u64,
 }
 
-/// A request of an agent. It has no text of a leaf but the model's name.
+/// A request of an agent, as it would leave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentView {
@@ -34,6 +34,9 @@ pub struct SubagentView {
     /// The model that it asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ShownText>,
+    /// Its number in the log. A gate does not know it: who reads the log beside it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged: Option<i64>,
     /// How it went on after the policy.
     pub verdict: SubagentVerdict,
     /// When it came, in milliseconds since the Unix epoch.
@@ -72,4 +75,7 @@ pub struct SubagentSection {
     pub role: Role,
     /// Bytes of its texts as they would leave.
     pub bytes: usize,
+    /// These texts, with tokens in the places of redacted values. Long requests have the beginning of theirs.
+    #[serde(default)]
+    pub text: ShownText,
 }

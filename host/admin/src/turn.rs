@@ -267,7 +267,7 @@ pub struct SectionView {
     /// Key of the section around it.
     #[serde(rename = "parentId", default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Its display path in the present order.
+    /// Its display path in the present order; of one that is left out, in the received one.
     #[serde(rename = "rawPath")]
     pub path: String,
     /// RFC 6901 pointer in the body as received.
@@ -339,7 +339,7 @@ pub struct ToolInvocation {
 
 /// Text of a request as it would leave. `Debug` prints its length, because even redacted text is
 /// private.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, derive_more::Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, derive_more::Debug)]
 #[debug("{} bytes of text", self.0.len())]
 #[serde(transparent)]
 pub struct ShownText(String);

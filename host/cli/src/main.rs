@@ -8,6 +8,7 @@ mod admin;
 mod agents;
 mod apply;
 mod args;
+mod ask;
 mod chat;
 mod child;
 mod client;

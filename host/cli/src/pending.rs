@@ -8,7 +8,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use leafgate_admin::{
-    Cancel, EditCommand, EditableRequest, ModeView, Pending, Resume, ShownText, TurnSummary, TurnView,
+    Cancel, EditCommand, EditableRequest, MetadataFields, ModeView, Pending, Resume, ShownText, TurnSummary,
+    TurnView,
 };
 use leafgate_review::rows::{self, Row, RowStyle};
 use leafgate_review::{Outline, ended, leaf_authors};
@@ -40,6 +41,16 @@ pub(crate) fn run(gate: &GateArgs, command: &PendingCommand, printer: &mut Print
                 printer.rows(&[digest(turn)])
             })
         }
+        PendingCommand::Fields { fields, none } => {
+            let chosen = match fields.is_empty() && !none {
+                true => gate.view("")?,
+                false => gate.command("", &MetadataFields { fields: fields.clone() })?,
+            };
+            printer.show(&chosen, |MetadataFields { fields }, printer| {
+                printer.none(fields.len(), "no field is shown but the budget");
+                fields.iter().try_for_each(|field| printer.line(field.name()))
+            })
+        }
         PendingCommand::Resume(args) => resume(&gate, args, printer),
         PendingCommand::Cancel { id } => printer.show(&gate.command(id, &Cancel {})?, over),
     }
@@ -64,17 +75,17 @@ fn list(gate: &AdminClient, printer: &mut Printer) -> anyhow::Result<Exit> {
 
 fn resume(gate: &AdminClient, args: &ResumeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let ResumeArgs { id, digest } = args;
-    let digest = match digest {
+    let seen = match digest {
         Some(digest) => digest.clone(),
-        None => {
-            let digest = gate.view::<TurnView>(id)?.digest;
-            printer.error_line(&format!(
-                "no --digest given: turn {id} is resumed as it stands at this moment, with digest {digest}"
-            ));
-            digest
-        }
+        None => gate.view::<TurnView>(id)?.digest,
     };
-    printer.show(&gate.command(id, &Resume { digest })?, |resumed, printer| {
+    let resumed = gate.command(id, &Resume { digest: seen.clone() })?;
+    if digest.is_none() {
+        printer.error_line(&format!(
+            "no --digest given: turn {id} was resumed as it stood at this moment, with digest {seen}"
+        ));
+    }
+    printer.show(&resumed, |resumed, printer| {
         over(&resumed.turn, printer)?;
         resumed.captured.iter().try_for_each(|captured| saved::tell(captured, printer))
     })

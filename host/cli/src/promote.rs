@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use leafgate_policy::promotion;
-use leafgate_store::{Log, RuleHits};
+use leafgate_store::RuleHits;
 use serde_json::json;
 
 use crate::except::TargetFile;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<E
     // The log has rules by id, and other folders may have that id too: what counts is what this very
     // policy has judged, in which the rule only counts.
     let generation = policy::load(&args.policy.source)?.generation_name();
-    let hits = Log::open(&log::folder()?)?.hits(rule, &generation, &log::since(args.since))?;
+    let hits = log::open()?.hits(rule, &generation, &log::since(args.since))?;
     is_proven(&hits, rule, args.hits)?;
     let name = promotion.path.file_name().unwrap_or_default();
     let target = TargetFile::new(&args.policy.source, name.as_ref())?;

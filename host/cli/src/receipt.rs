@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use leafgate_store::Log;
 use leafgate_store::receipt::{self, Broken, VerifiedFile};
 use serde_json::json;
 
@@ -69,7 +68,7 @@ pub(crate) fn run(command: &ReceiptCommand, printer: &mut Printer) -> anyhow::Re
 }
 
 fn export(args: &ExportReceiptsArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let log = Log::open(&log::folder()?)?;
+    let log = log::open()?;
     let keys = log::keys()?;
     let mut written = Vec::new();
     let count = log.export_receipts(&keys, args.from, &mut written)?;

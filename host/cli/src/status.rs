@@ -190,7 +190,8 @@ fn of_people(status: &Status) -> Facts {
         ("approval", APPROVAL.to_owned()),
     ];
     if let Some(mode) = &status.mode {
-        facts.push(("mode", format!("{}: {}", mode.label, mode.text)));
+        let paused = if pending > 0 { " (request paused)" } else { "" };
+        facts.push(("mode", format!("{}{paused}: {}", mode.label, mode.text)));
         facts.extend(mode.saved.as_ref().map(|saved| ("edits", saved_edits(saved))));
     }
     facts.extend(status.store.as_ref().map(|store| ("log", log(store))));

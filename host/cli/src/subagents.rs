@@ -8,6 +8,6 @@ use crate::print::Printer;
 
 /// Lists the latest requests of agents, newest first.
 pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let listed = args.client()?.view("")?;
-    printer.show(&listed, |listed, printer| printer.rows(&subagent_rows(listed)))
+    let listed = args.client()?.subagents()?;
+    printer.show(&listed, |listed, printer| printer.rows(&subagent_rows(listed, usize::MAX)))
 }

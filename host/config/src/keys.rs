@@ -205,6 +205,7 @@ pub const KEYS: &[SettingKey] = &[
     key("limits.turn-memory", BODY, "Bytes of all requests that wait"),
     key("limits.pause", TIME, "How long a pause waits where its rule names no time"),
     key("limits.linger", TIME, "How long a request waits after its client is gone"),
+    key("limits.subagents", COUNT, "Requests of agents that `leafgate subagents` lists"),
     key("limits.nodes", MANY, "Values of a request body"),
     key("limits.depth", DEPTH, "Nested containers of a request body"),
     key("limits.embedded", EMBEDDED, "Documents in texts in documents"),

@@ -82,7 +82,7 @@ pub use holds::{Expiry, TurnHold};
 pub use identity::{ConnectionId, ModelKey, RequestKey, Title, TurnId};
 pub use limits::DeskLimits;
 pub use mode::ModePause;
-pub use monitor::{AgentLine, agent_request};
+pub use monitor::agent_request;
 pub use question::Question;
 pub use reason::{CancelReason, Dismissal, Room};
 pub use reviewer::Reviewer;

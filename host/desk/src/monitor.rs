@@ -1,7 +1,7 @@
 //! What agents asked that others started: the latest requests of theirs, for people to look at.
 //!
 //! Such a request waits for nobody because of a mode, so here is where a person sees that it was.
-//! A record has names and numbers and no text of a leaf but the model's name.
+//! A record has what would leave, so no redacted value, and `Debug` prints no text of it.
 
 use std::collections::VecDeque;
 
@@ -10,21 +10,15 @@ use leafgate_tree::{Access, Draft};
 
 use crate::identity::Title;
 use crate::summary::model;
-use crate::tick::Tick;
 
 /// Sections that a record names. The first ones: instructions, and what the agent was told to do.
 const SECTIONS: usize = 40;
 
-/// A request of an agent that came.
-#[derive(Clone, Debug)]
-pub struct AgentLine {
-    /// When it came; its view does not say it.
-    pub at: Tick,
-    /// What is known of it.
-    pub view: SubagentView,
-}
+/// Bytes of texts that a record keeps.
+const TEXTS: usize = 64 * 1024;
 
-/// Describes a request of an agent by its draft after the policy, and the model that its path names. Its number is given to it when it is kept.
+/// Describes a request of an agent by its draft after the policy, and the model that its path names. Its number is given to it when it
+/// is kept, and whoever has a clock says when it came.
 #[must_use]
 pub fn agent_request(
     draft: &Draft,
@@ -36,15 +30,21 @@ pub fn agent_request(
 ) -> SubagentView {
     let document = draft.document();
     let outermost = || document.sections().iter().filter(|section| section.parent.is_none());
-    let sections = outermost().take(SECTIONS).map(|section| SubagentSection {
-        node_type: section.node_type,
-        kind: section.kind,
-        role: section.role,
-        bytes: document
-            .lasting_leaves(section.node)
-            .filter(|leaf| leaf.access() != Access::Protected)
-            .map(|leaf| draft.text(leaf.id()).expose().len())
-            .sum(),
+    let mut room = TEXTS;
+    let sections = outermost().take(SECTIONS).map(|section| {
+        let leaves = document.lasting_leaves(section.node);
+        let said = leaves.filter(|leaf| leaf.access() != Access::Protected);
+        let texts: Vec<_> = said.map(|leaf| draft.text(leaf.id()).into_cow()).collect();
+        let mut text = texts.join("\n");
+        text.truncate(text.floor_char_boundary(room));
+        room -= text.len();
+        SubagentSection {
+            node_type: section.node_type,
+            kind: section.kind,
+            role: section.role,
+            bytes: texts.iter().map(|text| text.len()).sum(),
+            text: ShownText::new(text),
+        }
     });
     SubagentView {
         number: 0,
@@ -52,6 +52,7 @@ pub fn agent_request(
         label: title.label(session),
         agent: agent.map(str::to_owned),
         model: model(draft, by_path).map(ShownText::new),
+        logged: None,
         verdict,
         at: 0,
         sections: sections.collect(),
@@ -64,26 +65,26 @@ pub fn agent_request(
 /// The latest requests of agents. Bounded by [`crate::DeskLimits::subagents`].
 #[derive(Debug, Default)]
 pub(crate) struct Monitor {
-    lines: VecDeque<AgentLine>,
+    lines: VecDeque<SubagentView>,
     seen: u64,
 }
 
 impl Monitor {
     /// Keeps a request, and forgets the oldest beyond the bound.
-    pub(crate) fn keep(&mut self, request: SubagentView, now: Tick, limit: usize) {
+    pub(crate) fn keep(&mut self, request: SubagentView, limit: usize) {
         self.seen += 1;
-        self.lines.push_back(AgentLine { at: now, view: SubagentView { number: self.seen, ..request } });
+        self.lines.push_back(SubagentView { number: self.seen, ..request });
         let beyond = self.lines.len().saturating_sub(limit);
         self.lines.drain(..beyond);
     }
 
     /// Forgets what came of a session.
     pub(crate) fn forget(&mut self, session: &str) {
-        self.lines.retain(|line| line.view.session != session);
+        self.lines.retain(|line| line.session != session);
     }
 
     /// The kept requests, newest first.
-    pub(crate) fn lines(&self) -> impl ExactSizeIterator<Item = &AgentLine> {
+    pub(crate) fn lines(&self) -> impl ExactSizeIterator<Item = &SubagentView> {
         self.lines.iter().rev()
     }
 
@@ -121,20 +122,37 @@ mod tests {
         let mut monitor = Monitor::default();
         for number in 1..=5 {
             let session = if number % 2 == 0 { "S_even" } else { "S_odd" };
-            monitor.keep(request(session, BODY), Tick::from_millis(number), 3);
+            monitor.keep(request(session, BODY), 3);
         }
-        let numbers = |monitor: &Monitor| monitor.lines().map(|line| line.view.number).collect::<Vec<_>>();
+        let numbers = |monitor: &Monitor| monitor.lines().map(|line| line.number).collect::<Vec<_>>();
         assert_eq!((numbers(&monitor), monitor.seen()), (vec![5, 4, 3], 5));
         monitor.forget("S_odd");
         assert_eq!((numbers(&monitor), monitor.seen()), (vec![4], 5));
     }
 
     #[test]
-    fn invariant_6_a_record_has_sizes_of_what_would_leave_and_no_text() {
+    fn the_texts_of_a_record_have_a_bound() {
+        let long = "é".repeat(TEXTS);
+        let request = request(
+            "S_1",
+            &format!(
+                r#"{{"messages": [{{"role": "user", "content": "Hello"}},
+            {{"role": "user", "content": "Janet {long}"}}, {{"role": "user", "content": "more"}}]}}"#
+            ),
+        );
+        let kept: usize = request.sections.iter().map(|section| section.text.expose().len()).sum();
+        assert!((TEXTS - 1..=TEXTS).contains(&kept), "{kept}");
+        assert_eq!(request.sections[2].bytes, 4);
+    }
+
+    #[test]
+    fn invariant_6_a_record_has_what_would_leave_and_prints_no_text() {
         let request = request("S_1", BODY);
         let sizes: Vec<_> = request.sections.iter().map(|section| (section.role, section.bytes)).collect();
         assert!(sizes.contains(&(Role::User, "NAME_x's files".len())), "{sizes:?}");
         assert_eq!((request.redactions, request.model.as_ref().map(ShownText::expose)), (1, Some("m")));
+        let said: String = request.sections.iter().map(|section| section.text.expose()).collect();
+        assert!(said.contains("NAME_x's files") && !said.contains("Janet"), "{said}");
         assert!(!format!("{request:?}").contains("files"));
     }
 
@@ -145,6 +163,7 @@ mod tests {
             (0..100).map(|n| format!(r#"{{"role": "user", "content": "message {n}"}}"#)).collect();
         let request = request("S_1", &format!(r#"{{"messages": [{}]}}"#, messages.join(",")));
         assert_eq!(request.sections.len(), SECTIONS);
+        assert_eq!(request.sections[2].text.expose(), "message 2");
         assert!(request.total_sections >= 100, "{}", request.total_sections);
     }
 }

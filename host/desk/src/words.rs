@@ -134,7 +134,7 @@ mod tests {
         Draft::new(Arc::new(Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap()))
     }
 
-    // S0-87
+    // S0-87, S0-129
     #[test]
     fn a_turn_is_called_by_the_first_words_that_the_user_wrote_last() {
         let long = format!("\"{}\"", "long ".repeat(20));

@@ -92,7 +92,7 @@ impl Shared {
     ) -> Result<Adapting, Refusal> {
         let Some(to) = lane.speaks else { return Ok(Adapting::Same(came)) };
         let client = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
-        let from = client.format().and_then(|format| Some((format, format.api()?)));
+        let from = client.format.and_then(|format| Some((format, format.api()?)));
         let Some((format, from)) = from.filter(|(_, from)| *from != to) else {
             return Ok(Adapting::Same(came));
         };

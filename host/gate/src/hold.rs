@@ -94,7 +94,7 @@ impl Shared {
             let to = held.waiter.destination().clone();
             let approval = RecordedApproval { to, digest: release.digest, by: release.by };
             let made = (release.edits, release.redactions);
-            progress.approved(made, approval, || recorded_edits(&release.draft, &held.waiter.guard.recall));
+            progress.approved(made, approval, || recorded_edits(&release.draft));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
             let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
             reservation.cover_as_possible(held.received.body.len() + release.body.len());

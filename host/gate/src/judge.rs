@@ -8,10 +8,10 @@ mod outcome;
 mod walk;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
-use leafgate_admin::shown_url;
+use leafgate_admin::{SubagentView, shown_url};
 use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
 use leafgate_record::{RecordId, RequestRecord};
@@ -214,7 +214,7 @@ impl JudgeCase {
             return JudgedCase { outcome, tally, record: None };
         }
         if let Some(record) = &mut record {
-            record.edits = recorded_edits(&evaluation.draft, &evaluation.recall).into();
+            record.edits = recorded_edits(&evaluation.draft).into();
         }
         self.tags = headers::list(subject.policy.tags(&tally.rules));
         let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
@@ -331,7 +331,10 @@ impl JudgeCase {
             let by_path = subject.model_by_path(draft.document());
             let (by_path, agent) = (by_path.as_deref(), agent.as_deref());
             let request = agent_request(shown, &subject.session, &subject.title, by_path, agent, verdict);
-            self.turns.observe(request);
+            // The log has the same moment.
+            let came = self.recorded.as_ref().map_or_else(SystemTime::now, |(came, _)| *came);
+            let at = came.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+            self.turns.observe(SubagentView { at: u64::try_from(at).unwrap_or(u64::MAX), ..request });
         }
         let holds = match verdict {
             Verdict::Forward => None,

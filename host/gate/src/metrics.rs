@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use leafgate_admin::{Status, Subagents, TurnMode};
 use leafgate_policy::MemoCounts;
+use leafgate_tree::RedactionRecord;
 use leafgate_vault::TokenCounts;
 
 use crate::lock::lock;
@@ -100,6 +101,11 @@ impl Metrics {
         let findings = tally.findings.iter();
         self.findings.add(findings.map(|(detector, count)| (detector.as_str(), *count as u64)));
         self.plugin_micros.add(tally.plugins.iter().map(|(plugin, micros)| (plugin.as_str(), *micros)));
+    }
+
+    /// A person typed what had to be redacted.
+    pub(crate) fn typed<'r>(&self, redactions: impl Iterator<Item = &'r RedactionRecord>) {
+        self.findings.add(redactions.filter_map(|made| Some((made.detector.as_deref()?, 1))));
     }
 
     /// A turn is over.

@@ -6,7 +6,6 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderMap;
 use leafgate_answer::{Answer, AnswerLimits, Api as AnswerApi, Delta, Reader};
-use leafgate_policy::Recall;
 use leafgate_record::{
     AnswerPart, RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder, RequestRecord,
 };
@@ -15,14 +14,14 @@ use leafgate_tree::{Author, Draft};
 use leafgate_http::media;
 
 /// Returns the changes that stand in a draft.
-pub(crate) fn recorded_edits(draft: &Draft, recall: &Recall) -> Vec<RecordedEdit> {
+pub(crate) fn recorded_edits(draft: &Draft) -> Vec<RecordedEdit> {
     let document = draft.document();
     let redactions = draft.redactions().map(|made| RecordedEdit {
         kind: "redact",
         path: document.display_path(made.node),
         rule: author(&made.author),
         label: Some(Arc::clone(&made.label)),
-        detector: recall.detector(made.node, &made.label).map(|id| id.as_str().to_owned()),
+        detector: made.detector.as_deref().map(str::to_owned),
         length: Some(made.removed),
     });
     let edits = draft.edits().flat_map(|edit| {
@@ -41,7 +40,7 @@ pub(crate) fn recorded_edits(draft: &Draft, recall: &Recall) -> Vec<RecordedEdit
             path: document.display_path(taken.node),
             rule: format!("person:{}", author(&taken.author)),
             label: Some(Arc::clone(&taken.label)),
-            detector: recall.detector(taken.node, &taken.label).map(|id| id.as_str().to_owned()),
+            detector: taken.detector.as_deref().map(str::to_owned),
             length: Some(taken.removed),
             ..made.clone()
         });

@@ -4,7 +4,7 @@ mod pool;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use leafgate_admin::{MetadataField, Released, Status};
 use leafgate_policy::Policy;
@@ -54,8 +54,8 @@ pub(crate) struct Shared {
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
     slow: LastSlow,
-    /// See [`GateConfig::metadata_fields`].
-    pub(crate) metadata_fields: Vec<MetadataField>,
+    /// Those of [`GateConfig::metadata_fields`], until a person chooses others.
+    pub(crate) metadata_fields: Mutex<Vec<MetadataField>>,
     /// Counts tokens for people, one request at a time and in no judge's place.
     counter: Arc<Counter>,
     counts: Arc<Semaphore>,
@@ -106,7 +106,7 @@ impl Shared {
             counters,
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
             slow: LastSlow::default(),
-            metadata_fields: config.metadata_fields,
+            metadata_fields: Mutex::new(config.metadata_fields),
             counter: Arc::new(Counter::new(config.models)),
             counts: Arc::new(Semaphore::new(1)),
             assembler: Arc::new(Assembler::new()),

@@ -38,6 +38,11 @@ pub trait Recorder: Send + Sync {
     /// Whether it must have every request, those too that nobody would read but for it.
     fn is_required(&self) -> bool;
 
+    /// Has it write what it was told so far, and says when that is kept; `None` where it keeps none.
+    fn flush(&self) -> Option<oneshot::Receiver<()>> {
+        None
+    }
+
     /// How its log is, where it keeps one.
     fn status(&self) -> Option<StoreStatus>;
 }
@@ -67,6 +72,10 @@ impl Recorder for Both {
 
     fn is_required(&self) -> bool {
         self.0.is_required() || self.1.is_required()
+    }
+
+    fn flush(&self) -> Option<oneshot::Receiver<()>> {
+        self.0.flush().or_else(|| self.1.flush())
     }
 
     fn status(&self) -> Option<StoreStatus> {

@@ -3,8 +3,8 @@
 
 use leafgate_admin::{
     ApiError, CapturedEdits, Diff, EditCommand, EditableRequest, ErrorCode, Excepted, MetadataField,
-    ModeView, Payload, Resumed, SavedList, SavedScope, SessionList, Subagents, TurnMode, TurnSummary,
-    TurnView,
+    ModeView, Payload, Resumed, SavedList, SavedScope, SessionList, SetSaved, Subagents, TurnMode,
+    TurnSummary, TurnView,
 };
 
 /// What is known about a request beside what it says.
@@ -87,6 +87,17 @@ pub enum ApiCall {
     },
     /// Has the next turn pause, so that its edits are saved.
     CaptureNext,
+    /// Lists the saved edits.
+    Saved,
+    /// Removes a saved edit.
+    RemoveSaved {
+        /// Its id.
+        id: String,
+    },
+    /// Removes all of the scope in which edits are saved.
+    ClearSaved,
+    /// Chooses where edits are saved, and how much a capture shows.
+    SetSaved(SetSaved),
     /// Lists what agents asked, newest first.
     Subagents,
     /// Shows which turns wait although no rule asks.
@@ -169,6 +180,7 @@ pub enum ApiAnswer {
     Metadata(TurnMetadata),
     Save(CapturedEdits),
     CaptureNext(SavedList),
+    Saved(SavedList),
     Subagents(Subagents),
     Pin(Box<TurnView>),
     Mode(ModeView),

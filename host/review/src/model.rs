@@ -9,8 +9,8 @@
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, Event, Excepted, HoldView, ModeView, Payload, SessionList, State,
-    Subagents, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, Event, Excepted, HoldView, ModeView, Payload, SavedList, SessionList,
+    State, Subagents, TurnSummary, TurnView,
 };
 
 use crate::api::{ApiAnswer, ApiCall, TurnCall, TurnMetadata};
@@ -90,6 +90,7 @@ pub struct Model {
     payload: Option<Payload>,
     metadata: Option<TurnMetadata>,
     subagents: Option<Subagents>,
+    saved: Option<SavedList>,
     mode: Option<ModeView>,
     sessions: SessionList,
     notice: Option<Notice>,
@@ -140,6 +141,12 @@ impl Model {
     #[must_use]
     pub fn subagents(&self) -> Option<&Subagents> {
         self.subagents.as_ref()
+    }
+
+    /// Returns the saved edits, once somebody wanted to see them.
+    #[must_use]
+    pub fn saved(&self) -> Option<&SavedList> {
+        self.saved.as_ref()
     }
 
     /// Returns the mode in force, as far as the gate has told it.
@@ -217,12 +224,14 @@ impl Model {
                 let (level, text) = told(&excepted);
                 self.notify(level, text);
             }
+            ApiAnswer::Saved(list) => self.saved = Some(list),
             ApiAnswer::CaptureNext(list) => {
                 let scope = list.status.scope.label();
                 self.notify(
                     Level::Done,
                     format!("The next turn waits. What you edit in it is saved when you send it: {scope}."),
                 );
+                self.saved = Some(list);
             }
             ApiAnswer::Pin(turn) => self.look_at(turn),
             ApiAnswer::Mode(mode) => self.mode = Some(mode),
@@ -386,7 +395,8 @@ impl Model {
                     self.notify(Level::Done, format!("{}. {}", mode.label, mode.text));
                 }
                 self.mode = Some(mode);
-                Vec::new()
+                // What is saved changes what the mode does. Whoever has asked for the list once may be looking at it.
+                self.saved.iter().map(|_| ModelEffect::Ask(ApiCall::Saved)).collect()
             }
             // The mode names the active conversation.
             Event::Sessions { .. } => {

@@ -363,9 +363,9 @@ impl<'t> StandingEdits<'t> {
     /// Returns the authors of the changes of a leaf, in order, each once.
     pub(crate) fn authors(&self, leaf: &LeafView) -> Vec<String> {
         let mut authors = Vec::new();
-        for edit in self.on(&leaf.pointer) {
-            add(&mut authors, &edit.author);
-        }
+        // A section that is left out says so itself.
+        let changes = |edit: &&EditView| !matches!(edit.kind.as_str(), "delete" | "restore");
+        self.on(&leaf.pointer).filter(changes).for_each(|edit| add(&mut authors, &edit.author));
         authors
     }
 

@@ -466,6 +466,18 @@ impl Log {
         Ok(found.optional()?)
     }
 
+    /// Returns the number of the request of a conversation that came at this moment, in milliseconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn came_at(&self, session: &str, at: u64) -> Result<Option<i64>, LogError> {
+        let at = i64::try_from(at).unwrap_or(i64::MAX);
+        let mut find = self.database.prepare_cached(
+            "SELECT id FROM request WHERE session = ?1 AND at = ?2 ORDER BY id DESC LIMIT 1",
+        )?;
+        Ok(find.query_row(params![session, at], |row| row.get(0)).optional()?)
+    }
+
     /// Returns the requests in which words appear for the first time, and those in whose answers they
     /// do: all the words, in any order, the newest request first. A turn that only repeats what was
     /// said before is not among them.

@@ -47,6 +47,8 @@ pub(crate) enum WriterMessage {
     Answer(RecordId, AnswerPart),
     /// Somebody asks for a value, and waits for that to be on disk.
     Reveal(RevealRecord, Option<oneshot::Sender<()>>),
+    /// Somebody waits until what came before it is written, or cannot be.
+    Flush(oneshot::Sender<()>),
     Stop,
 }
 
@@ -67,7 +69,10 @@ impl WriterMessage {
             }
             WriterMessage::Answer(_, AnswerPart::Said(deltas)) => deltas.iter().map(Delta::len).sum(),
             WriterMessage::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.weight(),
-            WriterMessage::Answer(..) | WriterMessage::Reveal(..) | WriterMessage::Stop => 0,
+            WriterMessage::Answer(..)
+            | WriterMessage::Reveal(..)
+            | WriterMessage::Flush(_)
+            | WriterMessage::Stop => 0,
         };
         LEAST + texts
     }
@@ -76,7 +81,7 @@ impl WriterMessage {
     pub(crate) fn take_waits(&mut self) -> Option<oneshot::Sender<()>> {
         match self {
             WriterMessage::Request(_, waits) | WriterMessage::Reveal(_, waits) => waits.take(),
-            WriterMessage::Answer(..) | WriterMessage::Stop => None,
+            WriterMessage::Answer(..) | WriterMessage::Flush(_) | WriterMessage::Stop => None,
         }
     }
 
@@ -85,7 +90,7 @@ impl WriterMessage {
         match self {
             WriterMessage::Request(_, waits) | WriterMessage::Reveal(_, waits) => waits.is_some(),
             WriterMessage::Answer(..) => false,
-            WriterMessage::Stop => true,
+            WriterMessage::Flush(_) | WriterMessage::Stop => true,
         }
     }
 
@@ -94,7 +99,7 @@ impl WriterMessage {
     fn must_be_taken(&self) -> bool {
         match self {
             WriterMessage::Answer(_, part) => !matches!(part, AnswerPart::Said(_)),
-            WriterMessage::Stop => true,
+            WriterMessage::Flush(_) | WriterMessage::Stop => true,
             WriterMessage::Request(..) | WriterMessage::Reveal(..) => false,
         }
     }
@@ -182,6 +187,8 @@ pub(crate) struct Batch {
     pub(crate) messages: Vec<WriterMessage>,
     /// Whether it is the last one.
     pub(crate) is_last: bool,
+    /// Who waits until these are done.
+    flushes: Vec<oneshot::Sender<()>>,
     room: usize,
 }
 
@@ -191,6 +198,7 @@ impl Batch {
         self.room += room as usize;
         match message {
             WriterMessage::Stop => self.is_last = true,
+            WriterMessage::Flush(waits) => self.flushes.push(waits),
             message => self.messages.push(message),
         }
     }
@@ -286,6 +294,10 @@ impl QueueExit {
     /// Gives back what was taken, written or not: it waits no more, and can be dropped.
     pub(crate) fn done(&self, batch: Batch) {
         self.shared.room.add_permits(batch.room);
+        // Nobody waits any more where the caller has gone.
+        for waits in batch.flushes {
+            let _ = waits.send(());
+        }
         // Where nobody hands over more, as much as two batches would stay.
         self.shared.replace_written(batch.messages);
     }
@@ -363,6 +375,21 @@ mod tests {
             entrance.offer(waits).unwrap();
             takes.recv().unwrap();
         });
+    }
+
+    #[test]
+    fn who_reads_has_what_came_before_written_at_once() {
+        let (entrance, mut exit) = gathering(ROOM, EVER).unwrap();
+        let (sender, mut flushed) = oneshot::channel();
+        let small = words(1);
+        entrance.offer(part(&small)).unwrap();
+        entrance.offer(WriterMessage::Flush(sender)).unwrap();
+        entrance.offer(part(&small)).unwrap();
+        let batch = exit.take(EVER, EVER);
+        assert_eq!(batch.messages.len(), 2);
+        assert!(flushed.try_recv().is_err(), "it is not written yet");
+        exit.done(batch);
+        flushed.try_recv().unwrap();
     }
 
     #[test]

@@ -220,6 +220,11 @@ impl Recorder for Store {
         self.config.required
     }
 
+    fn flush(&self) -> Option<oneshot::Receiver<()>> {
+        let (sender, receiver) = oneshot::channel();
+        self.offer(WriterMessage::Flush(sender)).then_some(receiver)
+    }
+
     fn status(&self) -> Option<StoreStatus> {
         Some(StoreStatus {
             path: self.path.display().to_string(),

@@ -277,7 +277,7 @@ impl LogWriter {
                         done.ended.push(*id);
                     }
                 }
-                WriterMessage::Stop => {}
+                WriterMessage::Flush(_) | WriterMessage::Stop => {}
             }
         }
         for (id, live) in &self.live {

@@ -183,6 +183,8 @@ pub struct RedactionRecord {
     pub removed: usize,
     /// On whose behalf.
     pub author: Author,
+    /// The id of what recognised it, where [`crate::Draft::found_by`] said so.
+    pub detector: Option<Arc<str>>,
     /// Whether a person may take it back.
     pub terms: ReleaseTerms,
     /// The stretch of the received text that it took away; `None` where the value was not received as it was found.
@@ -221,6 +223,13 @@ impl Journal {
         let places = redactions.all.len()..redactions.all.len() + records.len();
         redactions.of.entry(node).or_default().extend(places);
         redactions.all.extend(records);
+    }
+
+    /// Names what recognised the last redactions, in their order.
+    pub(crate) fn found_by(&mut self, detectors: Vec<Arc<str>>) {
+        let all = &mut Arc::make_mut(&mut self.redactions).all;
+        let first = all.len().saturating_sub(detectors.len());
+        all[first..].iter_mut().zip(detectors).for_each(|(record, id)| record.detector = Some(id));
     }
 
     /// The number that the next redaction gets.

@@ -34,12 +34,28 @@ impl Draft {
         if changed.iter().any(|&leaf| self.is_call_id(leaf)) {
             self.validate_pairs()?;
         }
+        let roles: BTreeMap<NodeId, Role> = changed.iter().filter_map(|&leaf| self.role_in(leaf)).collect();
         if !self.deleted.is_empty() {
             self.validate_exchanges()?;
-            self.validate_order()?;
             self.validate_tools()?;
         }
+        if !self.deleted.is_empty() || !roles.is_empty() {
+            self.validate_order(&roles)?;
+        }
         Ok(())
+    }
+
+    /// Returns the message whose role a leaf is, and that role as it stands now.
+    fn role_in(&self, leaf: NodeId) -> Option<(NodeId, Role)> {
+        let document = self.document();
+        let message = document.section(document.section_of(leaf)?).node;
+        if document.parent(leaf) != Some(message) || !document.has_key(leaf, "role") {
+            return None;
+        }
+        let text = self.text(leaf);
+        let roles = document.format().spec().rules.roles;
+        let (_, role) = roles.iter().find(|(spelled, _)| *spelled == text.expose())?;
+        Some((message, *role))
     }
 
     /// What a leaf must not become, whoever wrote it.
@@ -135,8 +151,10 @@ impl Draft {
         }
     }
 
-    fn validate_order(&self) -> Result<(), Invalid> {
+    /// `roles` are those that were changed.
+    fn validate_order(&self, roles: &BTreeMap<NodeId, Role>) -> Result<(), Invalid> {
         let document = self.document();
+        let role = |section: &Section| roles.get(&section.node).copied().unwrap_or(section.role);
         let spoken = |section: &&Section| section.role != Role::System && section.message.is_some();
         let Some(first) = exchange::messages(document).find(spoken) else { return Ok(()) };
         let mut kept =
@@ -151,14 +169,14 @@ impl Draft {
         };
         let last_kept = kept.last().unwrap_or(first_kept);
         let rules = &document.format().spec().rules;
-        if rules.user_first && first.role == Role::User && first_kept.role != Role::User {
+        if rules.user_first && first.role == Role::User && role(first_kept) != Role::User {
             return Err(self.invalid(first_kept.node, "the first message must have the role `user`"));
         }
         let prefilled = exchange::messages(document)
             .filter(spoken)
             .last()
             .is_some_and(|last| last.role == Role::Assistant);
-        if last_kept.role == Role::Assistant && !prefilled {
+        if role(last_kept) == Role::Assistant && !prefilled {
             return Err(self.invalid(last_kept.node, rules.assistant_last));
         }
         Ok(())

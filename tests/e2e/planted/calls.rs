@@ -21,6 +21,8 @@ pub(super) const RUNNING: &[&str] = &[
     "pending edit {turn} --set /nowhere {secret}",
     "pending edit {turn} --undo",
     "pending resume {turn} --digest 00",
+    "pending fields {secret}",
+    "pending fields model",
     "sessions list",
     "sessions list --json",
     "sessions follow off",

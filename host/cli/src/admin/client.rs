@@ -6,14 +6,16 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, EditableRequest,
-    ErrorCode, Except, Follow, Pending, Pins, Resume, RuntimeFile, SavedList, Select, SessionList, SetMode,
-    Status, TurnSummary,
+    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, ClearSaved,
+    EditableRequest, ErrorCode, Except, Follow, Pending, Pins, Resume, RuntimeFile, SavedList, Select,
+    SessionList, SetMode, Status, Subagents, TurnSummary,
 };
 use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
+
+use crate::log;
 
 use super::http::{AdminEndpoint, unexpected, waiting_runtime};
 
@@ -29,17 +31,25 @@ pub(crate) struct AdminClient {
     runtime: Runtime,
     /// The one turn that the prompt lists.
     only: Option<String>,
+    /// Longest time of a call.
+    patience: Duration,
 }
 
 impl AdminClient {
     /// Creates a client of the gate that wrote this file. It makes no call yet.
     pub(crate) fn new(gate: &RuntimeFile) -> anyhow::Result<Self> {
-        Ok(AdminClient { endpoint: AdminEndpoint::new(gate)?, runtime: waiting_runtime()?, only: None })
+        let (endpoint, runtime) = (AdminEndpoint::new(gate)?, waiting_runtime()?);
+        Ok(AdminClient { endpoint, runtime, only: None, patience: TIMEOUT })
     }
 
     /// Leaves all turns but one out of what waits, if there is one.
     pub(crate) fn only(self, turn: Option<String>) -> Self {
         AdminClient { only: turn, ..self }
+    }
+
+    /// Gives calls so long and no longer.
+    pub(crate) fn within(self, patience: Duration) -> Self {
+        AdminClient { patience, ..self }
     }
 
     /// Returns the state of the gate.
@@ -73,6 +83,17 @@ impl AdminClient {
         let Pending { mut turns } = self.view("")?;
         turns.retain(|turn| self.only.as_ref().is_none_or(|only| turn.id == *only));
         Ok(turns)
+    }
+
+    /// Returns what agents asked, with the numbers that this has in the log, where one is kept.
+    pub(crate) fn subagents(&self) -> Result<Subagents, ApiError> {
+        let mut listed: Subagents = self.view("")?;
+        if let Ok(log) = log::open() {
+            for request in &mut listed.requests {
+                request.logged = log.came_at(&request.session, request.at).ok().flatten();
+            }
+        }
+        Ok(listed)
     }
 
     fn on_turn(&self, id: &str, call: TurnCall) -> Result<ApiAnswer, ApiError> {
@@ -113,9 +134,10 @@ impl AdminClient {
                 unexpected(format!("the gate's answer is not understood at column {}", error.column()))
             })
         };
-        let in_time = async { timeout(TIMEOUT, exchange).await };
-        let late =
-            |_| self.endpoint.unreachable(format_args!("nothing came for {} seconds", TIMEOUT.as_secs()));
+        let in_time = async { timeout(self.patience, exchange).await };
+        let late = |_| {
+            self.endpoint.unreachable(format_args!("nothing came for {} seconds", self.patience.as_secs()))
+        };
         self.runtime.block_on(in_time).map_err(late)?
     }
 }
@@ -126,7 +148,11 @@ impl AdminApi for AdminClient {
             ApiCall::Pending => ApiAnswer::Pending(self.pending()?),
             ApiCall::OnTurn { id, call } => return self.on_turn(&id, call),
             ApiCall::CaptureNext => ApiAnswer::CaptureNext(self.command("", &ArmCapture {})?),
-            ApiCall::Subagents => ApiAnswer::Subagents(self.view("")?),
+            ApiCall::Saved => ApiAnswer::Saved(self.view("")?),
+            ApiCall::RemoveSaved { id } => ApiAnswer::Saved(self.remove_saved(&id)?),
+            ApiCall::ClearSaved => ApiAnswer::Saved(self.command("", &ClearSaved::default())?),
+            ApiCall::SetSaved(set) => ApiAnswer::Saved(self.command("", &set)?),
+            ApiCall::Subagents => ApiAnswer::Subagents(self.subagents()?),
             ApiCall::Mode => ApiAnswer::Mode(self.view("")?),
             ApiCall::SetMode { mode } => ApiAnswer::SetMode(self.command("", &SetMode { mode })?),
             ApiCall::Sessions => ApiAnswer::Sessions(self.view("")?),

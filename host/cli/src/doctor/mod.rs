@@ -2,9 +2,10 @@
 //! of a client's requests differs from one to the next, so that prompt caches break.
 //!
 //! A client is tried as it is set up, behind a gate of its own before a model of ours. No request
-//! leaves the machine, and nothing of what the client says is printed.
+//! leaves the machine, nothing of what the client says is printed, and its own history keeps nothing of it.
 
 mod answer;
+mod history;
 mod probe;
 mod trial;
 
@@ -15,6 +16,7 @@ use leafgate_config::Layer;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
+use self::history::ClientHistory;
 use self::trial::DoctorTrial;
 use crate::admin::AdminClient;
 use crate::client::{CLIENTS, KnownClient};
@@ -218,7 +220,12 @@ fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Res
             false => finding,
         }]);
     };
-    let run = |question| runtime.block_on(trial::run(known, question));
+    let run = |question| {
+        let history = ClientHistory::of(known);
+        let trial = runtime.block_on(trial::run(known, question));
+        history.forget(question);
+        trial
+    };
     let trials = [run(trial::QUESTIONS[0])?, run(trial::QUESTIONS[1])?];
     let mut findings = vec![arrived(name, &version, &trials[0])];
     if let [Some(one), Some(other)] = trials.each_ref().map(DoctorTrial::prompt) {

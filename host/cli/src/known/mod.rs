@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde_json::json;
 use zeroize::Zeroizing;
 
+use crate::ask;
 use crate::exit::Exit;
 use crate::home;
 use crate::options::ConfigArgs;
@@ -63,9 +64,12 @@ pub(crate) struct RemoveKnownArgs {
     /// The values, as `known list` calls them: by their ids or by their name
     #[arg(value_name = "ID", required_unless_present = "all")]
     ids: Vec<String>,
-    /// All that were added
+    /// All that were added, once you said yes
     #[arg(long, conflicts_with = "ids")]
     all: bool,
+    /// Ask nothing
+    #[arg(long, requires = "all")]
+    yes: bool,
 }
 
 pub(crate) fn run(command: &KnownCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -191,6 +195,10 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 }
 
 fn remove(args: &RemoveKnownArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    if args.all {
+        let count = AddedValues::read(&home::data_folder()?)?.values().len();
+        ask::for_yes(&format!("Remove all {count} values that were added?"), args.yes, printer)?;
+    }
     let removed = AddedValues::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;
     printer.tell(&json!({ "removed": removed }), &format!("{removed} removed"))
 }

@@ -1,7 +1,7 @@
 //! `cache`: what a provider could have read from its cache, and what broke it.
 
 use clap::Args;
-use leafgate_store::{CacheLine, Filter, Log};
+use leafgate_store::{CacheLine, Filter};
 
 use super::list::short;
 use crate::exit::Exit;
@@ -23,7 +23,7 @@ pub(crate) struct CacheArgs {
 }
 
 pub(crate) fn run(args: &CacheArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let log = Log::open(&super::folder()?)?;
+    let log = super::open()?;
     let filter = Filter { session: args.session.clone(), ..Filter::default() };
     let mut lines = log.ledger(&filter, usize::try_from(args.limit).unwrap_or(1))?;
     lines.retain(|line| !args.broken || line.broken.is_some());

@@ -13,11 +13,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
+use leafgate_admin::LogState;
 use leafgate_config::Settings;
 use leafgate_store::{
     ExportFormat, Filter, FoundRequest, Log, RedactionLine, RequestLine, Store, StoreConfig, StoreKeys,
 };
 
+use crate::admin::AdminClient;
 use crate::exit::Exit;
 use crate::home;
 use crate::masking::masked;
@@ -25,10 +27,14 @@ use crate::moments::local;
 use crate::options::one_of;
 use crate::print::{JsonOut, Printer, Style, counted};
 use crate::private;
+use crate::runtime;
 use crate::table::Cell;
 
 /// The folder of the log in the data folder.
 const FOLDER: &str = "log";
+
+/// How long a reader waits for a gate, which itself waits for less.
+const WRITTEN: Duration = Duration::from_secs(3);
 
 /// Requests that are read at a time.
 const PAGE: usize = 200;
@@ -69,6 +75,18 @@ pub(crate) fn open_store(config: StoreConfig) -> anyhow::Result<Arc<Store>> {
 /// Returns the folder of the log.
 pub(crate) fn folder() -> anyhow::Result<PathBuf> {
     Ok(home::data_folder()?.join(FOLDER))
+}
+
+/// Opens the log for a reader, once the gates that run have written what they were told: who sees an answer finds
+/// its request. It needs no gate, so one that cannot be asked is passed over.
+pub(crate) fn open() -> anyhow::Result<Log> {
+    let gates = runtime::folder().and_then(|folder| runtime::find_running(&folder)).unwrap_or_default();
+    for gate in gates {
+        if let Ok(client) = AdminClient::new(&gate) {
+            let _ = client.within(WRITTEN).view::<LogState>("");
+        }
+    }
+    Ok(Log::open(&folder()?)?)
 }
 
 /// Returns the keys of this installation's log.
@@ -225,7 +243,7 @@ pub(crate) fn each(
     most: usize,
     mut take: impl FnMut(&Log, &RequestLine) -> anyhow::Result<bool>,
 ) -> anyhow::Result<()> {
-    let log = Log::open(&folder()?)?;
+    let log = open()?;
     let (mut before, mut left) = (None, most);
     while left > 0 {
         let page = log.list(filter, before, left.min(PAGE))?;
@@ -241,7 +259,7 @@ pub(crate) fn each(
 }
 
 pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let log = Log::open(&folder()?)?;
+    let log = open()?;
     match &args.command {
         None => summary(&log, &args.which, printer),
         Some(LogCommand::List(args)) => {

@@ -1,8 +1,9 @@
 //! Turns that wait for a person: `review`, `pending`.
 
 use clap::{Args, Subcommand};
+use leafgate_admin::MetadataField;
 
-use super::GateArgs;
+use super::{GateArgs, one_of};
 
 #[derive(Args)]
 pub(crate) struct ReviewArgs {
@@ -34,6 +35,16 @@ pub(crate) enum PendingCommand {
     Edit(EditArgs),
     /// Let a turn go
     Resume(ResumeArgs),
+    /// Show what people see of requests beside what they say, or choose it until the gate ends
+    Fields {
+        /// The fields in their order
+        #[arg(value_name = "FIELD", value_delimiter = ',',
+            value_parser = one_of(&MetadataField::ALL, |field| (field.name(), "")))]
+        fields: Vec<MetadataField>,
+        /// None of them: the budget alone
+        #[arg(long, conflicts_with = "fields")]
+        none: bool,
+    },
     /// Give a turn up; its client gets an error
     Cancel {
         /// The turn, as `pending list` names it

@@ -51,6 +51,9 @@ pub(crate) struct RemoveArgs {
     /// Remove all of this scope
     #[arg(long, value_parser = scopes())]
     pub(crate) scope: Option<SavedScope>,
+    /// Ask nothing before all of a scope goes
+    #[arg(long, conflicts_with = "id")]
+    pub(crate) yes: bool,
 }
 
 #[derive(Args)]

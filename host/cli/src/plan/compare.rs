@@ -7,7 +7,7 @@ use std::sync::Arc;
 use leafgate_gate::session_key;
 use leafgate_policy::{Evaluation, Policy, Verdict};
 use leafgate_tokenize::Counter;
-use leafgate_tree::{Author, Document};
+use leafgate_tree::{Author, Document, RedactionRecord};
 use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
 
@@ -159,21 +159,20 @@ fn becomes(verdict: &Verdict) -> Becomes {
 
 fn done(evaluation: &Evaluation) -> Done {
     let (draft, mut done) = (&evaluation.draft, Done::new());
-    let mut add = |author: &Author, kind, node, label: Option<&str>| {
+    let mut add = |author: &Author, kind, node, made: Option<&RedactionRecord>| {
         let rule = match author {
             Author::Rule { id } | Author::Plugin { rule: id, .. } => id.to_string(),
             Author::SavedEdit { .. } | Author::Person => return,
         };
-        let detector = label.and_then(|label| evaluation.recall.detector(node, label));
         let by = By {
             rule,
             kind,
-            label: label.map(str::to_owned),
-            detector: detector.map(|detector| detector.as_str().to_owned()),
+            label: made.map(|made| made.label.to_string()),
+            detector: made.and_then(|made| made.detector.as_deref()).map(str::to_owned),
         };
         *done.entry((by, draft.document().pointer(node))).or_default() += 1;
     };
-    draft.redactions().for_each(|made| add(&made.author, "redact", made.node, Some(&made.label)));
+    draft.redactions().for_each(|made| add(&made.author, "redact", made.node, Some(made)));
     draft.edits().for_each(|edit| add(&edit.author, edit.kind.name(), edit.target, None));
     done
 }

@@ -18,6 +18,7 @@ use leafgate_gate::{SavedFiles, SavedStore, saved_views};
 
 pub(crate) use self::files::SavedFolder;
 use crate::admin::AdminClient;
+use crate::ask;
 use crate::exit::Exit;
 use crate::options::{SavedCommand, SavedGateArgs, SetSavedArgs};
 use crate::print::{Printer, Style};
@@ -76,7 +77,11 @@ impl Caller<'_> {
             }
             SavedCommand::Remove(remove) => match (&remove.id, remove.scope) {
                 (Some(id), _) => self.remove(id),
-                (None, scope) => self.clear(scope),
+                (None, scope) => {
+                    let which = scope.map_or("the scope in which edits are saved", SavedScope::name);
+                    ask::for_yes(&format!("Remove all saved edits of {which}?"), remove.yes, self.printer)?;
+                    self.clear(scope)
+                }
             },
             SavedCommand::Capture(capture) => {
                 let command = CaptureTurn {

@@ -42,6 +42,7 @@ fn fields(limits: &mut GateLimits) -> Vec<(&'static str, Limit<'_>)> {
         ("limits.turn-memory", Number(&mut desk.memory)),
         ("limits.pause", Time(&mut desk.timeout)),
         ("limits.linger", Time(&mut desk.linger)),
+        ("limits.subagents", Number(&mut desk.subagents)),
         ("limits.nodes", Number(&mut document.nodes)),
         ("limits.depth", Number(&mut document.depth)),
         ("limits.embedded", Number(&mut document.embedded)),

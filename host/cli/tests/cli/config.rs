@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 
+use crate::running::Running;
 use crate::support::Bench;
 
 fn shown(bench: &Bench, args: &[&str], variables: &[(&str, &str)], key: &str) -> String {
@@ -13,6 +14,21 @@ fn shown(bench: &Bench, args: &[&str], variables: &[(&str, &str)], key: &str) ->
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(key)).unwrap();
     line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+// S0-103
+#[test]
+fn a_command_sets_what_a_running_gate_shows_of_requests() {
+    let gate = Running::start(Bench::new(), &["--policy", "none"]);
+    assert_eq!(gate.run(&["pending", "fields"]).out, "sessionId\nrequestId\n");
+    assert_eq!(gate.run(&["pending", "fields", "model,dirty", "intent"]).out, "model\ndirty\nintent\n");
+    assert_eq!(
+        gate.json(&["pending", "fields", "--json"])["fields"],
+        serde_json::json!(["model", "dirty", "intent"])
+    );
+    assert_eq!(gate.json(&["pending", "fields", "--none", "--json"])["fields"], serde_json::json!([]));
+    let wrong = gate.run(&["pending", "fields", "modell"]);
+    assert!(wrong.code == 2 && wrong.err.contains("model"), "{}", wrong.shown());
 }
 
 // S0-107

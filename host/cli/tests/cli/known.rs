@@ -55,7 +55,13 @@ fn values_are_added_listed_and_removed_and_nothing_of_them_is_kept() {
     assert_eq!(bench.run(&["known", "remove", ids[0]], "").code, 0);
     assert_eq!(bench.run(&["scan", "-"], &text).code, 0);
     assert_eq!(bench.run(&["scan", "-"], OTHER).code, 1);
-    assert_eq!(bench.run(&["known", "remove", "--all"], "").code, 0);
+    // Nobody can be asked here.
+    for input in ["", "yes\n"] {
+        let asked = bench.run(&["known", "remove", "--all"], input);
+        assert!(asked.code == 2 && asked.err.contains("`--yes`"), "{}", asked.shown());
+        assert_eq!(bench.run(&["scan", "-"], OTHER).code, 1, "nothing was removed");
+    }
+    assert_eq!(bench.run(&["known", "remove", "--all", "--yes"], "").code, 0);
     assert_eq!(bench.run(&["scan", "-"], OTHER).code, 0);
 }
 

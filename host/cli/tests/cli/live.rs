@@ -204,7 +204,7 @@ fn a_mode_that_was_acknowledged_outlives_a_kill() {
     assert_eq!(gate.run(&["mode", "sometimes"]).code, 2);
 }
 
-// S0-88, S0-111
+// S0-88, S0-111, S0-131
 #[test]
 fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
     let gate = Running::of(RULES);
@@ -214,6 +214,8 @@ fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
     let (client, turn) = gate.chat_that_waits(&request());
     assert_eq!((&turn["mode"], &turn["class"]), (&json!("interceptOnce"), &json!("main")));
     let id = turn["id"].as_str().unwrap();
+    let status = gate.run(&["status"]).out;
+    assert!(status.contains(" (request paused): "), "{status}");
     assert!(gate.run(&["pending", "list"]).out.contains("Pause next turn"));
     let shown = gate.run(&["pending", "show", id]).out;
     assert!(shown.contains("Paused by mode: Pause next turn") && !shown.contains(EMAIL), "{shown}");

@@ -1,9 +1,10 @@
 //! The log that a gate writes: what it shows, that it is whole after any end, and that receipts hold.
 
+use leafgate_tests::http::Client;
 use serde_json::Value;
 
 use crate::running::Running;
-use crate::support::{Bench, EMAIL, RULES, request, secret};
+use crate::support::{Bench, EMAIL, RULES, holding, request, secret};
 
 fn bench() -> Bench {
     Bench::with(RULES)
@@ -72,6 +73,65 @@ fn a_log_says_what_was_redacted_where_by_which_detector_and_rule() {
     assert_eq!(diff, serde_json::json!({ "old": 1, "new": 2, "diff": "" }));
     assert!(bench.run(&["log", "list", "--since", "soon"], "").err.contains("as in 90s or 1h"));
     assert!(bench.run(&["log", "show", "9"], "").err.contains("request 9 is not in the log"));
+}
+
+#[test]
+fn who_sees_an_answer_finds_its_request_in_the_log() {
+    let gate = start(bench(), &[]);
+    for seen in 1..=20 {
+        assert_eq!(gate.chat(&request()).status, 200);
+        let list: Value = gate.json(&["log", "list", "--json"]);
+        assert_eq!(list.as_array().unwrap().len(), seen);
+    }
+    let told = gate.run(&["log"]).out;
+    assert!(told.starts_with("20 requests; 40 redactions\n"), "{told}");
+}
+
+/// Published examples and what a person types included, and two rules that look for the same find it once.
+#[test]
+fn every_redaction_has_its_detector_and_every_finding_is_counted_once() {
+    let rules = holding("pause").replace("[\"secrets\", \"pii/email\"]", "[\"secrets\", \"pii\"]")
+        + "\n[[rule]]\nid = \"counts\"\nmatch = {}\ndetect = [\"secrets\"]\naction = \"redact\"\nmode = \"monitor\"\n";
+    let gate = start(Bench::with(&rules), &[]);
+    let card = ["4242", "424242424242"].concat();
+    let says = format!("please pay with {card} and {}", secret());
+    let body = serde_json::json!({ "model": "m", "messages": [{ "role": "user", "content": says }] });
+    let (client, turn) = gate.chat_that_waits(&body.to_string());
+    let id = turn["id"].as_str().unwrap();
+    let typed = format!("please write to {EMAIL}");
+    assert_eq!(gate.run(&["pending", "edit", id, "--set", "/messages/0/content", &typed]).code, 0);
+    assert_eq!(gate.run(&["pending", "edit", id, "--undo"]).code, 0);
+    assert_eq!(gate.run(&["pending", "edit", id, "--redo"]).code, 0);
+    assert_eq!(gate.run(&["pending", "resume", id]).code, 0);
+    assert_eq!(client.join().unwrap().status, 200);
+    let lines: Value = gate.json(&["log", "--json"]);
+    let mut found: Vec<_> =
+        lines.as_array().unwrap().iter().map(|line| line["detector"].as_str().unwrap_or("-")).collect();
+    found.sort_unstable();
+    let expected = ["pii/email", "pii/payment-card", "secrets/github-token"];
+    assert_eq!(found, expected, "{lines}");
+    let metrics = gate.admin().metrics().unwrap();
+    for detector in expected {
+        let line = format!("leafgate_findings_total{{detector=\"{detector}\"}} 1");
+        assert!(metrics.lines().any(|counted| counted == line), "{line}: {metrics}");
+    }
+}
+
+// S0-97, S0-98, S0-135
+#[test]
+fn what_agents_asked_is_in_a_bound_and_has_the_number_that_the_log_gave_it() {
+    let gate = start(bench(), &["--set", "limits.subagents=1"]);
+    assert_eq!(gate.chat(&request()).status, 200);
+    let mut agent = Client::connect(gate.address()).unwrap();
+    for _ in 0..2 {
+        let called = [("x-claude-code-agent-id", "a9daf662")];
+        agent.post("/v1/chat/completions", &called, request().as_bytes()).unwrap();
+    }
+    let listed = gate.json(&["subagents", "--json"]);
+    assert_eq!((&listed["trimmed"], &listed["requests"][0]["logged"]), (&1.into(), &3.into()), "{listed}");
+    let shown = gate.run(&["subagents"]).out;
+    assert!(shown.contains("request 3 in the log") && shown.contains("Be brief. Be polite."), "{shown}");
+    assert!(!shown.contains(EMAIL), "{shown}");
 }
 
 // S0-116

@@ -8,6 +8,7 @@ mod chat;
 mod compose;
 mod config;
 mod detectors;
+mod doctor;
 mod except;
 mod explain;
 mod extract;

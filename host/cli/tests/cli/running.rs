@@ -211,8 +211,11 @@ impl Running {
 
     /// Everything that happens from now on.
     pub(crate) fn events(&self) -> Events {
-        let file = self.bench.path().join(format!("data/run/gate-{}.json", self.port()));
-        Admin::at(&file).unwrap().events().unwrap()
+        self.admin().events().unwrap()
+    }
+
+    pub(crate) fn admin(&self) -> Admin {
+        Admin::at(&self.bench.path().join(format!("data/run/gate-{}.json", self.port()))).unwrap()
     }
 }
 

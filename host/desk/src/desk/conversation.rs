@@ -5,7 +5,6 @@ use leafgate_admin::{ShownText, SubagentView, TurnClass};
 
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
-use crate::monitor::AgentLine;
 use crate::reason::CancelReason;
 use crate::sessions::{Request, SessionLine};
 use crate::tick::Tick;
@@ -78,14 +77,14 @@ impl<G> Desk<G> {
 
     /// Event: the policy has judged a request of an agent.
     #[must_use = "the effects must be carried out"]
-    pub fn observe(&mut self, request: SubagentView, now: Tick) -> Effects {
-        self.monitor.keep(request, now, self.limits.subagents);
+    pub fn observe(&mut self, request: SubagentView) -> Effects {
+        self.monitor.keep(request, self.limits.subagents);
         vec![Effect::Observed]
     }
 
     /// Returns the latest requests of agents, newest first. Bounded by
     /// [`crate::DeskLimits::subagents`].
-    pub fn subagents(&self) -> impl ExactSizeIterator<Item = &AgentLine> {
+    pub fn subagents(&self) -> impl ExactSizeIterator<Item = &SubagentView> {
         self.monitor.lines()
     }
 

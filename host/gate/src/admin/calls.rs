@@ -7,22 +7,27 @@ use bytes::Bytes;
 use http::{Method, request};
 use hyper::body::Incoming;
 use leafgate_admin::{
-    AdminCall, Cancel, EditCommand, ErrorCode, Follow, Pending, Pins, Release, Resume, Resumed, Select,
-    SetMode, SwitchOff,
+    AdminCall, Cancel, EditCommand, ErrorCode, Follow, LogState, MetadataFields, Pending, Pins, Release,
+    Resume, Resumed, Select, SetMode, SwitchOff,
 };
 use leafgate_desk::{CancelReason, Digest, TurnId};
 use leafgate_tokenize::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use super::answer::{self, Answered, CallFailure};
 use super::outline::{self, OutlineQuery};
 use super::tokens::{AskedModel, CountedView};
 use super::{auth, except, reveal, saved, view, whole};
+use crate::lock::lock;
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
 use crate::shared::Shared;
 use leafgate_http::body::{self, BodyBounds};
+
+/// How long a caller waits for the log at most: it reads what is there then.
+const WRITTEN: Duration = Duration::from_secs(2);
 
 /// Finds the call that a request makes, and the id in its path.
 fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), CallFailure> {
@@ -99,6 +104,10 @@ async fn carry_out(
         AdminCall::Mode => Ok(answer::json(&gate.turns.mode())),
         AdminCall::SetMode => set_mode(gate, read(command)?).await,
         AdminCall::SwitchOff => switch_off(gate, read(command)?),
+        AdminCall::Fields => {
+            Ok(answer::json(&MetadataFields { fields: lock(&gate.metadata_fields).clone() }))
+        }
+        AdminCall::SetFields => set_fields(gate, read(command)?),
         AdminCall::Saved => saved::list(gate).await,
         AdminCall::SetSaved => saved::set(gate, read(command)?).await,
         AdminCall::ArmCapture => saved::arm(gate, read(command)?).await,
@@ -117,6 +126,7 @@ async fn carry_out(
         AdminCall::Agents => Ok(answer::json(&gate.teams.view())),
         AdminCall::AgentRun => agent_run(gate, id),
         AdminCall::Release => release(gate, id, read(command)?),
+        AdminCall::Log => Ok(answer::json(&log(gate).await)),
         AdminCall::Reveal => reveal::reveal(gate, read(command)?).await,
     }
 }
@@ -149,7 +159,7 @@ async fn show_counted<V: CountedView + Serialize + Send + 'static>(
 
 /// A turn with its whole request.
 async fn request(gate: &Shared, turn: TurnId) -> Answered {
-    let fields = gate.metadata_fields.clone();
+    let fields = lock(&gate.metadata_fields).clone();
     show_counted(gate, turn, |snapshot| whole::request(snapshot, fields)).await
 }
 
@@ -163,10 +173,13 @@ async fn outline(gate: &Shared, turn: TurnId, query: Option<&str>) -> Answered {
 
 /// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
 async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Answered {
-    let change = view::change(command, &*gate.turns.draft(turn)?)?;
+    let before = gate.turns.draft(turn)?;
+    let change = view::change(command, &before)?;
     let revision = gate.turns.revise(turn)?;
     let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
     gate.turns.accept(revised)?;
+    let typed = gate.turns.draft(turn)?;
+    gate.counters.metrics.typed(typed.redactions().skip(before.redactions().count()));
     show_counted(gate, turn, view::turn).await
 }
 
@@ -211,6 +224,12 @@ async fn set_mode(gate: &Shared, command: SetMode) -> Answered {
     Ok(answer::json(&chosen.map_err(failed)?))
 }
 
+/// Chooses what is shown of requests beside what they say; their configuration says it when the gate begins.
+fn set_fields(gate: &Shared, chosen: MetadataFields) -> Answered {
+    lock(&gate.metadata_fields).clone_from(&chosen.fields);
+    Ok(answer::json(&chosen))
+}
+
 /// Has everything pass as it comes for a while, or the policy serve again.
 fn switch_off(gate: &Shared, command: SwitchOff) -> Answered {
     if command.seconds > 0 && !gate.may_be_off {
@@ -243,6 +262,15 @@ fn release(gate: &Shared, id: &str, Release {}: Release) -> Answered {
             .hint("`leafgate status` names them")
     };
     Ok(answer::json(&gate.release_plugin(id).ok_or_else(none)?))
+}
+
+/// Has the log write what it was told, and waits for that.
+async fn log(gate: &Shared) -> LogState {
+    let written = match gate.recorder().and_then(|recorder| recorder.flush()) {
+        Some(written) => timeout(WRITTEN, written).await.is_ok_and(|written| written.is_ok()),
+        None => false,
+    };
+    LogState { written }
 }
 
 /// Reads a command. The error says where it is wrong and not what stands there: that may be the text of a leaf.

@@ -143,7 +143,7 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
             node_type: section.node_type,
             role: section.role,
             parent: section.parent.map(|parent| draft.section_key(parent)),
-            path: draft.display_path_now(section.node),
+            path: path_of(draft, section.node),
             pointer: draft.pointer(section.node),
             source_message_index: section.message.map(MessageIndex::index),
             content_index: section.content_index,
@@ -165,6 +165,19 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
     }
     views.extend(draft.options().enumerate().map(|(at, option)| option_view(at, option)));
     views
+}
+
+/// Returns the display path of a section in the present order. One that is left out has no place there, and the next one has
+/// its number: it is named by where it stood.
+fn path_of(draft: &Draft, node: NodeId) -> String {
+    if !draft.is_deleted(node) {
+        return draft.display_path_now(node);
+    }
+    let stood = draft.display_path(node);
+    match stood.strip_prefix("messages[") {
+        Some(place) => format!("originalMessages[{place}"),
+        None => format!("{stood} as received"),
+    }
 }
 
 /// A text that was put in. Undo takes it out.

@@ -1,5 +1,6 @@
 //! Whatever edits are made, in whatever order: what the view shows is what an independent parser reads from the bytes that would leave.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use leafgate_admin::SectionView;
@@ -215,6 +216,10 @@ fn after_undo_and_reset_no_edit_stands_and_after_a_deletion_paths_are_the_presen
     let edits = history(&draft);
     assert!(edits.iter().all(|edit| edit.stands));
     assert_eq!((&*edits[0].path, &*edits[0].pointer), ("messages[3].content", "/messages/4/content"));
+    let views = sections(&draft, &[]);
+    let paths: BTreeSet<_> = views.iter().map(|section| &*section.path).collect();
+    assert_eq!(paths.len(), views.len(), "each path names one section: {paths:?}");
+    assert!(paths.contains("originalMessages[1]") && paths.contains("messages[1]"), "{paths:?}");
     draft.reset().unwrap();
     assert!(history(&draft).iter().all(|edit| !edit.stands));
     draft.undo().unwrap();

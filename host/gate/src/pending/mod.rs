@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use leafgate_admin::{Event, Memory, State as TurnState, TurnMode, TurnSummary};
+use leafgate_admin::{Event, Memory, ModeView, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
     Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
     Dismissal, Effect, Effects, RequestKey, Reviewer as _, Revised, Revision, Tick, Title, TurnId,
@@ -64,6 +64,8 @@ pub(crate) struct Turns {
     keeper: Keeper,
     saved: Arc<Saved>,
     off: Off,
+    /// The mode that listeners were told last.
+    told_mode: Mutex<Option<ModeView>>,
     /// What is said of the list of requests that a mode may pause, where there is one.
     intercept: Option<Box<str>>,
 }
@@ -123,6 +125,7 @@ impl Turns {
             keeper: Keeper::default(),
             saved,
             off: Off::default(),
+            told_mode: Mutex::default(),
             intercept: None,
         }
     }
@@ -357,7 +360,7 @@ impl Turns {
                     self.saved.forget(|session| state.desk.knows(session));
                     self.publish_sessions(&state.desk);
                 }
-                Effect::Observed => self.publish_subagent(&state.desk, now),
+                Effect::Observed => self.publish_subagent(&state.desk),
                 Effect::NextDeadline(at) => {
                     self.alarm.send_replace(Some(at));
                 }

@@ -13,6 +13,7 @@ use leafgate_desk::{
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
+use crate::lock::lock;
 use crate::off::Off;
 use crate::subject::Subject;
 
@@ -194,7 +195,12 @@ impl Turns {
     }
 
     pub(super) fn publish_mode(&self, desk: &Desk<TurnGuard>) {
-        self.hub.publish(|| Event::Mode { mode: self.view(desk.outlook()) });
+        let mode = self.view(desk.outlook());
+        let told = lock(&self.told_mode).replace(mode.clone());
+        // One choice may change it in several steps.
+        if told.as_ref() != Some(&mode) {
+            self.hub.publish(|| Event::Mode { mode });
+        }
     }
 
     pub(super) fn publish_sessions(&self, desk: &Desk<TurnGuard>) {

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use http::{HeaderValue, Method};
 use leafgate_admin::{
-    ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass, TurnMode,
+    EditableRequest, ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass,
+    TurnMode,
 };
 use leafgate_tree::Role;
 use serde_json::{Value, json};
@@ -94,7 +95,7 @@ async fn agents_and_side_requests_pass_a_mode_and_wait_behind_nobody() {
 
 // S0-94, S0-95, S0-96, S0-97, S0-98, S0-99
 #[tokio::test]
-async fn the_monitor_lists_what_agents_asked_and_nothing_of_what_they_said() {
+async fn the_monitor_lists_what_agents_asked_as_it_would_leave() {
     let house = House::start().await;
     house.choose(TurnMode::InterceptAlways).await;
     let asks = |says: &str| {
@@ -109,7 +110,7 @@ async fn the_monitor_lists_what_agents_asked_and_nothing_of_what_they_said() {
     let held = asks("prod-db for me");
     let turn = events.paused().await.id;
     let answer = house.call(Method::GET, "/v1/subagents", None).await;
-    assert!(!answer.text().contains("write to") && !answer.text().contains(CANARY), "{}", answer.text());
+    assert!(answer.text().contains("10: write to") && !answer.text().contains(CANARY), "{}", answer.text());
     let listed: Subagents = answer.json();
     assert_eq!((listed.requests.len(), listed.seen, listed.trimmed), (10, 12, 2));
     let page = house.call(Method::GET, "/metrics", None).await;
@@ -268,7 +269,7 @@ async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() 
     assert_eq!(sent.await.unwrap().status, 200);
 }
 
-// S0-14, S0-64
+// S0-14, S0-64, S0-130
 #[tokio::test]
 async fn locations_are_left_out_and_a_named_path_is_paused_whatever_is_asked_there() {
     let house = House::with(RULES, Reply::echo(), |config| {
@@ -286,9 +287,14 @@ async fn locations_are_left_out_and_a_named_path_is_paused_whatever_is_asked_the
     assert_eq!(said("conversation-inline").await.unwrap().status, 200);
     let mut named = house.request(r#"{"model":"m-1","prompt":"Hi"}"#);
     *named.uri_mut() = "/v1/completions".parse().unwrap();
-    for sent in [said("conversation-panel"), house.send_raw(named)] {
+    for (sent, intent) in
+        [(said("conversation-panel"), Some("conversation-panel")), (house.send_raw(named), None)]
+    {
         let turn = events.paused().await;
         assert_eq!(turn.mode, Some(TurnMode::InterceptAlways));
+        let whole: EditableRequest = house.get(&format!("/v1/pending/{}/request", turn.id)).await;
+        assert_eq!(whole.metadata.intent.as_deref(), intent);
+        assert_eq!(turn.label.starts_with("panel · "), intent.is_some(), "{}", turn.label);
         house.let_go(&turn.id).await;
         assert_eq!(sent.await.unwrap().status, 200);
     }

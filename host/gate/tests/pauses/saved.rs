@@ -52,6 +52,23 @@ fn error(answer: &Answer) -> (u16, ErrorCode) {
     (answer.status, answer.json::<leafgate_admin::ApiError>().code)
 }
 
+/// A capture that ends changes what is saved and what the mode does: listeners hear of it once.
+#[tokio::test]
+async fn a_mode_is_told_once_however_many_steps_led_there() {
+    let (house, mut events) = House::watched().await;
+    house.choose(TurnMode::AutoOverride).await;
+    house.capture(&mut events, &chat("one"), "Be kind").await;
+    house.choose(TurnMode::Off).await;
+    let mut modes: Vec<ModeView> = Vec::new();
+    while modes.last().is_none_or(|mode| mode.mode != TurnMode::Off) {
+        if let Event::Mode { mode } = events.next().await {
+            modes.push(mode);
+        }
+    }
+    assert!(modes.windows(2).all(|pair| pair[0] != pair[1]), "{modes:?}");
+    assert!(modes.iter().any(|mode| mode.auto == Some(AutoState::Applying)), "{modes:?}");
+}
+
 // S0-66, S0-74, S0-75, S0-76
 #[tokio::test]
 async fn what_a_person_edits_while_capturing_is_applied_to_later_turns() {

@@ -62,6 +62,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use leafgate_contract::Spent;
+use leafgate_detect::DetectorId;
 use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, SectionId, ValueType};
 use leafgate_vault::Vault;
 
@@ -174,6 +175,8 @@ struct Run<'p> {
     decoded: HashMap<NodeId, String>,
     /// What was found, for `leaf.findings`.
     findings: BTreeMap<FactsOf, Vec<FindingFact>>,
+    /// Published examples that a rule acts on, counted.
+    examples: BTreeMap<DetectorId, usize>,
     /// Parts outside the body whose name holds a finding.
     tainted_names: BTreeSet<usize>,
     held: BTreeSet<Held>,
@@ -272,6 +275,7 @@ impl<'p> Run<'p> {
             arguments: OnceCell::new(),
             decoded: HashMap::new(),
             findings: BTreeMap::new(),
+            examples: BTreeMap::new(),
             tainted_names: BTreeSet::new(),
             held: BTreeSet::new(),
             holds: Holds::default(),
@@ -343,7 +347,12 @@ impl<'p> Run<'p> {
             draft: self.draft,
             verdict: self.holds.into_verdict(),
             report: self.report,
-            recall: Recall { findings: self.findings, held: self.held, standing: self.standing },
+            recall: Recall {
+                findings: self.findings,
+                examples: self.examples,
+                held: self.held,
+                standing: self.standing,
+            },
         }
     }
 

@@ -14,6 +14,8 @@ use crate::verdict::Hold;
 #[derive(Clone, Debug, Default)]
 pub struct Recall {
     pub(super) findings: BTreeMap<FactsOf, Vec<FindingFact>>,
+    /// Published examples that a rule acts on, counted.
+    pub(super) examples: BTreeMap<DetectorId, usize>,
     /// Every place that must be redacted and cannot be. Each holds the request as long as it
     /// stands.
     pub(super) held: BTreeSet<Held>,
@@ -32,20 +34,15 @@ impl Recall {
         findings * (size_of::<FindingFact>() + 64) + self.held.len() * 2 * size_of::<Held>()
     }
 
-    /// Returns which detector found a label in a leaf; `None` where that is not known, as over the
-    /// border of two parts.
-    #[must_use]
-    pub fn detector(&self, node: NodeId, label: &str) -> Option<&DetectorId> {
-        let facts = self.findings.get(&FactsOf::Leaf(node))?;
-        facts.iter().find(|fact| fact.label.as_str() == label).map(|fact| &fact.detector)
-    }
-
-    /// Returns how often each detector found something that is no published example.
+    /// Returns how often each detector found something that a rule acts on, or only counts.
     #[must_use]
     pub fn detectors(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
         for fact in self.findings.values().flatten() {
             *counts.entry(fact.detector.as_str()).or_insert(0) += 1;
+        }
+        for (detector, count) in &self.examples {
+            *counts.entry(detector.as_str()).or_insert(0) += count;
         }
         counts
     }

@@ -5,7 +5,7 @@
 //! outside tool data; path, query and headers. What is seen only once a text is decoded pauses,
 //! where the rule does not say otherwise.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use leafgate_tree::NodeId;
 
@@ -195,8 +195,15 @@ impl<'p> Run<'p> {
             detector: hit.detector.clone(),
             confidence: hit.confidence,
         };
+        // What several rules look for was found once.
+        let mut seen = HashSet::new();
+        let found: Vec<&Hit> = hits.iter().filter(|hit| seen.insert((&hit.range, &hit.detector))).collect();
         // A rule that pauses for a finding does not pause for an example.
-        let live: Vec<FindingFact> = hits.iter().filter(|hit| !hit.published).map(fact).collect();
+        let (examples, live): (Vec<&Hit>, Vec<&Hit>) = found.into_iter().partition(|hit| hit.published);
+        for example in examples {
+            *self.examples.entry(example.detector.clone()).or_default() += 1;
+        }
+        let live: Vec<FindingFact> = live.into_iter().map(fact).collect();
         if !live.is_empty() {
             self.findings.entry(of).or_default().extend(live);
         }

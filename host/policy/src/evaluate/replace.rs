@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_detect::Confidence;
+use leafgate_detect::{Confidence, DetectorId};
 use leafgate_tree::{EditError, NodeId, Redaction, ReleaseTerms, ValueType};
 use leafgate_vault::{Collision, Seen, mask, surrogate};
 
@@ -21,6 +21,7 @@ use crate::work;
 pub(super) struct Replacement {
     /// The rule that does it.
     pub(super) rule: RuleIndex,
+    pub(super) detector: DetectorId,
     pub(super) redaction: Redaction,
     /// Whether a person may take it back.
     pub(super) terms: ReleaseTerms,
@@ -87,7 +88,8 @@ impl Run<'_> {
             let with = if in_number { With::Surrogate } else { self.with(hit.rule) };
             let redaction =
                 self.redaction(hit, with, text, seen).map_err(|collision| (hit.rule, collision))?;
-            Ok(Replacement { rule: hit.rule, redaction, terms: ReleaseTerms::KEPT })
+            let (rule, detector) = (hit.rule, hit.detector.clone());
+            Ok(Replacement { rule, detector, redaction, terms: ReleaseTerms::KEPT })
         };
         hits.iter().map(replacement).collect()
     }
@@ -106,6 +108,8 @@ impl Run<'_> {
                 .unzip();
             match self.draft.redact_on(node, &of_rule, &terms, &author(&self.policy.rules[index])) {
                 Ok(()) => {
+                    let found = replacements.iter().filter(|one| one.rule == index);
+                    self.draft.found_by(found.map(|one| one.detector.as_str().into()).collect());
                     self.report.rules[index].edits += of_rule.len();
                     self.was_written(node);
                     shift(&mut replacements, index);

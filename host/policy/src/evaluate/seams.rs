@@ -247,7 +247,8 @@ impl Run<'_> {
                 let next = Redaction { at: 0..0, label: redaction.label.clone(), replacement: String::new() };
                 let here = std::mem::replace(&mut redaction, next);
                 let redaction = Redaction { at, ..here };
-                of_leaf[part].push(Replacement { rule: hit.rule, redaction, terms: terms.clone() });
+                let (rule, detector) = (hit.rule, hit.detector.clone());
+                of_leaf[part].push(Replacement { rule, detector, redaction, terms: terms.clone() });
             }
         }
         for ((&node, replacements), at) in run.iter().zip(of_leaf).zip(borders.windows(2)) {

@@ -293,6 +293,7 @@ impl<'p> Run<'p> {
             if let Err(error) = self.draft.redact(node, &redactions, author) {
                 asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), refusal(&error))));
             } else {
+                self.draft.found_by(hits.iter().map(|hit| hit.detector.as_str().into()).collect());
                 asked.made += redactions.len();
                 self.was_written(node);
             }

@@ -13,7 +13,7 @@ use std::io::{self, BufRead, Write};
 use leafgate_admin::{EditCommand, Event, LeafView, SectionView, ShownText, TurnMode, TurnView};
 
 use self::command::{HELP, LineCommand, PartNumber};
-use crate::api::{AdminApi, ApiCall, ExceptionDraft, TurnCall};
+use crate::api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 use crate::choice;
 use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
 use crate::outline::{self, Outline, OutlineRow};
@@ -119,9 +119,9 @@ impl Plain<'_> {
             // What was saved is the notice of that action.
             LineCommand::Save(scope) => self.act(TurnCall::Save { scope }).map(drop),
             LineCommand::Capture => self.act(ApiCall::CaptureNext).map(drop),
-            LineCommand::Agents => {
-                self.print_after(ApiCall::Subagents, |model| model.subagents().map(rows::subagent_rows))
-            }
+            LineCommand::Agents => self.print_after(ApiCall::Subagents, |model| {
+                model.subagents().map(|listed| rows::subagent_rows(listed, usize::MAX))
+            }),
             LineCommand::Why => match self.model.turn().map(rows::why_rows) {
                 Some(rows) => self.print(rows),
                 None => self.refuse("no turn is open: `show 1` opens the first of the list"),
@@ -378,7 +378,12 @@ impl Plain<'_> {
     }
 
     fn leave(&mut self) -> io::Result<()> {
-        match farewell(self.model.turns().len()) {
+        // Of a gate that has ended nothing waits.
+        let waiting = match ApiCall::Pending.run(self.desk) {
+            ApiAnswer::Pending(turns) => turns.len(),
+            _ => 0,
+        };
+        match farewell(waiting) {
             Some(text) => writeln!(self.output, "{text}"),
             None => Ok(()),
         }

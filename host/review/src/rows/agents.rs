@@ -1,4 +1,4 @@
-//! What agents asked that others started: what each request consists of, and nothing of what it says.
+//! What agents asked that others started: what each request consists of, and what it says.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,10 @@ use leafgate_admin::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
 
 use super::{Row, RowStyle, count};
 
-/// Returns the latest requests of agents, newest first, and how many are no longer listed.
+/// Returns the latest requests of agents, newest first, with so many lines of each section's text at most, and how many requests
+/// are no longer listed.
 #[must_use]
-pub fn subagent_rows(listed: &Subagents) -> Vec<Row> {
+pub fn subagent_rows(listed: &Subagents, most: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     if listed.requests.is_empty() {
         rows.push(Row::of("No agent that another one started has asked yet.", RowStyle::Plain));
@@ -16,7 +17,17 @@ pub fn subagent_rows(listed: &Subagents) -> Vec<Row> {
     for request in &listed.requests {
         rows.push(Row::of(&heading(request), RowStyle::Strong));
         rows.push(Row::of(&told(request), RowStyle::Plain));
-        rows.extend(request.sections.iter().map(|section| Row::of(&section_line(section), RowStyle::Dim)));
+        for section in &request.sections {
+            rows.push(Row::of(&section_line(section), RowStyle::Dim));
+            let lines = section.text.expose().lines();
+            rows.extend(
+                lines.clone().take(most).map(|line| Row::of(&format!("      {line}"), RowStyle::Plain)),
+            );
+            let more = lines.skip(most).count();
+            if more > 0 {
+                rows.push(Row::of(&format!("      and {}", count(more, "more line")), RowStyle::Dim));
+            }
+        }
         let more = request.total_sections.saturating_sub(request.sections.len());
         if more > 0 {
             rows.push(Row::of(&format!("    and {}", count(more, "more section")), RowStyle::Dim));
@@ -52,6 +63,9 @@ fn told(request: &SubagentView) -> String {
         SubagentVerdict::Held => "held by a rule",
         SubagentVerdict::Blocked => "blocked by a rule",
     });
+    if let Some(number) = request.logged {
+        let _ = write!(told, ", request {number} in the log");
+    }
     for (number, what) in [(request.edits, "edit"), (request.redactions, "redaction")] {
         if number > 0 {
             let _ = write!(told, ", {}", count(number, what));
@@ -80,6 +94,7 @@ mod tests {
             label: "chat · claude-code · …a1b2c3".to_owned(),
             agent: Some("reviewer".to_owned()),
             model: Some(ShownText::new("m-1")),
+            logged: Some(12),
             verdict: SubagentVerdict::Held,
             at: 0,
             sections: vec![SubagentSection {
@@ -87,14 +102,20 @@ mod tests {
                 kind: SectionKind::User,
                 role: Role::User,
                 bytes: 42,
+                text: ShownText::new("Look at it.\nThen go."),
             }],
             total_sections: 1,
             edits: 0,
             redactions: 2,
         };
         assert_eq!(heading(&request), "chat · claude-code · …a1b2c3 · reviewer · 00:00:00Z");
-        assert_eq!(told(&request), "  m-1, held by a rule, 2 redactions");
+        assert_eq!(told(&request), "  m-1, held by a rule, request 12 in the log, 2 redactions");
         assert_eq!(section_line(&request.sections[0]), "    user · user · 42 bytes");
+        let listed = Subagents { requests: vec![request.clone()], ..Subagents::default() };
+        let lines =
+            |most| subagent_rows(&listed, most).iter().map(Row::text).collect::<Vec<_>>()[3..].join("|");
+        assert_eq!(lines(usize::MAX), "      Look at it.|      Then go.");
+        assert_eq!(lines(1), "      Look at it.|      and 1 more line");
         assert!(heading(&SubagentView { agent: None, ..request }).contains(" · agent · "));
     }
 

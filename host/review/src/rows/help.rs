@@ -17,7 +17,7 @@ const KEYS: &[(&str, &str)] = &[
     ("s Ctrl-S", "resume: send exactly what is shown (asks)"),
     ("c", "cancel: send nothing, the client gets an error (asks)"),
     ("o m", "pause the next turn; choose the mode"),
-    ("v C", "save edits for later turns; pause the next turn to save"),
+    ("v C V", "save edits; pause the next turn to save; what is saved"),
     ("S f A", "conversations; follow the newest one, or not; agents"),
     ("/ n N", "search in sections and leaves, next, previous"),
     ("L q", "list what waits; leave: all of it keeps waiting"),

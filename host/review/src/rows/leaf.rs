@@ -21,6 +21,8 @@ pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
     let access = match leaf.access {
         Access::Open => "",
         Access::Protected => " [protected]",
+        // What a rule put in has no place of its own that an edit could name.
+        Access::Frozen if leaf.pointer.is_empty() => " [read only]",
         Access::Frozen => " [signed]",
         Access::Opaque => " [media]",
     };

@@ -18,7 +18,7 @@ pub use help::help_rows;
 pub use leaf::{call_rows, leaf_row, leaf_text, payload_text, redaction_rows};
 pub use list::{list_row, time};
 pub use metadata::{NO_METADATA, budget_text, metadata_rows};
-pub use mode::{follow_row, mode_choice, mode_row, saved_row, session_row};
+pub use mode::{follow_row, mode_choice, mode_row, saved_edit_row, saved_head, saved_row, session_row};
 pub use turn::{group_row, head_rows, header_rows, section_head, section_row, why_rows};
 
 use ratatui::text::Span;

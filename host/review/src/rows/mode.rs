@@ -1,6 +1,6 @@
 //! Which turns wait although no rule asks, and the conversations.
 
-use leafgate_admin::{ModeView, SavedStatus, SessionList, SessionView, TurnMode};
+use leafgate_admin::{ModeView, SavedEditView, SavedList, SavedStatus, SessionList, SessionView, TurnMode};
 
 use super::{Row, RowStyle, count};
 
@@ -19,6 +19,42 @@ pub fn saved_row(saved: &SavedStatus) -> Row {
     match saved.drifted {
         0 => row,
         drifted => row.and(&format!(", {} did not fit", count(drifted, "edit")), RowStyle::Warning),
+    }
+}
+
+/// Returns what stands above the saved edits: what is done with them, where new ones are saved, and how much a capture shows.
+#[must_use]
+pub fn saved_head(list: &SavedList) -> Vec<Row> {
+    let status = &list.status;
+    let bound = format!(
+        "Saved for: {}. A capture shows the first {}.",
+        status.scope.label(),
+        count(status.preview_limit, "section")
+    );
+    let mut head = vec![Row::of("Saved edits, those that win first", RowStyle::Strong), saved_row(status)];
+    head.push(Row::of(&bound, RowStyle::Plain));
+    if list.edits.is_empty() {
+        head.push(Row::of(
+            "No edits are saved. v saves those of a turn, C has the next one wait.",
+            RowStyle::Plain,
+        ));
+    }
+    head.extend(list.problems.iter().map(|problem| Row::of(problem, RowStyle::Error)));
+    head
+}
+
+/// Returns a saved edit on one line.
+#[must_use]
+pub fn saved_edit_row(edit: &SavedEditView) -> Row {
+    let row = Row::of(edit.scope.label(), RowStyle::Strong)
+        .and(&format!("  {} {}", edit.action, edit.path), RowStyle::Plain)
+        .and(&format!("  saved {}", edit.updated_at), RowStyle::Dim);
+    match edit.last.as_ref().filter(|last| !last.fits) {
+        Some(last) => {
+            let why = last.why.as_deref().unwrap_or(&last.outcome);
+            row.and(&format!("  did not fit: {why}"), RowStyle::Warning)
+        }
+        None => row,
     }
 }
 

@@ -73,6 +73,10 @@ impl Screen {
                 let what = self.redaction_text(spans, *at);
                 format!("Release {what}? The value leaves, with this request alone.  y/n")
             }
+            (ScreenQuestion::ClearSaved, _) => {
+                let scope = self.model.saved().map_or("this scope", |list| list.status.scope.label());
+                format!("Remove all saved edits of {scope}? Later turns then come as they are.  y/n")
+            }
             (ScreenQuestion::Save, _) => {
                 "Save your edits for later turns? s this conversation · w this folder · g all".to_owned()
             }
@@ -151,7 +155,12 @@ impl Screen {
             (.., PageView::Turn | PageView::Section(_) | PageView::Leaf(_)) => return self.keys_of_turn(),
             (.., PageView::Modes) => "Enter choose · Esc back · ? help",
             (.., PageView::Sessions) => "Enter select · f follow the newest, or not · Esc back · ? help",
-            (.., PageView::Agents) => "↑↓ scroll · / search · Esc back · ? help",
+            (.., PageView::Saved) => {
+                "d remove · X remove all · t scope · + - sections · C capture · Esc back"
+            }
+            (.., PageView::Agents) => {
+                "↑↓ scroll · / search · E $EDITOR, to read and copy · Esc back · ? help"
+            }
             (.., PageView::Payload) => {
                 "↑↓ scroll · / search · E $EDITOR, to read · s send · c cancel · Esc back"
             }

@@ -91,13 +91,18 @@ impl Screen {
         match (yes, question) {
             (true, ScreenQuestion::Resume { digest }) => self.act(TurnCall::Resume { digest }),
             (true, ScreenQuestion::Cancel) => self.act(TurnCall::Cancel),
+            (true, ScreenQuestion::ClearSaved) => {
+                self.act_saying(ApiCall::ClearSaved, "All of them are removed.")
+            }
             (true, ScreenQuestion::Release { spans, at }) => self.release(&spans[at]),
             (true, ScreenQuestion::Discard) => {
                 self.editing = None;
                 self.model.notify(Level::Done, "What was typed is discarded.");
                 Vec::new()
             }
-            (false, ScreenQuestion::Discard) | (true, ScreenQuestion::Save) => Vec::new(),
+            (false, ScreenQuestion::Discard | ScreenQuestion::ClearSaved) | (true, ScreenQuestion::Save) => {
+                Vec::new()
+            }
             (false, ScreenQuestion::Release { .. }) => {
                 self.model.notify(Level::Done, "Nothing was released.");
                 Vec::new()
@@ -212,6 +217,13 @@ impl Screen {
     /// Carries out a letter's command.
     fn command(&mut self, letter: char) -> Vec<ScreenEffect> {
         match letter {
+            _ if self.place().view == PageView::Saved && "dXt+-".contains(letter) => {
+                return self.command_on_saved(letter);
+            }
+            'V' => {
+                self.go_to(PageView::Saved);
+                return self.act(ApiCall::Saved);
+            }
             'e' => self.edit_here(),
             'E' => return self.edit_outside(),
             'R' => self.ask_to_release(),

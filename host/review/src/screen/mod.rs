@@ -13,6 +13,7 @@ mod outside;
 mod places;
 mod release;
 mod run;
+mod saved;
 mod terminal;
 mod theme;
 mod view;
@@ -36,6 +37,7 @@ use self::release::SpanPlace;
 use self::view::PageItem;
 use crate::api::{ApiAnswer, ApiCall, TurnCall};
 use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
+use crate::rows;
 
 /// Smallest terminal on which the screen can be used.
 pub const SMALLEST: (u16, u16) = (80, 24);
@@ -112,6 +114,8 @@ enum ScreenQuestion {
     Discard,
     /// For which later turns edits are saved.
     Save,
+    /// Whether all saved edits of the scope go.
+    ClearSaved,
     /// Whether one of these redactions is released. Tab asks about the next one.
     Release {
         spans: Vec<SpanPlace>,
@@ -127,7 +131,7 @@ impl ScreenQuestion {
             | ScreenQuestion::Cancel
             | ScreenQuestion::Save
             | ScreenQuestion::Release { .. } => true,
-            ScreenQuestion::Discard => false,
+            ScreenQuestion::Discard | ScreenQuestion::ClearSaved => false,
         }
     }
 }
@@ -151,6 +155,8 @@ pub struct Screen {
     search: Option<TextEditor>,
     /// The last searched text, in lower case.
     wanted: String,
+    /// Whether the gate tells nothing any more.
+    is_lost: bool,
     size: (u16, u16),
 }
 
@@ -169,6 +175,7 @@ impl Screen {
             is_deaf: false,
             search: None,
             wanted: String::new(),
+            is_lost: false,
             size: (columns, rows),
         };
         let first = [ApiCall::Mode, ApiCall::Sessions, ApiCall::Pending];
@@ -179,6 +186,12 @@ impl Screen {
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// Returns how many turns wait, as far as is known: none of a gate that has ended.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        if self.is_lost { 0 } else { self.model.turns().len() }
     }
 
     /// Takes one event.
@@ -195,6 +208,7 @@ impl Screen {
             }
             ScreenEvent::Gate(event) => self.gate(event),
             ScreenEvent::Lost(error) => {
+                self.is_lost = true;
                 let text = format!(
                     "{}. What is shown may be old; L asks again.",
                     error.message.trim_end_matches('.')
@@ -454,11 +468,16 @@ impl Screen {
         }
     }
 
-    /// Opens what is chosen in the outside editor: a body to be read, a text to be edited.
+    /// Opens what is chosen in the outside editor: a body or what agents asked to be read, a text to be edited.
     fn edit_outside(&mut self) -> Vec<ScreenEffect> {
         if self.place().view == PageView::Payload {
             let body = self.model.payload().map(|payload| payload.body.clone());
             return body.into_iter().map(ScreenEffect::ReadOutside).collect();
+        }
+        if let (PageView::Agents, Some(listed)) = (&self.place().view, self.model.subagents()) {
+            let rows = rows::subagent_rows(listed, usize::MAX);
+            let text: String = rows.iter().map(|row| row.text() + "\n").collect();
+            return vec![ScreenEffect::ReadOutside(ShownText::new(text))];
         }
         match self.begin() {
             Ok(editing) => {

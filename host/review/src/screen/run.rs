@@ -85,7 +85,7 @@ pub fn run(
                     surface.resume()?;
                     todo.extend(screen.update(ScreenEvent::Outside(left)));
                 }
-                ScreenEffect::Leave => return Ok(screen.model().turns().len()),
+                ScreenEffect::Leave => return Ok(screen.waiting()),
             }
         }
         surface.title(&screen.title())?;

@@ -12,6 +12,9 @@ pub(super) const LEAF_BYTES: usize = 256 * 1024;
 /// Most bytes of a call's arguments of which a row is made.
 const LINE_BYTES: usize = 2000;
 
+/// Lines of each section that the page of what agents asked shows; the editor has all.
+const AGENT_LINES: usize = 6;
+
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageView {
@@ -39,6 +42,8 @@ pub enum PageView {
     Modes,
     /// The conversations.
     Sessions,
+    /// The saved edits.
+    Saved,
     /// The keys.
     Help,
 }
@@ -66,6 +71,7 @@ pub(super) enum PageItem {
     Leaf(usize, usize),
     Mode(TurnMode),
     Session(usize),
+    Saved(usize),
 }
 
 impl PagePosition {
@@ -102,6 +108,7 @@ impl PageView {
                 | PageView::Agents
                 | PageView::Modes
                 | PageView::Sessions
+                | PageView::Saved
                 | PageView::Help
         )
     }
@@ -120,6 +127,9 @@ impl PageView {
             (PageView::Section(key), Some(turn)) => section_items(model, turn, key),
             (PageView::Modes, _) => TurnMode::ALL.iter().copied().map(PageItem::Mode).collect(),
             (PageView::Sessions, _) => (0..model.sessions().sessions.len()).map(PageItem::Session).collect(),
+            (PageView::Saved, _) => {
+                (0..model.saved().map_or(0, |list| list.edits.len())).map(PageItem::Saved).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -143,7 +153,9 @@ impl PageView {
             // What is known of a turn that has just changed is on its way.
             PageView::Metadata if model.turn().is_some() && model.metadata().is_none() => Vec::new(),
             PageView::Metadata => rows::metadata_rows(model.metadata()),
-            PageView::Agents => model.subagents().map_or_else(Vec::new, rows::subagent_rows),
+            PageView::Agents => {
+                model.subagents().map_or_else(Vec::new, |listed| rows::subagent_rows(listed, AGENT_LINES))
+            }
             PageView::Help => rows::help_rows(),
             _ => Vec::new(),
         };
@@ -180,6 +192,7 @@ impl PageView {
                     rows::follow_row(model.sessions()),
                 ]
             }
+            (PageView::Saved, _) => model.saved().map_or_else(Vec::new, rows::saved_head),
             (PageView::Help, _) => vec![Row::of("Keys and marks", RowStyle::Strong)],
             _ => Vec::new(),
         }
@@ -280,6 +293,9 @@ impl PageItem {
             }
             (PageItem::Mode(mode), _) => Some(rows::mode_choice(mode, model.mode())),
             (PageItem::Session(at), _) => model.sessions().sessions.get(at).map(rows::session_row),
+            (PageItem::Saved(at), _) => {
+                model.saved().and_then(|list| list.edits.get(at)).map(rows::saved_edit_row)
+            }
             _ => None,
         };
         row.unwrap_or_default()
@@ -293,7 +309,9 @@ impl PageItem {
             (PageItem::Turn(at), _) => {
                 model.turns().get(at).is_some_and(|turn| has(&rows::list_row(turn).text()))
             }
-            (PageItem::Mode(_) | PageItem::Session(_), _) => has(&self.row(model, &PageView::List).text()),
+            (PageItem::Mode(_) | PageItem::Session(_) | PageItem::Saved(_), _) => {
+                has(&self.row(model, &PageView::List).text())
+            }
             (PageItem::Section(at), Some(turn)) => {
                 turn.sections.get(at).is_some_and(|it| has(&it.label) || it.leaves.iter().any(leaf_has))
             }

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use leafgate_admin::{
-    EditCommand, ErrorCode, Event, HoldPlace, NoteView, ShownText, State, SubagentVerdict, TurnMode,
-    TurnSummary,
+    EditCommand, ErrorCode, Event, HoldPlace, NoteView, SavedScope, ShownText, State, SubagentVerdict,
+    TurnMode, TurnSummary,
 };
 use leafgate_review::screen::{ScreenEvent, farewell};
 use proptest::prelude::*;
@@ -166,6 +166,8 @@ fn a_deleted_section_says_so() {
     insta::assert_snapshot!(Player::new(&[AGENT]).keys("home j enter jjj d").screen());
     let mut player = Player::new(&[AGENT]).keys("home j enter jjj d u");
     assert!(!player.screen().contains("[deleted"));
+    let leaves = Player::new(&[AGENT]).keys("home j enter jjj d enter").screen();
+    assert!(!leaves.contains("[edited by"), "it is left out, and its texts are as they came: {leaves}");
     let mut player = Player::new(&[AGENT]).keys("home j enter jjj d u U r");
     // It stands as it came: nothing of the deletion is left to be told.
     assert!(!player.screen().contains("by person]") && player.screen().contains("0 edits"));
@@ -291,6 +293,32 @@ fn the_next_turn_is_captured_where_edits_are_applied() {
     assert!(turn.contains("Auto-apply saved edits: capturing"), "{turn}");
 }
 
+// S0-69, S0-70, S0-71, S0-134
+#[test]
+fn saved_edits_are_removed_scoped_and_bounded_in_the_prompt() {
+    insta::assert_snapshot!(Player::new(&[AGENT]).keys("V").screen());
+    let then = |keys: &str| {
+        let mut player = Player::new(&[AGENT]).keys("V").keys(keys);
+        let shown = player.screen();
+        let saved = player.desk.0.borrow().saved.clone();
+        let ids: String = saved.edits.iter().map(|edit| edit.id.as_str()).collect();
+        (shown, ids, saved.status.scope, saved.status.preview_limit)
+    };
+    let (shown, ids, ..) = then("d");
+    assert!(shown.contains("It is removed") && ids == "2b", "{shown}");
+    assert_eq!(then("down d").1, "1a");
+    let (shown, ids, ..) = then("X");
+    assert!(shown.contains("Remove all saved edits of Session?") && ids == "1a2b", "{shown}");
+    assert_eq!((then("X n").1, then("X y").1), ("1a2b".to_owned(), "2b".to_owned()));
+    assert_eq!(then("t").2, SavedScope::Workspace);
+    assert_eq!((then("t t").2, then("t t t").2), (SavedScope::Global, SavedScope::Session));
+    assert_eq!((then("+").3, then("-").3), (4, 2));
+    let (shown, .., limit) = then("- - -");
+    assert!(shown.contains("A capture shows 1 to 10 sections first.") && limit == 1, "{shown}");
+    assert_eq!(then("+ + + + + + + + +").3, 10);
+    assert!(then("d d d").0.contains("No edits are saved"));
+}
+
 // S0-96
 #[test]
 fn what_agents_asked_is_listed_and_follows() {
@@ -303,7 +331,10 @@ fn what_agents_asked_is_listed_and_follows() {
     let mut player = Player::new(&[]).keys("A").meddle(two);
     let asked = Event::Subagent { request: subagent(2, SubagentVerdict::Held) };
     player = player.happens(ScreenEvent::Gate(asked));
-    assert!(player.screen().contains("held by a rule, 2 redactions"));
+    assert!(player.screen().contains("held by a rule, request 42 in the log, 2 redactions"));
+    let mut read = Player::new(&[AGENT]).meddle(two).keys("A E");
+    read.screen();
+    assert!(read.outside.1[0].contains("Then say what is wrong."), "all of it is there to be copied");
     assert!(Player::new(&[]).keys("A").screen().contains("No agent that another one started has asked yet."));
 }
 
@@ -372,6 +403,14 @@ fn a_resume_asks_and_sends_what_is_shown() {
     let mut player = Player::new(&[AGENT]).keys("s x y");
     insta::assert_snapshot!("after_a_resume", player.screen());
     assert_eq!(player.desk.0.borrow().resumed, [digest]);
+}
+
+#[test]
+fn after_a_resume_the_next_turn_opens_as_if_it_were_the_first() {
+    let fresh = Player::new(&[OTHER]).screen();
+    let next = Player::new(&[AGENT, OTHER]).keys("enter home j enter s y enter").screen();
+    let below = |screen: &str| screen.lines().skip(3).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(below(&next), below(&fresh));
 }
 
 #[test]
@@ -506,6 +545,9 @@ fn leaving_decides_nothing() {
     let waiting = player.leave();
     assert_eq!(waiting, 2);
     assert_eq!(farewell(waiting).unwrap(), "2 turns keep waiting until their time is up.");
+    // Of a gate that has ended nothing waits.
+    let gone = error(ErrorCode::Unreachable, "the gate does not answer", None);
+    assert_eq!(Player::new(&[AGENT, OTHER]).happens(ScreenEvent::Lost(gone)).keys("q").leave(), 0);
 }
 
 /// A turn of a coding agent: what its client adds stands beside the user's words, and a loop of tools
@@ -527,13 +569,15 @@ fn agent_turn(loops: usize) -> String {
     )
 }
 
-// S0-49
+// S0-49, S0-128, S0-132
 #[test]
 fn a_turn_opens_at_what_the_user_said_last_with_earlier_turns_on_one_line() {
     let body = agent_turn(30);
     let opened = Player::new(&[&body]).screen();
     insta::assert_snapshot!(opened);
     assert!(selected(&opened).contains("Content #2") && selected(&opened).contains("Mail"), "{opened}");
+    let size = opened.lines().nth(2).unwrap();
+    assert!(size.contains(" sections · came ") && size.contains(" ago"), "{size}");
     let rule = opened.lines().position(|line| line.starts_with('─')).unwrap();
     assert!(24 - (rule + 1) - 2 >= 18, "the page has less than 18 rows: {opened}");
     // Its parts fold to the message, the group unfolds to its messages, and a search finds them all.
@@ -652,6 +696,7 @@ fn the_prompt_follows_the_newest_conversation_while_nothing_is_typed_or_edited()
     }
 }
 
+// S0-133
 #[test]
 fn the_body_opens_in_an_editor_to_be_read() {
     let mut player = Player::new(&[AGENT]).keys("P E");

@@ -370,6 +370,7 @@ impl Draft {
                 replacement: redaction.replacement.as_str().into(),
                 removed: redaction.at.len(),
                 author: author.clone(),
+                detector: None,
                 terms: terms.get(place).cloned().unwrap_or(ReleaseTerms::KEPT),
                 received,
             });
@@ -390,6 +391,11 @@ impl Draft {
         pieces::hide(&mut state.hidden, received);
         self.journal.note(node, records);
         Ok(())
+    }
+
+    /// Names what recognised the redactions that were made last, one id for each, in their order.
+    pub fn found_by(&mut self, detectors: Vec<Arc<str>>) {
+        self.journal.found_by(detectors);
     }
 
     /// Returns the type of a leaf whose text may be redacted.

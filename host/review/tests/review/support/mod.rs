@@ -60,6 +60,7 @@ pub(crate) struct FakeDesk {
     pub(crate) excepted: Vec<String>,
     /// Why none may be.
     pub(crate) not_exceptable: Option<&'static str>,
+    pub(crate) saved: SavedList,
 }
 
 pub(crate) struct FakeTurn {
@@ -96,6 +97,27 @@ fn saved_status() -> SavedStatus {
     }
 }
 
+fn saved_edit(id: &str, scope: SavedScope) -> SavedEditView {
+    SavedEditView {
+        id: id.to_owned(),
+        scope,
+        session: None,
+        action: "set".to_owned(),
+        title: "Edited".to_owned(),
+        format: "openai-chat".to_owned(),
+        path: "messages[0].content".to_owned(),
+        pointer: "/messages/0/content".to_owned(),
+        role: Role::System,
+        section: SectionKind::System,
+        leaf: None,
+        replaces: "aa".to_owned(),
+        on_drift: OnDrift::Skip,
+        updated_at: "2026-11-28T14:00:00Z".to_owned(),
+        text: None,
+        last: None,
+    }
+}
+
 /// A request of an agent that another one started.
 pub(crate) fn subagent(number: u64, verdict: SubagentVerdict) -> SubagentView {
     SubagentView {
@@ -104,6 +126,7 @@ pub(crate) fn subagent(number: u64, verdict: SubagentVerdict) -> SubagentView {
         label: "chat · claude-code · …3f1a".to_owned(),
         agent: Some("reviewer".to_owned()),
         model: Some(ShownText::new("gpt-4o")),
+        logged: Some(40 + number as i64),
         verdict,
         at: 1_795_358_411_167 + number * 1000,
         sections: vec![SubagentSection {
@@ -111,6 +134,7 @@ pub(crate) fn subagent(number: u64, verdict: SubagentVerdict) -> SubagentView {
             kind: SectionKind::User,
             role: Role::User,
             bytes: 42,
+            text: ShownText::new("Look at every file.\nThen say what is wrong."),
         }],
         total_sections: 3,
         edits: 0,
@@ -131,6 +155,13 @@ impl FakeDesk {
             cancelled: Vec::new(),
             excepted: Vec::new(),
             not_exceptable: None,
+            saved: SavedList {
+                auto: Some(AutoState::Applying),
+                status: saved_status(),
+                workspace: None,
+                edits: vec![saved_edit("1a", SavedScope::Session), saved_edit("2b", SavedScope::Global)],
+                problems: Vec::new(),
+            },
         }
     }
 
@@ -174,6 +205,21 @@ impl AdminApi for FakeDesk {
                 TurnCall::Save { scope } => ApiAnswer::Save(self.save(&id, scope)?),
                 TurnCall::Pin { sections } => ApiAnswer::Pin(self.pin(&id, sections)?.into()),
             },
+            ApiCall::Saved => ApiAnswer::Saved(self.saved.clone()),
+            ApiCall::RemoveSaved { id } => {
+                self.saved.edits.retain(|edit| edit.id != id);
+                ApiAnswer::Saved(self.saved.clone())
+            }
+            ApiCall::ClearSaved => {
+                self.saved.edits.retain(|edit| edit.scope != self.saved.status.scope);
+                ApiAnswer::Saved(self.saved.clone())
+            }
+            ApiCall::SetSaved(set) => {
+                let status = &mut self.saved.status;
+                status.scope = set.scope.unwrap_or(status.scope);
+                status.preview_limit = set.preview_limit.unwrap_or(status.preview_limit);
+                ApiAnswer::Saved(self.saved.clone())
+            }
             ApiCall::CaptureNext => ApiAnswer::CaptureNext(self.capture_next()?),
             ApiCall::Subagents => ApiAnswer::Subagents(self.subagents()?),
             ApiCall::Mode => ApiAnswer::Mode(self.mode()?),

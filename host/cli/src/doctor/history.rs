@@ -1,0 +1,77 @@
+//! What clients keep of conversations in the user's own folders: a trial leaves none there.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::client::KnownClient;
+use crate::home;
+
+/// Where a client keeps its conversations: the variable that names its folder, that folder below the home folder, and those in it.
+const HISTORIES: &[(&str, &str, &str, &[&str])] = &[
+    ("claude", "CLAUDE_CONFIG_DIR", ".claude", &["projects"]),
+    ("codex", "CODEX_HOME", ".codex", &["sessions"]),
+    ("copilot", "COPILOT_HOME", ".copilot", &["session-state", "history-session-state", "logs"]),
+    ("gemini", "", ".gemini", &["tmp"]),
+];
+
+/// How deep a conversation lies at most: Codex has a folder for each day.
+const DEPTH: usize = 6;
+
+/// The files of a client's history before a trial.
+pub(super) struct ClientHistory {
+    folders: Vec<PathBuf>,
+    before: HashSet<PathBuf>,
+}
+
+impl ClientHistory {
+    pub(super) fn of(known: KnownClient) -> Self {
+        let mut folders = Vec::new();
+        for (_, variable, folder, within) in HISTORIES.iter().filter(|(name, ..)| *name == known.name) {
+            let own = || Some(home::variable("HOME")?.join(folder));
+            let named = (!variable.is_empty()).then(|| home::variable(variable)).flatten();
+            let own = named.or_else(own);
+            folders.extend(own.iter().flat_map(|own| within.iter().map(|within| own.join(within))));
+        }
+        let before = files(&folders).into_iter().collect();
+        ClientHistory { folders, before }
+    }
+
+    /// Removes the conversations that have come since and ask this. What a user's own client began meanwhile stays.
+    pub(super) fn forget(self, question: &str) {
+        for file in files(&self.folders) {
+            let is_of_trial = || fs::read(&file).is_ok_and(|text| holds(&text, question.as_bytes()));
+            if !self.before.contains(&file) && is_of_trial() && fs::remove_file(&file).is_ok() {
+                self.remove_empty_around(&file);
+            }
+        }
+    }
+
+    /// Removes the folders that nothing is left in.
+    fn remove_empty_around(&self, file: &Path) {
+        let around =
+            file.ancestors().skip(1).take_while(|folder| !self.folders.iter().any(|top| top == folder));
+        // The first one in which something is left ends it.
+        let _ = around.map(fs::remove_dir).find(Result::is_err);
+    }
+}
+
+fn holds(text: &[u8], words: &[u8]) -> bool {
+    text.windows(words.len()).any(|window| window == words)
+}
+
+/// Returns all files below some folders; links are not followed.
+fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open: Vec<(PathBuf, usize)> = folders.iter().map(|folder| (folder.clone(), 0)).collect();
+    while let Some((folder, depth)) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && depth < DEPTH => open.push((entry.path(), depth + 1)),
+                Ok(kind) if kind.is_file() => found.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    found
+}
