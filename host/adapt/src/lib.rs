@@ -35,4 +35,4 @@ mod said;
 
 pub use answer::{AnswerFault, StreamAdapter, adapt_answer};
 pub use request::{AdaptError, AdaptedRequest, PathTerms, adapt, is_adapted};
-pub use said::{TurnCall, TurnMessage, TurnPart, further_ids, messages, named, question};
+pub use said::{SaidCall, TurnMessage, TurnPart, further_ids, messages, named, question};

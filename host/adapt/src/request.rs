@@ -7,7 +7,7 @@ use leafgate_tree::{Document, Role};
 use serde_json::{Value, json};
 
 use crate::options::{self, Object, lose};
-use crate::said::{TurnCall, TurnMessage, TurnPart, messages, named};
+use crate::said::{SaidCall, TurnMessage, TurnPart, messages, named};
 
 /// Messages wants a bound of the answer; this one is put in where the client has none.
 const MOST_TOKENS: u32 = 8_192;
@@ -151,7 +151,7 @@ fn put_messages(to: Api, said: &[TurnMessage], made: &mut Object, losses: &mut V
             TurnPart::Text(_) | TurnPart::Image { .. } => {}
         }
     }
-    let mut spelling = Spelling { to, names: Vec::new(), list: Vec::new(), losses };
+    let mut spelling = ConversationWriter { to, names: Vec::new(), list: Vec::new(), losses };
     let leading = said.iter().take_while(|message| message.role == Role::System).count();
     let (system, said) = said.split_at(leading);
     let mut prompt: Vec<String> = system.iter().map(TurnMessage::text).collect();
@@ -182,7 +182,7 @@ fn put_messages(to: Api, said: &[TurnMessage], made: &mut Object, losses: &mut V
 }
 
 /// A list of messages that is written.
-struct Spelling<'l> {
+struct ConversationWriter<'l> {
     to: Api,
     /// Ids of calls with the names of their tools: results of Gemini have these.
     names: Vec<(String, String)>,
@@ -190,7 +190,7 @@ struct Spelling<'l> {
     losses: &'l mut Vec<&'static str>,
 }
 
-impl Spelling<'_> {
+impl ConversationWriter<'_> {
     /// Adds a message. A system prompt among the messages moves to the others where the API has no place for it.
     fn add(&mut self, message: &TurnMessage, prompt: &mut Vec<String>) {
         match (message.role, self.to) {
@@ -275,7 +275,7 @@ impl Spelling<'_> {
                 let content = if text.is_empty() { Value::Null } else { text.into() };
                 let mut made = json!({ "role": "assistant", "content": content });
                 if !message.calls.is_empty() {
-                    let call = |TurnCall { id, name, arguments }: &TurnCall| {
+                    let call = |SaidCall { id, name, arguments }: &SaidCall| {
                         let function = json!({ "name": name, "arguments": arguments });
                         json!({ "id": id, "type": "function", "function": function })
                     };
@@ -286,17 +286,17 @@ impl Spelling<'_> {
             Api::Responses => {
                 let content = |words| json!({ "type": "message", "role": "assistant", "content": [words] });
                 self.list.extend(words.map(content));
-                self.list.extend(message.calls.iter().map(|TurnCall { id, name, arguments }| {
+                self.list.extend(message.calls.iter().map(|SaidCall { id, name, arguments }| {
                     json!({ "type": "function_call", "call_id": id, "name": name, "arguments": arguments })
                 }));
             }
             Api::Messages => {
-                let call = |call: &TurnCall| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": object(&call.arguments) });
+                let call = |call: &SaidCall| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": object(&call.arguments) });
                 let calls = message.calls.iter().map(call);
                 self.join("assistant", words.into_iter().chain(calls).collect());
             }
             Api::Gemini | Api::CodeAssist => {
-                let call = |call: &TurnCall| json!({ gemini::CALL[0]: { "name": call.name, "args": object(&call.arguments) } });
+                let call = |call: &SaidCall| json!({ gemini::CALL[0]: { "name": call.name, "args": object(&call.arguments) } });
                 let calls = message.calls.iter().map(call);
                 self.join("model", words.into_iter().chain(calls).collect());
             }

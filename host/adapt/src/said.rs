@@ -16,7 +16,7 @@ pub struct TurnMessage {
     /// What it says, in order.
     pub parts: Vec<TurnPart>,
     /// What it asks the client to do.
-    pub calls: Vec<TurnCall>,
+    pub calls: Vec<SaidCall>,
     /// The call whose result it is.
     pub call_id: Option<String>,
     /// Its place in the body.
@@ -43,7 +43,7 @@ pub enum TurnPart {
 
 /// A call of a tool.
 #[derive(Clone, PartialEq, Eq)]
-pub struct TurnCall {
+pub struct SaidCall {
     /// Pairs it with its result. Where the API has none, it is made of tool and order.
     pub id: String,
     /// The tool.
@@ -224,13 +224,13 @@ impl<'d> BodyReader<'d> {
         self.ids.id(section.call_id.as_deref(), section.tool.as_deref().unwrap_or_default(), is_result)
     }
 
-    fn call(&mut self, id: SectionId) -> TurnCall {
+    fn call(&mut self, id: SectionId) -> SaidCall {
         let document = self.document;
         let arguments = self.arguments.get(&id).map(|&node| match document.settable(node) {
             Some(text) => text.text().expose().to_owned(),
             None => String::from_utf8_lossy(&document.source()[document.body_span(node)]).into_owned(),
         });
-        TurnCall {
+        SaidCall {
             id: self.call_id(id, false),
             name: document.section(id).tool.as_deref().unwrap_or_default().to_owned(),
             arguments: arguments.unwrap_or_default(),
