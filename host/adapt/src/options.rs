@@ -71,6 +71,7 @@ const READ: &[&str] = &[
     "tools",
     "tool_choice",
     "anthropic_version",
+    "leafgate",
 ];
 
 /// Members that are named where they get lost. Any other name could be anybody's text.

@@ -12,6 +12,9 @@ use crate::said::{SaidCall, TurnMessage, TurnPart, messages, named};
 /// Messages wants a bound of the answer; this one is put in where the client has none.
 const MOST_TOKENS: u32 = 8_192;
 
+/// The member in which a client picks from a profile of the gate's.
+const PICKED: &str = "leafgate";
+
 /// What stands for a picture where an API has words alone.
 const PICTURE: &str = "[image left out]";
 
@@ -97,6 +100,10 @@ pub fn adapt(
     }
     options::put_tools(to, tools, &mut made);
     options::carry(from, to, &body, &mut made, &mut losses);
+    // What a client picks from a profile is read behind this.
+    if let Some(picked) = body.get(PICKED) {
+        made.insert(PICKED.to_owned(), picked.clone());
+    }
     match to {
         Api::Messages => drop(made.entry("max_tokens").or_insert_with(|| MOST_TOKENS.into())),
         Api::Responses => drop(made.insert("store".to_owned(), false.into())),

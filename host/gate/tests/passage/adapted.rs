@@ -141,6 +141,25 @@ async fn a_rule_routes_to_an_upstream_of_another_api() {
 }
 
 #[tokio::test]
+async fn a_profile_makes_the_request_in_the_upstreams_api() {
+    let (upstream, folder) =
+        (Upstream::start(|seen| async move { message(&seen) }).await, tempfile::tempdir().unwrap());
+    std::fs::write(folder.path().join("a.md"), "A says 1.").unwrap();
+    let profile = format!(
+        "[[assemble]]\nid = \"vault\"\nmatch = {{ model = \"vault/*\" }}\nroot = \"{}\"\nmodel = \"claude\"\ncontext = [\"a.md\"]\nprompt = {{ type = \"literal\", text = \"Review.\" }}\n",
+        folder.path().display()
+    );
+    let gate = gate_before(&upstream, Api::Messages, &profile).await;
+    let asked = json!({ "model": "m", "leafgate": { "agentMode": false }, "messages": [{ "role": "user", "content": "Now?" }] });
+    let answer = once(&gate, post("/p/vault/v1/chat/completions", asked.to_string())).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let left: Value = serde_json::from_slice(&upstream.only().body).unwrap();
+    assert_eq!((&left["system"], &left["model"]), (&json!("Review."), &json!("claude")));
+    assert_eq!(left["messages"][0]["content"], "Context from a.md:\n\nA says 1.");
+    assert_eq!(left["leafgate"], Value::Null, "the gate's own");
+}
+
+#[tokio::test]
 async fn what_cannot_be_adapted_is_refused_in_the_clients_words() {
     let upstream = Upstream::silent().await;
     let gate = gate_before(&upstream, Api::Chat, "").await;
