@@ -100,7 +100,7 @@ pub enum FrameState {
     Ended,
 }
 
-/// Something that happened in a run. It has names of the team and numbers, and no text.
+/// Something that happened in a run. It has names of the team and of tools, and no text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentEvent {
@@ -117,6 +117,10 @@ pub struct AgentEvent {
     /// The kind of an error, in the words of the team's document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The tools that were withheld, the first of them, or the one whose call was refused, where the client or the gate
+    /// offers it; masked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
 }
 
 /// What happened in a run.

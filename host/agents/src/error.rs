@@ -1,5 +1,7 @@
 //! What goes wrong in a team, in the words that its document has for it.
 
+use std::sync::Arc;
+
 use crate::name::AgentName;
 
 leafgate_words::words! {
@@ -30,12 +32,15 @@ pub struct AgentError {
     pub kind: ErrorKind,
     /// The agent that it is about.
     pub agent: Option<AgentName>,
+    /// The tool that was refused: one of the client's, by the name under which it is offered, or the gate's own. Any other
+    /// name is a model's text.
+    pub tool: Option<Arc<str>>,
     /// What went wrong and what can be done, in a sentence or two.
     pub message: String,
 }
 
 impl AgentError {
     pub(crate) fn new(kind: ErrorKind, agent: Option<&AgentName>, message: impl Into<String>) -> Self {
-        AgentError { kind, agent: agent.cloned(), message: message.into() }
+        AgentError { kind, agent: agent.cloned(), tool: None, message: message.into() }
     }
 }

@@ -70,7 +70,7 @@ mod tools;
 pub use error::{AgentError, ErrorKind};
 pub use file::{FileError, Problem, Warning};
 pub use limits::RunLimits;
-pub use mark::{CallKey, CallMark, ClientKey, RunId};
+pub use mark::{CallKey, CallMark, ClientKey, DELEGATED, RunId, is_delegated};
 pub use name::{AgentName, BadAgentName};
 pub use prompt::{DelegationTarget, escaped, section};
 pub use run::{

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::name::AgentName;
 use crate::prompt::{DelegationTarget, section};
+use crate::tools::DELEGATE_WORK;
 
 /// A team, valid and immutable. A run keeps its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +29,20 @@ pub struct Agent {
     pub use_for: String,
     /// To whom it may delegate.
     pub delegation: Permission,
-    /// Which of the client's tools it has.
+    /// Which of the client's tools it has. A list of tools is all that it may use, the gate's own among them: without
+    /// `delegateWork` in it, it delegates to nobody.
     pub tools: Permission,
+}
+
+impl Agent {
+    /// Whether its tools let it delegate. `none` is about the client's tools, and leaves it to whom it may delegate.
+    #[must_use]
+    pub fn has_delegation(&self) -> bool {
+        match &self.tools {
+            Permission::All | Permission::None => true,
+            Permission::Specific(names) => names.contains(DELEGATE_WORK),
+        }
+    }
 }
 
 /// What is allowed of many.
@@ -137,10 +150,10 @@ impl Team {
     }
 
     /// Returns to whom an agent can delegate: those that it may and that are there, but not itself,
-    /// in the order of the file.
+    /// in the order of the file; to nobody, where its tools leave delegation out.
     #[must_use]
     pub fn targets(&self, of: &Agent) -> Vec<DelegationTarget> {
-        let others = self.agents.iter().filter(|other| other.name != of.name);
+        let others = self.agents.iter().filter(|other| of.has_delegation() && other.name != of.name);
         others
             .filter(|other| of.delegation.allows(other.name.as_str()))
             .map(|other| DelegationTarget { name: other.name.clone(), use_for: other.use_for.clone() })

@@ -4,11 +4,12 @@
 //! assembled body is the request: it is judged, shown and sent. Which conversation it belongs to is
 //! told from what the client sent, for what is put in changes with the turns.
 //!
-//! A file is read once for each message of the user, whatever becomes of it while tools run for
-//! that message. So the calls and results of a turn stand behind the same words.
+//! A file is read anew for each question, the same one asked again among them, and kept while tools run for it, whatever
+//! becomes of it meanwhile. So the calls and results of a turn stand behind the same words.
 
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -20,7 +21,8 @@ use lru::LruCache;
 
 use leafgate_http::refusal::Refusal;
 
-/// Turns whose files are kept. A turn ends within minutes, and a gate has few of them at a time.
+/// Questions, and turns in which tools run, whose files are kept. A turn ends within minutes, and a gate has few of them at
+/// a time.
 const TURNS: NonZeroUsize = NonZeroUsize::new(256).expect("256 is not 0");
 
 /// Bytes of all files that are kept.
@@ -66,7 +68,7 @@ impl Assembler {
         let Some(assembly) = chosen.or_else(|| policy.assembly_for(document, context)) else {
             return refuse_asked(policy, document).map(|()| None);
         };
-        let files = self.files(policy, assembly, context.session, document);
+        let files = self.files(policy, assembly, context.session, document, counted.is_some());
         let refused = |what: &dyn fmt::Display| {
             Refusal::malformed(format!("profile `{}` cannot make this request: {what}", assembly.id()))
         };
@@ -85,18 +87,35 @@ impl Assembler {
         }))
     }
 
-    /// The files of a turn: those of an earlier request for the same message of the user.
+    /// The files of a turn: where tools have run for a question, what was read for it. A question reads anew, and one whose
+    /// cost is asked for keeps nothing.
     fn files(
         &self,
         policy: &Policy,
         assembly: &Assembly,
         session: &str,
         document: &Document,
+        is_counted: bool,
     ) -> Arc<ReadOnce> {
+        let words = document.latest_user_words();
+        let question = turn(policy, assembly, session, document, &words, None);
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = turn(policy, assembly, session, document);
-        let begin = || Arc::new(ReadOnce::new(assembly.files()));
-        Arc::clone(turns.get_or_insert(turn, begin))
+        let Some(call) = document.first_call_behind(&words) else {
+            let files = Arc::new(ReadOnce::new(assembly.files()));
+            if !is_counted {
+                turns.put(question, Arc::clone(&files));
+            }
+            return files;
+        };
+        // The same words may be asked twice at a time: by their first calls they are told apart.
+        let turn = turn(policy, assembly, session, document, &words, Some(call));
+        if let Some(files) = turns.get(&turn) {
+            return Arc::clone(files);
+        }
+        let files =
+            turns.get(&question).map_or_else(|| Arc::new(ReadOnce::new(assembly.files())), Arc::clone);
+        turns.put(turn, Arc::clone(&files));
+        files
     }
 
     /// Forgets the turns that were used least recently, as long as all of them keep too much.
@@ -110,13 +129,20 @@ impl Assembler {
     }
 }
 
-/// Names a turn: the conversation, the profile, and the latest message of the user.
-fn turn(policy: &Policy, assembly: &Assembly, session: &str, document: &Document) -> [u8; 32] {
+/// Names a turn: the conversation, the profile, the latest words of the user, and the first call of a tool behind them.
+fn turn(
+    policy: &Policy,
+    assembly: &Assembly,
+    session: &str,
+    document: &Document,
+    words: &[Range<usize>],
+    call: Option<NodeId>,
+) -> [u8; 32] {
     let mut parts = PartsDigest::default();
     parts.add(policy.digest());
     parts.add(assembly.id().as_bytes());
     parts.add(session.as_bytes());
-    for range in document.latest_user_words() {
+    for range in words.iter().cloned().chain(call.map(|call| document.subtree(call))) {
         // Which of several equal messages it is, its place says.
         parts.add((range.start as u64).to_le_bytes());
         let leaves = range.filter_map(|node| document.leaf(NodeId::from_index(node)));

@@ -86,19 +86,27 @@ async fn go_on(
 /// The body that the begun stream goes on with, or the events that end it.
 async fn splice(answered: Result<Response<Content>, Refusal>, api: Api) -> Result<Content, Bytes> {
     let refused = |refusal: Refusal| dialect::ending(&refusal, api);
-    let (parts, body) = answered.map_err(refused)?.into_parts();
-    if !parts.status.is_success() {
-        let said = error_body(body).await.and_then(|error| ErrorBody::read(&error));
-        let said = said.map(|error| error.events(api, passes_later(parts.status)));
-        return Err(said.unwrap_or_else(|| {
-            refused(Refusal::upstream(format!("the upstream answered with status {}", parts.status.as_u16())))
-        }));
+    let answer = answered.map_err(refused)?;
+    if !answer.status().is_success() {
+        return Err(failing(answer, api).await);
     }
     // A begun stream has no coding, and its upstream was asked for none.
-    if !media::is_event_stream(&parts.headers) {
+    if !media::is_event_stream(answer.headers()) {
         return Err(refused(Refusal::upstream("the upstream answered without an event stream")));
     }
-    Ok(body)
+    Ok(answer.into_body())
+}
+
+/// Returns the events that end a begun stream with an upstream's error.
+pub(crate) async fn failing(error: Response<Content>, api: Api) -> Bytes {
+    let (parts, body) = error.into_parts();
+    match error_body(body).await.and_then(|error| ErrorBody::read(&error)) {
+        Some(error) => error.events(api, passes_later(parts.status)),
+        None => {
+            let said = format!("the upstream answered with status {}", parts.status.as_u16());
+            dialect::ending(&Refusal::upstream(said), api)
+        }
+    }
 }
 
 /// Which errors SDKs try again at.

@@ -103,6 +103,8 @@ pub(crate) struct Asker {
     pub(crate) class: TurnClass,
     /// The agents from the entry to it, for people.
     pub(crate) chain: Arc<str>,
+    /// Its prompt, where that is sent as a user's words.
+    pub(crate) prompt: Option<Arc<str>>,
 }
 
 /// The outcome, and what the policy did on the way to it.
@@ -253,7 +255,7 @@ impl JudgeCase {
         }))
     }
 
-    /// Finds the conversation that it belongs to, and what is known of its calls there.
+    /// Finds the conversation that it belongs to, and what is known of its calls there and of its prompt.
     fn known(&mut self, mut document: Arc<Document>) -> (Subject, Arc<Document>) {
         self.api = self.api.of_body(self.to.endpoint(), document.format());
         let known = self.session.take();
@@ -262,6 +264,10 @@ impl JudgeCase {
         if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
         {
             document.know_calls(|id| behind.call(id));
+        }
+        let prompt = self.asker.as_ref().and_then(|asker| asker.prompt.as_deref());
+        if let (Some(prompt), Some(document)) = (prompt, Arc::get_mut(&mut document)) {
+            document.know_prompt(prompt);
         }
         (self.subject(session, &document), document)
     }

@@ -40,10 +40,13 @@ fn remove_up_to(database: &mut Connection, id: i64) -> rusqlite::Result<()> {
     let last: Option<i64> = transaction.query_row("SELECT max(id) FROM request", [], |row| row.get(0))?;
     let id = id.min(last.unwrap_or(0) - 1);
     let epoch = id / EPOCH;
-    transaction.execute(
+    for words in [
         "DELETE FROM words WHERE rowid IN (SELECT ?2 * request FROM answer WHERE request <= ?1)",
-        [id, words_of(1, 0)],
-    )?;
+        "DELETE FROM words WHERE rowid IN (SELECT ?2 * (id + 1) - 1 FROM request INDEXED BY request_message \
+         WHERE id <= ?1 AND message IS NOT NULL)",
+    ] {
+        transaction.execute(words, [id, words_of(1, 0)])?;
+    }
     for table in [
         "DELETE FROM answer WHERE request <= ?1",
         "DELETE FROM edit WHERE request <= ?1",

@@ -148,6 +148,8 @@ pub struct RequestLine {
     pub severity: Option<String>,
     /// What rules tagged it with.
     pub tags: Vec<String>,
+    /// The id by which its client names the last message of its user, `message_id`.
+    pub message: Option<String>,
     /// Edits that stand in what left.
     pub edits: i64,
     /// Redactions that stand in what left.
@@ -206,7 +208,7 @@ pub struct FoundRequest {
 /// The columns of [`RequestLine`], in order.
 const LINE: &str = "id, at, session, agent, class, api, method, path, upstream, model, verdict, held, generation, \
 rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent, judging_us, waiting_ms, status, \
-head_ms, answer_ms, answer, finish, input, cached, output, ruled, ruled_by, upstream_name, severity, tags";
+head_ms, answer_ms, answer, finish, input, cached, output, ruled, ruled_by, upstream_name, severity, tags, message";
 
 fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
     let rules: String = row.get(13)?;
@@ -229,6 +231,7 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
         rules: serde_json::from_str(&rules).unwrap_or_default(),
         severity: row.get(34)?,
         tags: serde_json::from_str(&row.get::<_, String>(35)?).unwrap_or_default(),
+        message: row.get(36)?,
         edits: row.get(14)?,
         redactions: row.get(15)?,
         bytes_received: row.get(16)?,
@@ -478,7 +481,7 @@ impl Log {
         Ok(find.query_row(params![session, at], |row| row.get(0)).optional()?)
     }
 
-    /// Returns the requests in which words appear for the first time, and those in whose answers they
+    /// Returns the requests in which words appear for the first time, and those in whose answers or ids of messages they
     /// do: all the words, in any order, the newest request first. A turn that only repeats what was
     /// said before is not among them.
     ///
@@ -514,7 +517,10 @@ impl Log {
             let request =
                 show.query_row([id], |row| Ok((line(row)?, row.get::<_, Vec<u8>>("pieces")?))).optional()?;
             if let Some((request, pieces)) = request {
-                let found = self.line_with(&words, id, &pieces, schema::text_of(place))?;
+                let found = match place == schema::message_of(id) {
+                    true => request.message.clone(),
+                    false => self.line_with(&words, id, &pieces, schema::text_of(place))?,
+                };
                 lines.push(FoundRequest { request, found });
             }
             if lines.len() == most {

@@ -12,12 +12,17 @@ pub(crate) const FILE: &str = "log.db";
 pub(crate) const OPENING: Duration = Duration::from_secs(20);
 
 /// The version that this program writes: another for each change of [`TABLES`].
-pub(crate) const VERSION: i64 = 6;
+pub(crate) const VERSION: i64 = 7;
 
-/// What makes tables of version 5 those of this one. A gate of that version that still runs writes on.
+/// What makes tables of version 5 those of version 6, and these those of this one. A gate of such a version that still runs
+/// writes on.
 const SINCE_5: &str = "
 ALTER TABLE request ADD COLUMN severity TEXT;
 ALTER TABLE request ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
+";
+const SINCE_6: &str = "
+ALTER TABLE request ADD COLUMN message TEXT;
+CREATE INDEX request_message ON request (id) WHERE message IS NOT NULL;
 ";
 
 /// Times are milliseconds of Unix time. `piece.epoch` is the latest block of requests that uses the
@@ -25,6 +30,9 @@ ALTER TABLE request ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
 ///
 /// In `words`, texts stand in the order of the requests that said them first: see [`words_of`].
 /// `piece.words` is that of a piece.
+///
+/// `request.message` is the id by which the client names its user's last message, which profiles leave out of what leaves; it
+/// can be searched as the text behind all others.
 ///
 /// `request.ruled` says what rules and people made of an answer, and `ruled_by` which rules matched in it, as JSON. `request.writer` is
 /// the process that wrote the row, where that can be told: see `presence.rs`. `mark` has what people say of the matches of rules,
@@ -70,12 +78,14 @@ CREATE TABLE request (
   writer INTEGER,
   upstream_name TEXT,
   severity TEXT,
-  tags TEXT NOT NULL DEFAULT '[]'
+  tags TEXT NOT NULL DEFAULT '[]',
+  message TEXT
 ) STRICT;
 CREATE INDEX request_at ON request (at);
 CREATE INDEX request_session ON request (session, id);
 CREATE INDEX request_open ON request (writer)
   WHERE writer IS NOT NULL AND (answer = 'open' OR ruled = 'held');
+CREATE INDEX request_message ON request (id) WHERE message IS NOT NULL;
 CREATE TABLE edit (
   request INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -131,6 +141,11 @@ pub(crate) fn words_of(request: i64, text: usize) -> i64 {
     request * TEXTS + i64::try_from(text).unwrap_or(TEXTS).min(TEXTS - 1)
 }
 
+/// Returns the place of the id of a request's message.
+pub(crate) fn message_of(request: i64) -> i64 {
+    words_of(request, usize::MAX)
+}
+
 /// Returns the number of its text there, of a place in `words`.
 pub(crate) fn text_of(words: i64) -> usize {
     usize::try_from(words % TEXTS).unwrap_or_default()
@@ -159,7 +174,7 @@ pub(crate) fn version_of(database: &Connection) -> rusqlite::Result<i64> {
     database.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Makes the tables where there are none, and those of version 5 to this one.
+/// Makes the tables where there are none, and those of versions 5 and 6 to this one.
 ///
 /// A database that has them is only read: a process that writes without a break would keep the lock from a process that starts.
 pub(crate) fn make(database: &mut Connection) -> Result<(), SchemaError> {
@@ -169,7 +184,8 @@ pub(crate) fn make(database: &mut Connection) -> Result<(), SchemaError> {
     let transaction = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     match version_of(&transaction)? {
         0 => transaction.execute_batch(TABLES)?,
-        5 => transaction.execute_batch(SINCE_5)?,
+        5 => transaction.execute_batch(&(SINCE_5.to_owned() + SINCE_6))?,
+        6 => transaction.execute_batch(SINCE_6)?,
         VERSION => return Ok(()),
         other => return Err(SchemaError::Other(other)),
     }
@@ -204,22 +220,25 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_version_5_become_those_of_this_one() {
+    fn tables_of_earlier_versions_become_those_of_this_one() {
         let columns = |database: &Connection| -> Vec<String> {
             let mut named = database.prepare("SELECT name FROM pragma_table_info('request')").unwrap();
             named.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
         };
         let mut made = Connection::open_in_memory().unwrap();
         make(&mut made).unwrap();
-        let mut older = Connection::open_in_memory().unwrap();
-        older.execute_batch(TABLES).unwrap();
-        older
-            .execute_batch("ALTER TABLE request DROP COLUMN severity; ALTER TABLE request DROP COLUMN tags")
-            .unwrap();
-        older.pragma_update(None, "user_version", 5).unwrap();
-        make(&mut older).unwrap();
-        assert_eq!(version_of(&older).unwrap(), VERSION);
-        assert_eq!(columns(&older), columns(&made));
+        for (version, later) in [(5, &["severity", "tags", "message"][..]), (6, &["message"])] {
+            let mut older = Connection::open_in_memory().unwrap();
+            older.execute_batch(TABLES).unwrap();
+            older.execute_batch("DROP INDEX request_message").unwrap();
+            for column in later {
+                older.execute_batch(&format!("ALTER TABLE request DROP COLUMN {column}")).unwrap();
+            }
+            older.pragma_update(None, "user_version", version).unwrap();
+            make(&mut older).unwrap();
+            assert_eq!(version_of(&older).unwrap(), VERSION);
+            assert_eq!(columns(&older), columns(&made));
+        }
     }
 
     /// How SQLite answers the queries of a page: by an index, never by a walk of the table.
@@ -233,6 +252,7 @@ mod tests {
             "SELECT * FROM edit WHERE at >= 9",
             "SELECT * FROM edit WHERE request = 9",
             "DELETE FROM piece WHERE epoch < 9",
+            "SELECT id FROM request INDEXED BY request_message WHERE id <= 9 AND message IS NOT NULL",
             "SELECT id FROM request WHERE writer IS NOT NULL AND (answer = 'open' OR ruled = 'held') AND writer = 9",
         ] {
             let mut plan = database.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();

@@ -1,10 +1,13 @@
 //! What one transaction writes: requests with their pieces and receipts, and answers.
 
+use bytes::Bytes;
 use leafgate_answer::Finish;
 use leafgate_desk::Digest;
 use leafgate_policy::{Background, Urgency};
 use leafgate_record::{AnswerOutcome, RecordId, RequestRecord};
+use leafgate_tree::{Document, Limits, Role};
 use lru::LruCache;
+use memchr::memmem;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
@@ -15,7 +18,7 @@ use crate::mask::{MaskStart, Masked, Masker};
 use crate::names::{PieceName, PieceNames};
 use crate::pieces::{Cutter, Within, write_ids};
 use crate::receipt::{self, Receipt, sha256};
-use crate::schema::{EPOCH, whole_millis, words_of};
+use crate::schema::{EPOCH, message_of, whole_millis, words_of};
 
 /// A change of a request, as the log has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,12 +96,13 @@ impl Work<'_, '_> {
         let pieces = self.pieces(record, body, row)?;
         let redactions = edits.iter().filter(|edit| edit.kind == "redact").count();
         let masked = |text: &str| self.masker.text(policy, "", text).into_owned();
+        let message = message_id(&record.source).as_deref().map(masked);
         let mut insert = self.transaction.prepare_cached(
             "INSERT INTO request (id, at, session, agent, class, api, method, path, upstream, model, verdict, held,
              generation, rules, edits, redactions, bytes_received, bytes_sent, received, sent, shown_is_sent,
-             judging_us, waiting_ms, pieces, receipt, signature, writer, upstream_name, severity, tags)
+             judging_us, waiting_ms, pieces, receipt, signature, writer, upstream_name, severity, tags, message)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-             ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
+             ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)",
         )?;
         insert.execute(params![
             row,
@@ -131,7 +135,11 @@ impl Work<'_, '_> {
             record.upstream_name.as_deref(),
             record.policy.severity(&record.rules).map(Urgency::name),
             serde_json::to_string(&record.policy.tags(&record.rules)).expect("texts always serialise"),
+            message,
         ])?;
+        if let Some(message) = message {
+            self.index(message_of(row), &message)?;
+        }
         self.insert_edits(row, receipt.at, &edits)?;
         self.last = Some((row, sha256(&text)));
         Ok(row)
@@ -333,6 +341,20 @@ impl Work<'_, '_> {
 fn shown_is_sent(record: &RequestRecord, body: &[u8]) -> Option<bool> {
     let approval = record.approved.as_ref()?;
     Some(record.sent.is_none() || Digest::of(&approval.to, body) == approval.digest)
+}
+
+/// Characters of the longest id of a message that is kept.
+const LONGEST_ID: usize = 256;
+
+/// Returns the id by which a client names its user's last message; `None` where it gives it none, or no short text.
+fn message_id(source: &Bytes) -> Option<String> {
+    memmem::find(source, b"\"message_id\"")?;
+    let document = Document::detect(source.clone(), &Limits::default()).ok()?;
+    let messages = document.messages().map(|message| document.section(message));
+    let of_user = messages.filter(|message| message.role == Role::User);
+    let ids = of_user.filter_map(|message| document.leaf(document.member(message.node, "message_id")?));
+    let id = ids.last()?.text().into_cow().into_owned();
+    (!id.trim().is_empty() && id.len() <= LONGEST_ID).then_some(id)
 }
 
 /// Returns the body that the log shows: what left, or what came where nothing did.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::error::ParseError;
 use crate::formats::Format;
 use crate::index::{Index, Segment};
-use crate::kinds::{SectionKind, ValueType};
+use crate::kinds::{Role, SectionKind, ValueType};
 use crate::node::NodeId;
 use crate::project::Projection;
 use crate::scan::Limits;
@@ -200,6 +200,17 @@ impl Document {
         let calls = self.projection.sections.iter_mut();
         for call in calls.filter(|section| section.kind == SectionKind::ToolCall) {
             call.is_doubted = !call.tool.as_deref().is_some_and(&is_offered);
+        }
+    }
+
+    /// Says that the first message of a user is a system prompt, sent as a user's words, where it says just this.
+    pub fn know_prompt(&mut self, prompt: &str) {
+        let mut sections = self.projection.sections.iter();
+        let first = |it: &Section| it.node_type == NodeType::Message && it.role == Role::User;
+        let Some(at) = sections.position(first) else { return };
+        let mut nodes = self.subtree(self.projection.sections[at].node).map(NodeId::from_index);
+        if nodes.any(|node| self.leaf(node).is_some_and(|leaf| leaf.text().into_cow() == prompt)) {
+            self.projection.sections[at].kind = SectionKind::System;
         }
     }
 

@@ -191,6 +191,18 @@ impl Document {
         }
     }
 
+    /// Returns the first call or result of a tool behind words of the user, as [`Document::latest_user_words`] gives them: where
+    /// there is one, the model goes on with these words.
+    #[must_use]
+    pub fn first_call_behind(&self, words: &[Range<usize>]) -> Option<NodeId> {
+        let end = words.last()?.end;
+        let is_one = |section: &&Section| {
+            section.node.index() >= end
+                && matches!(section.kind, SectionKind::ToolCall | SectionKind::ToolResult)
+        };
+        self.sections().iter().find(is_one).map(|section| section.node)
+    }
+
     /// What stands in the place of messages.
     fn prompts(&self) -> Vec<Range<usize>> {
         if self.is_raw() {

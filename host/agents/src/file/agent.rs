@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use super::members::{FileMembers, TeamText};
+use super::templates::AgentTemplates;
 use super::{Notes, shown};
 use crate::name::AgentName;
 use crate::team::{Agent, Permission};
@@ -19,8 +20,12 @@ const LONG_LINE: usize = 200;
 /// Names in a list of permissions.
 const MAX_NAMES: usize = 500;
 
-const KNOWN: [&str; 6] =
-    ["name", "systemPrompt", "description", "useFor", "delegationPermissions", "toolPermissions"];
+const KNOWN: [&str; 7] =
+    ["name", "systemPrompt", "description", "useFor", "delegationPermissions", "toolPermissions", "template"];
+
+/// Those that a template may have.
+pub(super) const SHARED: [&str; 5] =
+    ["systemPrompt", "description", "useFor", "delegationPermissions", "toolPermissions"];
 
 /// Reads an agent, or notes all that is wrong with it. `names` are those of the agents before.
 pub(super) fn read<'t>(
@@ -28,6 +33,7 @@ pub(super) fn read<'t>(
     value: &'t RawValue,
     at: &str,
     names: &mut BTreeSet<AgentName>,
+    templates: &AgentTemplates<'t>,
     notes: &mut Notes,
 ) -> Option<Agent> {
     let line = text.line(value);
@@ -41,7 +47,8 @@ pub(super) fn read<'t>(
     for key in KNOWN.into_iter().filter(|key| members.is_twice(key)) {
         notes.wrong(line, format!("{at}/{key}"), "the member is here twice: keep one");
     }
-    let mut of = Of { text, members: &members, line, at, notes };
+    let mut of = Of { text, members: &members, template: None, line, at, notes };
+    of.template = of.template(templates);
     let name = of.name();
     of.refuse_taken(name.as_ref(), names);
     let system_prompt = of.string("systemPrompt", MAX_PROMPT);
@@ -63,14 +70,26 @@ pub(super) fn read<'t>(
 struct Of<'a, 't> {
     text: &'a TeamText<'t>,
     members: &'a FileMembers<'t>,
+    template: Option<&'a FileMembers<'t>>,
     line: usize,
     at: &'a str,
     notes: &'a mut Notes,
 }
 
-impl<'t> Of<'_, 't> {
+impl<'a, 't> Of<'a, 't> {
+    /// The template that the agent names.
+    fn template(&mut self, templates: &'a AgentTemplates<'t>) -> Option<&'a FileMembers<'t>> {
+        let value = self.members.get("template")?;
+        let template = self.text.string(value).and_then(|name| templates.get(&name));
+        if template.is_none() {
+            let what = format!("no template has this name: `leafgate.templates` has {}", templates.names());
+            self.wrong(value, "template", what);
+        }
+        template
+    }
+
     fn member(&mut self, key: &str) -> Option<&'t RawValue> {
-        let value = self.members.get(key);
+        let value = self.members.get(key).or_else(|| self.template?.get(key));
         if value.is_none() {
             self.notes.wrong(self.line, self.at, format!("`{key}` is missing"));
         }

@@ -62,6 +62,11 @@ impl<'t> FileMembers<'t> {
         self.0.iter().filter(|(name, _)| name == key).count() > 1
     }
 
+    /// All members, in the order of the file.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'t RawValue)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+
     /// Members beside those that are known.
     pub(super) fn unknown(&self, known: &[&str]) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str()).filter(|name| !known.contains(name))

@@ -2,12 +2,13 @@
 //!
 //! Flat keys `copilotMultiAgent.entryAgent` and `copilotMultiAgent.agents`, the object
 //! `copilotMultiAgent`, or `entryAgent` and `agents` alone; with comments, and among whatever else an
-//! editor keeps. Beside it, `leafgate` says how runs are bounded.
+//! editor keeps. Beside it, `leafgate` says how runs are bounded, and what agents have in common.
 
 mod agent;
 mod jsonc;
 mod members;
 mod settings;
+mod templates;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +16,9 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::team::{Agent, Permission, SystemAs, Team};
+use crate::tools::DELEGATE_WORK;
 use members::{FileMembers, TeamText};
+use templates::AgentTemplates;
 
 /// The namespace in an editor's settings.
 const SPACE: &str = "copilotMultiAgent";
@@ -147,11 +150,14 @@ fn read(text: &TeamText<'_>, notes: &mut Notes) -> Option<Team> {
             return None;
         }
     };
-    let settings = root.get("leafgate").map(|value| settings::read(text, value, notes)).unwrap_or_default();
+    let beside = root.get("leafgate");
+    let settings = beside.map(|value| settings::read(text, value, notes)).unwrap_or_default();
+    let templates = beside.map(|value| AgentTemplates::read(text, value, notes)).unwrap_or_default();
     let form = form(text, root, notes)?;
-    let agents = agents(text, &form, notes)?;
+    let agents = agents(text, &form, &templates, notes)?;
     let entry = entry(text, &form, &agents, notes);
     missing_targets(text, &form, &agents, notes);
+    idle_targets(text, &form, &agents, notes);
     Some(Team { agents, entry, settings })
 }
 
@@ -196,7 +202,12 @@ fn form<'t>(text: &TeamText<'t>, root: FileMembers<'t>, notes: &mut Notes) -> Op
     Some(form)
 }
 
-fn agents(text: &TeamText<'_>, form: &TeamForm<'_>, notes: &mut Notes) -> Option<Vec<Agent>> {
+fn agents<'t>(
+    text: &TeamText<'t>,
+    form: &TeamForm<'t>,
+    templates: &AgentTemplates<'t>,
+    notes: &mut Notes,
+) -> Option<Vec<Agent>> {
     let at = format!("{}/{}", form.at, form.agents);
     let Some(value) = form.members.get(form.agents) else {
         notes.wrong(1, at, "the member is missing: it lists the agents");
@@ -214,7 +225,7 @@ fn agents(text: &TeamText<'_>, form: &TeamForm<'_>, notes: &mut Notes) -> Option
     let mut agents = Vec::new();
     // One too many is said once, and a list without end is not read to its end.
     for (index, element) in elements.into_iter().enumerate().take(2 * MAX_AGENTS) {
-        agents.extend(agent::read(text, element, &format!("{at}/{index}"), &mut names, notes));
+        agents.extend(agent::read(text, element, &format!("{at}/{index}"), &mut names, templates, notes));
     }
     if agents.is_empty() && notes.problems.is_empty() {
         notes.warn(text.line(value), at, "the team has no agents: requests pass as they come");
@@ -240,6 +251,23 @@ fn entry(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut
         );
     }
     found.unwrap_or(0)
+}
+
+/// Says who may delegate by its targets, and not by its tools.
+fn idle_targets(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) {
+    let line = form.members.get(form.agents).map_or(1, |value| text.line(value));
+    for (index, agent) in agents.iter().enumerate() {
+        let targets =
+            |other: &Agent| other.name != agent.name && agent.delegation.allows(other.name.as_str());
+        if !agent.has_delegation() && agents.iter().any(targets) {
+            let at = format!("{}/{}/{index}/toolPermissions/tools", form.at, form.agents);
+            let what = format!(
+                "`{}` delegates to nobody, although its delegationPermissions let it: add `{DELEGATE_WORK}` to its tools",
+                agent.name
+            );
+            notes.warn(line, at, what);
+        }
+    }
 }
 
 /// Lists of targets may name agents that are not there; they are left out.

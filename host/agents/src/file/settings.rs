@@ -23,8 +23,9 @@ pub(super) fn read<'t>(text: &TeamText<'t>, value: &'t RawValue, notes: &mut Not
         notes.wrong(text.line(value), "/leafgate", "an object is expected");
         return settings;
     };
-    for key in members.unknown(&KNOWN) {
-        let what = format!("`{}` is no setting: there are {}", shown(key), KNOWN.join(", "));
+    // Templates are read by themselves.
+    for key in members.unknown(&KNOWN).filter(|key| *key != "templates") {
+        let what = format!("`{}` is no setting: there are {}, templates", shown(key), KNOWN.join(", "));
         notes.wrong(text.line(value), "/leafgate", what);
     }
     for key in KNOWN {

@@ -121,7 +121,8 @@ impl Run {
         } else {
             format!("`{agent}` did not finish: this run has made its {} requests.", self.limits.requests)
         };
-        self.fail(frame, AgentError::new(ErrorKind::AgentExecution, Some(&agent), what), now, effects);
+        let error = AgentError::new(ErrorKind::AgentExecution, Some(&agent), what);
+        self.fail(frame, error, false, now, effects);
     }
 
     /// Asks for queued frames, while few enough ask.
@@ -155,7 +156,8 @@ impl Run {
             let slot = open.and_then(|open| open.slots.get(call.slot));
             let (GivenState::Unsent, Some(slot)) = (call.state, slot) else { continue };
             call.state = GivenState::Sent;
-            let mark = CallMark { run: self.id, call: u32::try_from(number).unwrap_or(u32::MAX) };
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let mark = CallMark { run: self.id, call: number, delegated: call.frame != ENTRY };
             given.push(ClientCall {
                 id: self.key.mark(mark),
                 frame: call.frame,

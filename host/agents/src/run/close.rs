@@ -46,8 +46,16 @@ impl Run {
         }
     }
 
-    /// Ends a frame with an error for whoever delegated to it. The entry's ends the run.
-    pub(super) fn fail(&mut self, frame: FrameId, error: AgentError, now: Tick, effects: &mut RunEffects) {
+    /// Ends a frame with an error for whoever delegated to it. The entry's ends the run, which plain chat may replace
+    /// where it `allows` that.
+    pub(super) fn fail(
+        &mut self,
+        frame: FrameId,
+        error: AgentError,
+        allows: bool,
+        now: Tick,
+        effects: &mut RunEffects,
+    ) {
         let agent = self.frames[frame.at()].agent.clone();
         effects.push(RunEffect::Happened(Happened::Failed { agent, frame, error: error.clone() }));
         if frame != ENTRY {
@@ -58,7 +66,7 @@ impl Run {
         // Only a run that has done and said nothing can be replaced by plain chat.
         let begun =
             self.frames[ENTRY.at()].messages.iter().any(|message| matches!(message, Message::Model(_)));
-        if !begun && !self.is_heard {
+        if !begun && allows {
             self.degraded = Some(Degraded::DirectChat);
             effects.push(RunEffect::Happened(Happened::Degraded(Degraded::DirectChat)));
         }

@@ -1,5 +1,7 @@
 //! What becomes of each call of a reply.
 
+use std::sync::Arc;
+
 use leafgate_answer::{AnswerText, Call, CallKind};
 use serde_json::{Map, Value};
 
@@ -87,6 +89,13 @@ impl Run {
         }
         let expectations = member("reportExpectations").unwrap_or_default();
         Ok(DelegationOrder::Work { agent: agent.clone(), description, expectations })
+    }
+
+    /// The tool that a call names, where the client or the gate offers it.
+    pub(super) fn known_tool(&self, call: &Call) -> Option<Arc<str>> {
+        let name = call.name.expose();
+        let own = [DELEGATE_WORK, REPORT_OUT].into_iter().find(|own| *own == name).map(Arc::from);
+        own.or_else(|| self.offered.iter().find(|tool| ***tool == *name).cloned())
     }
 
     /// Tells about a call that was refused.

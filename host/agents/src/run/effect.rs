@@ -1,5 +1,7 @@
 //! What a run asks its caller to do, in order.
 
+use std::sync::Arc;
+
 use leafgate_answer::{AnswerText, CallKind};
 
 use crate::error::AgentError;
@@ -59,7 +61,7 @@ pub struct ClientResult {
     pub is_error: bool,
 }
 
-/// Something that operators want to know. It holds names of the team and numbers only.
+/// Something that operators want to know. It holds names of the team, of tools as the client offers them, and numbers only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
     /// Tools of the client were withheld from an agent.
@@ -68,6 +70,8 @@ pub enum Happened {
         agent: AgentName,
         /// How many.
         tools: usize,
+        /// The first of them, as the client offers them.
+        names: Vec<Arc<str>>,
     },
     /// Work was delegated.
     Delegated {
@@ -124,8 +128,10 @@ leafgate_words::words! {
     /// Why a model did not answer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Why {
-        /// The upstream refused, failed or was not there.
+        /// The upstream failed, was not there or refused what was asked.
         Upstream = "the model gave no answer",
+        /// The upstream refuses its client, whatever is asked.
+        Refused = "the provider refused the request",
         /// The policy blocked the request, or a person cancelled it.
         Policy = "its request was not let through",
         /// The answer could not be read.
@@ -134,6 +140,16 @@ leafgate_words::words! {
         BrokeOff = "the model's answer broke off",
     }
     pub(crate) fn words = 0;
+}
+
+impl Why {
+    /// Whether the client's own request could fare better than an agent's.
+    pub(crate) fn allows_plain_chat(self) -> bool {
+        match self {
+            Why::Upstream | Why::Unreadable => true,
+            Why::Refused | Why::Policy | Why::BrokeOff => false,
+        }
+    }
 }
 
 /// An event that does not fit the state of a run, which is unchanged.

@@ -28,6 +28,9 @@ pub use result::{AgentInvocation, AgentLoopResult};
 /// The entry's frame.
 const ENTRY: FrameId = FrameId(0);
 
+/// So many tools that are withheld from an agent are told by name.
+const TOLD: usize = 20;
+
 /// How a run begins.
 #[derive(Clone, Debug)]
 pub struct Opening {
@@ -60,8 +63,6 @@ pub struct Run {
     /// Since when the client runs tools. Nothing else does anything then.
     paused: Option<Tick>,
     degraded: Option<Degraded>,
-    /// The client has heard of an answer that broke off.
-    is_heard: bool,
     over: bool,
     announced: Option<Tick>,
 }
@@ -116,7 +117,6 @@ impl Run {
             bytes: opening.bytes,
             paused: None,
             degraded: None,
-            is_heard: false,
             over: false,
             announced: None,
         };
@@ -160,10 +160,10 @@ impl Run {
         let frame = self.asking(request)?;
         let mut effects = RunEffects::new();
         self.frames[frame.at()].state = FrameState::Waiting;
-        self.is_heard |= why == Why::BrokeOff;
         let agent = self.frames[frame.at()].agent.clone();
         let what = format!("`{agent}` did not finish: {}.", why.words());
-        self.fail(frame, AgentError::new(ErrorKind::AgentExecution, Some(&agent), what), now, &mut effects);
+        let error = AgentError::new(ErrorKind::AgentExecution, Some(&agent), what);
+        self.fail(frame, error, why.allows_plain_chat(), now, &mut effects);
         self.advance(now, &mut effects);
         Ok(effects)
     }
@@ -240,12 +240,8 @@ impl Run {
                 let (id, agent) = (frame.id, frame.agent.clone());
                 let seconds = self.team.settings().delegation_timeout.as_secs();
                 let what = format!("`{agent}` did not report within {seconds} seconds.");
-                self.fail(
-                    id,
-                    AgentError::new(ErrorKind::AgentExecution, Some(&agent), what),
-                    now,
-                    &mut effects,
-                );
+                let error = AgentError::new(ErrorKind::AgentExecution, Some(&agent), what);
+                self.fail(id, error, false, now, &mut effects);
             }
         }
         self.announced = None;
@@ -360,7 +356,10 @@ impl Run {
         chain.push(agent.name.clone());
         let filtered = self.filter.filter(agent, &self.offered);
         if filtered.denied > 0 {
-            let withheld = Happened::Withheld { agent: agent.name.clone(), tools: filtered.denied };
+            let has = |tool: &&Arc<str>| filtered.allowed.contains(*tool);
+            let names = self.offered.iter().filter(|tool| !has(tool)).take(TOLD).cloned().collect();
+            let (agent, tools) = (agent.name.clone(), filtered.denied);
+            let withheld = Happened::Withheld { agent, tools, names };
             effects.push(RunEffect::Happened(withheld));
         }
         self.frames.push(Frame {
@@ -435,6 +434,7 @@ impl Run {
             let what = format!("At most {} calls of one answer are run. Call it again.", self.limits.calls);
             Err(AgentError::new(ErrorKind::ToolAccess, Some(&of.agent), what))
         };
+        let asked = asked.map_err(|error| AgentError { tool: self.known_tool(call), ..error });
         match asked {
             Err(error) => {
                 // Of those beyond the limit the first one tells it.

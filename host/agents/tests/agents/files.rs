@@ -127,6 +127,55 @@ fn agents_that_are_not_there_are_named() {
     assert!(warnings[0].to_string().contains("`gone`, `lost`"), "{}", warnings[0]);
 }
 
+// S4-25
+#[test]
+fn an_agent_has_what_it_does_not_say_from_its_template() {
+    let reader = json!({ "systemPrompt": "Read.", "useFor": "Reading",
+        "delegationPermissions": { "type": "none" }, "toolPermissions": { "type": "specific", "tools": ["read"] } });
+    let mut file = json!({ "entryAgent": "lead", "agents": [
+        agent("lead"),
+        { "name": "notes", "template": "reader", "description": "Reads notes" },
+        { "name": "code", "template": "reader", "description": "Reads code", "useFor": "Code" },
+    ], "leafgate": { "templates": { "reader": reader } } });
+    let team = read(&file).unwrap();
+    let said = |name: &str| {
+        let agent = team.agent(name).unwrap();
+        (
+            agent.system_prompt.as_str(),
+            agent.use_for.as_str(),
+            agent.tools.allows("read"),
+            team.targets(agent).len(),
+        )
+    };
+    assert_eq!(said("notes"), ("Read.", "Reading", true, 0));
+    assert_eq!(said("code"), ("Read.", "Code", true, 0));
+    assert_eq!(read(&team.to_json()).unwrap(), team, "what is exported says all by itself");
+    file["agents"][1]["template"] = json!("raeder");
+    assert!(
+        refused(&file)
+            .contains("/agents/1/template: no template has this name: `leafgate.templates` has reader")
+    );
+    file["agents"][1].as_object_mut().unwrap().remove("template");
+    assert!(refused(&file).contains("/agents/1: `systemPrompt` is missing"), "{}", refused(&file));
+    file["leafgate"]["templates"]["reader"]["name"] = json!("x");
+    assert!(refused(&file).contains("/leafgate/templates/reader: `name` is nothing that agents share"));
+}
+
+// S4-03
+#[test]
+fn who_may_delegate_and_has_no_tool_for_it_is_told() {
+    let mut first = agent("first");
+    first["toolPermissions"] = json!({ "type": "specific", "tools": ["read"] });
+    let file =
+        |first: &Value| json!({ "entryAgent": "first", "agents": [first, agent("second")] }).to_string();
+    let (team, warnings) = Team::read(&file(&first)).unwrap();
+    assert!(team.targets(team.entry().unwrap()).is_empty());
+    assert_eq!((warnings.len(), warnings[0].pointer.as_str()), (1, "/agents/0/toolPermissions/tools"));
+    first["toolPermissions"]["tools"] = json!(["read", "delegateWork"]);
+    let (team, warnings) = Team::read(&file(&first)).unwrap();
+    assert_eq!((team.targets(team.entry().unwrap()).len(), warnings.len()), (1, 0));
+}
+
 #[test]
 fn a_team_without_agents_has_no_entry() {
     let (team, warnings) = Team::read("{\"entryAgent\": \"\", \"agents\": []}").unwrap();

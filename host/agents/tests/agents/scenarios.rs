@@ -4,7 +4,7 @@
 use crate::common::*;
 use leafgate_agents::{
     Degraded, ErrorKind, FrameState, Happened, Message, Run, RunError, RunLimits, Runs, RunsLimits, SystemAs,
-    Tick,
+    Tick, Why,
 };
 use leafgate_answer::Reply;
 use serde_json::json;
@@ -310,6 +310,41 @@ fn an_entry_that_fails_at_once_becomes_plain_chat() {
     let mut later = Stage::new(&three(), script);
     later.play_out();
     assert_eq!((later.finished, later.run.degraded(), later.run.result().completed), (1, None, false));
+}
+
+/// Nobody else's request would fare better, and a refusal is not gone around.
+// S4-21
+#[test]
+fn an_entry_that_is_refused_is_not_replaced() {
+    for why in [Why::Refused, Why::Policy, Why::BrokeOff] {
+        let mut stage = Stage::new(&three(), vec![]);
+        let (request, _) = stage.asked.pop_front().unwrap();
+        let now = stage.tick();
+        let effects = stage.run.failed(request, why, now).unwrap();
+        stage.take(effects);
+        assert_eq!((stage.finished, stage.run.degraded()), (1, None), "{why:?}");
+    }
+}
+
+/// A name that nobody offers is the model's text.
+// S4-05
+#[test]
+fn what_is_refused_or_withheld_is_told_by_the_name_that_the_client_gave_it() {
+    let agents = [agent("lead", all(), only("tools", &["read_file"])), agent("other", all(), all())];
+    let asked = calls(&[("write_file", json!({})), ("secret words", json!({})), delegates("other", "x")]);
+    let mut stage = Stage::new(&team("lead", &agents, json!({})), vec![("lead", vec![asked.into()])]);
+    let withheld = stage.happened.iter().find_map(|what| match what {
+        Happened::Withheld { names, .. } => Some(names.iter().map(|name| &**name).collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert_eq!(withheld.unwrap(), ["write_file", "run"]);
+    stage.answer(0);
+    let refused = stage.happened.iter().filter_map(|what| match what {
+        Happened::Refused { error, .. } => Some(error.tool.as_deref()),
+        _ => None,
+    });
+    assert_eq!(refused.collect::<Vec<_>>(), [Some("write_file"), None, Some("delegateWork")]);
+    assert_eq!(stage.run.frames().len(), 1, "a list of tools without delegateWork delegates nothing");
 }
 
 #[test]

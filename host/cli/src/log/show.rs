@@ -51,6 +51,7 @@ fn facts(line: &RequestLine) -> Vec<(&'static str, String)> {
         ("rules", Some(format!("{} (generation {})", listed(&line.rules, "none matched"), line.generation))),
         ("severity", line.severity.clone()),
         ("tags", (!line.tags.is_empty()).then(|| line.tags.join(", "))),
+        ("message", line.message.clone()),
         ("answer", line.ruled.as_ref().map(ruled)),
         ("shown", line.shown_is_sent.map(shown)),
         ("received", Some(format!("{} bytes, {}", line.bytes_received, line.received))),

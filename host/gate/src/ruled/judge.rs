@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use leafgate_answer::{Answer, AnswerError, Call, CallError, TextRun, respelled};
 use leafgate_policy::answers::{self, NotWritten};
-use leafgate_policy::{Approval, Cause, Evaluation, Hold, On, Rest, Route, Verdict};
+use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format};
 use serde_json::Value;
 
@@ -27,13 +27,12 @@ pub(super) struct JudgedAnswer {
 }
 
 /// What becomes of the calls of an answer.
-pub(super) enum CallsDecision {
-    /// They pass.
-    Pass,
-    /// They do not, for this reason.
-    Refused(String),
-    /// A person decides.
-    Wait(Waiter),
+#[derive(Default)]
+pub(super) struct CallsDecision {
+    /// Why each of them does not pass, where it does not; empty where nobody decides about calls.
+    pub(super) refused: Vec<Option<String>>,
+    /// Through whom a person decides about the others; `None` where they pass.
+    pub(super) waiter: Option<Waiter>,
 }
 
 impl Ruling {
@@ -51,7 +50,7 @@ impl Ruling {
         let calls = changed.as_ref().unwrap_or(answer).calls();
         let calls = match self.asks_about_calls() && !calls.is_empty() {
             true => self.decide(shared, calls, told)?,
-            false => CallsDecision::Pass,
+            false => CallsDecision::default(),
         };
         Ok(JudgedAnswer { changed, calls })
     }
@@ -96,43 +95,105 @@ impl Ruling {
         })
     }
 
-    /// Has rules and the profile decide about calls.
+    /// Has rules and the profile decide about calls. What is refused is refused for its own reason, and the others are judged
+    /// without it: a call that does not pass takes no other one along.
     fn decide(
         &self,
         shared: &Arc<Shared>,
         calls: &[Call],
         told: &mut RuleTally,
     ) -> Result<CallsDecision, Refusal> {
-        let body = answers::calls_written(self.model.as_deref(), calls);
-        let evaluation = self.evaluate(shared, body, On::ToolCall)?;
-        told.also(RuleTally::of(&evaluation));
-        let mut holds = match &evaluation.verdict {
-            Verdict::Block(hold) => return Ok(CallsDecision::Refused(because(hold))),
-            Verdict::Pause(holds) => holds.clone(),
-            Verdict::Route(route) => return Ok(CallsDecision::Refused(because(&not_routed(route)))),
-            Verdict::Forward => Vec::new(),
-        };
-        let passes = |approval: &Approval, name: &str| approval.passes(name) && self.offered.has(name);
-        if let Some(approval) =
-            self.approval().filter(|approval| calls.iter().any(|call| !passes(approval, call.name.expose())))
-        {
-            let id = self.assembly.as_ref().map(|assembly| assembly.id().to_string()).unwrap_or_default();
-            match approval.rest() {
-                Rest::Block => {
-                    return Ok(CallsDecision::Refused(format!("profile `{id}` does not allow it")));
-                }
-                Rest::Ask if holds.is_empty() => {
-                    let reason = format!("Profile `{id}` asks before a tool is run");
-                    holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason));
-                }
-                Rest::Ask => {}
+        let mut refused = vec![None; calls.len()];
+        loop {
+            let left: Vec<(usize, &Call)> =
+                calls.iter().enumerate().filter(|(at, _)| refused[*at].is_none()).collect();
+            if left.is_empty() {
+                return Ok(CallsDecision { refused, waiter: None });
             }
+            let evaluation = self.evaluate_calls(shared, left.iter().map(|(_, call)| *call))?;
+            // What matched matched when all of them were there.
+            if left.len() == calls.len() {
+                told.also(RuleTally::of(&evaluation));
+            }
+            let gone = match never(&evaluation) {
+                Some(hold) => self.blocked_calls(shared, &left, &hold)?,
+                None => self.unapproved(&left),
+            };
+            if gone.is_empty() {
+                let waiter = self.waiter(shared, &left, evaluation);
+                return Ok(CallsDecision { refused, waiter });
+            }
+            gone.into_iter().for_each(|(at, why)| refused[at] = Some(why));
+        }
+    }
+
+    /// Which of several calls are refused, and why: those that are blocked alone, or all, where they are blocked only together.
+    fn blocked_calls(
+        &self,
+        shared: &Arc<Shared>,
+        calls: &[(usize, &Call)],
+        together: &Hold,
+    ) -> Result<Vec<(usize, String)>, Refusal> {
+        let mut alone = Vec::new();
+        for (at, call) in calls.iter().filter(|_| calls.len() > 1) {
+            let hold = never(&self.evaluate_calls(shared, [*call])?);
+            alone.extend(hold.map(|hold| (*at, because(&hold))));
+        }
+        match alone.is_empty() {
+            true => Ok(calls.iter().map(|(at, _)| (*at, because(together))).collect()),
+            false => Ok(alone),
+        }
+    }
+
+    /// Which calls the profile does not allow, where it asks nobody about them.
+    fn unapproved(&self, calls: &[(usize, &Call)]) -> Vec<(usize, String)> {
+        if self.approval().is_none_or(|approval| approval.rest() == Rest::Ask) {
+            return Vec::new();
+        }
+        let why = format!("profile `{}` does not allow it", self.profile());
+        let gone = calls.iter().filter(|(_, call)| !self.approves(call));
+        gone.map(|(at, _)| (*at, why.clone())).collect()
+    }
+
+    /// Whom to ask about calls of which none is refused; `None` where they pass.
+    fn waiter(
+        &self,
+        shared: &Arc<Shared>,
+        calls: &[(usize, &Call)],
+        evaluation: Evaluation,
+    ) -> Option<Waiter> {
+        let mut holds = match &evaluation.verdict {
+            Verdict::Pause(holds) => holds.clone(),
+            Verdict::Forward | Verdict::Block(_) | Verdict::Route(_) => Vec::new(),
+        };
+        if holds.is_empty() && calls.iter().any(|(_, call)| !self.approves(call)) {
+            let reason = format!("Profile `{}` asks before a tool is run", self.profile());
+            holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason));
         }
         if holds.is_empty() {
-            return Ok(CallsDecision::Pass);
+            return None;
         }
         let paused = PausedTurn::of(On::ToolCall, &self.subject, evaluation, holds, None);
-        Ok(CallsDecision::Wait(shared.turns.pause(paused)))
+        Some(shared.turns.pause(paused))
+    }
+
+    /// Whether the profile lets a call pass without asking. One without a word about calls does.
+    fn approves(&self, call: &Call) -> bool {
+        let name = call.name.expose();
+        self.approval().is_none_or(|approval| approval.passes(name) && self.offered.has(name))
+    }
+
+    fn profile(&self) -> &str {
+        self.assembly.as_ref().map(|assembly| &**assembly.id()).unwrap_or_default()
+    }
+
+    fn evaluate_calls<'c>(
+        &self,
+        shared: &Arc<Shared>,
+        calls: impl IntoIterator<Item = &'c Call>,
+    ) -> Result<Evaluation, Refusal> {
+        let calls: Vec<Call> = calls.into_iter().cloned().collect();
+        self.evaluate(shared, answers::calls_written(self.model.as_deref(), &calls), On::ToolCall)
     }
 
     /// Texts of an answer that follow each other, as response rules leave them, joined.
@@ -197,13 +258,20 @@ impl Ruling {
     }
 }
 
+/// What refuses calls, whatever a person would say.
+fn never(evaluation: &Evaluation) -> Option<Hold> {
+    match &evaluation.verdict {
+        Verdict::Block(hold) => Some(hold.clone()),
+        Verdict::Route(route) => Some(not_routed(route)),
+        Verdict::Forward | Verdict::Pause(_) => None,
+    }
+}
+
 /// What holds an answer. It waits for nobody, so a rule that would have it wait blocks it.
 fn held(evaluation: &Evaluation) -> Option<Hold> {
     match &evaluation.verdict {
-        Verdict::Forward => None,
-        Verdict::Block(hold) => Some(hold.clone()),
         Verdict::Pause(holds) => holds.first().cloned(),
-        Verdict::Route(route) => Some(not_routed(route)),
+        Verdict::Forward | Verdict::Block(_) | Verdict::Route(_) => never(evaluation),
     }
 }
 

@@ -108,40 +108,59 @@ impl Shared {
         let JudgedAnswer { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
         let was_changed = changed.is_some();
         let mut answer = changed.unwrap_or(answer);
-        let why = match calls {
-            CallsDecision::Pass => {
-                told(match was_changed || changed_before {
-                    true => AnswerOutcome::Changed,
-                    false => AnswerOutcome::Passed,
-                });
-                return Ok(if was_changed {
-                    RuledAnswer::Changed(Box::new(answer))
-                } else {
-                    RuledAnswer::Unchanged
-                });
-            }
-            CallsDecision::Refused(why) => {
-                told(AnswerOutcome::Refused);
-                why
-            }
-            CallsDecision::Wait(waiter) => {
-                let waiting = WaitingCalls::begin(told);
-                let decided = self.decided(ruling, waiter, &mut answer).await;
-                waiting.end(match &decided {
-                    Ok(Ok(outcome)) => *outcome,
-                    Ok(Err(_)) => AnswerOutcome::Refused,
-                    Err(_) => AnswerOutcome::Blocked,
-                });
-                match decided? {
-                    Ok(AnswerOutcome::Approved) if !was_changed => return Ok(RuledAnswer::Unchanged),
-                    Ok(_) => return Ok(RuledAnswer::Changed(Box::new(answer))),
-                    Err(why) => why,
-                }
+        let CallsDecision { refused, waiter } = calls;
+        let gone = refused.iter().flatten().count();
+        if gone > 0 {
+            let left_out: Vec<bool> = refused.iter().map(Option::is_some).collect();
+            let changed = answer.refused(&left_out, &refusals(answer.calls(), &refused));
+            answer = ruling.read_again(&changed)?;
+        }
+        let outcome = match waiter {
+            Some(waiter) => self.asked(ruling, waiter, &mut answer, gone > 0, told).await?,
+            None => {
+                let outcome = match gone {
+                    0 if was_changed || changed_before => AnswerOutcome::Changed,
+                    0 => AnswerOutcome::Passed,
+                    all if all == refused.len() => AnswerOutcome::Refused,
+                    _ => AnswerOutcome::PartlyRefused,
+                };
+                told(outcome);
+                outcome
             }
         };
-        let refused = vec![true; answer.calls().len()];
-        let changed = answer.refused(&refused, &words(answer.calls(), &why));
-        Ok(RuledAnswer::Changed(Box::new(ruling.read_again(&changed)?)))
+        let passes =
+            matches!(outcome, AnswerOutcome::Passed | AnswerOutcome::Changed | AnswerOutcome::Approved);
+        match passes && !was_changed {
+            true => Ok(RuledAnswer::Unchanged),
+            false => Ok(RuledAnswer::Changed(Box::new(answer))),
+        }
+    }
+
+    /// Has a person decide about the calls of an answer, of which rules have refused `some` before.
+    async fn asked(
+        self: &Arc<Self>,
+        ruling: &Ruling,
+        waiter: Waiter,
+        answer: &mut Answer,
+        some: bool,
+        told: impl Fn(AnswerOutcome),
+    ) -> Result<AnswerOutcome, Refusal> {
+        let waiting = WaitingCalls::begin(told);
+        let outcome = match self.decided(ruling, waiter, answer).await {
+            Ok(Ok(_)) if some => AnswerOutcome::PartlyRefused,
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(why)) => {
+                let refused = vec![true; answer.calls().len()];
+                *answer = ruling.read_again(&answer.refused(&refused, &words(answer.calls(), &why)))?;
+                AnswerOutcome::Refused
+            }
+            Err(refusal) => {
+                waiting.end(AnswerOutcome::Blocked);
+                return Err(refusal);
+            }
+        };
+        waiting.end(outcome);
+        Ok(outcome)
     }
 
     /// Waits for a decision about calls, and writes what was let go into the answer. What is refused has a reason.
@@ -208,6 +227,21 @@ impl<T: Fn(AnswerOutcome)> Drop for WaitingCalls<T> {
             (self.told)(AnswerOutcome::Abandoned);
         }
     }
+}
+
+/// Says of each call that is refused why, those of one reason together.
+fn refusals(calls: &[Call], refused: &[Option<String>]) -> String {
+    let mut reasons: Vec<&String> = Vec::new();
+    for why in refused.iter().flatten() {
+        if !reasons.contains(&why) {
+            reasons.push(why);
+        }
+    }
+    let said = reasons.into_iter().map(|why| {
+        let of = calls.iter().zip(refused).filter(|(_, refused)| refused.as_ref() == Some(why));
+        words(&of.map(|(call, _)| call.clone()).collect::<Vec<_>>(), why)
+    });
+    said.collect::<Vec<_>>().join("\n")
 }
 
 /// Says to a client, and to the model with its next request, what became of the calls.

@@ -12,6 +12,7 @@ use tokio::sync::SemaphorePermit;
 
 use super::drive::RunCase;
 use super::live::LiveRun;
+use super::unanswered::{Unanswered, fares_no_better};
 use crate::arriving::Arriving;
 use crate::begun;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
@@ -20,17 +21,17 @@ use crate::log::RequestProgress;
 use crate::request_event::RequestEvent;
 use crate::ruled::{RuledAnswer, Ruling, SoFar};
 use crate::stages::{Along, Passed, RequestOutcome};
-use leafgate_http::media;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{content, media};
 
 /// What became of a request of a frame.
 pub(super) enum FrameAnswer {
     /// The model answered.
     Turn(ModelTurn),
     /// The provider takes no tools.
-    ToolsRefused,
+    ToolsRefused(Unanswered),
     /// There is no answer.
-    Failed(Why),
+    Failed(Why, Unanswered),
 }
 
 impl RunCase {
@@ -45,18 +46,15 @@ impl RunCase {
         turn: SemaphorePermit<'_>,
         live: Option<&LiveRun>,
     ) -> FrameAnswer {
-        let case = match self.case(body, agent) {
-            Ok(case) => JudgeCase { asker: Some(asker), ..case },
-            Err(refusal) => return self.not_asked(&refusal),
-        };
         // A recorder is told of each frame's request by itself.
         let progress = RequestProgress::new(&self.shared.counters);
+        let case = match self.case(body, agent) {
+            Ok(case) => JudgeCase { asker: Some(asker), ..case },
+            Err(refusal) => return not_asked(&progress, Why::Policy, refusal),
+        };
         let passed = match self.let_through(case, &progress, turn).await {
             Ok(passed) => passed,
-            Err(refusal) => {
-                progress.tell(RequestEvent::Refused(&refusal));
-                return FrameAnswer::Failed(Why::Policy);
-            }
+            Err(refusal) => return not_asked(&progress, Why::Policy, refusal),
         };
         // What frames hear stays as the model says it: values come back in what the client reads.
         let (outgoing, Along { ruling, .. }) = passed.leaves(&self.parts, true);
@@ -67,14 +65,11 @@ impl RunCase {
             Ok(answer) if answer.status().is_success() => {
                 match self.read(answer, live.filter(|_| ruling.is_none())).await {
                     Some(answer) => self.ruled(answer, ruling.as_ref(), &Arc::new(progress)).await,
-                    None => FrameAnswer::Failed(Why::Unreadable),
+                    None => FrameAnswer::Failed(Why::Unreadable, Err(unreadable())),
                 }
             }
-            Ok(answer) => self.refused(answer).await,
-            Err(refusal) => {
-                progress.tell(RequestEvent::Refused(&refusal));
-                FrameAnswer::Failed(Why::Upstream)
-            }
+            Ok(answer) => refused_by_upstream(answer).await,
+            Err(refusal) => not_asked(&progress, Why::Upstream, refusal),
         }
     }
 
@@ -94,13 +89,8 @@ impl RunCase {
         match ruled {
             Ok(RuledAnswer::Unchanged) => turn(answer),
             Ok(RuledAnswer::Changed(changed)) => turn(*changed),
-            Err(refusal) => self.not_asked(&refusal),
+            Err(refusal) => not_asked(progress, Why::Policy, refusal),
         }
-    }
-
-    pub(super) fn not_asked(&self, refusal: &Refusal) -> FrameAnswer {
-        self.progress.tell(RequestEvent::Refused(refusal));
-        FrameAnswer::Failed(Why::Policy)
     }
 
     /// Has a body judged, and waits where a person must decide.
@@ -154,14 +144,29 @@ impl RunCase {
         }
         answer.filter(|answer| answer.failure.is_none() && !answer.is_cut_off && !answer.is_odd)
     }
+}
 
-    async fn refused(&self, answer: Response<Arriving>) -> FrameAnswer {
-        let status = answer.status();
-        let error = begun::error_body(Arriving::passes(answer).into_body()).await.unwrap_or_default();
-        tracing::warn!(target: "leafgate::agents", status = status.as_u16(), "the upstream refused a frame's request");
-        match refused(status.as_u16(), &error) {
-            Some(Refused::Tools) => FrameAnswer::ToolsRefused,
-            _ => FrameAnswer::Failed(Why::Upstream),
-        }
-    }
+/// Tells of a frame's request that has no answer.
+fn not_asked(progress: &RequestProgress, why: Why, refusal: Refusal) -> FrameAnswer {
+    progress.tell(RequestEvent::Refused(&refusal));
+    FrameAnswer::Failed(why, Err(refusal))
+}
+
+fn unreadable() -> Refusal {
+    Refusal::upstream("the model's answer could not be read: ask again")
+}
+
+/// Reads an upstream's error, which the client gets where nothing else answers it.
+async fn refused_by_upstream(answer: Response<Arriving>) -> FrameAnswer {
+    let (parts, body) = Arriving::passes(answer).into_parts();
+    let status = parts.status;
+    tracing::warn!(target: "leafgate::agents", status = status.as_u16(), "the upstream refused a frame's request");
+    let why = if fares_no_better(status) { Why::Refused } else { Why::Upstream };
+    let Some(error) = begun::error_body(body).await else {
+        let said = format!("the upstream answered with status {}", status.as_u16());
+        return FrameAnswer::Failed(why, Err(Refusal::new(status, Code::Upstream, said)));
+    };
+    let takes_no_tools = refused(status.as_u16(), &error) == Some(Refused::Tools);
+    let answer = Ok(Response::from_parts(parts, content::full(error)));
+    if takes_no_tools { FrameAnswer::ToolsRefused(answer) } else { FrameAnswer::Failed(why, answer) }
 }

@@ -11,8 +11,8 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, Response};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
-    Degraded, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run, RunEffect, RunEffects, RunError,
-    RunId, RunLimits, Team, Tick, Why,
+    AgentError, AgentName, Degraded, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run,
+    RunEffect, RunEffects, RunError, RunId, RunLimits, Team, Tick, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
 use leafgate_desk::{PartsDigest, TurnClass};
@@ -25,11 +25,12 @@ use super::ask::FrameAnswer;
 use super::begin::{TeamHead, TeamRequest};
 use super::give::{HeardReplies, mark_direct};
 use super::live::{self, Given, LiveRun, Running, ShownPiece};
+use super::plain::asker;
 use super::progress;
+use super::unanswered::Unanswered;
 use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
-use crate::judge::Asker;
 use crate::request_event::RequestEvent;
 use crate::session::{Hints, Session};
 use crate::shared::Shared;
@@ -143,6 +144,10 @@ impl Shared {
                 effects.map_err(|error| Refusal::internal(format!("a run cannot go on: {error}")))?;
             return case.drive(run, effects, shows).await;
         }
+        if let Some(own) = wire::without_delegated(wire, &case.body) {
+            case.body = Arc::new(own);
+            case.began.opening = Arc::clone(&case.body);
+        }
         let opening = case.opening(&serving.team, request.by_model)?;
         let at = request.at.as_deref();
         match Run::start(Arc::clone(&serving.team), at, opening, key, RunLimits::default(), now) {
@@ -190,11 +195,11 @@ impl RunCase {
             aborts: HashMap::new(),
             deadline: None,
             heard: HeardReplies::default(),
-            broke_off: false,
+            failed: None,
             watched,
         };
         let end = driver.carry_out(effects).await;
-        let Driver { run, heard, broke_off, mut watched, asked, .. } = driver;
+        let Driver { run, heard, failed, mut watched, asked, .. } = driver;
         // Whatever is still in flight is not wanted any more.
         drop(asked);
         watched.over = true;
@@ -214,8 +219,8 @@ impl RunCase {
                 if run.degraded() == Some(Degraded::DirectChat) {
                     return case.plain(run.model()).await.map(mark_direct).map(Some);
                 }
-                if broke_off {
-                    return Err(Refusal::upstream("the model's answer broke off: ask again"));
+                if let Some(failed) = failed {
+                    return case.unanswered(failed).await;
                 }
                 let reply = heard.end(run.result().completed);
                 case.give(&reply, &head, run.degraded()).await
@@ -313,8 +318,8 @@ struct Driver {
     aborts: HashMap<RequestId, AbortHandle>,
     deadline: Option<Tick>,
     heard: HeardReplies,
-    /// The entry's model did not end what the client has heard of it.
-    broke_off: bool,
+    /// Why the entry's last request was not answered, where it was not.
+    failed: Option<Unanswered>,
     watched: Watched,
 }
 
@@ -379,19 +384,16 @@ impl Driver {
         let spell = move || {
             Bytes::from(Value::Object(wire::body(wire, &opening, &own, &team, model.as_deref())).to_string())
         };
-        let chain: Vec<&str> = frame.chain().iter().map(leafgate_agents::AgentName::as_str).collect();
         let agent = agent_name(frame);
-        let asker = Asker {
-            chain: chain.join(" > ").into(),
-            class: if frame.depth() > 0 { TurnClass::Subagent } else { TurnClass::Main },
-        };
+        let class = if frame.depth() > 0 { TurnClass::Subagent } else { TurnClass::Main };
+        let asker = asker(&self.run, frame, class);
         let by_entry = frame.parent().is_none();
         let asked = async move {
             let turn = case.shared.teams.turn().await;
             let live = case.live.as_ref().filter(|_| by_entry);
             let asked = match case.shared.on_blocking_pool(spell).await {
                 Ok(body) => case.ask(body, agent, asker, turn, live).await,
-                Err(refusal) => case.not_asked(&refusal),
+                Err(refusal) => FrameAnswer::Failed(Why::Policy, Err(refusal)),
             };
             (request, asked)
         };
@@ -408,29 +410,35 @@ impl Driver {
         let by_entry = frame.is_some_and(|frame| frame.parent().is_none());
         let live = self.case.live.as_ref();
         let is_heard = by_entry && live.is_some_and(LiveRun::is_within_reply);
-        let effects = match asked {
-            FrameAnswer::Turn(turn) if is_heard && is_broken_off(&turn.reply) => self.break_off(request, now),
+        let (why, with) = match asked {
+            FrameAnswer::Turn(turn) if is_broken_off(&turn.reply) => (Why::Upstream, Err(broken_off())),
             FrameAnswer::Turn(turn) => {
+                if by_entry {
+                    self.failed = None;
+                }
                 match (live, frame) {
                     (Some(live), Some(_)) if by_entry => live.said(turn.reply.content.expose()),
                     (Some(live), Some(frame)) => progress::worked(live, frame, &turn.reply),
                     _ => {}
                 }
                 self.heard.add(&turn.reply, by_entry);
-                self.run.replied(request, turn, now)
+                // An answer that nobody waits for any more.
+                return self.run.replied(request, turn, now).unwrap_or_default();
             }
-            FrameAnswer::ToolsRefused => self.run.tools_refused(request, now),
-            FrameAnswer::Failed(_) if is_heard => self.break_off(request, now),
-            FrameAnswer::Failed(why) => self.run.failed(request, why, now),
+            FrameAnswer::ToolsRefused(with) => {
+                if by_entry {
+                    self.failed = Some(with);
+                }
+                return self.run.tools_refused(request, now).unwrap_or_default();
+            }
+            FrameAnswer::Failed(why, with) => (why, with),
         };
-        // An answer that nobody waits for any more.
-        effects.unwrap_or_default()
-    }
-
-    /// Ends a run of which the client has words that have no end.
-    fn break_off(&mut self, request: RequestId, now: Tick) -> Result<RunEffects, RunError> {
-        self.broke_off = true;
-        self.run.failed(request, Why::BrokeOff, now)
+        // Words that have no end cannot be taken back.
+        let (why, with) = if is_heard { (Why::BrokeOff, Err(broken_off())) } else { (why, with) };
+        if by_entry {
+            self.failed = Some(with);
+        }
+        self.run.failed(request, why, now).unwrap_or_default()
     }
 
     fn tell(&self, happened: &Happened) {
@@ -438,7 +446,12 @@ impl Driver {
             progress::happened(live, &self.run, happened);
         }
         let run = format!("{:016x}", self.run.id().0);
-        let told = event(run, happened);
+        // The name of a tool is a client's text.
+        let mut told = event(run, happened);
+        if !told.tools.is_empty() {
+            let masked = self.case.policy.masked_target(&told.tools.join(","), &self.case.session.vault);
+            told.tools = masked.split(',').map(str::to_owned).collect();
+        }
         tracing::info!(
             target: "leafgate::agents",
             run = told.run,
@@ -446,10 +459,15 @@ impl Driver {
             agent = told.agent,
             to = told.to,
             error = told.error,
+            tools = (!told.tools.is_empty()).then(|| told.tools.join(",")),
             "agents"
         );
         self.case.shared.hub.publish(|| Event::Agent { told });
     }
+}
+
+fn broken_off() -> Refusal {
+    Refusal::upstream("the model's answer broke off: ask again")
 }
 
 /// Whether a model says that its answer has no end.
@@ -458,20 +476,36 @@ fn is_broken_off(reply: &Reply) -> bool {
 }
 
 fn event(run: String, happened: &Happened) -> AgentEvent {
-    let (kind, agent, to, error) = match happened {
-        Happened::Withheld { agent, .. } => (AgentEventKind::Withheld, Some(agent), None, None),
-        Happened::Delegated { from, to, .. } => {
-            (AgentEventKind::Delegated, Some(from), Some(to.to_string()), None)
-        }
-        Happened::Reported { agent, .. } => (AgentEventKind::Reported, Some(agent), None, None),
-        Happened::Refused { agent, error, .. } => (AgentEventKind::Refused, Some(agent), None, Some(error)),
-        Happened::Failed { agent, error, .. } => (AgentEventKind::Failed, Some(agent), None, Some(error)),
-        Happened::Degraded(degraded) => {
-            (AgentEventKind::Degraded, None, Some(degraded.as_str().to_owned()), None)
-        }
+    let name = |name: &AgentName| Some(name.to_string());
+    let of = |kind, agent: Option<String>| AgentEvent {
+        run,
+        kind,
+        agent,
+        to: None,
+        error: None,
+        tools: Vec::new(),
     };
-    let error = error.map(|error| error.kind.as_str().to_owned());
-    AgentEvent { run, kind, agent: agent.map(ToString::to_string), to, error }
+    let failed = |error: &AgentError| Some(error.kind.as_str().to_owned());
+    match happened {
+        Happened::Withheld { agent, names, .. } => {
+            let tools = names.iter().map(ToString::to_string).collect();
+            AgentEvent { tools, ..of(AgentEventKind::Withheld, name(agent)) }
+        }
+        Happened::Delegated { from, to, .. } => {
+            AgentEvent { to: name(to), ..of(AgentEventKind::Delegated, name(from)) }
+        }
+        Happened::Reported { agent, .. } => of(AgentEventKind::Reported, name(agent)),
+        Happened::Refused { agent, error, .. } => {
+            let tools = error.tool.iter().map(ToString::to_string).collect();
+            AgentEvent { error: failed(error), tools, ..of(AgentEventKind::Refused, name(agent)) }
+        }
+        Happened::Failed { agent, error, .. } => {
+            AgentEvent { error: failed(error), ..of(AgentEventKind::Failed, name(agent)) }
+        }
+        Happened::Degraded(degraded) => {
+            AgentEvent { to: Some(degraded.as_str().to_owned()), ..of(AgentEventKind::Degraded, None) }
+        }
+    }
 }
 
 /// Names the client as far as it was authenticated: by what it knows, and by its conversation.

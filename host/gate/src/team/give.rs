@@ -109,7 +109,7 @@ impl RunCase {
         LiveRun::new(pieces, answer, begin, run.team().settings().progress)
     }
 
-    fn restoring(&self) -> Option<Restoring> {
+    pub(super) fn restoring(&self) -> Option<Restoring> {
         let thread = self.shared.sessions.thread(&self.session.key);
         Restoring::of(self.api, &self.document, self.session.vault.clone(), thread)
             .filter(|_| self.lane.restore)

@@ -230,8 +230,13 @@ impl Rest {
                 () = sleep(self.every) => return Some(dialect::keepalive(self.client.api)),
             }
         }
-        let refusal = self.run.take()?.await.err()?;
-        self.client.progress.tell(RequestEvent::Refused(&refusal));
-        Some(dialect::ending(&refusal, self.client.api))
+        let api = self.client.api;
+        match self.run.take()?.await {
+            Ok(error) => Some(begun::failing(error?, api).await),
+            Err(refusal) => {
+                self.client.progress.tell(RequestEvent::Refused(&refusal));
+                Some(dialect::ending(&refusal, api))
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@ mod give;
 mod live;
 mod plain;
 mod progress;
+mod unanswered;
 mod wire;
 
 pub(crate) use self::begin::ForTeam;

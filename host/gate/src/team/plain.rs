@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use leafgate_agents::Run;
+use leafgate_agents::{AgentName, Frame, Run, SystemAs};
 use leafgate_desk::TurnClass;
 
 use super::drive::{RunCase, agent_name};
@@ -56,11 +56,7 @@ impl RunCase {
         let body = wire::body(self.wire, &self.body, entry, run.team(), run.model());
         let body = serde_json::Value::Object(body).to_string();
         let case = self.case(body.into(), agent_name(entry))?;
-        self.pass(JudgeCase {
-            asker: Some(Asker { class: TurnClass::Side, chain: entry.agent().as_str().into() }),
-            ..case
-        })
-        .await
+        self.pass(JudgeCase { asker: Some(asker(run, entry, TurnClass::Side)), ..case }).await
     }
 
     /// Has a body judged and sent, and gives its answer as it comes.
@@ -79,4 +75,11 @@ impl RunCase {
             }
         }
     }
+}
+
+/// Who asks for a frame.
+pub(super) fn asker(run: &Run, frame: &Frame, class: TurnClass) -> Asker {
+    let chain: Vec<&str> = frame.chain().iter().map(AgentName::as_str).collect();
+    let by_user = run.team().settings().system_as == SystemAs::User;
+    Asker { class, chain: chain.join(" > ").into(), prompt: by_user.then(|| frame.prompt().into()) }
 }

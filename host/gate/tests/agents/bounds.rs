@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http_body_util::BodyExt as _;
-use leafgate_answer::{AnswerWriter as _, Api};
+use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api, Reader};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
@@ -43,6 +43,90 @@ async fn an_entry_that_fails_at_once_becomes_plain_chat() {
         assert_eq!(client.finish(&stage).await.content.expose(), "never", "{api:?} {streams}");
         assert_eq!(client.headers["leafgate-agents"], "direct-chat");
         assert_eq!(stage.upstream.seen().len(), 2);
+    }
+}
+
+/// A stage whose model answers as its script says, and then as a provider refuses.
+async fn refusing(script: Script, status: u16) -> Stage {
+    let model = Model::new(script);
+    let upstream = Upstream::start(move |seen| {
+        let model = Arc::clone(&model);
+        async move {
+            let mut said = model.answer(&seen);
+            if !said.status().is_success() {
+                said = answer("application/json", full("{\"error\":{\"message\":\"quota of today\"}}"));
+                *said.status_mut() = http::StatusCode::from_u16(status).unwrap();
+                said.headers_mut().insert("retry-after", "7".parse().unwrap());
+            }
+            said
+        }
+    })
+    .await;
+    Stage::before(&team(&[agent("lead"), agent("reviewer")]), upstream).await
+}
+
+/// It was sent a second time as plain chat, where the same must come of it.
+// S4-21
+#[tokio::test]
+async fn a_refusal_of_the_client_itself_passes_and_is_asked_for_once() {
+    for status in [401, 403, 404, 429] {
+        for (api, streams) in every_way() {
+            let stage = refusing([("lead", vec![])].into(), status).await;
+            let mut client = Conversation::new(api, streams, "Go.");
+            let (told, _, text) = client.send(&stage).await;
+            assert!(text.contains("quota of today"), "{status} {api:?} {streams}: {text}");
+            if !streams {
+                assert_eq!((told, client.headers["retry-after"].to_str().unwrap()), (status, "7"));
+            }
+            assert_eq!(stage.upstream.seen().len(), 1, "{status} {api:?} {streams}");
+        }
+    }
+}
+
+/// It ended as an answer that was cut off by its length, without a word.
+// S4-21
+#[tokio::test]
+async fn an_entry_that_fails_later_ends_in_the_providers_error() {
+    for status in [429, 500] {
+        for (api, streams) in every_way() {
+            let mut asks = delegates("reviewer", "Review it.");
+            asks.content = "I ask.".into();
+            let script = [("lead", vec![asks]), ("reviewer", vec![reports("Fine.")])];
+            let stage = refusing(script.into(), status).await;
+            let body = Conversation::new(api, streams, "Go.").body;
+            let path = format!("/agents/v1{}", APIS.into_iter().find(|(of, _)| *of == api).unwrap().1);
+            let answer = Client::connect(stage.gate.address).await.whole(post(&path, body.to_string())).await;
+            let text = answer.text();
+            assert!(text.contains("quota of today"), "{status} {api:?} {streams}: {text}");
+            assert_eq!(answer.status, if streams { 200 } else { status }, "{api:?} {streams}: {text}");
+            if streams {
+                let mut reader = Reader::stream(api, AnswerLimits::default());
+                reader.push(&answer.body).unwrap();
+                let read = reader.finish().unwrap();
+                assert_eq!(read.reply.content.expose(), "I ask.", "{text}");
+                assert!(read.failure.is_some(), "{api:?}: {text}");
+            }
+            assert_eq!(stage.bodies_of("lead").len(), 2, "{api:?} {streams}");
+        }
+    }
+}
+
+/// A rule's refusal was gone around by plain chat, and a later one ended as if nothing were.
+// S4-21
+#[tokio::test]
+async fn an_entry_that_a_rule_blocks_ends_in_that() {
+    let rule = |words: &str| {
+        format!(
+            "[[rule]]\nid = \"no\"\nmatch = {{ agent = \"agents/lead\" }}\nwhen = 'leaf.text.contains(\"{words}\")'\naction = \"block\"\nreason = \"Not this\"\n"
+        )
+    };
+    for (words, leaves) in [("Go.", 0), ("All is fine", 2)] {
+        let script = [("lead", vec![delegates("reviewer", "x")]), ("reviewer", vec![reports("All is fine")])];
+        let stage =
+            Stage::with(&team(&[agent("lead"), agent("reviewer")]), script.into(), &rule(words)).await;
+        let (status, _, text) = Conversation::new(Api::Chat, false, "Go.").send(&stage).await;
+        assert_eq!((status, stage.upstream.seen().len()), (400, leaves), "{text}");
+        assert!(text.contains("leafgate_blocked") && text.contains("Not this"), "{text}");
     }
 }
 

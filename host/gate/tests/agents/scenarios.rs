@@ -87,9 +87,70 @@ async fn a_client_runs_the_tool_of_an_agent_two_levels_down() {
     }
 }
 
+/// The client ran them, and sends them again as what the entry called.
+// S4-26
+#[tokio::test]
+async fn what_others_called_is_none_of_the_entrys_history() {
+    for (api, streams) in every_way() {
+        let mut asks = reads("own");
+        asks.content = "I look.".into();
+        let script = [
+            ("lead", vec![asks, delegates("reader", "Read a."), says("It says so."), says("Again so.")]),
+            ("reader", vec![reads("a"), reports("Alpha.")]),
+        ];
+        let mut lead = agent("lead");
+        lead["toolPermissions"] = json!({ "type": "specific", "tools": ["delegateWork", "read_file"] });
+        let stage = Stage::new(&team(&[lead, agent("reader")]), script.into()).await;
+        let mut client =
+            Conversation::new(api, streams, "Read.").with_file("a", "the-alpha").with_file("own", "the-own");
+        client.finish(&stage).await;
+        assert_eq!(client.ran.len(), 2);
+        let sent = client.body.to_string();
+        assert!(sent.contains("the-alpha") && sent.contains("the-own"), "the client has both: {sent}");
+        client.say("Are you sure?");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Again so.");
+        let last = stage.bodies_of("lead").pop().unwrap();
+        let said = last.to_string();
+        assert!(
+            said.contains("the-own") && said.contains("I look.") && said.contains("Are you sure?"),
+            "{said}"
+        );
+        assert!(!said.contains("the-alpha") && !said.contains("lgd_"), "{api:?} {streams}: {said}");
+        let list = last.get("messages").or(last.get("input")).unwrap().as_array().unwrap();
+        let is_empty = |message: &serde_json::Value| {
+            message["content"] == json!([]) || message["tool_calls"] == json!([])
+        };
+        assert!(!list.iter().any(is_empty), "{api:?} {streams}: {said}");
+    }
+}
+
+/// A gate that has forgotten the run begins a new one with what its user said.
+// S4-26
+#[tokio::test]
+async fn results_that_nobody_waits_for_are_left_out_too() {
+    for (api, streams) in every_way() {
+        let mut asks = delegates("reader", "Read a.");
+        asks.content = "I have it read.".into();
+        let script = [("lead", vec![asks, says("Anew.")]), ("reader", vec![reads("a")])];
+        let stage = Stage::new(&team(&[agent("lead"), agent("reader")]), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Read a.");
+        let (_, reply, _) = client.send(&stage).await;
+        let id = reply.unwrap().calls[0].id.expose().to_owned();
+        client.results(&[(id, "the-alpha".to_owned())]);
+        let mut later = Conversation::new(api, streams, "").keyed("another");
+        later.body = client.body.clone();
+        assert_eq!(later.finish(&stage).await.content.expose(), "Anew.", "{api:?} {streams}");
+        let last = stage.bodies_of("lead").pop().unwrap();
+        let list = last.get("messages").or(last.get("input")).unwrap().as_array().unwrap();
+        assert_eq!(list.last().unwrap()["role"], "user", "{api:?} {streams}: {last}");
+        assert!(!last.to_string().contains("the-alpha"), "{api:?} {streams}: {last}");
+    }
+}
+
 // S4-05, S4-27
 #[tokio::test]
 async fn an_agent_has_the_tools_that_it_may_use() {
+    crate::logs::record();
     for (api, streams) in every_way() {
         let mut reviewer = agent("reviewer");
         reviewer["toolPermissions"] = json!({ "type": "specific", "tools": ["read_file"] });
@@ -106,6 +167,11 @@ async fn an_agent_has_the_tools_that_it_may_use() {
         let bodies = stage.bodies_of("reviewer");
         let tools = bodies[0]["tools"].to_string();
         assert!(tools.contains("read_file") && !tools.contains("write_file"), "{tools}");
+        let logged = crate::logs::logged();
+        let line = |kind: &str| {
+            logged.lines().any(|line| line.contains(kind) && line.contains("tools=\"write_file\""))
+        };
+        assert!(line("kind=Withheld") && line("kind=Refused"), "{logged}");
         assert!(!tools.contains("delegateWork") && tools.contains("reportOut"), "{tools}");
         assert!(bodies[1].to_string().contains("tool_access_error"), "{}", bodies[1]);
     }
@@ -178,5 +244,30 @@ async fn prompts_may_be_sent_as_a_users_words() {
             let list = body.get("messages").or(body.get("input")).unwrap();
             assert!(list[0]["role"] == "user" && list[0].to_string().contains("You are "), "{api:?}: {list}");
         }
+    }
+}
+
+/// It was a user's words to every rule.
+// S4-18
+#[tokio::test]
+async fn a_prompt_that_is_sent_as_a_users_words_is_a_system_prompt_to_rules() {
+    let rules = "[[rule]]\nid = \"house\"\nmatch = { section = \"system\" }\naction = \"rewrite\"\n\
+                 replace = { pattern = \"You \", with = \"Mind: You \" }\n";
+    for (api, streams) in every_way() {
+        let mut by_user = team(&[agent("lead"), agent("reviewer")]);
+        by_user["leafgate"] = json!({ "systemAs": "user" });
+        let script = [
+            ("lead", vec![delegates("reviewer", "You must look."), says("Done.")]),
+            ("reviewer", vec![reports("Reviewed.")]),
+        ];
+        let stage = Stage::with(&by_user, script.into(), rules).await;
+        let mut client = Conversation::new(api, streams, "See that");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Done.", "{api:?} {streams}");
+        for agent in ["lead", "reviewer"] {
+            let sent = stage.bodies_of(agent)[0].to_string();
+            assert!(sent.contains(&format!("Mind: You are {agent}")), "{api:?} {streams}: {sent}");
+        }
+        let sent = stage.bodies_of("reviewer")[0].to_string();
+        assert!(sent.contains("\"You must look."), "what is asked of it is no prompt: {sent}");
     }
 }

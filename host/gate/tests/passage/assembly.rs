@@ -148,6 +148,73 @@ async fn a_turn_keeps_its_words_while_tools_run_and_the_next_one_reads_again() {
     assert_eq!(read, ["Context from notes/a.md:\n\nA says 2.", "Context from notes/b.md:\n\nB came."]);
 }
 
+/// A conversation that began with the same words got the files as they were read for the first one, without end.
+// S3-09, S3-23
+#[tokio::test]
+async fn each_question_reads_anew_and_each_loop_of_tools_keeps_what_it_read() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let lines = format!("{NOTES}\nagent_mode = true\ncontinuation = \"keep\"");
+    let gate = vault.gate(&lines, "", &upstream).await;
+    let question: Value = serde_json::from_str(&asks("Now?")).unwrap();
+    let going_on = |ids: &[&str]| {
+        let mut body = question.clone();
+        for id in ids {
+            body["messages"].as_array_mut().unwrap().extend([
+                json!({ "role": "assistant", "content": null, "tool_calls": [
+                    { "id": id, "type": "function", "function": { "name": "look", "arguments": "{}" } }
+                ]}),
+                json!({ "role": "tool", "tool_call_id": id, "content": "seen" }),
+            ]);
+        }
+        body
+    };
+    let mut read = Vec::new();
+    let mut send = async |file: Option<&str>, body: Value| {
+        if let Some(text) = file {
+            vault.write("notes/a.md", text);
+        }
+        once(&gate, chat(body.to_string())).await;
+        let sent = texts(&upstream.seen().pop().unwrap().body);
+        read.push(
+            sent.into_iter()
+                .find_map(|text| Some(text.strip_prefix("Context from notes/a.md:\n\n")?.to_owned())),
+        );
+    };
+    send(None, question.clone()).await;
+    send(Some("2"), going_on(&["one"])).await;
+    // The same words again, while the first loop goes on.
+    send(None, question.clone()).await;
+    send(Some("3"), going_on(&["one", "more"])).await;
+    send(None, going_on(&["two"])).await;
+    send(None, question.clone()).await;
+    send(Some("4"), going_on(&["two", "more"])).await;
+    let read: Vec<&str> = read.iter().map(|text| text.as_deref().unwrap_or_default()).collect();
+    assert_eq!(read, ["A says 1.", "A says 1.", "2", "A says 1.", "2", "3", "2"]);
+}
+
+/// What a question costs is not what its tools are run behind.
+// S3-23
+#[tokio::test]
+async fn a_count_keeps_nothing() {
+    let (upstream, vault) = (Upstream::silent().await, Vault::new());
+    let lines = format!("{NOTES}\nagent_mode = true\ncontinuation = \"keep\"");
+    let gate = vault.gate(&lines, "", &upstream).await;
+    let mut body =
+        json!({ "model": "vault/a", "max_tokens": 9, "messages": [{ "role": "user", "content": "Now?" }] });
+    once(&gate, post("/v1/messages", body.to_string())).await;
+    vault.write("notes/a.md", "2");
+    let mut counted = body.clone();
+    counted.as_object_mut().unwrap().remove("max_tokens");
+    once(&gate, post("/v1/messages/count_tokens", counted.to_string())).await;
+    body["messages"].as_array_mut().unwrap().extend([
+        json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "look", "input": {} }] }),
+        json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "seen" }] }),
+    ]);
+    once(&gate, post("/v1/messages", body.to_string())).await;
+    let sent = String::from_utf8(upstream.seen().pop().unwrap().body.to_vec()).unwrap();
+    assert!(sent.contains("A says 1."), "{sent}");
+}
+
 #[tokio::test]
 async fn files_that_cannot_be_used_are_refused_by_name() {
     let (upstream, vault) = (Upstream::silent().await, Vault::new());

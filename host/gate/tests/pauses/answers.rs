@@ -421,6 +421,83 @@ reason = "No"
     }
 }
 
+/// All calls were refused with the first one, and blamed on its rule.
+// S3-21
+#[tokio::test]
+async fn a_refusal_hits_the_calls_that_it_is_about() {
+    const NEVER: &str = r#"
+[[rule]]
+id = "no-shell"
+on = "tool-call"
+match = { tool = "run_shell" }
+action = "block"
+reason = "No shell"
+"#;
+    let profile = |rest: &str, rules: &str| {
+        format!(
+            "[[assemble]]\nid = 'vault'\nmatch = {{}}\nagent_mode = true\ntools = {{ approve = {{ auto = ['read_*', 'run_*'], rest = '{rest}' }} }}\n{rules}"
+        )
+    };
+    let block = profile("block", "");
+    let both = profile("block", NEVER);
+    let shell = "[leafgate: The call of `run_shell` did not pass this gate: rule `no-shell`: No shell.]";
+    let write =
+        "[leafgate: The call of `write_file` did not pass this gate: profile `vault` does not allow it.]";
+    let called = |names: &[&str]| {
+        let calls: Vec<_> = names.iter().map(|name| (*name, json!({ "path": "a" }))).collect();
+        model("I do it", &calls)
+    };
+    for (rules, names, left, said) in [
+        (NEVER, &["run_shell", "read_file"][..], &["read_file"][..], &[shell][..]),
+        (NEVER, &["read_file", "run_shell", "git"], &["read_file", "git"], &[shell]),
+        (NEVER, &["run_shell", "run_shell"], &[], &["The calls of `run_shell`, `run_shell` did not pass"]),
+        (&block, &["write_file", "read_file"], &["read_file"], &[write]),
+        (&both, &["write_file", "read_file", "run_shell"], &["read_file"], &[shell, write]),
+    ] {
+        for (api, stream) in
+            everywhere().filter(|(api, _)| rules == NEVER || *api != Api::Gemini && *api != Api::CodeAssist)
+        {
+            let house = house(rules, api, stream, &called(names)).await;
+            let answer = house.send_raw(request(&house, api, stream)).await.unwrap();
+            let read = read(api, stream, &answer);
+            let calls: Vec<&str> = read.calls().iter().map(|call| call.name.expose()).collect();
+            assert_eq!(calls, left, "{api:?} {stream} {names:?}");
+            let text = read.reply.content.expose();
+            assert!(said.iter().all(|said| text.contains(said)), "{api:?} {stream} {names:?}: {text}");
+            assert_eq!(text.matches("[leafgate:").count(), said.len(), "{text}");
+            let is_over = read.reply.finish == Some(Finish::Stop);
+            assert_eq!(is_over, left.is_empty(), "{api:?} {stream} {names:?}");
+            let ruled = house.gate.status().requests.ruled;
+            let counts = (ruled.refused, ruled.partly_refused);
+            assert_eq!(counts, (u64::from(left.is_empty()), u64::from(!left.is_empty())), "{names:?}");
+        }
+    }
+}
+
+/// What a rule refuses is not asked about, and what is asked about does not pass with it.
+// S3-21
+#[tokio::test]
+async fn a_person_is_asked_about_what_no_rule_refuses() {
+    let words =
+        model("", &[("git", json!({ "command": "push --force" })), ("run_sql", json!({ "q": "select 1" }))]);
+    for (api, stream) in everywhere() {
+        let house = house(ASK, api, stream, &words).await;
+        let mut events = house.events().await;
+        let client = house.send_raw(request(&house, api, stream));
+        let id = events.paused().await.id;
+        let turn = house.turn(&id).await;
+        assert!(!turn.sections.iter().any(|section| section.key == "assistant-1"), "{api:?} {stream}");
+        house.let_go(&id).await;
+        let said = read(api, stream, &client.await.unwrap());
+        let calls: Vec<&str> = said.calls().iter().map(|call| call.name.expose()).collect();
+        assert_eq!(calls, ["run_sql"], "{api:?} {stream}");
+        let text = said.reply.content.expose();
+        assert!(text.contains("`git` did not pass this gate: rule `no-force`: History stays"), "{text}");
+        let ruled = Ruled { held: 1, partly_refused: 1, ..Ruled::default() };
+        assert_eq!(house.gate.status().requests.ruled, ruled, "{api:?} {stream}");
+    }
+}
+
 /// P-16: where the server keeps a conversation, its next request has results without their calls.
 #[tokio::test]
 async fn a_result_is_of_the_call_that_was_answered_before() {

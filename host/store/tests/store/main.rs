@@ -588,6 +588,34 @@ fn what_rules_tag_a_request_with_and_how_much_they_matter_is_kept() {
     assert_eq!((line(2).severity, line(2).tags), (None, Vec::new()));
 }
 
+/// It was left out of what leaves, and kept nowhere.
+// S3-05
+#[test]
+fn what_a_client_calls_its_message_finds_the_request_again() {
+    let (folder, store) = begun();
+    let said = |id: &str| {
+        let messages = serde_json::json!([
+            { "role": "user", "message_id": "msg-1", "content": "First." },
+            { "role": "assistant", "message_id": "msg-2", "content": "Yes." },
+            { "role": "user", "message_id": id, "content": "Then." },
+        ]);
+        bytes::Bytes::from(serde_json::json!({ "messages": messages }).to_string())
+    };
+    for (id, source) in [(1, said("msg-3")), (2, said(&secret())), (3, body(&["hello".to_owned()]))] {
+        let mut request = request(id, &body(&["hello".to_owned()]));
+        request.source = source;
+        taken(store.request(request));
+    }
+    store.close();
+    let log = Log::open(folder.path()).unwrap();
+    let message = |id| log.show(id).unwrap().line.message;
+    assert_eq!((message(1).as_deref(), message(3)), (Some("msg-3"), None));
+    assert!(message(2).is_some_and(|id| !id.contains("kfhfgt")), "{:?}", message(2));
+    let found = log.search("msg-3", None, 9).unwrap();
+    assert_eq!((found.len(), found[0].request.id, found[0].found.as_deref()), (1, 1, Some("msg-3")));
+    assert!(log.search(&secret(), None, 9).unwrap().is_empty());
+}
+
 #[test]
 fn what_people_say_of_a_rule_is_kept_with_its_requests() {
     let (folder, store) = begun();

@@ -4,6 +4,7 @@ use crate::common::{chat, parse};
 use leafgate_harness::recordings;
 use leafgate_tree::{
     Author, Document, Draft, EditError, Format, Limits, NodeId, NodeType, Redaction, Role, SectionId,
+    SectionKind,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -183,6 +184,50 @@ fn what_says_nothing_hides_no_message_before_it() {
             places.iter().map(|place| document.pointer(NodeId::from_index(place.start))).collect();
         assert_eq!(places, ["/messages/1", "/messages/2"], "{silent}");
     }
+}
+
+#[test]
+fn what_the_model_called_behind_the_users_words_says_that_it_goes_on() {
+    let goes_on = |body: &str, format| {
+        let document = Document::parse(body.to_owned().into(), format, &Limits::default()).unwrap();
+        let call = document.first_call_behind(&document.latest_user_words());
+        call.map(|call| document.pointer(call)).unwrap_or_default()
+    };
+    let call = r#"{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+    let (asks, result) =
+        (r#"{"role":"user","content":"a"}"#, r#"{"role":"tool","tool_call_id":"1","content":"b"}"#);
+    let said = r#"{"role":"assistant","content":"b"}"#;
+    for (messages, at) in [
+        (vec![asks], ""),
+        (vec![asks, said], ""),
+        (vec![asks, call, result], "/messages/1/tool_calls/0"),
+        (vec![asks, call, result, asks], ""),
+        // The client stores the result with the call.
+        (vec![asks, call], "/messages/1/tool_calls/0"),
+    ] {
+        let body = format!(r#"{{"messages":[{}]}}"#, messages.join(","));
+        assert_eq!(goes_on(&body, Format::OpenaiChat), at, "{body}");
+    }
+    let body = r#"{"messages":[{"role":"user","content":"a"},
+        {"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"b"}]}]}"#;
+    assert_eq!(goes_on(body, Format::AnthropicMessages), "/messages/1/content/0");
+    let body = r#"{"input":[{"role":"user","content":"a"},
+        {"type":"function_call","call_id":"1","name":"f","arguments":"{}"}]}"#;
+    assert_eq!(goes_on(body, Format::OpenaiResponses), "/input/1");
+}
+
+#[test]
+fn a_prompt_that_is_known_is_no_users_words() {
+    let body = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"Lead."},
+        {"role":"user","content":"Lead."}]}"#;
+    let kinds = |prompt: &str| {
+        let mut document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+        document.know_prompt(prompt);
+        document.messages().map(|message| document.section(message).kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds("Lead."), [SectionKind::System, SectionKind::System, SectionKind::User]);
+    assert_eq!(kinds("Lead"), [SectionKind::System, SectionKind::User, SectionKind::User]);
 }
 
 #[test]

@@ -25,7 +25,14 @@ pub(in crate::apis) static ANTHROPIC: ApiDialect = ApiDialect {
             "error": { "type": error_type(refusal.status()), "message": refusal.message() },
         })
     },
-    end_stream: |error, _, stream| sse::event(stream, Some("error"), error),
+    end_stream: |error, _, stream| {
+        let mut error = error.clone();
+        // Servers of this API have other ones' errors, and clients know an event by its type.
+        if error["type"] != "error" {
+            error["type"] = "error".into();
+        }
+        sse::event(stream, Some("error"), &error);
+    },
     // The event that Messages has for it.
     keepalive: b"event: ping\ndata: {\"type\": \"ping\"}\n\n",
 };

@@ -10,12 +10,12 @@ mod responses;
 
 use leafgate_agents::{
     ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, Team, ToolNames, delegate_work,
-    report_out,
+    is_delegated, report_out,
 };
 use leafgate_answer::Api;
 use leafgate_assemble::{SERVERS, ToolServer};
 use leafgate_tree::Format;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A body as a client sent it.
 pub(super) type Body = Map<String, Value>;
@@ -129,6 +129,53 @@ pub(super) fn answered(wire: &dyn TeamWire, body: &Body) -> AnsweredCalls {
     elements[after..].iter().for_each(|element| wire.add_answered(element, &mut results, &mut said));
     said.retain(|text| !text.trim().is_empty());
     AnsweredCalls { results, said: (!said.is_empty()).then(|| said.join("\n\n")) }
+}
+
+/// The members by which calls and their results are named.
+const CALL_IDS: [&str; 4] = ["id", "call_id", "tool_call_id", "tool_use_id"];
+
+/// Where a message has its calls and results, and what it says.
+const WITHIN: [&str; 2] = ["content", "tool_calls"];
+
+/// Returns a body without the calls of agents below the entry, and without their results: the client ran them, so they stand
+/// in what it sends again, and they are none of the entry's. `None` where there are none.
+pub(super) fn without_delegated(wire: &dyn TeamWire, body: &Body) -> Option<Body> {
+    let is_one = |part: &Value| CALL_IDS.iter().any(|key| part[*key].as_str().is_some_and(is_delegated));
+    let within = |element: &Value| {
+        let parts = WITHIN.iter().filter_map(|key| element[*key].as_array());
+        parts.flatten().any(is_one)
+    };
+    let before = list(wire, body);
+    if !before.iter().any(|element| is_one(element) || within(element)) {
+        return None;
+    }
+    let mut elements = before.to_vec();
+    elements.retain_mut(|element| {
+        let has_some = within(element);
+        for key in WITHIN {
+            let parts = element.get_mut(key).and_then(Value::as_array_mut);
+            if leave_out(parts, is_one) && element[key] == json!([]) {
+                element.as_object_mut().and_then(|message| message.remove(key));
+            }
+        }
+        !is_one(element) && (!has_some || says_something(element))
+    });
+    // Where the client answered such calls and nobody waits for that any more, the user's words are the last.
+    if !before.last().is_some_and(|last| wire.is_of_model(last)) {
+        let said = elements.iter().rposition(|element| !wire.is_of_model(element));
+        elements.truncate(said.map_or(0, |at| at + 1));
+    }
+    let mut body = body.clone();
+    body.insert(wire.conversation().to_owned(), elements.into());
+    Some(body)
+}
+
+fn says_something(message: &Value) -> bool {
+    WITHIN.iter().any(|key| match &message[*key] {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(parts) => !parts.is_empty(),
+        _ => false,
+    })
 }
 
 /// The names of the tools that a client offers, in order.
