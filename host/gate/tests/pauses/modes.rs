@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use http::{HeaderValue, Method};
 use leafgate_admin::{
-    EditableRequest, ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass, TurnMode,
+    EditableRequest, ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass,
+    TurnMode,
 };
 use leafgate_tree::Role;
 use serde_json::{Value, json};
@@ -286,7 +287,9 @@ async fn locations_are_left_out_and_a_named_path_is_paused_whatever_is_asked_the
     assert_eq!(said("conversation-inline").await.unwrap().status, 200);
     let mut named = house.request(r#"{"model":"m-1","prompt":"Hi"}"#);
     *named.uri_mut() = "/v1/completions".parse().unwrap();
-    for (sent, intent) in [(said("conversation-panel"), Some("conversation-panel")), (house.send_raw(named), None)] {
+    for (sent, intent) in
+        [(said("conversation-panel"), Some("conversation-panel")), (house.send_raw(named), None)]
+    {
         let turn = events.paused().await;
         assert_eq!(turn.mode, Some(TurnMode::InterceptAlways));
         let whole: EditableRequest = house.get(&format!("/v1/pending/{}/request", turn.id)).await;
