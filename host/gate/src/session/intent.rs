@@ -136,7 +136,7 @@ mod tests {
         assert!(named.map(Location::name).all(|name| LOCATIONS.contains(&name)));
     }
 
-    // S0-87
+    // S0-87, S0-130
     #[test]
     fn an_intent_is_the_more_telling_word_and_never_a_text_of_the_header() {
         let of = |fields: &[(&'static str, &'static str)]| Intent::of(&headers(fields)).map(Intent::name);

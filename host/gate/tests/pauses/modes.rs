@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use http::{HeaderValue, Method};
 use leafgate_admin::{
-    EditableRequest, ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass,
-    TurnMode,
+    ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass, TurnMode,
 };
 use leafgate_tree::Role;
 use serde_json::{Value, json};
@@ -269,7 +268,7 @@ async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() 
     assert_eq!(sent.await.unwrap().status, 200);
 }
 
-// S0-14, S0-64, S0-130
+// S0-14, S0-64
 #[tokio::test]
 async fn locations_are_left_out_and_a_named_path_is_paused_whatever_is_asked_there() {
     let house = House::with(RULES, Reply::echo(), |config| {
@@ -287,14 +286,9 @@ async fn locations_are_left_out_and_a_named_path_is_paused_whatever_is_asked_the
     assert_eq!(said("conversation-inline").await.unwrap().status, 200);
     let mut named = house.request(r#"{"model":"m-1","prompt":"Hi"}"#);
     *named.uri_mut() = "/v1/completions".parse().unwrap();
-    for (sent, intent) in
-        [(said("conversation-panel"), Some("conversation-panel")), (house.send_raw(named), None)]
-    {
+    for sent in [said("conversation-panel"), house.send_raw(named)] {
         let turn = events.paused().await;
         assert_eq!(turn.mode, Some(TurnMode::InterceptAlways));
-        let whole: EditableRequest = house.get(&format!("/v1/pending/{}/request", turn.id)).await;
-        assert_eq!(whole.metadata.intent.as_deref(), intent);
-        assert_eq!(turn.label.starts_with("panel · "), intent.is_some(), "{}", turn.label);
         house.let_go(&turn.id).await;
         assert_eq!(sent.await.unwrap().status, 200);
     }
