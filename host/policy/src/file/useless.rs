@@ -66,7 +66,7 @@ impl<'r> Shadows<'r> {
             let message = format!("rule `{id}` says what rule `{}` says", first.id);
             return Some((message, "leave one of them out".to_owned()));
         }
-        let source = |rule: &Rule| rule.when.as_ref().map(|when| when.source.to_string());
+        let source = |rule: &Rule| rule.when.as_ref().map(|when| when.source.clone());
         let covers = |earlier: &&&Rule| {
             let when_it_does = earlier.when.is_none()
                 || source(earlier) == source(rule) && earlier.on_error == rule.on_error;
