@@ -3,6 +3,7 @@
 //! Names have become indexes (engines, plugins), words have become enums, texts have become regular
 //! expressions. A field that does not belong to an action does not exist here.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use leafgate_tree::SectionKind;
 use regex::Regex;
 
 use crate::Context;
-use crate::condition::{Condition, RequestFacts};
+use crate::condition::{Condition, FindingFact, RequestFacts};
 use crate::index::{EngineIndex, PluginIndex, RuleIndex, indexed};
 use crate::reason::Reason;
 use crate::request::Reach;
@@ -230,6 +231,8 @@ pub(crate) struct Rule {
     pub(crate) origin: String,
     pub(crate) selector: Selector,
     pub(crate) when: Option<Condition>,
+    /// How much must be found in what it selects for it to apply.
+    pub(crate) count: Option<FindingCount>,
     pub(crate) action: Action,
     pub(crate) mode: Mode,
     pub(crate) on_error: OnError,
@@ -261,7 +264,23 @@ impl Rule {
     /// Whether it asks about the request as a whole, and about no leaf of it.
     pub(crate) fn is_of_request(&self) -> bool {
         let names_no_leaf = self.when.as_ref().is_none_or(Condition::is_of_request);
-        names_no_leaf && self.selector.is_everything_in_a_request()
+        names_no_leaf && self.count.is_none() && self.selector.is_everything_in_a_request()
+    }
+}
+
+/// `findings` and `at_least`: how much redact rules must have found together in all leaves of a rule.
+#[derive(Debug)]
+pub(crate) struct FindingCount {
+    /// Ids of the detectors whose findings count.
+    pub(crate) detectors: BTreeSet<String>,
+    /// At least one.
+    pub(crate) at_least: usize,
+}
+
+impl FindingCount {
+    /// Returns how many of some findings count.
+    pub(crate) fn of(&self, findings: &[FindingFact]) -> usize {
+        findings.iter().filter(|found| self.detectors.contains(found.detector.as_str())).count()
     }
 }
 

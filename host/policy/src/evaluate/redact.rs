@@ -196,7 +196,11 @@ impl<'p> Run<'p> {
             confidence: hit.confidence,
         };
         // A rule that pauses for a finding does not pause for an example.
-        let live: Vec<FindingFact> = hits.iter().filter(|hit| !hit.published).map(fact).collect();
+        // Nor does it count twice what two rules look for.
+        let mut seen = BTreeSet::new();
+        let live = hits.iter().filter(|hit| !hit.published);
+        let live = live.filter(|hit| seen.insert((hit.range.start, hit.range.end, hit.detector.as_str())));
+        let live: Vec<FindingFact> = live.map(fact).collect();
         if !live.is_empty() {
             self.findings.entry(of).or_default().extend(live);
         }

@@ -88,6 +88,7 @@ impl Compiler<'_, '_> {
         let reason = self.reason(raw);
         let severity = self.about(raw);
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
+        let count = self.finding_count(on, raw);
         let (action, mut selector) = (action?, selector?);
         selector.reach = action.reach();
         let rule = Rule {
@@ -98,6 +99,7 @@ impl Compiler<'_, '_> {
             origin: self.origin(&header),
             selector,
             when,
+            count,
             action,
             mode,
             on_error: on_error.unwrap_or(OnError::Block),
