@@ -3,12 +3,12 @@
 //! Names have become indexes (engines, plugins), words have become enums, texts have become regular
 //! expressions. A field that does not belong to an action does not exist here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_glob::Glob;
-use leafgate_tree::SectionKind;
+use leafgate_tree::{Format, SectionKind};
 use regex::Regex;
 
 use crate::Context;
@@ -333,7 +333,7 @@ impl Action {
             | Action::Pin(Pin::Protect { .. }) => Reach::Restricts,
             Action::Classify(_)
             | Action::Decide(Decide::Tag(_))
-            | Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_))
+            | Action::Pin(Pin::Received | Pin::To { .. } | Pin::FirstSeen(_))
             | Action::Edit(_) => Reach::Changes,
         }
     }
@@ -343,7 +343,7 @@ impl Action {
             Action::Redact(_) => "redact",
             Action::Classify(_) => "classify",
             Action::Pin(Pin::Protect { .. }) => "protect",
-            Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_)) => "pin",
+            Action::Pin(Pin::Received | Pin::To { .. } | Pin::FirstSeen(_)) => "pin",
             Action::Edit(Edit::Rewrite(_) | Edit::Options(_) | Edit::Model(_)) => "rewrite",
             Action::Edit(Edit::Delete(_)) => "delete",
             Action::Edit(Edit::Insert(_)) => "insert",
@@ -438,7 +438,11 @@ pub(crate) enum Pin {
     /// A leaf stays as it is after redaction.
     Received,
     /// It has this text.
-    To(String),
+    To {
+        text: String,
+        /// By format, the keys of the one place where the text is put in that is not there.
+        absent: BTreeMap<Format, Vec<String>>,
+    },
     /// It has the text that it had first in its conversation.
     FirstSeen(OnDrift),
     /// Nobody changes it, a person neither, or leaves it out.

@@ -403,7 +403,8 @@ fn a_rule_that_was_not_wrong_is_promoted_and_acts() {
     let other = bench.run(&["promote", "shout", "--policy", "other", "--hits", "1"], "");
     assert!(other.code == 2 && other.err.contains("2 more do not count"), "{}", other.shown());
     // An exception forgets the false alarm that it may be about, and no other match.
-    let exception = "[[exception]]\nvalue = \"a@example.org\"\nreason = \"ours\"\nby = \"me\"\nuntil = \"never\"\n";
+    let exception =
+        "[[exception]]\nvalue = \"a@example.org\"\nreason = \"ours\"\nby = \"me\"\nuntil = \"never\"\n";
     bench.file("policy/exceptions.toml", exception);
     let excepted = promote(&["--hits", "2"]);
     assert!(excepted.err.contains("matched in 1 requests of the log"), "{}", excepted.shown());

@@ -55,7 +55,10 @@ pub(crate) struct BodyHints {
 pub(crate) enum Name {
     Given(String),
     /// How it begins: a digest of all that, and one that a changed prompt leaves alone.
-    Begins { opening: String, words: String },
+    Begins {
+        opening: String,
+        words: String,
+    },
     /// The conversation of a response, which a gate may know.
     Follows(String),
     /// It is no conversation.

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::kit::{Running, Upstream, gate, once, post};
 
-const STEADY: &str = "[[rule]]\nid = \"steady\"\nmatch = { role = \"system\" }\naction = \"pin\"\nto = \"first-seen\"\n";
+const STEADY: &str =
+    "[[rule]]\nid = \"steady\"\nmatch = { role = \"system\" }\naction = \"pin\"\nto = \"first-seen\"\n";
 
 /// A turn of a conversation in each API, with its path: with nothing but the first words of its user, or later.
 fn turns(prompt: &str, first: &str, later: bool) -> [(&'static str, Value); 3] {
@@ -23,7 +24,7 @@ fn turns(prompt: &str, first: &str, later: bool) -> [(&'static str, Value); 3] {
 }
 
 async fn ask(gate: &Running, path: &str, body: &Value) -> u16 {
-    once(gate, post(path, body.to_string())).await.status.as_u16()
+    once(gate, post(path, body.to_string())).await.status
 }
 
 /// The prompt that arrived last.

@@ -97,7 +97,12 @@ impl Run<'_> {
 
     /// Returns the first thing in which a rule counts findings, where all that it applies to have enough of
     /// them together.
-    fn counted(&self, index: RuleIndex, count: &FindingCount, asked: &[NodeId]) -> Result<Option<Match>, ConditionError> {
+    fn counted(
+        &self,
+        index: RuleIndex,
+        count: &FindingCount,
+        asked: &[NodeId],
+    ) -> Result<Option<Match>, ConditionError> {
         let (mut found, mut first) = (0, None);
         for (of, facts) in &self.findings {
             let here = count.of(facts);
@@ -105,7 +110,8 @@ impl Run<'_> {
                 _ if here == 0 => None,
                 FactsOf::Leaf(node) if asked.binary_search(&node).is_ok() => {
                     let leaf = self.document.settable(node);
-                    leaf.map_or(Ok(false), |leaf| self.applies_as_it_stands(index, &leaf))?.then_some(Match::Leaf(node))
+                    leaf.map_or(Ok(false), |leaf| self.applies_as_it_stands(index, &leaf))?
+                        .then_some(Match::Leaf(node))
                 }
                 FactsOf::Leaf(_) => None,
                 FactsOf::Inserted(_) => self.inserted_of(*of).map_or(Ok(None), |(number, inserted)| {

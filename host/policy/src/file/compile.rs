@@ -3,6 +3,7 @@
 //! Each field is read by exactly one function. A rule with an error is dropped: the policy is
 //! refused anyway, and what can still be checked is.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,7 +90,11 @@ impl Compiler<'_, '_> {
         let severity = self.about(raw);
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
         let count = self.finding_count(on, raw);
-        let (action, mut selector) = (action?, selector?);
+        let (mut action, mut selector) = (action?, selector?);
+        if let Action::Pin(Pin::To { absent, .. }) = &mut action {
+            let formats = selector.formats().into_iter();
+            absent.extend(formats.filter_map(|format| Some((format, selector.only_place(format)?))));
+        }
         selector.reach = action.reach();
         let rule = Rule {
             id: id?.into(),
@@ -263,7 +268,7 @@ impl Compiler<'_, '_> {
         Some(match to {
             None => Pin::Received,
             Some(FIRST_SEEN) => Pin::FirstSeen(on_drift.unwrap_or(OnDrift::Pin)),
-            Some(to) => Pin::To(to.to_owned()),
+            Some(to) => Pin::To { text: to.to_owned(), absent: BTreeMap::new() },
         })
     }
 

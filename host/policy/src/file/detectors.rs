@@ -120,7 +120,8 @@ impl Compiler<'_, '_> {
             return None;
         };
         if let Some(on) = on.filter(|on| *on != On::Request) {
-            let hint = "it counts what redact rules found in a request: answers are redacted, rewritten or blocked";
+            let hint =
+                "it counts what redact rules found in a request: answers are redacted, rewritten or blocked";
             let message = format!("`findings` means nothing with `on = \"{on}\"`");
             self.complaints.error(findings.span(), message, hint);
         }

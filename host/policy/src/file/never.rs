@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use leafgate_diagnostic::Complaints;
 use leafgate_glob::Glob;
-use leafgate_tree::{Format, NodeType, Role};
+use leafgate_tree::{Format, Role};
 use toml::Spanned;
 
 use super::raw::{RawMatch, RawRule};
@@ -16,7 +16,7 @@ use crate::Policy;
 use crate::agents::NAME_CONVERSATIONS;
 use crate::bits::Bits;
 use crate::condition::{Condition, Left};
-use crate::pattern::PathPattern;
+use crate::pattern::{PathPattern, Step};
 use crate::rule::{Action, On, Pin, Rule};
 
 /// What the redact rules of a policy call what they find, and who finds it.
@@ -52,6 +52,7 @@ pub(crate) fn warn(rule: &Rule, raw: &RawRule, labels: &Labels, complaints: &mut
         latest(rule, matches, complaints);
     }
     first_seen(rule, raw, complaints);
+    said_twice(rule, raw, complaints);
     if let (Some(condition), Some(when)) = (&rule.when, &raw.when) {
         bounds(condition, when, complaints);
         unknown_labels(condition, when, labels, complaints);
@@ -77,7 +78,7 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     rule.selector.not_paths.iter().zip(not).for_each(|(path, (_, at))| _ = misspelt(path, at, complaints));
     let places = written.get_ref().any(written.span()).unwrap_or_default();
     for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
-        let formats = formats_of(path);
+        let formats = path.formats();
         if formats.is_empty() {
             if misspelt(path, at, complaints) {
                 continue;
@@ -111,27 +112,14 @@ fn names(formats: impl Iterator<Item = Format>) -> String {
 
 /// Warns of a path that is nowhere as it is written, and in a message as it was probably meant.
 fn misspelt(path: &PathPattern, at: Range<usize>, complaints: &mut Complaints<'_>) -> bool {
-    if !formats_of(path).is_empty() {
+    if !path.formats().is_empty() {
         return false;
     }
     let mended = [false, true].into_iter().filter_map(|lower| path.mended(lower));
-    let Some(meant) = mended.into_iter().find(|mended| !formats_of(mended).is_empty()) else { return false };
+    let Some(meant) = mended.into_iter().find(|mended| !mended.formats().is_empty()) else { return false };
     let hint = format!("write `{meant}`: items of a list stand in brackets, and case counts");
     complaints.warning(at, format!("no message has anything at `{path}`"), hint);
     true
-}
-
-/// The formats in which a path lies in a message; none where it can be anywhere.
-fn formats_of(path: &PathPattern) -> Vec<Format> {
-    let in_message = |format: &Format| {
-        let Some((document, named)) = path.sampled(*format) else { return false };
-        document.sections().iter().any(|section| {
-            let inside = document.subtree(section.node);
-            section.node_type == NodeType::Message
-                && named.iter().any(|range| inside.contains(&range.start) || range.contains(&inside.start))
-        })
-    };
-    Format::ALL.iter().copied().filter(in_message).collect()
 }
 
 /// What a leaf was first nobody knows without a conversation, or where the leaf is what that is known by.
@@ -141,15 +129,37 @@ fn first_seen(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
     let names = |glob: &Glob| glob.name().is_some_and(|name| NAME_CONVERSATIONS.contains(&name));
     let formats = rule.selector.formats();
     if formats.iter().all(|format| format.api().is_none()) {
-        let message = format!("a request in {} is of no conversation: nothing was there first", self::names(formats.into_iter()));
+        let message = format!(
+            "a request in {} is of no conversation: nothing was there first",
+            self::names(formats.into_iter())
+        );
         complaints.warning(to.span(), message, "pin to a text");
     } else if rule.selector.latest {
         let hint = "leave `latest` out: what the user says is another text each time";
         complaints.warning(to.span(), "the latest message of the user was nothing else first", hint);
-    } else if rule.selector.roles == Bits::of(Role::User as usize) && (agents.is_empty() || !agents.iter().all(names)) {
+    } else if rule.selector.roles == Bits::of(Role::User as usize)
+        && (agents.is_empty() || !agents.iter().all(names))
+    {
         let message = "a client that does not name its conversations is known by the first words of its user: other \
                        words are another conversation to this rule";
-        let hint = format!("choose clients that name them: `agent = [\"{}\"]`", NAME_CONVERSATIONS.join("\", \""));
+        let hint =
+            format!("choose clients that name them: `agent = [\"{}\"]`", NAME_CONVERSATIONS.join("\", \""));
+        complaints.warning(to.span(), message, hint);
+    }
+}
+
+/// A text that is pinned gets into every place, and a prompt may have several.
+fn said_twice(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
+    let (Action::Pin(Pin::To { .. }), Some(to)) = (&rule.action, &raw.to) else { return };
+    let paths = &rule.selector.paths;
+    let any_item = |path: &PathPattern| path.steps().contains(&Step::AnyIndex);
+    let in_format = |format: &Format| {
+        let mut places = paths.iter().filter(|path| path.formats().contains(format));
+        places.next().is_some_and(|path| any_item(path) || places.next().is_some())
+    };
+    if paths.is_empty() || rule.selector.formats().iter().any(in_format) {
+        let message = "each place that the rule selects gets this text: a prompt in two parts says it twice";
+        let hint = "name one place, such as `path = \"instructions\"`, and what the other ones are to say in rules of their own";
         complaints.warning(to.span(), message, hint);
     }
 }
