@@ -36,6 +36,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass, field
+from importlib.machinery import BuiltinImporter, FrozenImporter
 from typing import Any, Callable, Iterable
 
 try:  # In a component.
@@ -373,6 +374,16 @@ def _seal() -> None:
         setattr(time, name, refuse(f"clock: `time.{name}`"))
     os.urandom = refuse("random numbers: `os.urandom`")
     builtins.open = refuse("files: `open`")
+    # What a module is read from is there while the plugin is built, and not any more.
+    sys.meta_path[:] = [*(it for it in sys.meta_path if it in (BuiltinImporter, FrozenImporter)), _Unread]
+
+
+class _Unread:
+    """Tells of a module that nobody imported while the plugin was built."""
+
+    @staticmethod
+    def find_spec(name: str, *_: Any) -> None:
+        raise ImportError(f"`import {name}` comes too late: write it at the top of the file, which runs while the plugin is built")
 
 
 class _Log:

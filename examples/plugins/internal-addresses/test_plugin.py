@@ -1,5 +1,7 @@
 """Plain Python: the function is called like any other. `python -m unittest` runs this where `leafgate.py` is on the path."""
 
+import subprocess
+import sys
 import unittest
 
 from leafgate import Leaf
@@ -28,6 +30,23 @@ class InternalAddresses(unittest.TestCase):
     def test_a_network_that_is_none_is_told_by_place(self):
         with self.assertRaisesRegex(ValueError, "^/networks/1: "):
             prepare({"networks": ["10.0.0.0/8", "10.0.0.1/8"]})
+
+
+class Sandbox(unittest.TestCase):
+    """What the SDK says of what a component has not got."""
+
+    def test_an_import_that_comes_too_late_says_so(self):
+        script = """
+import sys
+import leafgate
+leafgate._seal()
+try:
+    import xmlrpc.client
+except ImportError as error:
+    sys.__stdout__.write(leafgate._told(error))
+"""
+        ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        self.assertIn("ImportError: `import xmlrpc` comes too late", ran.stdout)
 
 
 if __name__ == "__main__":

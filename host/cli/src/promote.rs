@@ -1,7 +1,8 @@
 //! `promote`: a rule that only counted acts from now on, where the log says that it was not wrong.
 //!
-//! Only matches under the generation that the folder loads to count: the log knows rules by their ids
-//! alone, and another folder's rule may have the same.
+//! Only matches under the rules that the folder loads to count: the log knows rules by their ids alone, and
+//! another folder's rule may have the same. An exception in a file of its own forgets none of them but those
+//! that were called wrong before it came.
 
 use std::time::Duration;
 
@@ -19,8 +20,8 @@ use crate::{log, moments, policy};
 
 #[derive(Args)]
 pub(crate) struct PromoteArgs {
-    /// The rule, which has `mode = "monitor"` or `"warn"`. What matched counts where the policy judged
-    /// it as it stands now: a change of its folder begins anew
+    /// The rule, which has `mode = "monitor"` or `"warn"`. What matched counts where the policy's
+    /// rules judged it as they stand now: a change of its folder begins anew, one of `exceptions.toml` does not
     #[arg(value_name = "RULE")]
     rule: String,
     #[command(flatten)]
@@ -41,18 +42,24 @@ pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<E
     let promotion = promotion(folder, rule)?;
     // The log has rules by id, and other folders may have that id too: what counts is what this very
     // policy has judged, in which the rule only counts.
-    let generation = policy::load(&args.policy.source)?.generation_name();
-    let hits = log::open()?.hits(rule, &generation, &log::since(args.since))?;
+    let policy = policy::load(&args.policy.source)?;
+    let (generation, rules) = (policy.generation_name(), policy.rules_name());
+    let hits = log::open()?.hits(rule, &generation, &rules, &log::since(args.since))?;
     is_proven(&hits, rule, args.hits)?;
     let name = promotion.path.file_name().unwrap_or_default();
     let target = TargetFile::new(&args.policy.source, name.as_ref())?;
     target.replace(Some(&promotion.before), &promotion.after, &|_| true)?;
-    let RuleHits { requests, right, .. } = hits;
+    let RuleHits { requests, right, wrong_before, .. } = hits;
     let file = promotion.path.display().to_string();
-    let line = format!(
+    let mut line = format!(
         "{file}: rule `{rule}` acts from now on: it matched in {requests} requests, and {right} are called right"
     );
-    let done = json!({ "file": file, "rule": rule, "requests": requests, "right": right });
+    if wrong_before > 0 {
+        line += &format!("; {wrong_before} more were called wrong before `exceptions.toml` was changed");
+    }
+    let done = json!({
+        "file": file, "rule": rule, "requests": requests, "right": right, "wrongBefore": wrong_before,
+    });
     printer.tell(&done, &line)
 }
 

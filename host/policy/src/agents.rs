@@ -17,8 +17,7 @@ pub const AGENTS: &[&str] = &[
     OTHER_AGENT,
 ];
 
-/// Those of them that name their conversations. The others are known by how a conversation begins, and
-/// that is their prompt, too.
+/// Those of them that name their conversations. Those of the others are known by how they begin.
 pub(crate) const NAME_CONVERSATIONS: &[&str] = &["claude-code", "codex", "copilot-cli", "gemini-cli"];
 
 /// The name of every program that has no other name.

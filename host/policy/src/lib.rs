@@ -122,6 +122,8 @@ pub struct Policy {
     known: Option<Engine>,
     declared: usize,
     digest: [u8; 32],
+    /// The same without exceptions that stand in files of their own.
+    rules_digest: [u8; 32],
     memo: memo::Memo,
     warnings: Vec<Diagnostic>,
     alone: bool,
@@ -254,10 +256,18 @@ impl Policy {
         self.digest
     }
 
-    /// Returns the generation's name: the first 12 hexadecimal digits of the digest.
+    /// Returns the generation's name: 6 hexadecimal digits for its rules, and 6 for these with their
+    /// exceptions.
     #[must_use]
     pub fn generation_name(&self) -> String {
-        base16ct::lower::encode_string(&self.digest[..6])
+        base16ct::lower::encode_string(&[&self.rules_digest[..3], &self.digest[..3]].concat())
+    }
+
+    /// Returns what the names of all generations begin with that have these rules, whatever they except
+    /// in files of their own.
+    #[must_use]
+    pub fn rules_name(&self) -> String {
+        base16ct::lower::encode_string(&self.rules_digest[..3])
     }
 
     /// Returns the ids of the rules, in file order.

@@ -303,7 +303,8 @@ impl Loading {
         let own = OwnIndex::new(engines.own_sets());
         plugins.loaded.extend(engines.take_own());
         let exceptions = Exceptions::new(exceptions);
-        let digest = self.digest(&plugins, &engines, &exceptions);
+        let digest = self.digest(&plugins, &engines, Some(&exceptions));
+        let rules_digest = self.digest(&plugins, &engines, None);
         let policy = Policy {
             lookup: Lookup::new(&rules),
             rules,
@@ -316,6 +317,7 @@ impl Loading {
             known: self.known.as_ref().and_then(known_alone),
             declared,
             digest,
+            rules_digest,
             memo: Memo::default(),
             alone: self.alone,
             enforced: self.files[..self.enforced].iter().map(|read| read.raw.rules.len()).sum(),
@@ -441,8 +443,8 @@ impl Loading {
     }
 
     /// A digest of all that decides what the policy does: the texts, the plugins, the detectors,
-    /// this program's version.
-    fn digest(&self, plugins: &Plugins, engines: &Engines, exceptions: &Exceptions) -> [u8; 32] {
+    /// this program's version. Without exceptions, files that hold nothing else are left out.
+    fn digest(&self, plugins: &Plugins, engines: &Engines, exceptions: Option<&Exceptions>) -> [u8; 32] {
         let mut hash = Sha256::new();
         let mut part = |bytes: &[u8]| {
             // Lengths keep the parts apart: "ab" + "c" is not "a" + "bc".
@@ -453,7 +455,7 @@ impl Loading {
         if self.enforced > 0 {
             part(&self.enforced.to_le_bytes());
         }
-        for read in &self.files {
+        for read in self.files.iter().filter(|read| exceptions.is_some() || !read.raw.is_of_exceptions()) {
             // The name without its folder: a policy that moved is the same policy.
             let name = Path::new(self.diagnostics.name(read.file)).file_name().unwrap_or_default();
             part(name.as_encoded_bytes());
@@ -467,7 +469,7 @@ impl Loading {
             part(&engine.digest());
         }
         // The same files are another generation once an exception has ended.
-        for exception in exceptions.iter() {
+        for exception in exceptions.into_iter().flat_map(Exceptions::iter) {
             let line = Path::new(&exception.origin).file_name().unwrap_or_default();
             part(line.as_encoded_bytes());
         }

@@ -19,6 +19,8 @@
 
 use std::ops::Range;
 
+use leafgate_tree::{Format, NodeType};
+
 /// Longer patterns are mistakes.
 const MAX_SEGMENTS: usize = 62;
 
@@ -119,6 +121,20 @@ impl PathPattern {
             Step::LastIndex | Step::AnyIndex => Some(vec![inside].into()),
             Step::Index(_) | Step::AnyKey | Step::AnyDepth => None,
         })
+    }
+
+    /// Returns the formats in which it lies in a message; none where it can be anywhere.
+    pub(crate) fn formats(&self) -> Vec<Format> {
+        let in_message = |format: &Format| {
+            let Some((document, named)) = self.sampled(*format) else { return false };
+            document.sections().iter().any(|section| {
+                let inside = document.subtree(section.node);
+                let overlaps =
+                    |range: &Range<usize>| inside.contains(&range.start) || range.contains(&inside.start);
+                section.node_type == NodeType::Message && named.iter().any(overlaps)
+            })
+        };
+        Format::ALL.iter().copied().filter(in_message).collect()
     }
 
     /// Returns its keys, where it is of keys alone.

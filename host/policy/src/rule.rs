@@ -3,15 +3,16 @@
 //! Names have become indexes (engines, plugins), words have become enums, texts have become regular
 //! expressions. A field that does not belong to an action does not exist here.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_glob::Glob;
-use leafgate_tree::SectionKind;
+use leafgate_tree::{Format, SectionKind};
 use regex::Regex;
 
 use crate::Context;
-use crate::condition::{Condition, RequestFacts};
+use crate::condition::{Condition, FindingFact, RequestFacts};
 use crate::index::{EngineIndex, PluginIndex, RuleIndex, indexed};
 use crate::reason::Reason;
 use crate::request::Reach;
@@ -230,6 +231,8 @@ pub(crate) struct Rule {
     pub(crate) origin: String,
     pub(crate) selector: Selector,
     pub(crate) when: Option<Condition>,
+    /// How much must be found in what it selects for it to apply.
+    pub(crate) count: Option<FindingCount>,
     pub(crate) action: Action,
     pub(crate) mode: Mode,
     pub(crate) on_error: OnError,
@@ -261,7 +264,23 @@ impl Rule {
     /// Whether it asks about the request as a whole, and about no leaf of it.
     pub(crate) fn is_of_request(&self) -> bool {
         let names_no_leaf = self.when.as_ref().is_none_or(Condition::is_of_request);
-        names_no_leaf && self.selector.is_everything_in_a_request()
+        names_no_leaf && self.count.is_none() && self.selector.is_everything_in_a_request()
+    }
+}
+
+/// `findings` and `at_least`: how much redact rules must have found together in all leaves of a rule.
+#[derive(Debug)]
+pub(crate) struct FindingCount {
+    /// Ids of the detectors whose findings count.
+    pub(crate) detectors: BTreeSet<String>,
+    /// At least one.
+    pub(crate) at_least: usize,
+}
+
+impl FindingCount {
+    /// Returns how many of some findings count.
+    pub(crate) fn of(&self, findings: &[FindingFact]) -> usize {
+        findings.iter().filter(|found| self.detectors.contains(found.detector.as_str())).count()
     }
 }
 
@@ -314,7 +333,7 @@ impl Action {
             | Action::Pin(Pin::Protect { .. }) => Reach::Restricts,
             Action::Classify(_)
             | Action::Decide(Decide::Tag(_))
-            | Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_))
+            | Action::Pin(Pin::Received | Pin::To { .. } | Pin::FirstSeen(_))
             | Action::Edit(_) => Reach::Changes,
         }
     }
@@ -324,7 +343,7 @@ impl Action {
             Action::Redact(_) => "redact",
             Action::Classify(_) => "classify",
             Action::Pin(Pin::Protect { .. }) => "protect",
-            Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_)) => "pin",
+            Action::Pin(Pin::Received | Pin::To { .. } | Pin::FirstSeen(_)) => "pin",
             Action::Edit(Edit::Rewrite(_) | Edit::Options(_) | Edit::Model(_)) => "rewrite",
             Action::Edit(Edit::Delete(_)) => "delete",
             Action::Edit(Edit::Insert(_)) => "insert",
@@ -419,7 +438,11 @@ pub(crate) enum Pin {
     /// A leaf stays as it is after redaction.
     Received,
     /// It has this text.
-    To(String),
+    To {
+        text: String,
+        /// By format, the keys of the one place where the text is put in that is not there.
+        absent: BTreeMap<Format, Vec<String>>,
+    },
     /// It has the text that it had first in its conversation.
     FirstSeen(OnDrift),
     /// Nobody changes it, a person neither, or leaves it out.

@@ -73,11 +73,16 @@ impl Selector {
         !self.paths.is_empty() || !self.not_paths.is_empty() || self.latest
     }
 
-    /// Returns its path, where that is all that it asks of a leaf and it is one.
-    pub(crate) fn only_path(&self) -> Option<&PathPattern> {
-        let [path] = self.paths.as_slice() else { return None };
+    /// Returns the keys of the one place that it asks for in a format, where it asks nothing else of a leaf
+    /// and keys alone lead there.
+    pub(crate) fn only_place(&self, format: Format) -> Option<Vec<String>> {
         let alone = Selector { paths: Vec::new(), request: OfRequest::default(), ..self.clone() };
-        alone.is_everything_in_a_request().then_some(path)
+        let mut places = self.paths.iter().filter(|path| {
+            let formats = path.formats();
+            formats.is_empty() || formats.contains(&format)
+        });
+        let path = places.next().filter(|_| places.next().is_none() && alone.is_everything_in_a_request())?;
+        Some(path.keys()?.into_iter().map(str::to_owned).collect())
     }
 
     /// Returns true where everything that another selector selects is selected by this one too. It may

@@ -10,15 +10,17 @@ use crate::schema::{FILE, OPENING};
 /// Wrong matches that are named.
 const NAMED: usize = 8;
 
-/// The matches of one rule under one generation of a policy.
+/// The matches of one rule under the generations of a policy that have the same rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleHits {
-    /// In how many requests it matched.
+    /// In how many requests it matched and is not called wrong, but those of `wrong`.
     pub requests: i64,
     /// In how many of them somebody calls it right.
     pub right: i64,
-    /// In how many somebody calls it wrong.
+    /// In how many somebody calls it wrong, as the policy stands.
     pub wrong: i64,
+    /// In how many others, before exceptions were what they are.
+    pub wrong_before: i64,
     /// The newest requests in which it is called wrong, at most eight.
     pub wrong_in: Vec<i64>,
     /// In how many requests a rule of this id matched under other generations: of another folder, or
@@ -27,30 +29,40 @@ pub struct RuleHits {
 }
 
 impl Log {
-    /// Returns in how many requests, or answers to them, a rule matched that a generation of a policy
-    /// has, and what people say of that.
+    /// Returns in how many requests, or answers to them, a rule matched under this generation or others
+    /// whose names begin with `rules`, and what people say of that.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn hits(&self, rule: &str, generation: &str, filter: &Filter) -> Result<RuleHits, LogError> {
+    pub fn hits(
+        &self,
+        rule: &str,
+        generation: &str,
+        rules: &str,
+        filter: &Filter,
+    ) -> Result<RuleHits, LogError> {
         let first = self.first_since(filter)?;
         let matched = "FROM request LEFT JOIN mark ON mark.request = request.id AND mark.rule = ?1
             WHERE request.id >= ?2 AND (?1 IN (SELECT value FROM json_each(request.rules))
             OR ?1 IN (SELECT value FROM json_each(request.ruled_by)))";
         let counts = format!(
-            "SELECT coalesce(sum(generation = ?3), 0), coalesce(sum(generation = ?3 AND mark.is_right), 0),
-                coalesce(sum(generation = ?3 AND NOT mark.is_right), 0), coalesce(sum(generation <> ?3), 0) {matched}"
+            "WITH hit AS (SELECT generation = ?3 AS now, substr(generation, 1, length(?4)) = ?4 AS same,
+                coalesce(mark.is_right, 0) AS is_right, coalesce(NOT mark.is_right, 0) AS is_wrong {matched})
+             SELECT coalesce(sum(same AND (now OR NOT is_wrong)), 0), coalesce(sum(same AND is_right), 0),
+                coalesce(sum(now AND is_wrong), 0), coalesce(sum(same AND NOT now AND is_wrong), 0),
+                coalesce(sum(NOT same), 0) FROM hit"
         );
-        let counted = self.database.query_row(&counts, params![rule, first, generation], |row| {
-            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+        let counted = self.database.query_row(&counts, params![rule, first, generation, rules], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
         });
-        let [requests, right, wrong, elsewhere] = counted?;
+        let [requests, right, wrong, wrong_before, elsewhere] = counted?;
         let wrong_in = format!(
             "SELECT request.id {matched} AND generation = ?3 AND NOT mark.is_right ORDER BY request.id DESC LIMIT ?4"
         );
         let mut wrong_in = self.database.prepare(&wrong_in)?;
         let wrong_in = wrong_in.query_map(params![rule, first, generation, NAMED], |row| row.get(0))?;
-        Ok(RuleHits { requests, right, wrong, wrong_in: wrong_in.collect::<Result<_, _>>()?, elsewhere })
+        let wrong_in = wrong_in.collect::<Result<_, _>>()?;
+        Ok(RuleHits { requests, right, wrong, wrong_before, wrong_in, elsewhere })
     }
 }
 

@@ -155,6 +155,12 @@ impl Document {
         (self.format.spec().streams)(&self.index)
     }
 
+    /// Whether the body goes on from a response that the server stored.
+    #[must_use]
+    pub fn continues_stored(&self) -> bool {
+        (self.format.spec().continues_stored)(&self.index)
+    }
+
     /// Messages, content parts, tool calls and options, in body order; parents before children.
     #[must_use]
     pub fn sections(&self) -> &[Section] {

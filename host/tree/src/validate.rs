@@ -141,7 +141,7 @@ impl Draft {
             let calls = with_calls.contains(&section.exchange);
             section.kind == SectionKind::ToolResult && section.role == Role::Tool && !calls
         };
-        let continued = (document.format().spec().continues_stored)(document);
+        let continued = document.continues_stored();
         match exchange::messages(document)
             .find(|section| continued && self.is_left_out(section) && stored_call(section))
         {

@@ -40,6 +40,7 @@ mod word;
 
 pub use bound::{MemoryBound, TokenCounts};
 pub use file::FileName;
+pub use first::{FirstSeen, WeakFirstSeen};
 pub use flow::{Flow, FlowRule, InvalidPlace, Place, Seen};
 pub use keys::{ClientIdentity, InstallationKey, TokenKeys};
 pub use memory::{MAX_BYTES, MAX_ENTRIES};

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     bound::MemoryBound,
-    first::FirstTexts,
+    first::FirstSeen,
     flow::{Flow, Seen},
     keys::TokenKeys,
     memory::{Memory, MemoryUse, RecalledValue, Whence},
@@ -26,7 +26,7 @@ struct Inner {
     /// The requests of a session may overlap, hence a lock. It is held for one look or one change,
     /// and nothing under it calls out.
     memory: Mutex<Memory>,
-    first: Mutex<FirstTexts>,
+    first: FirstSeen,
 }
 
 /// Two values of one session have the same token. The redaction was not remembered and must not be
@@ -50,8 +50,12 @@ impl Vault {
 
     /// Begins a session whose memory counts towards a bound that it shares with others.
     pub fn within(keys: TokenKeys, shared: &MemoryBound) -> Self {
-        let (memory, first) = (Memory::within(shared), FirstTexts::within(shared));
-        Self(Arc::new(Inner { keys, memory: Mutex::new(memory), first: Mutex::new(first) }))
+        Self::sharing(keys, shared, FirstSeen::of_many(shared))
+    }
+
+    /// Begins such a session of a conversation of which other sessions may be, too.
+    pub fn sharing(keys: TokenKeys, shared: &MemoryBound, first: FirstSeen) -> Self {
+        Self(Arc::new(Inner { keys, memory: Mutex::new(Memory::within(shared)), first }))
     }
 
     /// Returns the keys of the session's client.
@@ -127,11 +131,9 @@ impl Vault {
         self.memory().restorable == 0
     }
 
-    /// Returns the text that stood at a place of this session first. Where none did it is this one, which
-    /// is remembered; `None` where there is no room for it.
-    pub fn first_seen(&self, place: [u8; 32], text: &str) -> Option<Arc<str>> {
-        // As with the memory of values: every change is finished.
-        self.0.first.lock().unwrap_or_else(PoisonError::into_inner).first(place, text)
+    /// Returns what the leaves of its conversation were first.
+    pub fn first_seen(&self) -> &FirstSeen {
+        &self.0.first
     }
 
     /// Returns a restorer for one channel of one response stream.

@@ -1,6 +1,6 @@
 //! Cases, asked of a plugin.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use leafgate_contract::{
@@ -30,16 +30,14 @@ pub struct CaseOutcome {
 #[must_use]
 pub fn run(cases: &Cases, load: Load<'_>) -> Vec<CaseOutcome> {
     let mut loaded: HashMap<&str, Result<Arc<dyn Plugin>, LoadError>> = HashMap::new();
-    let (mut outcomes, mut told) = (Vec::new(), Vec::<&String>::new());
+    let (mut outcomes, mut told) = (Vec::new(), HashSet::new());
     for case in &cases.cases {
         let plugin = loaded.entry(&case.config).or_insert_with(|| load(&case.config));
         let mut problems = problems(case, plugin);
-        if plugin.is_err() && !matches!(case.expected, Expected::Refused(_)) {
-            // One fault is told once.
-            match told.contains(&&case.config) {
-                true => problems = vec!["the plugin is not loaded, as told above".to_owned()],
-                false => told.push(&case.config),
-            }
+        let refused = plugin.is_err() && !matches!(case.expected, Expected::Refused(_));
+        // One fault is told once, whatever the configurations are with which it comes.
+        if refused && !told.insert(problems.clone()) {
+            problems = vec!["the plugin is not loaded, as told above".to_owned()];
         }
         outcomes.push(CaseOutcome { name: case.name.clone(), line: case.line, problems });
     }

@@ -213,6 +213,17 @@ fn invariant_7_a_detector_whose_answers_depend_on_more_than_the_leaf_is_a_liar()
 }
 
 #[test]
+fn what_does_not_load_is_told_once_whatever_its_cases_configure() {
+    let case = |name: &str, config: &str| {
+        format!("[[case]]\nname = \"{name}\"\nconfig = {{ {config} }}\ntext = \"a\"\nfinds = []\n\n")
+    };
+    let cases = case("a", "") + &case("b", "other = 1") + &case("c", "other = 2");
+    let told = problems(World::Detector, &cases);
+    let loads = told.iter().filter(|told| told.contains("no `word`")).count();
+    assert_eq!((told.len(), loads), (3, 1), "{told:?}");
+}
+
+#[test]
 fn a_file_that_is_no_cases_is_told_by_line() {
     let bad = [
         "",

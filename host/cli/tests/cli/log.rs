@@ -462,6 +462,12 @@ fn a_rule_that_was_not_wrong_is_promoted_and_acts() {
     bench.file("other/rules.toml", &rules.replace("!!", "??"));
     let other = bench.run(&["promote", "shout", "--policy", "other", "--hits", "1"], "");
     assert!(other.code == 2 && other.err.contains("2 more do not count"), "{}", other.shown());
+    // An exception forgets the false alarm that it may be about, and no other match.
+    let exception =
+        "[[exception]]\nvalue = \"a@example.org\"\nreason = \"ours\"\nby = \"me\"\nuntil = \"never\"\n";
+    bench.file("policy/exceptions.toml", exception);
+    let excepted = promote(&["--hits", "2"]);
+    assert!(excepted.err.contains("matched in 1 requests of the log"), "{}", excepted.shown());
     assert_eq!(bench.run(&["log", "mark", "2", "right", "--rule", "shout"], "").code, 0);
     let unmatched = bench.run(&["log", "mark", "3", "right"], "");
     assert!(unmatched.err.contains("no rule matched in request 3"), "{}", unmatched.shown());

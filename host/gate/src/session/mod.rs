@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::HeaderMap;
 use leafgate_tree::Document;
-use leafgate_vault::{MemoryBound, TokenCounts, TokenKeys, Vault};
+use leafgate_vault::{FirstSeen, MemoryBound, TokenCounts, TokenKeys, Vault, WeakFirstSeen};
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -40,6 +40,9 @@ pub(crate) struct Sessions {
     /// What the vaults of all conversations may remember together.
     values: MemoryBound,
     vaults: Mutex<LruCache<Arc<str>, Vault>>,
+    /// What prompts were first, by a key of the conversation that a changed prompt leaves alone. The
+    /// vaults keep it.
+    first: Mutex<LruCache<String, WeakFirstSeen>>,
     /// Which conversation a response belongs to and what is known of it, by the HMAC of its id.
     responses: Mutex<LruCache<String, KnownResponse>>,
 }
@@ -99,17 +102,21 @@ pub fn session_key(keys: &TokenKeys, document: &Document) -> String {
 
 fn key(keys: &TokenKeys, name: &Name, location: Option<Location>, document: &Document) -> String {
     match name {
-        Name::Given(name) | Name::Follows(name) => {
-            let key = keys.hash("SESSION", name);
-            // Where no location is told, the name alone makes the key.
-            location.map_or_else(
-                || key.clone(),
-                |location| keys.hash("SESSION", &format!("{}\0{key}", location.name())),
-            )
+        Name::Given(name) | Name::Begins { opening: name, .. } | Name::Follows(name) => {
+            key_of(keys, name, location)
         }
         Name::None => {
             keys.hash("REQUEST", &base16ct::lower::encode_string(&Sha256::digest(document.source())))
         }
+    }
+}
+
+fn key_of(keys: &TokenKeys, name: &str, location: Option<Location>) -> String {
+    let key = keys.hash("SESSION", name);
+    // Where no location is told, the name alone makes the key.
+    match location {
+        None => key,
+        Some(location) => keys.hash("SESSION", &format!("{}\0{key}", location.name())),
     }
 }
 
@@ -140,6 +147,7 @@ impl Sessions {
             keys,
             values: MemoryBound::new(bytes),
             vaults: Mutex::new(LruCache::new(most)),
+            first: Mutex::new(LruCache::new(most)),
             responses: Mutex::new(LruCache::new(responses)),
         }
     }
@@ -159,7 +167,7 @@ impl Sessions {
             Name::None => {
                 return Session { key: own(), vault: Vault::within(self.keys.clone(), &self.values) };
             }
-            Name::Given(_) => own(),
+            Name::Given(_) | Name::Begins { .. } => own(),
             Name::Follows(response) => {
                 // A panic while a lock is held leaves a whole map behind: every change is one call.
                 let mut responses = self.responses.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +176,13 @@ impl Sessions {
             }
         };
         let mut vaults = self.vaults.lock().unwrap_or_else(PoisonError::into_inner);
-        let begin = || Vault::within(self.keys.clone(), &self.values);
+        let begin = || match &name {
+            Name::Begins { words, .. } => {
+                let first = self.first_of(&key_of(&self.keys, words, hints.location));
+                Vault::sharing(self.keys.clone(), &self.values, first)
+            }
+            Name::Given(_) | Name::Follows(_) | Name::None => Vault::within(self.keys.clone(), &self.values),
+        };
         let vault = vaults.get_or_insert(Arc::clone(&key), begin).clone();
         // A vault that is still in use elsewhere keeps its values, and goes on counting, until it
         // is not.
@@ -176,6 +190,17 @@ impl Sessions {
             vaults.pop_lru();
         }
         Session { key, vault }
+    }
+
+    /// Returns what prompts were first in a conversation.
+    fn first_of(&self, conversation: &str) -> FirstSeen {
+        let mut known = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(first) = known.get(conversation).and_then(WeakFirstSeen::upgrade) {
+            return first;
+        }
+        let first = FirstSeen::of_one(&self.values);
+        known.put(conversation.to_owned(), first.downgrade());
+        first
     }
 
     /// Returns what is known of a token, in whatever case it is written. Looking does not make a

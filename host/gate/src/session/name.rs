@@ -7,7 +7,8 @@
 //! alike, and is never a name alone.
 //!
 //! How a conversation begins is what all its turns have in common: the system prompt and the first
-//! message of the user. What a client put in before that message is not part of it, since many put
+//! message of the user. That message alone is what turns have in common whose prompt changes, and two
+//! programs may well have it in common too: only what their prompts were first is remembered by it. What a client put in before that message is not part of it, since many put
 //! it before the latest message instead. Nor are `cache_control` marks, which wander from turn to
 //! turn.
 //!
@@ -53,6 +54,11 @@ pub(crate) struct BodyHints {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     Given(String),
+    /// How it begins: a digest of all that, and one that a changed prompt leaves alone.
+    Begins {
+        opening: String,
+        words: String,
+    },
     /// The conversation of a response, which a gate may know.
     Follows(String),
     /// It is no conversation.
@@ -90,15 +96,19 @@ impl Name {
         if let Some(name) = name {
             return name;
         }
-        let Some(mut opening) = opening(document) else { return Name::None };
+        let openings = [true, false].map(|prompt| opening(document, prompt));
+        let [Some(mut opening), Some(mut words)] = openings else { return Name::None };
         let window = match hint {
             Some(Hint::Wide(window)) => window.as_str(),
             _ => "",
         };
         for wide in wide.iter().map(String::as_str).chain([window]) {
             opening.add(wide);
+            words.add(wide);
         }
-        Name::Given(base16ct::lower::encode_string(&opening.finish()))
+        let [opening, words] =
+            [opening, words].map(|digest| base16ct::lower::encode_string(&digest.finish()));
+        Name::Begins { opening, words }
     }
 }
 
@@ -112,9 +122,9 @@ fn named(whose: &str, id: &str) -> String {
     format!("{whose}\0{id}")
 }
 
-/// Digest of what all turns of a conversation begin with; `None` where nobody has said anything
-/// yet.
-fn opening(document: &Document) -> Option<PartsDigest> {
+/// Digest of what all turns of a conversation begin with, the prompt among it or not; `None` where nobody
+/// has said anything yet.
+fn opening(document: &Document, prompt: bool) -> Option<PartsDigest> {
     let messages = || document.sections().iter().filter(|section| section.node_type == NodeType::Message);
     // The system prompt that stands beside the messages counts wherever it stands.
     let beside = messages().filter(|message| message.message.is_none());
@@ -123,7 +133,7 @@ fn opening(document: &Document) -> Option<PartsDigest> {
         .position(|message| message.role == Role::User && message.kind == SectionKind::User)
         .or_else(|| list().position(|message| message.role == Role::User))?;
     let before = list().take(first);
-    let system = beside.chain(before).filter(|message| message.role == Role::System);
+    let system = beside.chain(before).filter(|message| prompt && message.role == Role::System);
     let mut digest = PartsDigest::default();
     // Two programs may well say the same to two APIs.
     digest.add(document.format().name());

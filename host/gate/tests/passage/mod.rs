@@ -17,6 +17,7 @@ mod offline;
 mod outside;
 mod passing;
 mod plain;
+mod prompts;
 mod recording;
 mod refusals;
 mod routed;

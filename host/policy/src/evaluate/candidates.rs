@@ -163,7 +163,7 @@ impl<'p> Run<'p> {
             | Action::Redact(_)
             | Action::Pin(Pin::Received | Pin::FirstSeen(_) | Pin::Protect { .. }) => false,
             // Its place may be put in.
-            Action::Pin(Pin::To(_)) => rule.selector.only_path().is_some(),
+            Action::Pin(Pin::To { absent, .. }) => absent.contains_key(&self.document.format()),
             // They are asked about the request: about anything in it.
             Action::Decide(_) | Action::Edit(_) => {
                 rule.is_of_request() || !self.files.is_empty() || self.may_apply_to_inserted(index)

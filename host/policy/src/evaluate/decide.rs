@@ -7,7 +7,7 @@ use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId};
 use super::{FactsOf, Run};
 use crate::condition::{ConditionError, FactArguments, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
-use crate::rule::{Action, Decide, Phase};
+use crate::rule::{Action, Decide, FindingCount, Phase};
 use crate::selector::section_of;
 use crate::verdict::{Cause, HoldPlace, Route, first_at};
 
@@ -71,13 +71,13 @@ impl Run<'_> {
             let applies = rule.when.as_ref().map_or(Ok(true), |when| when.of_request(&self.request))?;
             return Ok(applies.then_some(Match::Request));
         }
+        if let Some(count) = &rule.count {
+            let asked = self.asked(index).unwrap_or_default();
+            return self.counted(index, count, &asked);
+        }
         let asked = self.asked(index).unwrap_or_default();
         for leaf in asked.iter().filter_map(|&node| self.document.settable(node)) {
-            let applies = match self.draft.is_whole(leaf.id()) {
-                true => self.applies_to_whole(index, &leaf)?,
-                false => self.applies_now(index, &leaf)?,
-            };
-            if applies {
+            if self.applies_as_it_stands(index, &leaf)? {
                 return Ok(Some(Match::Leaf(leaf.id())));
             }
         }
@@ -93,6 +93,50 @@ impl Run<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the first thing in which a rule counts findings, where all that it applies to have enough of
+    /// them together.
+    fn counted(
+        &self,
+        index: RuleIndex,
+        count: &FindingCount,
+        asked: &[NodeId],
+    ) -> Result<Option<Match>, ConditionError> {
+        let (mut found, mut first) = (0, None);
+        for (of, facts) in &self.findings {
+            let here = count.of(facts);
+            let at = match *of {
+                _ if here == 0 => None,
+                FactsOf::Leaf(node) if asked.binary_search(&node).is_ok() => {
+                    let leaf = self.document.settable(node);
+                    leaf.map_or(Ok(false), |leaf| self.applies_as_it_stands(index, &leaf))?
+                        .then_some(Match::Leaf(node))
+                }
+                FactsOf::Leaf(_) => None,
+                FactsOf::Inserted(_) => self.inserted_of(*of).map_or(Ok(None), |(number, inserted)| {
+                    let applies = self.applies_to_inserted(index, number, inserted)?;
+                    Ok(applies.then(|| Match::Inserted(inserted.before())))
+                })?,
+            };
+            if let Some(at) = at {
+                found += here;
+                first.get_or_insert(at);
+            }
+        }
+        Ok(first.filter(|_| found >= count.at_least))
+    }
+
+    fn inserted_of(&self, of: FactsOf) -> Option<(usize, &Inserted)> {
+        let mut inserted = self.draft.inserted().enumerate();
+        inserted.find(|(_, inserted)| FactsOf::inserted(inserted.text().expose()) == of)
+    }
+
+    fn applies_as_it_stands(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Result<bool, ConditionError> {
+        match self.draft.is_whole(leaf.id()) {
+            true => self.applies_to_whole(index, leaf),
+            false => self.applies_now(index, leaf),
+        }
     }
 
     /// Returns true if and only if a rule applies to a JSON text that was set as a whole: to the

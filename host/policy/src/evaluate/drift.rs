@@ -2,11 +2,13 @@
 //!
 //! A provider's cache of prompts knows a prompt by its beginning, and clients change that on each
 //! request: a date, a list of files, a line about billing. What a leaf was first is remembered with
-//! the session, after redaction. A session may have several conversations, of sub-agents and of the
-//! client's own: they are told apart by their model and by the first words of their user.
+//! the session, after redaction. A session that its client names may have several conversations, of
+//! sub-agents and of the client's own: they are told apart by their model and by the first words of their
+//! user. Any other session is known by these words.
 //!
 //! A session alone would not do: another agent's prompt in the place of its own is worse than a cache
-//! that misses.
+//! that misses. So two programs that begin with the same words each put theirs in: what nobody answered yet
+//! begins anew, unless a change is to be held.
 
 use std::sync::Arc;
 
@@ -24,7 +26,8 @@ impl Run<'_> {
     pub(super) fn drifted(&mut self, index: RuleIndex, node: NodeId, on_drift: OnDrift) -> Option<Arc<str>> {
         let place = self.place_in_conversation(index, node);
         let text = self.draft.text(node).into_cow().into_owned();
-        let first = self.vault.first_seen(place, &text)?;
+        let anew = on_drift == OnDrift::Pin && self.vault.first_seen().is_of_one() && self.begins();
+        let first = self.vault.first_seen().at(place, &text, anew)?;
         if *first == *text {
             return None;
         }
@@ -42,6 +45,12 @@ impl Run<'_> {
         Some(first)
     }
 
+    /// Returns whether nobody has answered yet.
+    fn begins(&self) -> bool {
+        let has_answer = |message| self.document.section(message).role == Role::Assistant;
+        !self.document.continues_stored() && !self.document.messages().any(has_answer)
+    }
+
     /// A digest of the rule, the leaf and the conversation.
     fn place_in_conversation(&self, index: RuleIndex, node: NodeId) -> [u8; 32] {
         let mut hash = blake3::Hasher::new();
@@ -53,6 +62,12 @@ impl Run<'_> {
         add(&self.policy.rules[index].id);
         add(&self.document.pointer(node));
         add(&self.request.model);
+        add(&self.request.agent);
+        // A client has its titles made of the same words, without its tools.
+        add(if self.request.tools > 0 { "tools" } else { "" });
+        if self.vault.first_seen().is_of_one() {
+            return hash.finalize().into();
+        }
         let is_users =
             |&message: &leafgate_tree::SectionId| self.document.section(message).role == Role::User;
         let Some(opening) = self.document.messages().find(is_users) else { return hash.finalize().into() };

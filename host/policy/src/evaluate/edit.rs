@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::{Run, author};
 use crate::condition::Condition;
 use crate::index::RuleIndex;
-use crate::pattern::PathPattern;
 use crate::rule::{Action, Delete, Edit, Phase, Pin, Rewrite, Rule};
 
 /// A change of a request. Whatever rules and plugins do comes down to these, to pins, and to holds.
@@ -40,16 +39,17 @@ impl<'p> Run<'p> {
         self.each_rule(Phase::Pin, |run, index, rule| {
             if let Action::Pin(pin) = &rule.action {
                 run.edit_selected(index, |run, selected| run.pin_leaves(index, rule, pin, selected));
-                if let Pin::To(to) = pin {
-                    run.put_absent(index, rule, to);
+                if let Pin::To { text, absent } = pin
+                    && let Some(keys) = absent.get(&run.document.format())
+                {
+                    run.put_absent(index, rule, text, keys);
                 }
             }
         });
     }
 
-    /// Puts the text of a pin in where its place is not there. A path of keys alone says where.
-    fn put_absent(&mut self, index: RuleIndex, rule: &Rule, to: &str) {
-        let Some(keys) = rule.selector.only_path().and_then(PathPattern::keys) else { return };
+    /// Puts the text of a pin in where its place is not there.
+    fn put_absent(&mut self, index: RuleIndex, rule: &Rule, to: &str, keys: &[String]) {
         let mut at = Some(self.document.root());
         keys.iter().for_each(|key| at = at.and_then(|object| self.document.member(object, key)));
         let applies = |when: &Condition| when.is_of_request() && when.of_request(&self.request) == Ok(true);
@@ -206,7 +206,9 @@ impl<'p> Run<'p> {
         for &node in selected {
             match pin {
                 Pin::Received => {}
-                Pin::To(to) => made += self.change(index, &author, Some(node), Change::Set(node, to))?,
+                Pin::To { text: to, .. } => {
+                    made += self.change(index, &author, Some(node), Change::Set(node, to))?
+                }
                 Pin::FirstSeen(on_drift) => {
                     if let Some(first) = self.drifted(index, node, *on_drift) {
                         made += self.change(index, &author, Some(node), Change::Set(node, &first))?;

@@ -3,6 +3,7 @@
 //! Each field is read by exactly one function. A rule with an error is dropped: the policy is
 //! refused anyway, and what can still be checked is.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +89,12 @@ impl Compiler<'_, '_> {
         let reason = self.reason(raw);
         let severity = self.about(raw);
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
-        let (action, mut selector) = (action?, selector?);
+        let count = self.finding_count(on, raw);
+        let (mut action, mut selector) = (action?, selector?);
+        if let Action::Pin(Pin::To { absent, .. }) = &mut action {
+            let formats = selector.formats().into_iter();
+            absent.extend(formats.filter_map(|format| Some((format, selector.only_place(format)?))));
+        }
         selector.reach = action.reach();
         let rule = Rule {
             id: id?.into(),
@@ -98,6 +104,7 @@ impl Compiler<'_, '_> {
             origin: self.origin(&header),
             selector,
             when,
+            count,
             action,
             mode,
             on_error: on_error.unwrap_or(OnError::Block),
@@ -261,7 +268,7 @@ impl Compiler<'_, '_> {
         Some(match to {
             None => Pin::Received,
             Some(FIRST_SEEN) => Pin::FirstSeen(on_drift.unwrap_or(OnDrift::Pin)),
-            Some(to) => Pin::To(to.to_owned()),
+            Some(to) => Pin::To { text: to.to_owned(), absent: BTreeMap::new() },
         })
     }
 

@@ -1,6 +1,6 @@
 //! Resolves the names of detectors and plugins that a rule uses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,9 +11,11 @@ use leafgate_diagnostic::{did_you_mean, hint_for};
 
 use super::compile::Compiler;
 use super::plugins::Lookup;
+use super::raw::RawRule;
 use crate::index::{EngineIndex, PluginIndex};
 use crate::loaded::LoadedPlugin;
 use crate::own::{OwnDetector, OwnSet, PACK};
+use crate::rule::{FindingCount, On};
 
 /// Detector sets and their engines: rules that name the same detectors share one.
 #[derive(Debug, Default)]
@@ -99,6 +101,42 @@ impl Compiler<'_, '_> {
             detectors = self.left_of(&detectors, &without);
         }
         (detectors, plugins)
+    }
+
+    /// `findings` and `at_least`: which findings of redact rules count, and how many there must be.
+    pub(super) fn finding_count(&mut self, on: Option<On>, raw: &RawRule) -> Option<FindingCount> {
+        let at_least = raw.at_least.as_ref().map_or(Some(1), |least| {
+            let number = usize::try_from(*least.get_ref()).ok().filter(|number| *number > 0);
+            if number.is_none() {
+                let hint = "how much must be found at the least: `at_least = 6`";
+                self.complaints.error(least.span(), "`at_least` must be 1 or more", hint);
+            }
+            number
+        });
+        let Some(findings) = &raw.findings else {
+            let least = raw.at_least.as_ref().filter(|_| !raw.broken.contains("findings"))?;
+            let hint = "say whose findings count: `findings = [\"pii\"]`";
+            self.complaints.error(least.span(), "`at_least` means nothing without `findings`", hint);
+            return None;
+        };
+        if let Some(on) = on.filter(|on| *on != On::Request) {
+            let hint =
+                "it counts what redact rules found in a request: answers are redacted, rewritten or blocked";
+            let message = format!("`findings` means nothing with `on = \"{on}\"`");
+            self.complaints.error(findings.span(), message, hint);
+        }
+        let words = findings.get_ref().words(findings.span());
+        let is_own = |word: &(&str, Range<usize>)| word.0 == PACK || word.0.starts_with("own/");
+        let (own, others): (Vec<_>, Vec<_>) = words.into_iter().partition(is_own);
+        let plugins = others.iter().map(|(word, _)| *word).filter(|word| word.starts_with("plugin:"));
+        let mut detectors: BTreeSet<String> = plugins.map(str::to_owned).collect();
+        for (word, span) in own {
+            detectors.extend(self.own_named(word, span).into_iter().map(|(id, _)| id));
+        }
+        let (named, _) = self.detectors(others);
+        let built_in = all_detectors().iter().filter(|info| named.iter().any(|name| info.is_of(name)));
+        detectors.extend(built_in.map(|info| info.id.as_str().to_owned()));
+        Some(FindingCount { detectors, at_least: at_least? })
     }
 
     fn own_named(&mut self, name: &str, span: Range<usize>) -> Vec<(String, Arc<OwnDetector>)> {

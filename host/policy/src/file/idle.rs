@@ -16,7 +16,7 @@ use crate::rule::{Action, Edit, Pin, Rule};
 pub(crate) fn warn(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints<'_>) {
     let writes = matches!(
         rule.action,
-        Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) | Action::Pin(Pin::To(_) | Pin::FirstSeen(_))
+        Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) | Action::Pin(Pin::To { .. } | Pin::FirstSeen(_))
     );
     if !writes || rule.selector.paths.is_empty() {
         return;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use leafgate_diagnostic::Complaints;
 use leafgate_glob::Glob;
-use leafgate_tree::{Format, NodeType, Role};
+use leafgate_tree::{Format, Role};
 use toml::Spanned;
 
 use super::raw::{RawMatch, RawRule};
@@ -16,25 +16,32 @@ use crate::Policy;
 use crate::agents::NAME_CONVERSATIONS;
 use crate::bits::Bits;
 use crate::condition::{Condition, Left};
-use crate::pattern::PathPattern;
+use crate::pattern::{PathPattern, Step};
 use crate::rule::{Action, On, Pin, Rule};
 
-/// What the redact rules of a policy call what they find.
-pub(crate) struct Labels(BTreeSet<String>);
+/// What the redact rules of a policy call what they find, and who finds it.
+pub(crate) struct Labels {
+    labels: BTreeSet<String>,
+    detectors: BTreeSet<String>,
+}
 
 impl Labels {
     pub(crate) fn of(policy: &Policy) -> Self {
-        let mut labels = BTreeSet::new();
+        let (mut labels, mut detectors) = (BTreeSet::new(), BTreeSet::new());
         for rule in &policy.rules {
             let Action::Redact(redact) = &rule.action else { continue };
             if let Some(engine) = redact.engine {
-                let infos = policy.engines[engine.get()].detectors();
-                labels.extend(infos.map(|info| info.label.to_string()));
+                for info in policy.engines[engine.get()].detectors() {
+                    labels.insert(info.label.to_string());
+                    detectors.insert(info.id.as_str().to_owned());
+                }
             }
-            let plugins = redact.plugins.iter().map(|plugin| &policy.plugins[plugin.get()]);
-            labels.extend(plugins.flat_map(|plugin| &plugin.labels).map(ToString::to_string));
+            for plugin in redact.plugins.iter().map(|plugin| &policy.plugins[plugin.get()]) {
+                labels.extend(plugin.labels.iter().map(ToString::to_string));
+                detectors.extend(plugin.detectors.iter().map(|id| id.as_str().to_owned()));
+            }
         }
-        Labels(labels)
+        Labels { labels, detectors }
     }
 }
 
@@ -45,9 +52,16 @@ pub(crate) fn warn(rule: &Rule, raw: &RawRule, labels: &Labels, complaints: &mut
         latest(rule, matches, complaints);
     }
     first_seen(rule, raw, complaints);
+    said_twice(rule, raw, complaints);
     if let (Some(condition), Some(when)) = (&rule.when, &raw.when) {
         bounds(condition, when, complaints);
         unknown_labels(condition, when, labels, complaints);
+    }
+    if let (Some(count), Some(findings)) = (&rule.count, &raw.findings)
+        && count.detectors.is_disjoint(&labels.detectors)
+    {
+        let hint = "a `redact` rule finds it: write one that names it in `detect`, with `mode = \"monitor\"` where all is to stay";
+        complaints.warning(findings.span(), "no redact rule of this policy looks for any of these", hint);
     }
 }
 
@@ -64,7 +78,7 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     rule.selector.not_paths.iter().zip(not).for_each(|(path, (_, at))| _ = misspelt(path, at, complaints));
     let places = written.get_ref().any(written.span()).unwrap_or_default();
     for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
-        let formats = formats_of(path);
+        let formats = path.formats();
         if formats.is_empty() {
             if misspelt(path, at, complaints) {
                 continue;
@@ -98,42 +112,54 @@ fn names(formats: impl Iterator<Item = Format>) -> String {
 
 /// Warns of a path that is nowhere as it is written, and in a message as it was probably meant.
 fn misspelt(path: &PathPattern, at: Range<usize>, complaints: &mut Complaints<'_>) -> bool {
-    if !formats_of(path).is_empty() {
+    if !path.formats().is_empty() {
         return false;
     }
     let mended = [false, true].into_iter().filter_map(|lower| path.mended(lower));
-    let Some(meant) = mended.into_iter().find(|mended| !formats_of(mended).is_empty()) else { return false };
+    let Some(meant) = mended.into_iter().find(|mended| !mended.formats().is_empty()) else { return false };
     let hint = format!("write `{meant}`: items of a list stand in brackets, and case counts");
     complaints.warning(at, format!("no message has anything at `{path}`"), hint);
     true
 }
 
-/// The formats in which a path lies in a message; none where it can be anywhere.
-fn formats_of(path: &PathPattern) -> Vec<Format> {
-    let in_message = |format: &Format| {
-        let Some((document, named)) = path.sampled(*format) else { return false };
-        document.sections().iter().any(|section| {
-            let inside = document.subtree(section.node);
-            section.node_type == NodeType::Message
-                && named.iter().any(|range| inside.contains(&range.start) || range.contains(&inside.start))
-        })
-    };
-    Format::ALL.iter().copied().filter(in_message).collect()
-}
-
-/// What a prompt was first nobody knows where a conversation is known by its prompt.
+/// What a leaf was first nobody knows without a conversation, or where the leaf is what that is known by.
 fn first_seen(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
     let (Action::Pin(Pin::FirstSeen(_)), Some(to)) = (&rule.action, &raw.to) else { return };
     let agents = &rule.selector.request.agents.any;
     let names = |glob: &Glob| glob.name().is_some_and(|name| NAME_CONVERSATIONS.contains(&name));
-    let of_prompts = rule.selector.roles.allows(Bits::of(Role::System as usize));
-    if of_prompts && (agents.is_empty() || !agents.iter().all(names)) {
-        let message = "a client that does not name its conversations is known by its prompt: another prompt is \
-                       another conversation to this rule";
-        let hint = format!(
-            "choose clients that name them: `agent = [\"{}\"]`; for others pin to a text",
-            NAME_CONVERSATIONS.join("\", \"")
+    let formats = rule.selector.formats();
+    if formats.iter().all(|format| format.api().is_none()) {
+        let message = format!(
+            "a request in {} is of no conversation: nothing was there first",
+            self::names(formats.into_iter())
         );
+        complaints.warning(to.span(), message, "pin to a text");
+    } else if rule.selector.latest {
+        let hint = "leave `latest` out: what the user says is another text each time";
+        complaints.warning(to.span(), "the latest message of the user was nothing else first", hint);
+    } else if rule.selector.roles == Bits::of(Role::User as usize)
+        && (agents.is_empty() || !agents.iter().all(names))
+    {
+        let message = "a client that does not name its conversations is known by the first words of its user: other \
+                       words are another conversation to this rule";
+        let hint =
+            format!("choose clients that name them: `agent = [\"{}\"]`", NAME_CONVERSATIONS.join("\", \""));
+        complaints.warning(to.span(), message, hint);
+    }
+}
+
+/// A text that is pinned gets into every place, and a prompt may have several.
+fn said_twice(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
+    let (Action::Pin(Pin::To { .. }), Some(to)) = (&rule.action, &raw.to) else { return };
+    let paths = &rule.selector.paths;
+    let any_item = |path: &PathPattern| path.steps.contains(&Step::AnyIndex);
+    let in_format = |format: &Format| {
+        let mut places = paths.iter().filter(|path| path.formats().contains(format));
+        places.next().is_some_and(|path| any_item(path) || places.next().is_some())
+    };
+    if paths.is_empty() || rule.selector.formats().iter().any(in_format) {
+        let message = "each place that the rule selects gets this text: a prompt in two parts says it twice";
+        let hint = "name one place, such as `path = \"instructions\"`, and what the other ones are to say in rules of their own";
         complaints.warning(to.span(), message, hint);
     }
 }
@@ -179,8 +205,8 @@ fn unknown_labels(
     known: &Labels,
     complaints: &mut Complaints<'_>,
 ) {
-    for (label, at) in condition.literals.labels.iter().filter(|(label, _)| !known.0.contains(label)) {
-        let known: Vec<&str> = known.0.iter().map(String::as_str).collect();
+    for (label, at) in condition.literals.labels.iter().filter(|(label, _)| !known.labels.contains(label)) {
+        let known: Vec<&str> = known.labels.iter().map(String::as_str).collect();
         let hint = match known.is_empty() {
             true => "a `redact` rule finds it: write one that names its detector".to_owned(),
             false => leafgate_diagnostic::hint_for(label, &known),

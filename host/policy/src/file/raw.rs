@@ -39,6 +39,19 @@ pub(crate) struct RawFile {
     pub(crate) broken_plugins: Vec<String>,
 }
 
+impl RawFile {
+    /// Whether it holds exceptions and nothing else.
+    pub(crate) fn is_of_exceptions(&self) -> bool {
+        let says = [&self.extends, &self.mode].into_iter().any(Option::is_some) || self.requires.is_some();
+        let holds = !self.rules.is_empty()
+            || !self.detectors.is_empty()
+            || !self.assemblies.is_empty()
+            || !self.plugins.is_empty();
+        let decides = says || holds || self.restore.is_some() || self.require_signed.is_some();
+        !decides && !self.exceptions.is_empty()
+    }
+}
+
 pub(crate) const TOP_LEVEL: &[&str] =
     &["extends", "mode", "requires", "restore", "plugins", "rule", "exception", "detector", "assemble"];
 
@@ -98,6 +111,8 @@ table! {
         on_unredactable: String = Word(OnUnredactable::NAMES) => ["redact", "transform"],
         published: String = Word(Published::NAMES) => ["redact"],
         releasable: bool => ["redact"],
+        findings: OneOrMany => ["pause", "block", "route", "tag"],
+        at_least: i64 => ["pause", "block", "route", "tag"],
         to: String => ["pin", "route"],
         tag: String => ["tag"],
         on_drift: String = Word(OnDrift::NAMES) => ["pin"],

@@ -59,8 +59,14 @@ impl<'r> Shadows<'r> {
 
     /// Why a rule has nothing left to do behind an earlier one, and what to do about it.
     fn shadow(&mut self, rule: &'r Rule) -> Option<(String, String)> {
-        let says =
-            (rule.on, &rule.selector, rule.when.as_ref().map(|when| &when.source), rule.mode, &rule.action);
+        let says = (
+            rule.on,
+            &rule.selector,
+            rule.when.as_ref().map(|when| &when.source),
+            &rule.count,
+            rule.mode,
+            &rule.action,
+        );
         let id = &rule.id;
         if let Some(first) = self.said.insert(format!("{says:?}"), rule) {
             let message = format!("rule `{id}` says what rule `{}` says", first.id);
@@ -70,13 +76,16 @@ impl<'r> Shadows<'r> {
         let covers = |earlier: &&&Rule| {
             let when_it_does = earlier.when.is_none()
                 || source(earlier) == source(rule) && earlier.on_error == rule.on_error;
-            earlier.on == rule.on && when_it_does && earlier.selector.covers(&rule.selector)
+            earlier.on == rule.on
+                && earlier.count.is_none()
+                && when_it_does
+                && earlier.selector.covers(&rule.selector)
         };
         let covering = self.earlier.iter().filter(covers);
         covering.into_iter().find_map(|earlier| match (&earlier.action, &rule.action) {
             (
-                Action::Pin(Pin::Received | Pin::To(_) | Pin::FirstSeen(_)),
-                Action::Pin(Pin::To(_) | Pin::FirstSeen(_))
+                Action::Pin(Pin::Received | Pin::To { .. } | Pin::FirstSeen(_)),
+                Action::Pin(Pin::To { .. } | Pin::FirstSeen(_))
                 | Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_)),
             ) => Some((
                 format!("rule `{id}` can never act: rule `{}` pins all that it selects", earlier.id),
@@ -151,8 +160,8 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
             }
         }
         Action::Decide(Decide::Block) => {
-            let acts = rule.mode == Mode::Enforce && rule.when.is_none() && rule.on == On::Request;
-            let all = acts && rule.selector.is_everything();
+            let acts = rule.mode == Mode::Enforce && rule.on == On::Request;
+            let all = acts && rule.when.is_none() && rule.count.is_none() && rule.selector.is_everything();
             if all {
                 complaints.warning(
                     at_action,

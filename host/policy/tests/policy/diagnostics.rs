@@ -234,7 +234,7 @@ set = "small"
 
 [[rule]]
 id = "roles"
-match = { path = "messages[*].role", format = ["openai-chat", "anthropic-messages"] }
+match = { path = "messages[0].role", format = ["openai-chat", "anthropic-messages"] }
 action = "pin"
 to = "user"
 

@@ -1,7 +1,7 @@
 //! Phases 2 and 4: pins, rewrites and deletes, their order, and what redaction does with what they write.
 
-use leafgate_policy::{Cause, Verdict};
-use leafgate_tree::{Author, EditKind};
+use leafgate_policy::{Cause, Context, Verdict};
+use leafgate_tree::{Author, EditKind, Format};
 use serde_json::json;
 
 use super::support::*;
@@ -106,6 +106,22 @@ fn a_pin_puts_its_text_in_where_the_place_is_absent() {
          [[rule]]\nid = 'm'\nmatch = {}\ndetect = 'pii/email'\naction = 'redact'\n",
     );
     assert!(!matches!(evaluate(&mail, &chat("hi")).verdict, Verdict::Forward), "what is put in is searched");
+}
+
+#[test]
+fn of_several_places_the_one_that_the_format_has_is_put_in() {
+    let rules = "[[rule]]\nid = 'p'\nmatch = { path = ['instructions', 'system'] }\naction = 'pin'\nto = 'Be brief.'\n";
+    let policy = policy(rules);
+    let made = |format: Format, body: &serde_json::Value| {
+        sent(&policy.evaluate(parse(&body.to_string(), format), &Context::default(), &vault()))
+    };
+    let asked = json!({ "model": "m", "input": "Hi" });
+    let made_of = made(Format::OpenaiResponses, &asked);
+    assert_eq!((&made_of["instructions"], &made_of["system"]), (&json!("Be brief."), &json!(null)));
+    let made_of = made(Format::AnthropicMessages, &chat("Hi"));
+    assert_eq!((&made_of["instructions"], &made_of["system"]), (&json!(null), &json!("Be brief.")));
+    // Chat completions have neither.
+    assert_eq!(made(Format::OpenaiChat, &chat("Hi")), chat("Hi"));
 }
 
 #[test]

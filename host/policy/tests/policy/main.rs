@@ -24,6 +24,7 @@ mod exceptions;
 mod explain;
 mod explain_request;
 mod files;
+mod findings;
 mod flow;
 mod forty;
 mod insert;

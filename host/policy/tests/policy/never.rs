@@ -102,3 +102,45 @@ fn an_exception_that_lets_everything_pass_is_warned_of() {
         assert!(with(lines).is_empty(), "{lines}: {:?}", with(lines));
     }
 }
+
+fn pin(lines: &str) -> Vec<String> {
+    warnings(&format!("[[rule]]\nid = 'r'\naction = 'pin'\n{lines}\n"))
+}
+
+#[test]
+fn what_was_nothing_else_first_is_warned_of() {
+    for (matches, said) in [
+        ("{ format = 'generic' }", "is of no conversation"),
+        ("{ latest = true }", "was nothing else first"),
+        ("{ role = 'user' }", "known by the first words of its user"),
+    ] {
+        let found = pin(&format!("match = {matches}\nto = 'first-seen'"));
+        assert!(found.len() == 1 && found[0].contains(said), "{matches}: {found:?}");
+    }
+    for matches in [
+        "{ role = 'system' }",
+        "{ role = 'user', agent = 'codex' }",
+        "{ format = 'openai-responses', path = 'instructions' }",
+    ] {
+        assert!(
+            pin(&format!("match = {matches}\nto = 'first-seen'\non_drift = 'block'")).is_empty(),
+            "{matches}"
+        );
+    }
+}
+
+#[test]
+fn a_text_for_several_places_is_warned_of() {
+    for matches in [
+        "{ role = 'system' }",
+        "{ path = 'system[*].text' }",
+        "{ path = ['messages[0].content', 'messages[1].content'] }",
+    ] {
+        let found = pin(&format!("match = {matches}\nto = 'Be brief.'"));
+        assert!(found.iter().any(|it| it.contains("says it twice")), "{matches}: {found:?}");
+    }
+    for path in ["['instructions', 'system']", "'temperature'", "['temperature', 'top_p']"] {
+        let found = pin(&format!("match = {{ path = {path} }}\nto = '0'"));
+        assert!(found.iter().all(|it| !it.contains("says it twice")), "{path}: {found:?}");
+    }
+}

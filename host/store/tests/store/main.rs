@@ -625,9 +625,10 @@ fn what_people_say_of_a_rule_is_kept_with_its_requests() {
         taken(store.request(request));
     }
     store.close();
-    let generation = policy("").generation_name();
-    let hits =
-        |rule: &str| Log::open(folder.path()).unwrap().hits(rule, &generation, &Filter::default()).unwrap();
+    let (generation, rules) = (policy("").generation_name(), policy("").rules_name());
+    let hits = |rule: &str| {
+        Log::open(folder.path()).unwrap().hits(rule, &generation, &rules, &Filter::default()).unwrap()
+    };
     assert_eq!((hits("mail").requests, hits("mail").right, hits("mail").wrong), (2, 0, 0));
     assert_eq!(hits("nobody").requests, 0);
     assert_eq!(mark(folder.path(), 1, None, true).unwrap(), ["mail", "secrets"]);
@@ -647,7 +648,8 @@ fn what_people_say_of_a_rule_is_kept_with_its_requests() {
         assert!(error.starts_with(said), "{error}");
     }
     let later = Filter { since: Some(i64::MAX), session: None };
-    assert_eq!(Log::open(folder.path()).unwrap().hits("mail", &generation, &later).unwrap().requests, 0);
+    let log = Log::open(folder.path()).unwrap();
+    assert_eq!(log.hits("mail", &generation, &rules, &later).unwrap().requests, 0);
 }
 
 #[test]
@@ -663,13 +665,16 @@ fn matches_under_another_generation_are_counted_apart() {
     }
     store.close();
     mark(folder.path(), 3, Some("mail"), false).unwrap();
-    let hits = |generation: &str| {
-        let hits = Log::open(folder.path()).unwrap().hits("mail", generation, &Filter::default()).unwrap();
-        (hits.requests, hits.wrong, hits.wrong_in, hits.elsewhere)
+    let hits = |generation: &str, rules: &str| {
+        let log = Log::open(folder.path()).unwrap();
+        let hits = log.hits("mail", generation, rules, &Filter::default()).unwrap();
+        (hits.requests, hits.wrong, hits.wrong_before, hits.wrong_in, hits.elsewhere)
     };
-    assert_eq!(hits(&one.generation_name()), (1, 0, vec![], 2));
-    assert_eq!(hits(&another.generation_name()), (2, 1, vec![3], 1));
-    assert_eq!(hits("none of them"), (0, 0, vec![], 3));
+    assert_eq!(hits(&one.generation_name(), &one.rules_name()), (1, 0, 0, vec![], 2));
+    assert_eq!(hits(&another.generation_name(), &another.rules_name()), (2, 1, 0, vec![3], 1));
+    // The same rules with another exception: what was called wrong may be what it excepts.
+    assert_eq!(hits("other", &another.rules_name()), (1, 0, 1, vec![], 1));
+    assert_eq!(hits("none of them", "none"), (0, 0, 0, vec![], 3));
 }
 
 /// A gate starts beside one that writes without a break.

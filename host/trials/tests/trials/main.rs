@@ -14,4 +14,5 @@ macro_rules! snapshot {
 
 mod answers;
 mod outcomes;
+mod recipes;
 mod reference;
