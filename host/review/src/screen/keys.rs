@@ -220,10 +220,7 @@ impl Screen {
             _ if self.place().view == PageView::Saved && "dXt+-".contains(letter) => {
                 return self.command_on_saved(letter);
             }
-            'V' => {
-                self.go_to(PageView::Saved);
-                return self.act(ApiCall::Saved);
-            }
+            'V' => return self.look_at(PageView::Saved, ApiCall::Saved),
             'e' => self.edit_here(),
             'E' => return self.edit_outside(),
             'R' => self.ask_to_release(),
@@ -247,10 +244,7 @@ impl Screen {
             },
             'v' => self.ask_where_to_save(),
             'C' => return self.act(ApiCall::CaptureNext),
-            'A' => {
-                self.go_to(PageView::Agents);
-                return self.act(ApiCall::Subagents);
-            }
+            'A' => return self.look_at(PageView::Agents, ApiCall::Subagents),
             'w' => self.show_why(),
             'm' => self.go_to(PageView::Modes),
             'o' if self.is_capturing() => {
@@ -258,10 +252,7 @@ impl Screen {
                 self.model.notify(Level::Done, text);
             }
             'o' => return self.act(ApiCall::SetMode { mode: TurnMode::InterceptOnce }),
-            'S' => {
-                self.go_to(PageView::Sessions);
-                return self.act(ApiCall::Sessions);
-            }
+            'S' => return self.look_at(PageView::Sessions, ApiCall::Sessions),
             'f' => return self.follow(),
             'u' => return self.act(TurnCall::Edit(EditCommand::Undo)),
             'U' => return self.act(TurnCall::Edit(EditCommand::Redo)),
@@ -284,6 +275,12 @@ impl Screen {
         let todo = self.act(ApiCall::Follow { follow });
         self.model.notify(Level::Done, text);
         todo
+    }
+
+    /// Goes to a page, and asks the gate for what stands there.
+    fn look_at(&mut self, view: PageView, call: ApiCall) -> Vec<ScreenEffect> {
+        self.go_to(view);
+        self.act(call)
     }
 
     fn go_to(&mut self, view: PageView) {
