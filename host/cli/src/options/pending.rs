@@ -39,7 +39,7 @@ pub(crate) enum PendingCommand {
     Fields {
         /// The fields in their order
         #[arg(value_name = "FIELD", value_delimiter = ',',
-            value_parser = one_of(MetadataField::ALL, |field| (field.name(), "")))]
+            value_parser = one_of(&MetadataField::ALL, |field| (field.name(), "")))]
         fields: Vec<MetadataField>,
         /// None of them: the budget alone
         #[arg(long, conflicts_with = "fields")]

@@ -220,7 +220,10 @@ impl Screen {
             _ if self.place().view == PageView::Saved && "dXt+-".contains(letter) => {
                 return self.command_on_saved(letter);
             }
-            'V' => return self.look_at(PageView::Saved, ApiCall::Saved),
+            'V' => {
+                self.go_to(PageView::Saved);
+                return self.act(ApiCall::Saved);
+            }
             'e' => self.edit_here(),
             'E' => return self.edit_outside(),
             'R' => self.ask_to_release(),
@@ -244,7 +247,10 @@ impl Screen {
             },
             'v' => self.ask_where_to_save(),
             'C' => return self.act(ApiCall::CaptureNext),
-            'A' => return self.look_at(PageView::Agents, ApiCall::Subagents),
+            'A' => {
+                self.go_to(PageView::Agents);
+                return self.act(ApiCall::Subagents);
+            }
             'w' => self.show_why(),
             'm' => self.go_to(PageView::Modes),
             'o' if self.is_capturing() => {
@@ -252,7 +258,10 @@ impl Screen {
                 self.model.notify(Level::Done, text);
             }
             'o' => return self.act(ApiCall::SetMode { mode: TurnMode::InterceptOnce }),
-            'S' => return self.look_at(PageView::Sessions, ApiCall::Sessions),
+            'S' => {
+                self.go_to(PageView::Sessions);
+                return self.act(ApiCall::Sessions);
+            }
             'f' => return self.follow(),
             'u' => return self.act(TurnCall::Edit(EditCommand::Undo)),
             'U' => return self.act(TurnCall::Edit(EditCommand::Redo)),
@@ -275,12 +284,6 @@ impl Screen {
         let todo = self.act(ApiCall::Follow { follow });
         self.model.notify(Level::Done, text);
         todo
-    }
-
-    /// Goes to a page, and asks the gate for what stands there.
-    fn look_at(&mut self, view: PageView, call: ApiCall) -> Vec<ScreenEffect> {
-        self.go_to(view);
-        self.act(call)
     }
 
     fn go_to(&mut self, view: PageView) {
