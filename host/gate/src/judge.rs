@@ -224,8 +224,8 @@ impl JudgeCase {
     }
 
     /// Returns what a recorder is told of it before rules ran.
-    fn record(&mut self, subject: &Subject, document: &Document) -> Option<Box<RequestRecord>> {
-        let (at, path) = self.recorded.take()?;
+    fn record(&self, subject: &Subject, document: &Document) -> Option<Box<RequestRecord>> {
+        let (at, path) = self.recorded.clone()?;
         Some(Box::new(RequestRecord {
             id: RecordId(0),
             at,

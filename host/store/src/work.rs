@@ -81,18 +81,15 @@ impl Work<'_, '_> {
     /// Writes a request and gives its row.
     pub(crate) fn request(&mut self, record: &RequestRecord, done: &mut WorkDone) -> rusqlite::Result<i64> {
         let policy = Some(&*record.policy);
-        let (last, previous) = self.last()?;
-        let row = last + 1;
+        let (row, previous) = self.last().map(|(last, receipt)| (last + 1, receipt))?;
         let body = logged_body(record);
         let shown_is_sent = shown_is_sent(record, body);
         done.mismatches += u64::from(shown_is_sent == Some(false));
         let edits = self.edits(record);
         let edits_json = serde_json::to_string(&edits).expect("texts and numbers always serialise");
         let path = self.masker.text(policy, "", &record.path).into_owned();
-        let mut receipt = Receipt::of(record, self.keys, &path, &edits_json);
-        (receipt.number, receipt.previous) = (row, previous);
+        let receipt = Receipt { number: row, previous, ..Receipt::of(record, self.keys, &path, &edits_json) };
         let text = receipt.text();
-        let signature = self.keys.signer.sign(text.as_bytes());
         let pieces = self.pieces(record, body, row)?;
         let redactions = edits.iter().filter(|edit| edit.kind == "redact").count();
         let masked = |text: &str| self.masker.text(policy, "", text).into_owned();
@@ -130,19 +127,22 @@ impl Work<'_, '_> {
             record.waiting.map(whole_millis),
             write_ids(&pieces),
             text,
-            signature.as_ref(),
+            self.keys.signer.sign(text.as_bytes()).as_ref(),
             self.writer,
             record.upstream_name.as_deref(),
             record.policy.severity(&record.rules).map(Urgency::name),
             serde_json::to_string(&record.policy.tags(&record.rules)).expect("texts always serialise"),
             message,
         ])?;
-        if let Some(message) = message {
-            self.index(message_of(row), &message)?;
-        }
+        self.index_message(row, message.as_deref())?;
         self.insert_edits(row, receipt.at, &edits)?;
         self.last = Some((row, sha256(&text)));
         Ok(row)
+    }
+
+    /// Has the id that a client gave its message found.
+    fn index_message(&mut self, row: i64, message: Option<&str>) -> rusqlite::Result<()> {
+        message.map_or(Ok(()), |message| self.index(message_of(row), message))
     }
 
     /// Returns the last request and the digest of its receipt.

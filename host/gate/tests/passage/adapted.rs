@@ -25,7 +25,7 @@ fn message(seen: &Seen) -> http::Response<Body> {
     json_answer(
         json!({
             "id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "stop_reason": "end_turn",
-            "content": [{ "type": "text", "text": format!("You said {}", told.as_str().unwrap()) }],
+            "content": [{ "type": "text", "text": format!("You said {}", told.as_str().unwrap_or_default()) }],
             "usage": { "input_tokens": 3, "output_tokens": 4 },
         })
         .to_string(),

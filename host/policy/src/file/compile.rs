@@ -91,10 +91,7 @@ impl Compiler<'_, '_> {
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
         let count = self.finding_count(on, raw);
         let (mut action, mut selector) = (action?, selector?);
-        if let Action::Pin(Pin::To { absent, .. }) = &mut action {
-            let formats = selector.formats().into_iter();
-            absent.extend(formats.filter_map(|format| Some((format, selector.only_place(format)?))));
-        }
+        place_absent(&mut action, &selector);
         selector.reach = action.reach();
         let rule = Rule {
             id: id?.into(),
@@ -520,4 +517,12 @@ fn checked_by_digits(names: &[String]) -> Vec<String> {
     let named =
         |id: &&&str| names.iter().any(|name| name == **id || id.split('/').next() == Some(name.as_str()));
     CHECKED.iter().filter(named).map(|id| (*id).to_owned()).collect()
+}
+
+/// Has a pin know where it puts its text in, in each format that has one place for it.
+fn place_absent(action: &mut Action, selector: &Selector) {
+    if let Action::Pin(Pin::To { absent, .. }) = action {
+        let formats = selector.formats().into_iter();
+        absent.extend(formats.filter_map(|format| Some((format, selector.only_place(format)?))));
+    }
 }
