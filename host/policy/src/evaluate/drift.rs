@@ -4,12 +4,13 @@
 //! request: a date, a list of files, a line about billing. What a leaf was first is remembered with
 //! the session, after redaction. A session that its client names may have several conversations, of
 //! sub-agents and of the client's own: they are told apart by their model and by the first words of their
-//! user. Any other session is known by these words.
+//! user. Any other session is known by these words, and its conversations are told apart by the tools that they offer.
 //!
 //! A session alone would not do: another agent's prompt in the place of its own is worse than a cache
 //! that misses. So two programs that begin with the same words each put theirs in: what nobody answered yet
 //! begins anew, unless a change is to be held.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use leafgate_tree::{LeafKind, NodeId, Role};
@@ -66,6 +67,11 @@ impl Run<'_> {
         // A client has its titles made of the same words, without its tools.
         add(if self.request.tools > 0 { "tools" } else { "" });
         if self.vault.first_seen().is_of_one() {
+            // Who hands a conversation over to another agent goes on with the same words, and with that agent's tools.
+            let tools = self.document.tools().into_iter();
+            let names: BTreeSet<_> =
+                tools.filter_map(|tool| self.document.section(tool).tool.clone()).collect();
+            names.iter().for_each(|name| add(name));
             return hash.finalize().into();
         }
         let is_users =

@@ -12,7 +12,7 @@ use crate::{Policy, PolicySource};
 /// A value of another type than a key has.
 fn of_wrong_type(key: &str) -> &'static str {
     match key {
-        "max_lines" | "max_chars" | "look_behind" => "'x'",
+        "max_lines" | "max_chars" | "look_behind" | "at_least" => "'x'",
         _ => "7",
     }
 }
@@ -30,7 +30,7 @@ fn of_no_meaning(key: &str) -> Option<&'static str> {
         "tags" => "['Not Kebab']",
         "tag" => "'Not Kebab'",
         "replace" => "{ pattern = '(', with = 'x' }",
-        "max_lines" | "max_chars" => "0",
+        "max_lines" | "max_chars" | "at_least" => "0",
         "options" => "{ model = 'x' }",
         "model" | "path" => "''",
         "keep" | "drop" => "[]",
