@@ -50,8 +50,8 @@ fn steady(screen: &str) -> String {
         (r"\d:\d\d left", "4:58 left"),
         (r"came \d:\d\d ago", "came 0:02 ago"),
         (r"…[0-9a-z]{6}\b", "…k7f3q2"),
-        // The end of a name may stand on the next row.
-        (r"policy \S+(\n\S*\s+[0-9a-f]{12}\b)?", "policy 3f9a61c0d2e4"),
+        // The name of a policy, which may stand at the beginning of a row and so behind the end of an escape sequence.
+        (r"([^0-9a-z]|m)[0-9a-f]{12}\b", "${1}3f9a61c0d2e4"),
         (r"(SECRET_)[0-9a-z]{16}", "${1}k7f3q2xw9mz4ab6c"),
         (r"digest [0-9a-f]{8}", "digest 5d41402a"),
         (r"ended with 0\s*", ""),

@@ -94,7 +94,7 @@ pub(crate) fn load(envelope: &Envelope) -> Result<(), Vec<String>> {
     with_context(|ctx| {
         let wrong = |whose: &str| {
             let whose = whose.to_owned();
-            move |failure: Thrown| vec![whose.clone(), failure.0]
+            move |failure: Thrown| vec![whose.clone(), failure.text()]
         };
         let prelude = prelude(&ctx);
         let exported = evaluate(&ctx, envelope).map_err(wrong("source"))?;
@@ -132,8 +132,10 @@ fn first_field(config: &str) -> Option<String> {
     fields.keys().next().cloned()
 }
 
-/// Calls `work` with what is loaded.
+/// Calls `work` with what is loaded, for the exported function of this name. What is wrong with its answer was thrown nowhere in
+/// the source: then the line where the function begins stands there.
 pub(crate) fn run<T>(
+    function: &str,
     work: impl for<'js> FnOnce(&Loaded<'js>) -> rquickjs_core::Result<T>,
 ) -> Result<T, Failure> {
     with_context(|ctx| {
@@ -144,7 +146,18 @@ pub(crate) fn run<T>(
             Some(Loaded { ctx: ctx.clone(), prelude, exported, labels: held.about.labels.clone() })
         });
         let loaded = loaded.ok_or_else(|| Failure::Internal("called before `configure`".to_owned()))?;
-        thrown(&ctx, work(&loaded)).map_err(|Thrown(message)| Failure::Internal(message))
+        thrown(&ctx, work(&loaded)).map_err(|wrong| {
+            let begins = || {
+                let function: Object<'_> = loaded.exported.get(function).ok()?;
+                Some((function.get("lineNumber").ok()?, 1))
+            };
+            let answered = || format!("what `{function}` answers: {}", wrong.message);
+            let wrong = match wrong.at {
+                Some(_) => wrong,
+                None => Thrown { at: begins(), message: answered() },
+            };
+            Failure::Internal(wrong.text())
+        })
     })
 }
 
@@ -165,12 +178,12 @@ fn evaluate<'js>(ctx: &Ctx<'js>, envelope: &Envelope) -> Result<Object<'js>, Thr
     let (module, promise): (Module<'js, Evaluated>, _) = evaluated;
     while ctx.execute_pending_job() {}
     match promise.state() {
-        PromiseState::Pending => Err(Thrown("it waits at its top level for what never comes".to_owned())),
+        PromiseState::Pending => Err(Thrown::said("it waits at its top level for what never comes")),
         PromiseState::Resolved => thrown(ctx, module.namespace()),
         PromiseState::Rejected => {
             let rejected = promise.result::<Value<'_>>().unwrap_or(Err(rquickjs_core::Error::Unknown));
             thrown(ctx, rejected.map(drop))?;
-            Err(Thrown("it does not end well".to_owned()))
+            Err(Thrown::said("it does not end well"))
         }
     }
 }
@@ -181,12 +194,30 @@ fn about_of<'js>(prelude: &Object<'js>, exported: &Object<'js>) -> rquickjs_core
     serde_json::from_str(&text).map_err(|_| rquickjs_core::Error::Unknown)
 }
 
-/// An exception in words: `line:column: what was thrown`.
-struct Thrown(String);
+/// An exception in words.
+struct Thrown {
+    /// Line and column in the source, where it was thrown there.
+    at: Option<(u32, u32)>,
+    message: String,
+}
+
+impl Thrown {
+    fn said(message: &str) -> Self {
+        Thrown { at: None, message: message.to_owned() }
+    }
+
+    /// `line:column: what was thrown`.
+    fn text(self) -> String {
+        let mut text = self.at.map_or_else(String::new, |(line, column)| format!("{line}:{column}: "));
+        text.push_str(&self.message);
+        text.truncate(text.floor_char_boundary(MESSAGE));
+        text
+    }
+}
 
 fn thrown<'js, T>(ctx: &Ctx<'js>, result: rquickjs_core::Result<T>) -> Result<T, Thrown> {
     result.catch(ctx).map_err(|error| {
-        let (place, message) = match &error {
+        let (at, message) = match &error {
             CaughtError::Exception(exception) => {
                 let stack = exception.stack().unwrap_or_default();
                 let kind: String = exception.as_object().get("name").unwrap_or_default();
@@ -199,9 +230,6 @@ fn thrown<'js, T>(ctx: &Ctx<'js>, result: rquickjs_core::Result<T>) -> Result<T,
             }
             CaughtError::Error(error) => (None, error.to_string()),
         };
-        let mut text = place.map_or_else(String::new, |(line, column)| format!("{line}:{column}: "));
-        text.push_str(&message);
-        text.truncate(text.floor_char_boundary(MESSAGE));
-        Thrown(text)
+        Thrown { at, message }
     })
 }

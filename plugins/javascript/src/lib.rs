@@ -63,7 +63,7 @@ impl Lifecycle for Engine {
 
 impl Detect for Engine {
     fn detect(leaves: Vec<detect::Leaf>) -> Result<Vec<Finding>, Failure> {
-        engine::run(|loaded| bridge::detect(loaded, &leaves))
+        engine::run("detect", |loaded| bridge::detect(loaded, &leaves))
     }
 }
 
@@ -73,7 +73,7 @@ impl Transform for Engine {
         sections: Vec<Section>,
         leaves: Vec<transform::Leaf>,
     ) -> Result<Vec<Edit>, Failure> {
-        engine::run(|loaded| bridge::transform(loaded, &head, &sections, &leaves))
+        engine::run("transform", |loaded| bridge::transform(loaded, &head, &sections, &leaves))
     }
 }
 

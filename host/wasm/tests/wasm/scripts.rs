@@ -222,6 +222,8 @@ fn a_wrong_answer_is_a_fault_and_not_a_guess() {
         let fault = plugin.detect(&[text("😀 text")], &Spent::default()).unwrap_err();
         let message = fault.words().unwrap_or_else(|| panic!("{body}: {fault:?}"));
         assert!(message.expose().contains(told), "{told} in {}", message.expose());
+        // What is wrong with the answer was thrown nowhere in the file: its function stands there.
+        assert!(fault.to_string().starts_with("threw at names.js:2:"), "{body}: {fault}");
     }
 }
 
