@@ -149,7 +149,8 @@ await symlink(LEAFGATE_BIN, join(home, "bin/leafgate"));
 
 after(async () => {
   model.close();
-  await rm(home, { recursive: true, force: true });
+  // What an agent has started may write for a moment longer.
+  await rm(home, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
 });
 
 /** Runs a command line as a user's shell would, with a home of its own. What came to the model before is forgotten, if it begins `anew`. */

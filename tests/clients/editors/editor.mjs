@@ -224,7 +224,8 @@ export class Editor {
     const gone = new Promise((done) => this.server.once("exit", done));
     this.server.kill();
     await gone;
-    await rm(this.home, { recursive: true, force: true });
+    // What the server has started ends a moment after it, and may write until then.
+    await rm(this.home, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   }
 }
 
