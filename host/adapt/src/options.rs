@@ -276,7 +276,7 @@ pub(crate) enum ToolChoice {
     One(String),
 }
 
-/// Returns the choice that a request makes, and whether it wants at most one call at a time.
+/// Returns the choice that a request makes.
 pub(crate) fn choice(api: Api, body: &Object) -> Option<ToolChoice> {
     let member = |keys: &gemini::Spelled, of: &Value| keys.iter().find_map(|key| of.get(key)).cloned();
     let (kind, name) = match api {

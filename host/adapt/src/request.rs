@@ -27,6 +27,8 @@ pub struct AdaptedRequest {
     pub body: Vec<u8>,
     /// What the other API cannot say, in fixed words and names of members that are an API's.
     pub losses: Vec<&'static str>,
+    /// Whether the client of a stream of chat completions wants to read at its end what the answer cost.
+    pub usage: bool,
 }
 
 /// A request that cannot be written anew.
@@ -115,7 +117,8 @@ pub fn adapt(
     if path.streams && to != Api::Gemini {
         made.insert("stream".to_owned(), true.into());
     }
-    Ok(AdaptedRequest { body: Value::Object(made).to_string().into_bytes(), losses })
+    let usage = body.get("stream_options").is_some_and(|options| options["include_usage"] == true);
+    Ok(AdaptedRequest { body: Value::Object(made).to_string().into_bytes(), losses, usage })
 }
 
 /// Marks the prompt and the last message for the provider's cache: an agent asks again with the same beginning, which Messages reads

@@ -18,7 +18,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use leafgate_adapt::{PathTerms, StreamAdapter, adapt, adapt_answer};
 use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Head};
-use leafgate_tree::{Document, Limits};
+use leafgate_tree::Document;
 use serde_json::Value;
 
 use crate::answer::gather;
@@ -107,7 +107,7 @@ impl Shared {
             let mut came = came;
             let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
             came.reservation.cover(came.body.len() + body.len())?;
-            let document = Document::parse(body, format, &Limits::default()).map_err(unreadable)?;
+            let document = Document::parse(body, format, &shared.limits.document).map_err(unreadable)?;
             let named = || client.model(parts.uri.path());
             let model = document.model().map(String::from).or_else(named).unwrap_or_default();
             let model = model.strip_prefix("models/").unwrap_or(&model).to_owned();
@@ -117,8 +117,6 @@ impl Shared {
                 Refusal::malformed(format!("this request cannot be adapted from {from} to {to}: {error}"))
             })?;
             came.reservation.cover(document.source().len() + adapted.body.len())?;
-            let usage = serde_json::from_slice::<Value>(document.source());
-            let usage = usage.is_ok_and(|body| body["stream_options"]["include_usage"] == true);
             let lost = match adapted.losses.is_empty() {
                 true => String::new(),
                 false => format!("; without {}", adapted.losses.join(", ")),
@@ -126,12 +124,12 @@ impl Shared {
             let parts = head(&parts, to, &model, streams)?;
             let came = Came { body: adapted.body.into(), codings: Vec::new(), reservation: came.reservation };
             let told = format!("{from} to {to}{lost}").into();
-            let adapter = Adapter { client, to: from, from: to, model, streams, usage, told };
+            let adapter = Adapter { client, to: from, from: to, model, streams, usage: adapted.usage, told };
             Ok(Adapting::Adapted(Box::new(AdaptedWay { parts, came, adapter })))
         };
         match is_small {
             true => work(),
-            false => shared.on_blocking_pool(work).await?,
+            false => self.on_blocking_pool(work).await?,
         }
     }
 }
