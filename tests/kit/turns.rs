@@ -19,6 +19,7 @@ match = { role = "user" }
 when = 'leaf.text.contains("prod-db")'
 action = "pause"
 reason = "Production data"
+timeout = "30m"
 "#;
 
 /// A number of turns and their size, and what holds of them.

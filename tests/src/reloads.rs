@@ -18,6 +18,9 @@ use crate::sample;
 /// Connections that send one request after the other.
 const CONNECTIONS: usize = 2;
 
+/// Questions of a connection: what it asks after these it has asked before.
+const QUESTIONS: usize = 64;
+
 /// What the allocator's own habits may take after the settling reloads, in KiB: a thousand reloads were measured to take less than one
 /// MiB. If each left twenty KiB behind, the soak would be above it.
 const GROWTH: usize = 16 * 1024;
@@ -121,7 +124,8 @@ fn talk(gate: &Gate, connection: usize, done: &AtomicBool) -> Result<Seen> {
 
 /// One request: the generation in its header and the mark that both of its leaves bear.
 fn ask(client: &mut Client, connection: usize, number: usize) -> Result<(String, String)> {
-    let question = format!("Question {number} of connection {connection}");
+    // The same questions again: of the conversations that it remembers the gate's memory grows too, up to its bound.
+    let question = format!("Question {} of connection {connection}", number % QUESTIONS);
     let body = sample::messages(
         "gpt-sample",
         &json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": question }]),
