@@ -135,6 +135,8 @@ struct BodyLine {
 enum BodyPart {
     Part(TurnPart),
     Call(SectionId),
+    /// What a call came to, whether or not it has words.
+    Result,
 }
 
 struct BodyReader<'d> {
@@ -169,6 +171,7 @@ impl<'d> BodyReader<'d> {
             match what {
                 BodyPart::Part(part) => last.parts.push(part),
                 BodyPart::Call(section) => last.calls.push(self.call(section)),
+                BodyPart::Result => {}
             }
         }
         all
@@ -193,6 +196,7 @@ impl<'d> BodyReader<'d> {
         let section = self.document.section(id);
         let what = match self.is_media(id) {
             _ if section.kind == SectionKind::ToolCall => BodyPart::Call(id),
+            _ if section.kind == SectionKind::ToolResult => BodyPart::Result,
             Some(ContentKind::Image) => BodyPart::Part(self.image(section)),
             Some(kind) => BodyPart::Part(TurnPart::Other(kind)),
             None => return None,
@@ -214,7 +218,7 @@ impl<'d> BodyReader<'d> {
         let role = match (result, &what) {
             (Some(_), _) => Role::Tool,
             (None, BodyPart::Call(_)) => Role::Assistant,
-            (None, BodyPart::Part(_)) => section.role,
+            (None, BodyPart::Part(_) | BodyPart::Result) => section.role,
         };
         BodyLine { place: section.message, node, role, result, what }
     }

@@ -199,6 +199,22 @@ fn results_of_one_turn_are_one_message_where_the_api_wants_that() {
     assert_eq!(made["contents"][2]["parts"][1]["functionResponse"]["name"], "read");
 }
 
+/// A call whose tool said nothing was left out with its result, as one that was never answered.
+#[test]
+fn a_result_that_says_nothing_is_one() {
+    let call = json!({ "id": "a", "type": "function", "function": { "name": "run", "arguments": "{}" } });
+    let chat = json!({ "messages": [
+        { "role": "user", "content": "Run it" },
+        { "role": "assistant", "content": null, "tool_calls": [call] },
+        { "role": "tool", "tool_call_id": "a", "content": "" },
+    ] });
+    let (made, losses) = adapted(&chat, Api::Chat, Api::Responses);
+    assert_eq!(made["input"][2], json!({ "type": "function_call_output", "call_id": "a", "output": "" }));
+    let (made, _) = adapted(&chat, Api::Chat, Api::Messages);
+    let result = json!({ "type": "tool_result", "tool_use_id": "a", "content": [] });
+    assert_eq!((&made["messages"][2]["content"], losses.len()), (&json!([result]), 0));
+}
+
 fn reply_of(api: Api, bytes: &[u8], is_stream: bool) -> Reply {
     let limits = AnswerLimits::default();
     let mut reader = if is_stream { Reader::stream(api, limits) } else { Reader::whole(api, limits) };
