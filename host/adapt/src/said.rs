@@ -152,9 +152,8 @@ impl<'d> BodyReader<'d> {
 
     fn messages(mut self) -> Vec<TurnMessage> {
         let sections = (0..self.document.sections().len()).map(SectionId::from_index);
-        let leaves = self.document.leaves().filter_map(|leaf| self.leaf(&leaf));
-        let mut lines: Vec<BodyLine> =
-            leaves.chain(sections.filter_map(|section| self.section(section))).collect();
+        let mut lines = self.words();
+        lines.extend(sections.filter_map(|section| self.section(section)));
         lines.sort_by_key(|line| (line.place.map(MessageIndex::index), line.node));
         let (mut all, mut before): (Vec<TurnMessage>, Option<SectionId>) = (Vec::new(), None);
         for BodyLine { place, role, result, what, .. } in lines {
@@ -175,6 +174,34 @@ impl<'d> BodyReader<'d> {
             }
         }
         all
+    }
+
+    /// What is said in words. JSON in a text is that text.
+    fn words(&self) -> Vec<BodyLine> {
+        let (mut lines, mut next) = (Vec::new(), 0);
+        while next < self.document.node_count() {
+            let node = NodeId::from_index(next);
+            let leaf = self.document.settable(node);
+            let given = if leaf.is_some() { None } else { self.given(node) };
+            next = if leaf.is_some() || given.is_some() { self.document.subtree(node).end } else { next + 1 };
+            lines.extend(given.or_else(|| self.leaf(&leaf?)));
+        }
+        lines
+    }
+
+    /// What a function of Gemini gave back, where that is more than a text.
+    fn given(&self, node: NodeId) -> Option<BodyLine> {
+        let is_response = self.document.segment(node) == Some(Segment::Key("response".into()));
+        let section = self.document.section_of(node).filter(|_| is_response)?;
+        let is_result = self.document.section(section).kind == SectionKind::ToolResult;
+        let mut members = self.document.children(node).map(|member| self.document.settable(member));
+        let is_text = matches!((members.next(), members.next()), (None | Some(Some(_)), None));
+        let json = || TurnPart::Text(self.spelling(node));
+        (is_result && !is_text).then(|| self.line(section, node, BodyPart::Part(json())))
+    }
+
+    fn spelling(&self, node: NodeId) -> String {
+        String::from_utf8_lossy(self.document.spelling_of(node)).into_owned()
     }
 
     fn leaf(&self, leaf: &Leaf<'_>) -> Option<BodyLine> {
@@ -232,7 +259,7 @@ impl<'d> BodyReader<'d> {
         let document = self.document;
         let arguments = self.arguments.get(&id).map(|&node| match document.settable(node) {
             Some(text) => text.text().expose().to_owned(),
-            None => String::from_utf8_lossy(&document.source()[document.body_span(node)]).into_owned(),
+            None => self.spelling(node),
         });
         SaidCall {
             id: self.call_id(id, false),

@@ -215,6 +215,33 @@ fn a_result_that_says_nothing_is_one() {
     assert_eq!((&made["messages"][2]["content"], losses.len()), (&json!([result]), 0));
 }
 
+/// The texts in JSON were told one by one, without its keys and marks: what tools mostly give.
+#[test]
+fn json_in_a_text_stays_that_text() {
+    let read = "{\"b\": [1, \"two\"], \"a\": null}";
+    let call = json!({ "id": "a", "type": "function", "function": { "name": "run", "arguments": "{}" } });
+    let chat = json!({ "messages": [
+        { "role": "user", "content": read },
+        { "role": "assistant", "content": null, "tool_calls": [call] },
+        { "role": "tool", "tool_call_id": "a", "content": read },
+    ] });
+    let (made, _) = adapted(&chat, Api::Chat, Api::Responses);
+    assert_eq!(made["input"][0]["content"][0]["text"], read, "{made}");
+    assert_eq!(made["input"][2]["output"], read, "{made}");
+    for (response, output) in [
+        (json!({ "output": "42" }), "42"),
+        (json!({ "a": "1", "b": 2 }), "{\"a\":\"1\",\"b\":2}"),
+        (json!({ "rows": ["1"] }), "{\"rows\":[\"1\"]}"),
+    ] {
+        let gemini = json!({ "contents": [
+            { "role": "model", "parts": [{ "functionCall": { "name": "run", "args": {} } }] },
+            { "role": "user", "parts": [{ "functionResponse": { "name": "run", "response": response } }] },
+        ] });
+        let (made, _) = adapted(&gemini, Api::Gemini, Api::Chat);
+        assert_eq!(made["messages"][1]["content"], output, "{made}");
+    }
+}
+
 fn reply_of(api: Api, bytes: &[u8], is_stream: bool) -> Reply {
     let limits = AnswerLimits::default();
     let mut reader = if is_stream { Reader::stream(api, limits) } else { Reader::whole(api, limits) };
