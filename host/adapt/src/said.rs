@@ -3,10 +3,14 @@
 
 use std::collections::HashMap;
 
+use leafgate_answer::{Call, CallKind};
 use leafgate_tree::{
     Access, ContentKind, Document, Leaf, LeafKind, MessageIndex, NodeId, Role, Section, SectionId,
     SectionKind, Segment, ValueType,
 };
+
+/// What stands for a picture where there are words alone.
+const PICTURE: &str = "[image left out]";
 
 /// One message. It has no `Debug`, because its texts are the user's.
 #[derive(Clone, PartialEq, Eq)]
@@ -15,10 +19,12 @@ pub struct TurnMessage {
     pub role: Role,
     /// What it says, in order.
     pub parts: Vec<TurnPart>,
-    /// What it asks the client to do.
-    pub calls: Vec<SaidCall>,
+    /// What it asks the client to do. Ids pair calls with their results: where the API has none, they are made of tool and order.
+    pub calls: Vec<Call>,
     /// The call whose result it is.
     pub call_id: Option<String>,
+    /// Whether that went wrong, where the API says so.
+    pub is_error: bool,
     /// Its place in the body.
     place: Option<MessageIndex>,
 }
@@ -41,27 +47,25 @@ pub enum TurnPart {
     Other(ContentKind),
 }
 
-/// A call of a tool.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SaidCall {
-    /// Pairs it with its result. Where the API has none, it is made of tool and order.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// Its arguments: JSON, or whatever the model wrote in its place.
-    pub arguments: String,
-}
-
 impl TurnMessage {
     /// Returns its texts, a line each. What has no words is named.
     #[must_use]
     pub fn text(&self) -> String {
-        let texts = self.parts.iter().filter_map(|part| match part {
+        self.words(None).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns its texts, with words in the place of each picture.
+    pub fn told(&self) -> impl Iterator<Item = String> {
+        self.words(Some(PICTURE))
+    }
+
+    fn words(&self, picture: Option<&'static str>) -> impl Iterator<Item = String> {
+        self.parts.iter().filter_map(move |part| match part {
             TurnPart::Text(text) => Some(text.clone()),
             TurnPart::Other(kind) => Some(named(*kind)),
-            TurnPart::Thought(_) | TurnPart::Image { .. } => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+            TurnPart::Image { .. } => picture.map(str::to_owned),
+            TurnPart::Thought(_) => None,
+        })
     }
 
     /// Returns the addresses of its pictures.
@@ -107,7 +111,7 @@ pub fn further_ids<'c>(
 ) -> Vec<String> {
     let mut ids = CallIds::default();
     let named = before.iter().flat_map(|message| &message.calls);
-    named.for_each(|call| drop(ids.id(None, &call.name, false)));
+    named.for_each(|call| drop(ids.id(None, call.name.expose(), false)));
     calls.into_iter().map(|(id, name)| ids.id(Some(id), name, false)).collect()
 }
 
@@ -163,7 +167,9 @@ impl<'d> BodyReader<'d> {
             };
             if all.last_mut().filter(goes_on).is_none() {
                 let call_id = result.map(|section| self.call_id(section, true));
-                all.push(TurnMessage { role, parts: Vec::new(), calls: Vec::new(), call_id, place });
+                let is_error = result.is_some_and(|section| self.is_error(section));
+                let (parts, calls) = (Vec::new(), Vec::new());
+                all.push(TurnMessage { role, parts, calls, call_id, is_error, place });
             }
             before = result;
             let Some(last) = all.last_mut() else { continue };
@@ -255,16 +261,22 @@ impl<'d> BodyReader<'d> {
         self.ids.id(section.call_id.as_deref(), section.tool.as_deref().unwrap_or_default(), is_result)
     }
 
-    fn call(&mut self, id: SectionId) -> SaidCall {
+    fn is_error(&self, section: SectionId) -> bool {
+        let said = self.document.member(self.document.section(section).node, "is_error");
+        said.and_then(|node| self.document.leaf(node)).is_some_and(|leaf| leaf.text().expose() == "true")
+    }
+
+    fn call(&mut self, id: SectionId) -> Call {
         let document = self.document;
         let arguments = self.arguments.get(&id).map(|&node| match document.settable(node) {
             Some(text) => text.text().expose().to_owned(),
             None => self.spelling(node),
         });
-        SaidCall {
-            id: self.call_id(id, false),
-            name: document.section(id).tool.as_deref().unwrap_or_default().to_owned(),
-            arguments: arguments.unwrap_or_default(),
+        Call {
+            id: self.call_id(id, false).into(),
+            name: document.section(id).tool.as_deref().unwrap_or_default().into(),
+            arguments: arguments.unwrap_or_default().into(),
+            kind: CallKind::Function,
         }
     }
 
@@ -338,8 +350,8 @@ mod tests {
             let texts: Vec<_> = all.iter().map(TurnMessage::text).collect();
             assert_eq!(texts, ["Be brief.", "Read it", "", "42"], "{body}");
             let [call] = &all[2].calls[..] else { panic!("{body}") };
-            assert_eq!((&*call.name, &*call.arguments), ("read", arguments), "{body}");
-            assert_eq!(all[3].call_id.as_ref(), Some(&call.id), "{body}");
+            assert_eq!((call.name.expose(), call.arguments.expose()), ("read", arguments), "{body}");
+            assert_eq!(all[3].call_id.as_deref(), Some(call.id.expose()), "{body}");
             assert!(question(&all) == (Some(&all[1]), true));
             assert!(question(&all[..2]) == (Some(&all[1]), false));
         }
@@ -378,7 +390,7 @@ mod tests {
         let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "Hi" }] },
             { "role": "model", "parts": [call, call] }, { "role": "user", "parts": [result, result] }] });
         let all = said_in(&body);
-        let calls: Vec<_> = all[1].calls.iter().map(|call| &*call.id).collect();
+        let calls: Vec<_> = all[1].calls.iter().map(|call| call.id.expose()).collect();
         let results: Vec<_> = all[2..].iter().filter_map(|said| said.call_id.as_deref()).collect();
         assert_eq!((calls, results), (vec!["read-1", "read-2"], vec!["read-1", "read-2"]));
         assert_eq!(further_ids([("", "read"), ("own", "read")], &all), ["read-3", "own"]);

@@ -56,7 +56,12 @@ fn said(all: &[TurnMessage]) -> (String, Vec<SaidInRow>) {
         // A result in words alone keeps no picture.
         row.images += if message.role == Role::Tool { 0 } else { message.images().count() };
         let arguments = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!({ "input": text }));
-        row.calls.extend(message.calls.iter().map(|call| (call.name.clone(), arguments(&call.arguments))));
+        row.calls.extend(
+            message
+                .calls
+                .iter()
+                .map(|call| (call.name.expose().to_owned(), arguments(call.arguments.expose()))),
+        );
     }
     rows.retain(|row| !row.text.is_empty() || row.images > 0 || !row.calls.is_empty());
     (system.join("\n\n"), rows)
@@ -66,7 +71,7 @@ fn said(all: &[TurnMessage]) -> (String, Vec<SaidInRow>) {
 fn position(all: &[TurnMessage], result: &TurnMessage) -> String {
     let mut calls = all.iter().flat_map(|message| &message.calls);
     calls
-        .position(|call| Some(&call.id) == result.call_id.as_ref())
+        .position(|call| Some(call.id.expose()) == result.call_id.as_deref())
         .map_or("?".to_owned(), |at| at.to_string())
 }
 
@@ -74,8 +79,9 @@ fn position(all: &[TurnMessage], result: &TurnMessage) -> String {
 fn without_pairless(all: &mut Vec<TurnMessage>) {
     let ids = |of: &dyn Fn(&TurnMessage) -> Vec<String>| all.iter().flat_map(of).collect::<Vec<_>>();
     let results = ids(&|message| message.call_id.iter().cloned().collect());
-    let calls = ids(&|message| message.calls.iter().map(|call| call.id.clone()).collect());
-    all.iter_mut().for_each(|message| message.calls.retain(|call| results.contains(&call.id)));
+    let calls = ids(&|message| message.calls.iter().map(|call| call.id.expose().to_owned()).collect());
+    all.iter_mut()
+        .for_each(|message| message.calls.retain(|call| results.iter().any(|id| id == call.id.expose())));
     all.retain(|message| message.call_id.as_ref().is_none_or(|id| calls.contains(id)));
 }
 
@@ -200,6 +206,7 @@ fn results_of_one_turn_are_one_message_where_the_api_wants_that() {
 }
 
 /// A call whose tool said nothing was left out with its result, as one that was never answered.
+// S3-28
 #[test]
 fn a_result_that_says_nothing_is_one() {
     let call = json!({ "id": "a", "type": "function", "function": { "name": "run", "arguments": "{}" } });
@@ -216,6 +223,7 @@ fn a_result_that_says_nothing_is_one() {
 }
 
 /// The texts in JSON were told one by one, without its keys and marks: what tools mostly give.
+// S3-28
 #[test]
 fn json_in_a_text_stays_that_text() {
     let read = "{\"b\": [1, \"two\"], \"a\": null}";
