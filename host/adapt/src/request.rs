@@ -132,7 +132,8 @@ fn mark_for_cache(made: &mut Object) {
     }
 }
 
-/// Leaves out calls without a result and results without a call, as of tools that a provider ran: other providers refuse them.
+/// Leaves out calls without a result and results without a call, as of tools that a provider ran: other providers refuse them. The
+/// arguments of those that stay are an object.
 fn paired(mut said: Vec<TurnMessage>, losses: &mut Vec<&'static str>) -> Vec<TurnMessage> {
     let results: HashSet<String> = said.iter().filter_map(|message| message.call_id.clone()).collect();
     let calls = said.iter().flat_map(|message| &message.calls);
@@ -142,6 +143,7 @@ fn paired(mut said: Vec<TurnMessage>, losses: &mut Vec<&'static str>) -> Vec<Tur
         let before = message.calls.len();
         message.calls.retain(|call| results.contains(call.id.expose()));
         left_out += before - message.calls.len();
+        message.calls.iter_mut().for_each(|call| call.arguments = object(call.arguments.expose()).into());
     }
     let before = said.len();
     said.retain(|message| message.call_id.as_ref().is_none_or(|id| calls.contains(id)));
@@ -291,12 +293,12 @@ impl ConversationWriter<'_> {
                 }));
             }
             Api::Messages => {
-                let call = |call: &Call| json!({ "type": "tool_use", "id": call.id.expose(), "name": call.name.expose(), "input": object(call) });
+                let call = |call: &Call| json!({ "type": "tool_use", "id": call.id.expose(), "name": call.name.expose(), "input": parsed(call) });
                 let calls = message.calls.iter().map(call);
                 self.join("assistant", words.into_iter().chain(calls).collect());
             }
             Api::Gemini | Api::CodeAssist => {
-                let call = |call: &Call| json!({ gemini::CALL[0]: { "name": call.name.expose(), "args": object(call) } });
+                let call = |call: &Call| json!({ gemini::CALL[0]: { "name": call.name.expose(), "args": parsed(call) } });
                 let calls = message.calls.iter().map(call);
                 self.join("model", words.into_iter().chain(calls).collect());
             }
@@ -358,12 +360,15 @@ fn media_type(url: &str) -> &'static str {
     }
 }
 
-/// Returns arguments as the object that an API wants. A model that wrote something else meant it as one text.
-fn object(call: &Call) -> Value {
-    let arguments = call.arguments.expose();
-    match serde_json::from_str(arguments) {
-        Ok(Value::Object(object)) => object.into(),
-        _ if arguments.trim().is_empty() => json!({}),
-        _ => json!({ "input": arguments }),
+/// Returns arguments as the object that all APIs take. A model that wrote something else meant it as one text.
+fn object(arguments: &str) -> String {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(_)) => arguments.to_owned(),
+        _ if arguments.trim().is_empty() => "{}".to_owned(),
+        _ => json!({ "input": arguments }).to_string(),
     }
+}
+
+fn parsed(call: &Call) -> Value {
+    serde_json::from_str(call.arguments.expose()).unwrap_or_default()
 }

@@ -222,6 +222,25 @@ fn a_result_that_says_nothing_is_one() {
     assert_eq!((&made["messages"][2]["content"], losses.len()), (&json!([result]), 0));
 }
 
+/// Servers read the arguments of calls as JSON; those of custom tools are none, and Gemini leaves out what is empty.
+// S3-28
+#[test]
+fn arguments_are_always_an_object() {
+    let row = json!({ "input": [
+        { "type": "custom_tool_call", "call_id": "a", "name": "patch", "input": "*** Begin" },
+        { "type": "custom_tool_call_output", "call_id": "a", "output": "Done." },
+    ] });
+    let (made, _) = adapted(&row, Api::Responses, Api::Chat);
+    let function = &made["messages"][0]["tool_calls"][0]["function"];
+    assert_eq!(function["arguments"], "{\"input\":\"*** Begin\"}");
+    let turns = json!({ "contents": [
+        { "role": "model", "parts": [{ "functionCall": { "name": "now" } }] },
+        { "role": "user", "parts": [{ "functionResponse": { "name": "now", "response": { "output": "9:00" } } }] },
+    ] });
+    let (made, _) = adapted(&turns, Api::Gemini, Api::Responses);
+    assert_eq!(made["input"][0]["arguments"], "{}");
+}
+
 /// The texts in JSON were told one by one, without its keys and marks: what tools mostly give.
 // S3-28
 #[test]
