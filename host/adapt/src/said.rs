@@ -200,8 +200,11 @@ impl<'d> BodyReader<'d> {
         let is_response = self.document.segment(node) == Some(Segment::Key("response".into()));
         let section = self.document.section_of(node).filter(|_| is_response)?;
         let is_result = self.document.section(section).kind == SectionKind::ToolResult;
-        let mut members = self.document.children(node).map(|member| self.document.settable(member));
-        let is_text = matches!((members.next(), members.next()), (None | Some(Some(_)), None));
+        let is_words = |member: NodeId| {
+            self.document.settable(member).is_some_and(|leaf| leaf.value_type() == ValueType::Text)
+        };
+        let mut members = self.document.children(node).map(is_words);
+        let is_text = matches!((members.next(), members.next()), (None | Some(true), None));
         let json = || TurnPart::Text(self.spelling(node));
         (is_result && !is_text).then(|| self.line(section, node, BodyPart::Part(json())))
     }
@@ -213,8 +216,8 @@ impl<'d> BodyReader<'d> {
     fn leaf(&self, leaf: &Leaf<'_>) -> Option<BodyLine> {
         let section = leaf.section()?;
         let text = leaf.text().expose().to_owned();
-        let is_empty = leaf.value_type() == ValueType::Null || text.is_empty();
-        if is_empty || self.is_media(section).is_some() {
+        let is_said = leaf.value_type() == ValueType::Text && !text.is_empty();
+        if !is_said || self.is_media(section).is_some() {
             return None;
         }
         let part = match leaf.kind() {

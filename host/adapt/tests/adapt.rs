@@ -222,6 +222,45 @@ fn a_result_that_says_nothing_is_one() {
     assert_eq!((&made["messages"][2]["content"], losses.len()), (&json!([result]), 0));
 }
 
+/// Whether a call went wrong was told as a line of its result, and so was what else stands beside its text.
+// S3-28
+#[test]
+fn what_stands_beside_a_result_is_none_of_its_words() {
+    let result = |key: &str, value: Value| {
+        let mut result = json!({ "type": "tool_result", "tool_use_id": "a", "content": [{ "type": "text", "text": "42", "cache_control": { "type": "ephemeral", "ttl": "1h" } }] });
+        result[key] = value;
+        json!({ "messages": [
+            { "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": "run", "input": {} }] },
+            { "role": "user", "content": [result] },
+        ] })
+    };
+    let item = json!({ "input": [
+        { "type": "function_call", "id": "fc", "status": "completed", "call_id": "a", "name": "run", "arguments": "{}", "namespace": "n" },
+        { "type": "function_call_output", "id": "fco", "status": "completed", "call_id": "a", "output": "42" },
+    ] });
+    let chat = json!({ "messages": [
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "a", "type": "function", "function": { "name": "run", "arguments": "{}" }, "index": 0 }] },
+        { "role": "tool", "tool_call_id": "a", "name": "run", "content": [{ "type": "text", "text": "42", "cache_control": { "type": "ephemeral" } }] },
+    ] });
+    let gemini = json!({ "contents": [
+        { "role": "model", "parts": [{ "functionCall": { "id": "a", "name": "run", "args": {} }, "thoughtSignature": "c2ln" }] },
+        { "role": "user", "parts": [{ "functionResponse": {
+            "id": "a", "name": "run", "response": { "output": "42" }, "willContinue": false, "scheduling": "SILENT" } }] },
+    ] });
+    for (body, from) in [
+        (result("is_error", json!(false)), Api::Messages),
+        (result("is_error", json!(true)), Api::Messages),
+        (item, Api::Responses),
+        (chat, Api::Chat),
+        (gemini, Api::Gemini),
+    ] {
+        let said = messages(&read(body.to_string(), from));
+        let texts: Vec<String> = said.iter().map(TurnMessage::text).collect();
+        assert_eq!(texts, ["", "42"], "{from}");
+    }
+}
+
 /// Servers read the arguments of calls as JSON; those of custom tools are none, and Gemini leaves out what is empty.
 // S3-28
 #[test]
