@@ -34,5 +34,6 @@ mod request;
 mod said;
 
 pub use answer::{AnswerFault, StreamAdapter, adapt_answer};
+pub use options::ToolTerms;
 pub use request::{AdaptError, AdaptedRequest, PathTerms, adapt, is_adapted};
-pub use said::{SaidCall, TurnMessage, TurnPart, further_ids, messages, named, question};
+pub use said::{TurnMessage, TurnPart, further_ids, messages, named, question};

@@ -1,57 +1,42 @@
 //! What a request asks for beside its messages: options by one table, tools, and the choice among them.
 
-use leafgate_api::{Api, gemini};
+use leafgate_api::{Api, PICKED, gemini};
 use serde_json::{Map, Value, json};
 
 /// A JSON object.
 pub(crate) type Object = Map<String, Value>;
 
-/// Where each API has an option, as pointers below the body, or below Gemini's member of options. All are read, and the first is
-/// written.
-struct OptionRow {
-    chat: &'static [&'static str],
-    responses: &'static [&'static str],
-    messages: &'static [&'static str],
-    gemini: &'static [&'static str],
-}
-
-const fn row(
-    chat: &'static [&'static str],
-    responses: &'static [&'static str],
-    messages: &'static [&'static str],
-    gemini: &'static [&'static str],
-) -> OptionRow {
-    OptionRow { chat, responses, messages, gemini }
-}
+/// Where chat completions, Responses, Messages and Gemini have an option, as pointers below the body, or below Gemini's member of
+/// options. All are read, and the first is written.
+type OptionRow = [&'static [&'static str]; 4];
 
 const OPTIONS: [OptionRow; 11] = [
-    row(
+    [
         &["/max_completion_tokens", "/max_tokens"],
         &["/max_output_tokens"],
         &["/max_tokens"],
         &["/maxOutputTokens", "/max_output_tokens"],
-    ),
-    row(&["/temperature"], &["/temperature"], &["/temperature"], &["/temperature"]),
-    row(&["/top_p"], &["/top_p"], &["/top_p"], &["/topP", "/top_p"]),
-    row(&[], &[], &["/top_k"], &["/topK", "/top_k"]),
-    row(&["/stop"], &[], &["/stop_sequences"], &["/stopSequences", "/stop_sequences"]),
-    row(&["/seed"], &[], &[], &["/seed"]),
-    row(&["/presence_penalty"], &[], &[], &["/presencePenalty", "/presence_penalty"]),
-    row(&["/frequency_penalty"], &[], &[], &["/frequencyPenalty", "/frequency_penalty"]),
-    row(&["/reasoning_effort"], &["/reasoning/effort"], &[], &[]),
-    row(&["/parallel_tool_calls"], &["/parallel_tool_calls"], &[], &[]),
-    row(&["/user", "/safety_identifier"], &["/user", "/safety_identifier"], &["/metadata/user_id"], &[]),
+    ],
+    [&["/temperature"], &["/temperature"], &["/temperature"], &["/temperature"]],
+    [&["/top_p"], &["/top_p"], &["/top_p"], &["/topP", "/top_p"]],
+    [&[], &[], &["/top_k"], &["/topK", "/top_k"]],
+    [&["/stop"], &[], &["/stop_sequences"], &["/stopSequences", "/stop_sequences"]],
+    [&["/seed"], &[], &[], &["/seed"]],
+    [&["/presence_penalty"], &[], &[], &["/presencePenalty", "/presence_penalty"]],
+    [&["/frequency_penalty"], &[], &[], &["/frequencyPenalty", "/frequency_penalty"]],
+    [&["/reasoning_effort"], &["/reasoning/effort"], &[], &[]],
+    [&["/parallel_tool_calls"], &["/parallel_tool_calls"], &[], &[]],
+    [&["/user", "/safety_identifier"], &["/user", "/safety_identifier"], &["/metadata/user_id"], &[]],
 ];
 
-impl OptionRow {
-    fn of(&self, api: Api) -> &'static [&'static str] {
-        match api {
-            Api::Chat => self.chat,
-            Api::Responses => self.responses,
-            Api::Messages => self.messages,
-            Api::Gemini | Api::CodeAssist => self.gemini,
-        }
-    }
+/// Returns where an API has an option.
+fn places(row: &OptionRow, api: Api) -> &'static [&'static str] {
+    row[match api {
+        Api::Chat => 0,
+        Api::Responses => 1,
+        Api::Messages => 2,
+        Api::Gemini | Api::CodeAssist => 3,
+    }]
 }
 
 /// Members that are read elsewhere, or say nothing to another provider: where it keeps what, and how it is to say what it costs.
@@ -71,7 +56,7 @@ const READ: &[&str] = &[
     "tools",
     "tool_choice",
     "anthropic_version",
-    "leafgate",
+    PICKED,
 ];
 
 /// Members that are named where they get lost. Any other name could be anybody's text.
@@ -127,13 +112,14 @@ pub(crate) fn carry(from: Api, to: Api, body: &Object, made: &mut Object, losses
     let read = options_of(from, body);
     let mut written = Value::Object(Object::new());
     for row in &OPTIONS {
-        let value = row.of(from).iter().find_map(|at| read.pointer(at)).filter(|value| !value.is_null());
+        let value = places(row, from).iter().find_map(|at| read.pointer(at)).filter(|value| !value.is_null());
         let Some(value) = value else { continue };
-        match row.of(to).first() {
+        match places(row, to).first() {
             Some(at) => put(&mut written, at, fitting(to, at, value)),
-            None => {
-                lose(losses, row.of(from)[0].trim_start_matches('/').split('/').next().unwrap_or(UNNAMED))
-            }
+            None => lose(
+                losses,
+                places(row, from)[0].trim_start_matches('/').split('/').next().unwrap_or(UNNAMED),
+            ),
         }
     }
     let Value::Object(written) = written else { return };
@@ -147,7 +133,7 @@ pub(crate) fn carry(from: Api, to: Api, body: &Object, made: &mut Object, losses
         READ.contains(&key)
             || spelled(&gemini::SYSTEM, key)
             || spelled(&gemini::TOOL_CONFIG, key)
-            || OPTIONS.iter().any(|row| row.of(from).iter().any(first))
+            || OPTIONS.iter().any(|row| places(row, from).iter().any(first))
     };
     let says = |value: &Value| !value.is_null() && *value != json!([]) && *value != json!({});
     let lost = read.as_object().into_iter().flatten().filter(|(key, value)| !is_known(key) && says(value));
@@ -196,10 +182,13 @@ fn put(into: &mut Value, at: &str, value: Value) {
 }
 
 /// A tool that the client runs.
-pub(crate) struct ToolTerms {
-    name: Value,
-    description: Option<Value>,
-    schema: Value,
+pub struct ToolTerms {
+    /// Its name.
+    pub name: Value,
+    /// What the model is told of it.
+    pub description: Option<Value>,
+    /// The JSON Schema of its arguments.
+    pub schema: Value,
 }
 
 /// Returns the functions that a request offers. Tools of another kind, which a provider runs, are lost.
@@ -234,22 +223,19 @@ fn terms(function: &Value) -> Option<ToolTerms> {
     })
 }
 
-/// Writes tools as an API has them.
-pub(crate) fn put_tools(to: Api, tools: Vec<ToolTerms>, made: &mut Object) {
-    if tools.is_empty() {
-        return;
-    }
-    let tool = |tool: ToolTerms| {
+impl ToolTerms {
+    /// Writes it as an API has it; of Gemini, as one of the functions of a tool.
+    #[must_use]
+    pub fn written(self, to: Api) -> Value {
         let schema = match to {
             Api::Chat | Api::Responses => "parameters",
             Api::Messages => "input_schema",
             Api::Gemini | Api::CodeAssist => "parametersJsonSchema",
         };
-        let mut function = json!({ "name": tool.name });
-        if let Some(description) = tool.description {
+        let mut function = json!({ "name": self.name, schema: self.schema });
+        if let Some(description) = self.description {
             function["description"] = description;
         }
-        function[schema] = tool.schema;
         match to {
             Api::Chat => json!({ "type": "function", "function": function }),
             Api::Responses => {
@@ -259,20 +245,32 @@ pub(crate) fn put_tools(to: Api, tools: Vec<ToolTerms>, made: &mut Object) {
             }
             Api::Messages | Api::Gemini | Api::CodeAssist => function,
         }
-    };
-    let tools: Vec<Value> = tools.into_iter().map(tool).collect();
+    }
+}
+
+/// Writes tools as an API has them.
+pub(crate) fn put_tools(to: Api, tools: Vec<ToolTerms>, made: &mut Object) {
+    if tools.is_empty() {
+        return;
+    }
+    let tools: Value = tools.into_iter().map(|tool| tool.written(to)).collect();
     let tools = match to {
         Api::Gemini | Api::CodeAssist => json!([{ gemini::FUNCTIONS[0]: tools }]),
-        Api::Chat | Api::Responses | Api::Messages => tools.into(),
+        Api::Chat | Api::Responses | Api::Messages => tools,
     };
     made.insert("tools".to_owned(), tools);
 }
 
+/// As the model likes, none, and any.
+const CHOICES: [ChoiceWords; 3] =
+    [["auto", "auto", "AUTO"], ["none", "none", "NONE"], ["required", "any", "ANY"]];
+
+/// The words of OpenAI's APIs, of Messages and of Gemini for a choice.
+type ChoiceWords = [&'static str; 3];
+
 /// Which tools a model may call.
 pub(crate) enum ToolChoice {
-    Auto,
-    Never,
-    Any,
+    Of(ChoiceWords),
     One(String),
 }
 
@@ -296,47 +294,28 @@ pub(crate) fn choice(api: Api, body: &Object) -> Option<ToolChoice> {
             (kind.to_owned(), name.and_then(Value::as_str).map(str::to_owned))
         }
     };
-    match (&*kind, name) {
-        ("auto", _) => Some(ToolChoice::Auto),
-        ("none", _) => Some(ToolChoice::Never),
-        (_, Some(name)) => Some(ToolChoice::One(name)),
-        ("required" | "any", None) => Some(ToolChoice::Any),
-        (_, None) => None,
+    match name {
+        Some(name) if !matches!(&*kind, "auto" | "none") => Some(ToolChoice::One(name)),
+        _ => CHOICES.into_iter().find(|words| words.contains(&&*kind)).map(ToolChoice::Of),
     }
 }
 
 /// Writes a choice as an API has it.
 pub(crate) fn put_choice(to: Api, choice: &ToolChoice, made: &mut Object) {
-    let (key, value) = match (to, choice) {
+    let value = match (to, choice) {
         (Api::Gemini | Api::CodeAssist, choice) => {
-            let mut calling = match choice {
-                ToolChoice::Auto => json!({ "mode": "AUTO" }),
-                ToolChoice::Never => json!({ "mode": "NONE" }),
-                ToolChoice::Any | ToolChoice::One(_) => json!({ "mode": "ANY" }),
+            let calling = match choice {
+                ToolChoice::Of([.., mode]) => json!({ "mode": mode }),
+                ToolChoice::One(name) => json!({ "mode": "ANY", gemini::ALLOWED[0]: [name] }),
             };
-            if let ToolChoice::One(name) = choice {
-                calling[gemini::ALLOWED[0]] = json!([name]);
-            }
-            (gemini::TOOL_CONFIG[0], json!({ gemini::CALLING[0]: calling }))
+            made.insert(gemini::TOOL_CONFIG[0].to_owned(), json!({ gemini::CALLING[0]: calling }));
+            return;
         }
-        (Api::Messages, choice) => {
-            let value = match choice {
-                ToolChoice::Auto => json!({ "type": "auto" }),
-                ToolChoice::Never => json!({ "type": "none" }),
-                ToolChoice::Any => json!({ "type": "any" }),
-                ToolChoice::One(name) => json!({ "type": "tool", "name": name }),
-            };
-            ("tool_choice", value)
-        }
-        (Api::Chat, ToolChoice::One(name)) => {
-            ("tool_choice", json!({ "type": "function", "function": { "name": name } }))
-        }
-        (Api::Responses, ToolChoice::One(name)) => {
-            ("tool_choice", json!({ "type": "function", "name": name }))
-        }
-        (Api::Chat | Api::Responses, ToolChoice::Auto) => ("tool_choice", json!("auto")),
-        (Api::Chat | Api::Responses, ToolChoice::Never) => ("tool_choice", json!("none")),
-        (Api::Chat | Api::Responses, ToolChoice::Any) => ("tool_choice", json!("required")),
+        (Api::Messages, ToolChoice::Of([_, kind, _])) => json!({ "type": kind }),
+        (Api::Messages, ToolChoice::One(name)) => json!({ "type": "tool", "name": name }),
+        (Api::Chat | Api::Responses, ToolChoice::Of([word, ..])) => json!(word),
+        (Api::Chat, ToolChoice::One(name)) => json!({ "type": "function", "function": { "name": name } }),
+        (Api::Responses, ToolChoice::One(name)) => json!({ "type": "function", "name": name }),
     };
-    made.insert(key.to_owned(), value);
+    made.insert("tool_choice".to_owned(), value);
 }

@@ -2,21 +2,19 @@
 
 use std::collections::HashSet;
 
-use leafgate_api::{Api, gemini};
+use leafgate_answer::Call;
+use leafgate_api::{Api, PICKED, gemini};
 use leafgate_tree::{Document, Role};
 use serde_json::{Value, json};
 
 use crate::options::{self, Object, lose};
-use crate::said::{SaidCall, TurnMessage, TurnPart, messages, named};
+use crate::said::{TurnMessage, TurnPart, messages, named};
 
 /// Messages wants a bound of the answer; this one is put in where the client has none.
 const MOST_TOKENS: u32 = 8_192;
 
-/// The member in which a client picks from a profile of the gate's.
-const PICKED: &str = "leafgate";
-
-/// What stands for a picture where an API has words alone.
-const PICTURE: &str = "[image left out]";
+/// What stands between two system prompts.
+const BETWEEN: &str = "\n\n";
 
 /// What of a picture in a result is lost.
 const PICTURES: &str = "images in results of tools";
@@ -134,16 +132,18 @@ fn mark_for_cache(made: &mut Object) {
     }
 }
 
-/// Leaves out calls without a result and results without a call, as of tools that a provider ran: other providers refuse them.
+/// Leaves out calls without a result and results without a call, as of tools that a provider ran: other providers refuse them. The
+/// arguments of those that stay are an object.
 fn paired(mut said: Vec<TurnMessage>, losses: &mut Vec<&'static str>) -> Vec<TurnMessage> {
     let results: HashSet<String> = said.iter().filter_map(|message| message.call_id.clone()).collect();
     let calls = said.iter().flat_map(|message| &message.calls);
-    let calls: HashSet<String> = calls.map(|call| call.id.clone()).collect();
+    let calls: HashSet<String> = calls.map(|call| call.id.expose().to_owned()).collect();
     let mut left_out = 0;
     for message in &mut said {
         let before = message.calls.len();
-        message.calls.retain(|call| results.contains(&call.id));
+        message.calls.retain(|call| results.contains(call.id.expose()));
         left_out += before - message.calls.len();
+        message.calls.iter_mut().for_each(|call| call.arguments = object(call.arguments.expose()).into());
     }
     let before = said.len();
     said.retain(|message| message.call_id.as_ref().is_none_or(|id| calls.contains(id)));
@@ -161,15 +161,15 @@ fn put_messages(to: Api, said: &[TurnMessage], made: &mut Object, losses: &mut V
             TurnPart::Text(_) | TurnPart::Image { .. } => {}
         }
     }
-    let mut spelling = ConversationWriter { to, names: Vec::new(), list: Vec::new(), losses };
     let leading = said.iter().take_while(|message| message.role == Role::System).count();
     let (system, said) = said.split_at(leading);
     let mut prompt: Vec<String> = system.iter().map(TurnMessage::text).collect();
-    for message in said {
-        spelling.add(message, &mut prompt);
+    let mut writer = ConversationWriter { to, names: Vec::new(), list: Vec::new(), losses };
+    if to == Api::Chat && prompt.iter().any(|text| !text.is_empty()) {
+        writer.list.push(json!({ "role": "system", "content": prompt.join(BETWEEN) }));
     }
-    let prompt = prompt.join("\n\n");
-    let list = spelling.list.into();
+    said.iter().for_each(|message| writer.add(message, &mut prompt));
+    let (prompt, list) = (prompt.join(BETWEEN), writer.list.into());
     let (key, system) = match to {
         Api::Chat => ("messages", None),
         Api::Responses => ("input", Some(("instructions", json!(prompt)))),
@@ -178,17 +178,8 @@ fn put_messages(to: Api, said: &[TurnMessage], made: &mut Object, losses: &mut V
             ("contents", Some((gemini::SYSTEM[0], json!({ "parts": [{ "text": prompt }] }))))
         }
     };
-    let list = match (list, system.is_none() && !prompt.is_empty()) {
-        (Value::Array(mut list), true) => {
-            list.insert(0, json!({ "role": "system", "content": prompt }));
-            Value::Array(list)
-        }
-        (list, _) => list,
-    };
-    if let Some((key, system)) = system.filter(|_| !prompt.is_empty()) {
-        made.insert(key.to_owned(), system);
-    }
-    made.insert(key.to_owned(), list);
+    let system = system.filter(|_| !prompt.is_empty());
+    made.extend(system.into_iter().chain([(key, list)]).map(|(key, value)| (key.to_owned(), value)));
 }
 
 /// A list of messages that is written.
@@ -278,35 +269,36 @@ impl ConversationWriter<'_> {
     /// What the model said and called.
     fn model(&mut self, message: &TurnMessage) {
         let text = message.text();
-        self.names.extend(message.calls.iter().map(|call| (call.id.clone(), call.name.clone())));
+        self.names.extend(
+            message.calls.iter().map(|call| (call.id.expose().to_owned(), call.name.expose().to_owned())),
+        );
         let words = (!text.is_empty()).then(|| self.text(&text, true));
         match self.to {
             Api::Chat => {
                 let content = if text.is_empty() { Value::Null } else { text.into() };
                 let mut made = json!({ "role": "assistant", "content": content });
                 if !message.calls.is_empty() {
-                    let call = |SaidCall { id, name, arguments }: &SaidCall| {
-                        let function = json!({ "name": name, "arguments": arguments });
-                        json!({ "id": id, "type": "function", "function": function })
-                    };
-                    made["tool_calls"] = message.calls.iter().map(call).collect();
+                    made["tool_calls"] = message.calls.iter().map(Call::to_chat).collect();
                 }
                 self.list.push(made);
             }
             Api::Responses => {
                 let content = |words| json!({ "type": "message", "role": "assistant", "content": [words] });
                 self.list.extend(words.map(content));
-                self.list.extend(message.calls.iter().map(|SaidCall { id, name, arguments }| {
-                    json!({ "type": "function_call", "call_id": id, "name": name, "arguments": arguments })
+                self.list.extend(message.calls.iter().map(|call| {
+                    json!({
+                        "type": "function_call", "call_id": call.id.expose(), "name": call.name.expose(),
+                        "arguments": call.arguments.expose(),
+                    })
                 }));
             }
             Api::Messages => {
-                let call = |call: &SaidCall| json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": object(&call.arguments) });
+                let call = |call: &Call| json!({ "type": "tool_use", "id": call.id.expose(), "name": call.name.expose(), "input": parsed(call) });
                 let calls = message.calls.iter().map(call);
                 self.join("assistant", words.into_iter().chain(calls).collect());
             }
             Api::Gemini | Api::CodeAssist => {
-                let call = |call: &SaidCall| json!({ gemini::CALL[0]: { "name": call.name, "args": object(&call.arguments) } });
+                let call = |call: &Call| json!({ gemini::CALL[0]: { "name": call.name.expose(), "args": parsed(call) } });
                 let calls = message.calls.iter().map(call);
                 self.join("model", words.into_iter().chain(calls).collect());
             }
@@ -316,10 +308,9 @@ impl ConversationWriter<'_> {
     /// The result of a call.
     fn result(&mut self, message: &TurnMessage) {
         let id = message.call_id.clone().unwrap_or_default();
-        let mut text = message.text();
+        let text = message.told().collect::<Vec<_>>().join("\n");
         if self.to != Api::Messages && message.images().next().is_some() {
             lose(self.losses, PICTURES);
-            text.push_str(PICTURE);
         }
         match self.to {
             Api::Chat => self.list.push(json!({ "role": "tool", "tool_call_id": id, "content": text })),
@@ -369,11 +360,15 @@ fn media_type(url: &str) -> &'static str {
     }
 }
 
-/// Returns arguments as the object that an API wants. A model that wrote something else meant it as one text.
-fn object(arguments: &str) -> Value {
-    match serde_json::from_str(arguments) {
-        Ok(Value::Object(object)) => object.into(),
-        _ if arguments.trim().is_empty() => json!({}),
-        _ => json!({ "input": arguments }),
+/// Returns arguments as the object that all APIs take. A model that wrote something else meant it as one text.
+fn object(arguments: &str) -> String {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(_)) => arguments.to_owned(),
+        _ if arguments.trim().is_empty() => "{}".to_owned(),
+        _ => json!({ "input": arguments }).to_string(),
     }
+}
+
+fn parsed(call: &Call) -> Value {
+    serde_json::from_str(call.arguments.expose()).unwrap_or_default()
 }

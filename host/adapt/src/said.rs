@@ -3,10 +3,14 @@
 
 use std::collections::HashMap;
 
+use leafgate_answer::{Call, CallKind};
 use leafgate_tree::{
     Access, ContentKind, Document, Leaf, LeafKind, MessageIndex, NodeId, Role, Section, SectionId,
     SectionKind, Segment, ValueType,
 };
+
+/// What stands for a picture where there are words alone.
+const PICTURE: &str = "[image left out]";
 
 /// One message. It has no `Debug`, because its texts are the user's.
 #[derive(Clone, PartialEq, Eq)]
@@ -15,10 +19,12 @@ pub struct TurnMessage {
     pub role: Role,
     /// What it says, in order.
     pub parts: Vec<TurnPart>,
-    /// What it asks the client to do.
-    pub calls: Vec<SaidCall>,
+    /// What it asks the client to do. Ids pair calls with their results: where the API has none, they are made of tool and order.
+    pub calls: Vec<Call>,
     /// The call whose result it is.
     pub call_id: Option<String>,
+    /// Whether that went wrong, where the API says so.
+    pub is_error: bool,
     /// Its place in the body.
     place: Option<MessageIndex>,
 }
@@ -41,27 +47,25 @@ pub enum TurnPart {
     Other(ContentKind),
 }
 
-/// A call of a tool.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SaidCall {
-    /// Pairs it with its result. Where the API has none, it is made of tool and order.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// Its arguments: JSON, or whatever the model wrote in its place.
-    pub arguments: String,
-}
-
 impl TurnMessage {
     /// Returns its texts, a line each. What has no words is named.
     #[must_use]
     pub fn text(&self) -> String {
-        let texts = self.parts.iter().filter_map(|part| match part {
+        self.words(None).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns its texts, with words in the place of each picture.
+    pub fn told(&self) -> impl Iterator<Item = String> {
+        self.words(Some(PICTURE))
+    }
+
+    fn words(&self, picture: Option<&'static str>) -> impl Iterator<Item = String> {
+        self.parts.iter().filter_map(move |part| match part {
             TurnPart::Text(text) => Some(text.clone()),
             TurnPart::Other(kind) => Some(named(*kind)),
-            TurnPart::Thought(_) | TurnPart::Image { .. } => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+            TurnPart::Image { .. } => picture.map(str::to_owned),
+            TurnPart::Thought(_) => None,
+        })
     }
 
     /// Returns the addresses of its pictures.
@@ -107,7 +111,7 @@ pub fn further_ids<'c>(
 ) -> Vec<String> {
     let mut ids = CallIds::default();
     let named = before.iter().flat_map(|message| &message.calls);
-    named.for_each(|call| drop(ids.id(None, &call.name, false)));
+    named.for_each(|call| drop(ids.id(None, call.name.expose(), false)));
     calls.into_iter().map(|(id, name)| ids.id(Some(id), name, false)).collect()
 }
 
@@ -135,6 +139,8 @@ struct BodyLine {
 enum BodyPart {
     Part(TurnPart),
     Call(SectionId),
+    /// What a call came to, whether or not it has words.
+    Result,
 }
 
 struct BodyReader<'d> {
@@ -150,9 +156,8 @@ impl<'d> BodyReader<'d> {
 
     fn messages(mut self) -> Vec<TurnMessage> {
         let sections = (0..self.document.sections().len()).map(SectionId::from_index);
-        let leaves = self.document.leaves().filter_map(|leaf| self.leaf(&leaf));
-        let mut lines: Vec<BodyLine> =
-            leaves.chain(sections.filter_map(|section| self.section(section))).collect();
+        let mut lines = self.words();
+        lines.extend(sections.filter_map(|section| self.section(section)));
         lines.sort_by_key(|line| (line.place.map(MessageIndex::index), line.node));
         let (mut all, mut before): (Vec<TurnMessage>, Option<SectionId>) = (Vec::new(), None);
         for BodyLine { place, role, result, what, .. } in lines {
@@ -162,23 +167,57 @@ impl<'d> BodyReader<'d> {
             };
             if all.last_mut().filter(goes_on).is_none() {
                 let call_id = result.map(|section| self.call_id(section, true));
-                all.push(TurnMessage { role, parts: Vec::new(), calls: Vec::new(), call_id, place });
+                let is_error = result.is_some_and(|section| self.is_error(section));
+                let (parts, calls) = (Vec::new(), Vec::new());
+                all.push(TurnMessage { role, parts, calls, call_id, is_error, place });
             }
             before = result;
             let Some(last) = all.last_mut() else { continue };
             match what {
                 BodyPart::Part(part) => last.parts.push(part),
                 BodyPart::Call(section) => last.calls.push(self.call(section)),
+                BodyPart::Result => {}
             }
         }
         all
     }
 
+    /// What is said in words. JSON in a text is that text.
+    fn words(&self) -> Vec<BodyLine> {
+        let (mut lines, mut next) = (Vec::new(), 0);
+        while next < self.document.node_count() {
+            let node = NodeId::from_index(next);
+            let leaf = self.document.settable(node);
+            let given = if leaf.is_some() { None } else { self.given(node) };
+            next = if leaf.is_some() || given.is_some() { self.document.subtree(node).end } else { next + 1 };
+            lines.extend(given.or_else(|| self.leaf(&leaf?)));
+        }
+        lines
+    }
+
+    /// What a function of Gemini gave back, where that is more than a text.
+    fn given(&self, node: NodeId) -> Option<BodyLine> {
+        let is_response = self.document.segment(node) == Some(Segment::Key("response".into()));
+        let section = self.document.section_of(node).filter(|_| is_response)?;
+        let is_result = self.document.section(section).kind == SectionKind::ToolResult;
+        let is_words = |member: NodeId| {
+            self.document.settable(member).is_some_and(|leaf| leaf.value_type() == ValueType::Text)
+        };
+        let mut members = self.document.children(node).map(is_words);
+        let is_text = matches!((members.next(), members.next()), (None | Some(true), None));
+        let json = || TurnPart::Text(self.spelling(node));
+        (is_result && !is_text).then(|| self.line(section, node, BodyPart::Part(json())))
+    }
+
+    fn spelling(&self, node: NodeId) -> String {
+        String::from_utf8_lossy(self.document.spelling_of(node)).into_owned()
+    }
+
     fn leaf(&self, leaf: &Leaf<'_>) -> Option<BodyLine> {
         let section = leaf.section()?;
         let text = leaf.text().expose().to_owned();
-        let is_empty = leaf.value_type() == ValueType::Null || text.is_empty();
-        if is_empty || self.is_media(section).is_some() {
+        let is_said = leaf.value_type() == ValueType::Text && !text.is_empty();
+        if !is_said || self.is_media(section).is_some() {
             return None;
         }
         let part = match leaf.kind() {
@@ -193,6 +232,7 @@ impl<'d> BodyReader<'d> {
         let section = self.document.section(id);
         let what = match self.is_media(id) {
             _ if section.kind == SectionKind::ToolCall => BodyPart::Call(id),
+            _ if section.kind == SectionKind::ToolResult => BodyPart::Result,
             Some(ContentKind::Image) => BodyPart::Part(self.image(section)),
             Some(kind) => BodyPart::Part(TurnPart::Other(kind)),
             None => return None,
@@ -214,7 +254,7 @@ impl<'d> BodyReader<'d> {
         let role = match (result, &what) {
             (Some(_), _) => Role::Tool,
             (None, BodyPart::Call(_)) => Role::Assistant,
-            (None, BodyPart::Part(_)) => section.role,
+            (None, BodyPart::Part(_) | BodyPart::Result) => section.role,
         };
         BodyLine { place: section.message, node, role, result, what }
     }
@@ -224,16 +264,22 @@ impl<'d> BodyReader<'d> {
         self.ids.id(section.call_id.as_deref(), section.tool.as_deref().unwrap_or_default(), is_result)
     }
 
-    fn call(&mut self, id: SectionId) -> SaidCall {
+    fn is_error(&self, section: SectionId) -> bool {
+        let said = self.document.member(self.document.section(section).node, "is_error");
+        said.and_then(|node| self.document.leaf(node)).is_some_and(|leaf| leaf.text().expose() == "true")
+    }
+
+    fn call(&mut self, id: SectionId) -> Call {
         let document = self.document;
         let arguments = self.arguments.get(&id).map(|&node| match document.settable(node) {
             Some(text) => text.text().expose().to_owned(),
-            None => String::from_utf8_lossy(&document.source()[document.body_span(node)]).into_owned(),
+            None => self.spelling(node),
         });
-        SaidCall {
-            id: self.call_id(id, false),
-            name: document.section(id).tool.as_deref().unwrap_or_default().to_owned(),
-            arguments: arguments.unwrap_or_default(),
+        Call {
+            id: self.call_id(id, false).into(),
+            name: document.section(id).tool.as_deref().unwrap_or_default().into(),
+            arguments: arguments.unwrap_or_default().into(),
+            kind: CallKind::Function,
         }
     }
 
@@ -307,8 +353,8 @@ mod tests {
             let texts: Vec<_> = all.iter().map(TurnMessage::text).collect();
             assert_eq!(texts, ["Be brief.", "Read it", "", "42"], "{body}");
             let [call] = &all[2].calls[..] else { panic!("{body}") };
-            assert_eq!((&*call.name, &*call.arguments), ("read", arguments), "{body}");
-            assert_eq!(all[3].call_id.as_ref(), Some(&call.id), "{body}");
+            assert_eq!((call.name.expose(), call.arguments.expose()), ("read", arguments), "{body}");
+            assert_eq!(all[3].call_id.as_deref(), Some(call.id.expose()), "{body}");
             assert!(question(&all) == (Some(&all[1]), true));
             assert!(question(&all[..2]) == (Some(&all[1]), false));
         }
@@ -347,7 +393,7 @@ mod tests {
         let body = json!({ "contents": [{ "role": "user", "parts": [{ "text": "Hi" }] },
             { "role": "model", "parts": [call, call] }, { "role": "user", "parts": [result, result] }] });
         let all = said_in(&body);
-        let calls: Vec<_> = all[1].calls.iter().map(|call| &*call.id).collect();
+        let calls: Vec<_> = all[1].calls.iter().map(|call| call.id.expose()).collect();
         let results: Vec<_> = all[2..].iter().filter_map(|said| said.call_id.as_deref()).collect();
         assert_eq!((calls, results), (vec!["read-1", "read-2"], vec!["read-1", "read-2"]));
         assert_eq!(further_ids([("", "read"), ("own", "read")], &all), ["read-3", "own"]);

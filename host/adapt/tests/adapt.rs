@@ -56,7 +56,12 @@ fn said(all: &[TurnMessage]) -> (String, Vec<SaidInRow>) {
         // A result in words alone keeps no picture.
         row.images += if message.role == Role::Tool { 0 } else { message.images().count() };
         let arguments = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!({ "input": text }));
-        row.calls.extend(message.calls.iter().map(|call| (call.name.clone(), arguments(&call.arguments))));
+        row.calls.extend(
+            message
+                .calls
+                .iter()
+                .map(|call| (call.name.expose().to_owned(), arguments(call.arguments.expose()))),
+        );
     }
     rows.retain(|row| !row.text.is_empty() || row.images > 0 || !row.calls.is_empty());
     (system.join("\n\n"), rows)
@@ -66,7 +71,7 @@ fn said(all: &[TurnMessage]) -> (String, Vec<SaidInRow>) {
 fn position(all: &[TurnMessage], result: &TurnMessage) -> String {
     let mut calls = all.iter().flat_map(|message| &message.calls);
     calls
-        .position(|call| Some(&call.id) == result.call_id.as_ref())
+        .position(|call| Some(call.id.expose()) == result.call_id.as_deref())
         .map_or("?".to_owned(), |at| at.to_string())
 }
 
@@ -74,8 +79,9 @@ fn position(all: &[TurnMessage], result: &TurnMessage) -> String {
 fn without_pairless(all: &mut Vec<TurnMessage>) {
     let ids = |of: &dyn Fn(&TurnMessage) -> Vec<String>| all.iter().flat_map(of).collect::<Vec<_>>();
     let results = ids(&|message| message.call_id.iter().cloned().collect());
-    let calls = ids(&|message| message.calls.iter().map(|call| call.id.clone()).collect());
-    all.iter_mut().for_each(|message| message.calls.retain(|call| results.contains(&call.id)));
+    let calls = ids(&|message| message.calls.iter().map(|call| call.id.expose().to_owned()).collect());
+    all.iter_mut()
+        .for_each(|message| message.calls.retain(|call| results.iter().any(|id| id == call.id.expose())));
     all.retain(|message| message.call_id.as_ref().is_none_or(|id| calls.contains(id)));
 }
 
@@ -197,6 +203,109 @@ fn results_of_one_turn_are_one_message_where_the_api_wants_that() {
     assert_eq!(ids, ["a", "b"]);
     let (made, _) = adapted(&chat, Api::Chat, Api::Gemini);
     assert_eq!(made["contents"][2]["parts"][1]["functionResponse"]["name"], "read");
+}
+
+/// A call whose tool said nothing was left out with its result, as one that was never answered.
+// S3-28
+#[test]
+fn a_result_that_says_nothing_is_one() {
+    let call = json!({ "id": "a", "type": "function", "function": { "name": "run", "arguments": "{}" } });
+    let chat = json!({ "messages": [
+        { "role": "user", "content": "Run it" },
+        { "role": "assistant", "content": null, "tool_calls": [call] },
+        { "role": "tool", "tool_call_id": "a", "content": "" },
+    ] });
+    let (made, losses) = adapted(&chat, Api::Chat, Api::Responses);
+    assert_eq!(made["input"][2], json!({ "type": "function_call_output", "call_id": "a", "output": "" }));
+    let (made, _) = adapted(&chat, Api::Chat, Api::Messages);
+    let result = json!({ "type": "tool_result", "tool_use_id": "a", "content": [] });
+    assert_eq!((&made["messages"][2]["content"], losses.len()), (&json!([result]), 0));
+}
+
+/// Whether a call went wrong was told as a line of its result, and so was what else stands beside its text.
+// S3-28
+#[test]
+fn what_stands_beside_a_result_is_none_of_its_words() {
+    let result = |key: &str, value: Value| {
+        let mut result = json!({ "type": "tool_result", "tool_use_id": "a", "content": [{ "type": "text", "text": "42", "cache_control": { "type": "ephemeral", "ttl": "1h" } }] });
+        result[key] = value;
+        json!({ "messages": [
+            { "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": "run", "input": {} }] },
+            { "role": "user", "content": [result] },
+        ] })
+    };
+    let item = json!({ "input": [
+        { "type": "function_call", "id": "fc", "status": "completed", "call_id": "a", "name": "run", "arguments": "{}", "namespace": "n" },
+        { "type": "function_call_output", "id": "fco", "status": "completed", "call_id": "a", "output": "42" },
+    ] });
+    let chat = json!({ "messages": [
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "a", "type": "function", "function": { "name": "run", "arguments": "{}" }, "index": 0 }] },
+        { "role": "tool", "tool_call_id": "a", "name": "run", "content": [{ "type": "text", "text": "42", "cache_control": { "type": "ephemeral" } }] },
+    ] });
+    let gemini = json!({ "contents": [
+        { "role": "model", "parts": [{ "functionCall": { "id": "a", "name": "run", "args": {} }, "thoughtSignature": "c2ln" }] },
+        { "role": "user", "parts": [{ "functionResponse": {
+            "id": "a", "name": "run", "response": { "output": "42" }, "willContinue": false, "scheduling": "SILENT" } }] },
+    ] });
+    for (body, from) in [
+        (result("is_error", json!(false)), Api::Messages),
+        (result("is_error", json!(true)), Api::Messages),
+        (item, Api::Responses),
+        (chat, Api::Chat),
+        (gemini, Api::Gemini),
+    ] {
+        let said = messages(&read(body.to_string(), from));
+        let texts: Vec<String> = said.iter().map(TurnMessage::text).collect();
+        assert_eq!(texts, ["", "42"], "{from}");
+    }
+}
+
+/// Servers read the arguments of calls as JSON; those of custom tools are none, and Gemini leaves out what is empty.
+// S3-28
+#[test]
+fn arguments_are_always_an_object() {
+    let row = json!({ "input": [
+        { "type": "custom_tool_call", "call_id": "a", "name": "patch", "input": "*** Begin" },
+        { "type": "custom_tool_call_output", "call_id": "a", "output": "Done." },
+    ] });
+    let (made, _) = adapted(&row, Api::Responses, Api::Chat);
+    let function = &made["messages"][0]["tool_calls"][0]["function"];
+    assert_eq!(function["arguments"], "{\"input\":\"*** Begin\"}");
+    let turns = json!({ "contents": [
+        { "role": "model", "parts": [{ "functionCall": { "name": "now" } }] },
+        { "role": "user", "parts": [{ "functionResponse": { "name": "now", "response": { "output": "9:00" } } }] },
+    ] });
+    let (made, _) = adapted(&turns, Api::Gemini, Api::Responses);
+    assert_eq!(made["input"][0]["arguments"], "{}");
+}
+
+/// The texts in JSON were told one by one, without its keys and marks: what tools mostly give.
+// S3-28
+#[test]
+fn json_in_a_text_stays_that_text() {
+    let read = "{\"b\": [1, \"two\"], \"a\": null}";
+    let call = json!({ "id": "a", "type": "function", "function": { "name": "run", "arguments": "{}" } });
+    let chat = json!({ "messages": [
+        { "role": "user", "content": read },
+        { "role": "assistant", "content": null, "tool_calls": [call] },
+        { "role": "tool", "tool_call_id": "a", "content": read },
+    ] });
+    let (made, _) = adapted(&chat, Api::Chat, Api::Responses);
+    assert_eq!(made["input"][0]["content"][0]["text"], read, "{made}");
+    assert_eq!(made["input"][2]["output"], read, "{made}");
+    for (response, output) in [
+        (json!({ "output": "42" }), "42"),
+        (json!({ "a": "1", "b": 2 }), "{\"a\":\"1\",\"b\":2}"),
+        (json!({ "rows": ["1"] }), "{\"rows\":[\"1\"]}"),
+    ] {
+        let gemini = json!({ "contents": [
+            { "role": "model", "parts": [{ "functionCall": { "name": "run", "args": {} } }] },
+            { "role": "user", "parts": [{ "functionResponse": { "name": "run", "response": response } }] },
+        ] });
+        let (made, _) = adapted(&gemini, Api::Gemini, Api::Chat);
+        assert_eq!(made["messages"][1]["content"], output, "{made}");
+    }
 }
 
 fn reply_of(api: Api, bytes: &[u8], is_stream: bool) -> Reply {

@@ -10,6 +10,9 @@
 pub mod gemini;
 pub mod responses;
 
+/// The member with which a request picks from its profile. It never leaves.
+pub const PICKED: &str = "leafgate";
+
 leafgate_words::words! {
     /// An API of models.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

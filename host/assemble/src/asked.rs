@@ -1,13 +1,11 @@
 //! What a request says about its assembly: the member `leafgate`, which never leaves.
 
+use leafgate_api::PICKED;
 use serde::Deserialize;
 
 use crate::error::AssembleError;
 use crate::json::Object;
 use crate::profile::{AgentMode, Profile, ProfilePlugin};
-
-/// The member.
-pub(crate) const MEMBER: &str = "leafgate";
 
 /// The plugin that `webSearch` is about.
 const WEB_SEARCH: &str = "web-search";
@@ -37,7 +35,7 @@ enum WebSearch {
 impl PickedParts {
     /// Takes the member out of a body.
     pub(crate) fn take(body: &mut Object) -> Result<PickedParts, AssembleError> {
-        let Some(member) = body.remove(MEMBER) else { return Ok(PickedParts::default()) };
+        let Some(member) = body.remove(PICKED) else { return Ok(PickedParts::default()) };
         let expected = "an object with `agentMode`, `context`, `documents`, `webSearch`";
         serde_json::from_str(member.get()).map_err(|_| AssembleError::shape("/leafgate", expected))
     }

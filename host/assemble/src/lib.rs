@@ -62,7 +62,7 @@ mod step;
 mod tools;
 mod wire;
 
-pub use leafgate_api::Api;
+pub use leafgate_api::{Api, PICKED};
 
 pub use assemble::{Assembled, Counted, assemble, assemble_count};
 pub use downgrade::{Without, downgrade};
@@ -74,4 +74,4 @@ pub use profile::{
 };
 pub use rejection::{Refused, refused};
 pub use step::{Did, Step};
-pub use tools::require_all;
+pub use tools::normalise_tools;

@@ -1,5 +1,6 @@
 //! The tools that are sent.
 
+use leafgate_api::gemini::FUNCTIONS;
 use leafgate_glob::Glob;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -73,7 +74,7 @@ pub(crate) fn send(
     }
     let mut normalised = 0;
     for tool in tools.iter_mut().filter(|_| profile.tools.normalise) {
-        normalised += usize::from(wire.normalise(tool));
+        normalised += usize::from(normalise(tool));
     }
     steps.extend(Step::count(Did::NormalisedTools, "request", normalised));
     if left.len() < before || normalised > 0 {
@@ -115,7 +116,7 @@ const SCHEMAS_IN: [&str; 9] =
 
 /// Marks every property of a schema as required, at every depth, and returns whether that changed
 /// anything.
-pub fn require_all(schema: &mut Value) -> bool {
+fn require_all(schema: &mut Value) -> bool {
     match schema {
         Value::Array(schemas) => {
             let mut changed = false;
@@ -149,14 +150,50 @@ fn require_own(schema: &mut Map<String, Value>) -> bool {
     true
 }
 
-/// Normalises the schema of a tool under a member of it, and leaves `strict` out.
-pub(crate) fn normalise(tool: &mut Object, schema: &str) -> bool {
-    let stripped = tool.remove("strict").is_some();
-    let Some(held) = tool.get(schema) else { return stripped };
-    let Ok(mut value) = serde_json::from_str::<Value>(held.get()) else { return stripped };
-    let changed = require_all(&mut value);
-    if changed {
-        tool.set(schema, raw(&value));
+/// Members of a tool that hold the schema of its arguments.
+const SCHEMAS: [&str; 5] =
+    ["parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"];
+
+/// Normalises a list of tools of whatever API: every property is required, and `strict` left out. Returns whether that changed
+/// anything.
+pub fn normalise_tools(tools: &mut Value) -> bool {
+    let one = |tool: &mut Value| {
+        let Ok(mut object) = serde_json::from_str::<Object>(&tool.to_string()) else { return false };
+        let has_changed = normalise(&mut object);
+        if has_changed {
+            *tool = serde_json::from_str(raw(&object).get()).unwrap_or_default();
+        }
+        has_changed
+    };
+    tools.as_array_mut().into_iter().flatten().fold(false, |any, tool| one(tool) | any)
+}
+
+/// The same for one tool, which may hold a function or a list of them. Returns whether that changed anything.
+fn normalise(tool: &mut Object) -> bool {
+    let mut has_changed = tool.remove("strict").is_some();
+    let mut set = |tool: &mut Object, key: &str, value: Raw| {
+        tool.set(key, value);
+        has_changed = true;
+    };
+    for key in SCHEMAS {
+        let schema = tool.get(key).and_then(|held| serde_json::from_str::<Value>(held.get()).ok());
+        if let Some(mut schema) = schema
+            && require_all(&mut schema)
+        {
+            set(tool, key, raw(&schema));
+        }
     }
-    stripped || changed
+    let function = tool.get("function").and_then(|held| serde_json::from_str::<Object>(held.get()).ok());
+    if let Some(mut function) = function
+        && normalise(&mut function)
+    {
+        set(tool, "function", raw(&function));
+    }
+    for key in FUNCTIONS {
+        let mut functions = tool.objects(key).unwrap_or_default();
+        if functions.iter_mut().fold(false, |any, function| normalise(function) | any) {
+            set(tool, key, raw(&functions));
+        }
+    }
+    has_changed
 }

@@ -1,7 +1,10 @@
 //! JSON to be written: members in the order in which an API documents them, and values from a file
 //! in their own spelling.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
+
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 /// A JSON value to be written.
 #[derive(Clone, PartialEq, Eq, derive_more::From)]
@@ -30,26 +33,22 @@ impl Json {
     /// Returns the value on several lines, for people. Values from a file keep their own spelling.
     #[must_use]
     pub fn pretty(&self) -> String {
-        let mut out = String::new();
-        self.write(&mut out, 0);
-        out.push('\n');
-        out
+        serde_json::to_string_pretty(self).expect("what was taken over from a file was JSON there") + "\n"
     }
+}
 
-    fn write(&self, out: &mut String, depth: usize) {
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Json::Number(number) => write!(out, "{number}").expect("a string takes every write"),
-            Json::Text(text) => out.push_str(&quoted(text)),
-            Json::Verbatim(json) => out.push_str(json.trim()),
-            Json::Array(elements) => {
-                list(out, depth, ['[', ']'], elements, |out, element| element.write(out, depth + 1));
+            Json::Bool(value) => value.serialize(serializer),
+            Json::Number(number) => number.serialize(serializer),
+            Json::Text(text) => text.serialize(serializer),
+            Json::Verbatim(json) => {
+                let json: &RawValue = serde_json::from_str(json).map_err(S::Error::custom)?;
+                json.serialize(serializer)
             }
-            Json::Object(members) => list(out, depth, ['{', '}'], members, |out, (key, value)| {
-                out.push_str(&quoted(key));
-                out.push_str(": ");
-                value.write(out, depth + 1);
-            }),
+            Json::Array(elements) => elements.serialize(serializer),
+            Json::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
         }
     }
 }
@@ -59,30 +58,6 @@ impl fmt::Debug for Json {
         // The texts are the user's.
         write!(f, "{} bytes of JSON", self.pretty().len())
     }
-}
-
-fn list<T>(
-    out: &mut String,
-    depth: usize,
-    brackets: [char; 2],
-    items: &[T],
-    mut write: impl FnMut(&mut String, &T),
-) {
-    out.push(brackets[0]);
-    for (place, item) in items.iter().enumerate() {
-        out.push_str(if place == 0 { "\n" } else { ",\n" });
-        out.push_str(&"  ".repeat(depth + 1));
-        write(out, item);
-    }
-    if !items.is_empty() {
-        out.push('\n');
-        out.push_str(&"  ".repeat(depth));
-    }
-    out.push(brackets[1]);
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("every text can be spelled as a JSON string")
 }
 
 #[cfg(test)]

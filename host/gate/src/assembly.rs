@@ -13,9 +13,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use leafgate_assemble::{Counted, Step};
+use leafgate_assemble::{Counted, PICKED, Step};
 use leafgate_desk::PartsDigest;
-use leafgate_policy::{ASKED, Assembly, Context, Policy, ReadOnce};
+use leafgate_policy::{Assembly, Context, Policy, ReadOnce};
 use leafgate_tree::{Document, Limits, NodeId};
 use lru::LruCache;
 
@@ -153,12 +153,12 @@ fn turn(
 
 /// What a request picks from a profile must not leave where there is none.
 fn refuse_asked(policy: &Policy, document: &Document) -> Result<(), Refusal> {
-    if policy.assemblies().is_empty() || document.member(document.root(), ASKED).is_none() {
+    if policy.assemblies().is_empty() || document.member(document.root(), PICKED).is_none() {
         return Ok(());
     }
     let ids: Vec<&str> = policy.assemblies().iter().map(|assembly| &**assembly.id()).collect();
     Err(Refusal::malformed(format!(
-        "the member `{ASKED}` picks from a profile, and no profile is for this request: choose one by its base URL (/p/<profile>/v1), or leave the member out; profiles are: {}",
+        "the member `{PICKED}` picks from a profile, and no profile is for this request: choose one by its base URL (/p/<profile>/v1), or leave the member out; profiles are: {}",
         ids.join(", ")
     )))
 }

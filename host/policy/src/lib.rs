@@ -75,8 +75,7 @@ use leafgate_vault::Flow;
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
-    ASKED, Approval, Assembly, Downgrade, FolderFiles, MadeRequest, NotAssembled, NotMade, Otherwise,
-    ReadOnce, Rest,
+    Approval, Assembly, Downgrade, FolderFiles, MadeRequest, NotAssembled, NotMade, Otherwise, ReadOnce, Rest,
 };
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};

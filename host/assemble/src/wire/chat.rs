@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_api::PICKED;
 use serde_json::json;
 
 use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
 use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw};
-use crate::tools;
 
 pub(super) struct ChatRequests;
 
 impl RequestWire for ChatRequests {
     fn single(&self) -> &'static [&'static str] {
-        &["messages", "tools", "model", "leafgate"]
+        &["messages", "tools", "model", PICKED]
     }
 
     fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
@@ -86,17 +86,6 @@ impl RequestWire for ChatRequests {
         let within = within.and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
         let name = within.and_then(|function| function.text("name")).or_else(|| tool.text("type"));
         vec![name.unwrap_or_default()]
-    }
-
-    fn normalise(&self, tool: &mut Object) -> bool {
-        let function =
-            tool.get("function").and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
-        let Some(mut function) = function else { return false };
-        let changed = tools::normalise(&mut function, "parameters");
-        if changed {
-            tool.set("function", raw(&function));
-        }
-        changed
     }
 }
 

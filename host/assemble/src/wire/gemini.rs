@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_api::PICKED;
 use leafgate_api::gemini::{
     ALLOWED, CACHED, CALL, CALLING, FUNCTIONS, GENERATION, MEDIA_TYPE, RESULT, SYSTEM, Spelled, TOOL_CONFIG,
     WRAPPED,
@@ -13,14 +14,11 @@ use leafgate_api::gemini::{
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{RequestWire, list, stored, words};
-use crate::asked;
+use super::{RequestWire, filtered, list, parts, stored, user, words};
 use crate::error::AssembleError;
 use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, Raw, is_nothing, raw, text};
-use crate::tools;
 
-const SCHEMAS: [&str; 3] = ["parameters", "parametersJsonSchema", "parameters_json_schema"];
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
 
 /// Where the key of a call stands meanwhile.
@@ -33,7 +31,7 @@ pub(super) struct GeminiRequests;
 
 impl RequestWire for GeminiRequests {
     fn single(&self) -> &'static [&'static str] {
-        &["contents", SYSTEM[0], SYSTEM[1], "tools", TOOL_CONFIG[0], TOOL_CONFIG[1], "leafgate"]
+        &["contents", SYSTEM[0], SYSTEM[1], "tools", TOOL_CONFIG[0], TOOL_CONFIG[1], PICKED]
     }
 
     fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
@@ -65,7 +63,7 @@ impl RequestWire for GeminiRequests {
     }
 
     fn with_calls(&self, items: Vec<Object>, wanted: &BTreeSet<String>) -> Vec<Object> {
-        filtered(items, |part| match member(&part, CALL) {
+        filtered(items, "parts", is_call, |part| match member(&part, CALL) {
             Some((key, call)) => {
                 let call = object(call);
                 let stays = call.text(KEY).is_some_and(|key| wanted.contains(&key));
@@ -78,7 +76,7 @@ impl RequestWire for GeminiRequests {
     fn words_only(&self, items: Vec<Object>) -> Vec<Object> {
         let says =
             |part: &Object| part.get("text").is_some() && member(part, CALL).is_none() && !is_result(part);
-        filtered(items, |part| says(&part).then_some(part))
+        filtered(items, "parts", is_call, |part| says(&part).then_some(part))
     }
 
     fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
@@ -131,8 +129,8 @@ impl RequestWire for GeminiRequests {
         if body.get("contents").is_some() {
             return Err(AssembleError::Twice { key: "contents" });
         }
-        if let Some(asked) = body.remove(asked::MEMBER) {
-            request.set(asked::MEMBER, asked);
+        if let Some(asked) = body.remove(PICKED) {
+            request.set(PICKED, asked);
         }
         Ok(request)
     }
@@ -194,21 +192,6 @@ impl RequestWire for GeminiRequests {
             false => drop(body.remove(at)),
         }
     }
-
-    fn normalise(&self, tool: &mut Object) -> bool {
-        let Some((key, _)) = member(tool, FUNCTIONS) else { return false };
-        let mut functions = functions(tool);
-        let mut changed = false;
-        for function in &mut functions {
-            for schema in SCHEMAS {
-                changed |= tools::normalise(function, schema);
-            }
-        }
-        if changed {
-            tool.set(key, raw(&functions));
-        }
-        changed
-    }
 }
 
 /// What a body says as its system prompt.
@@ -238,18 +221,16 @@ fn said(parts: Raw) -> Object {
     Object::with(vec![("role", raw(&"user")), ("parts", parts)])
 }
 
-/// The parts of a turn. One alone may stand without a list.
-fn parts(content: &Object) -> Vec<Object> {
-    let one = || content.get("parts").and_then(|part| serde_json::from_str(part.get()).ok());
-    content.objects("parts").unwrap_or_else(|| one().into_iter().collect())
-}
-
 fn functions(tool: &Object) -> Vec<Object> {
     member(tool, FUNCTIONS).and_then(|(key, _)| tool.objects(key)).unwrap_or_default()
 }
 
 fn name_of(function: &Object) -> String {
     function.text("name").unwrap_or_default()
+}
+
+fn is_call(part: &Object) -> bool {
+    member(part, CALL).is_some()
 }
 
 fn is_result(part: &Object) -> bool {
@@ -315,13 +296,16 @@ fn turn(content: Object, pairs: &mut CallPairs) -> HistoryTurn {
         // The API knows no such role. What other APIs put there belongs into its instruction.
         Some("system" | "developer") => HistoryTurn::System(words(content.get("parts"))),
         // A turn without a role is the user's.
-        None | Some("user" | "function") => user(content, pairs),
+        None | Some("user" | "function") => user(content, "parts", is_result, |part| {
+            let result = member(part, RESULT).map(|(_, result)| object(result)).unwrap_or_default();
+            pairs.result(&result.text("id").unwrap_or_default(), &name_of(&result))
+        }),
         Some(_) => HistoryTurn::Other(content),
     }
 }
 
 fn model(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
-    let mut parts = parts(&content);
+    let mut parts = parts(&content, "parts").unwrap_or_default();
     let mut calls = Vec::new();
     for part in &mut parts {
         let Some((at, mut call)) = member(part, CALL).map(|(key, call)| (key, object(call))) else {
@@ -340,40 +324,6 @@ fn model(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
         content.set("parts", raw(&parts));
     }
     HistoryTurn::Model { items: vec![content], calls }
-}
-
-fn user(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
-    let (results, beside): (Vec<Object>, Vec<Object>) = parts(&content).into_iter().partition(is_result);
-    if results.is_empty() {
-        return HistoryTurn::User(content);
-    }
-    let mut keyed = |part: Object| {
-        let result = member(&part, RESULT).map(|(_, result)| object(result)).unwrap_or_default();
-        (pairs.result(&result.text("id").unwrap_or_default(), &name_of(&result)), part)
-    };
-    let results = results.into_iter().map(&mut keyed).collect();
-    if beside.is_empty() {
-        return HistoryTurn::Results { results, beside: None };
-    }
-    content.set("role", raw(&"user"));
-    content.set("parts", raw(&beside));
-    HistoryTurn::Results { results, beside: Some(content) }
-}
-
-/// Turns with some of their parts; those without any are left out.
-fn filtered(items: Vec<Object>, keep: impl Fn(Object) -> Option<Object>) -> Vec<Object> {
-    let filter = |mut content: Object| {
-        let before = parts(&content);
-        let has_calls = before.iter().any(|part| member(part, CALL).is_some());
-        let all = before.len();
-        let kept: Vec<Object> = before.into_iter().filter_map(&keep).collect();
-        // What did not change stays as it was spelled.
-        if kept.len() < all || has_calls {
-            content.set("parts", raw(&kept));
-        }
-        (!kept.is_empty()).then_some(content)
-    };
-    items.into_iter().filter_map(filter).collect()
 }
 
 /// A call as the API wants it, with the signature beside it.

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_api::PICKED;
 use serde_json::json;
 
-use super::{RequestWire, list, stored, words};
+use super::{RequestWire, filtered, list, stored, typed, user, words};
 use crate::error::AssembleError;
 use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw};
-use crate::tools;
 
 pub(super) struct MessagesRequests;
 
 impl RequestWire for MessagesRequests {
     fn single(&self) -> &'static [&'static str] {
-        &["messages", "system", "tools", "model", "leafgate"]
+        &["messages", "system", "tools", "model", PICKED]
     }
 
     fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
@@ -34,17 +34,17 @@ impl RequestWire for MessagesRequests {
     }
 
     fn with_calls(&self, items: Vec<Object>, wanted: &BTreeSet<String>) -> Vec<Object> {
-        filtered(items, |block| match block.text("type").as_deref() {
-            Some("tool_use") => {
+        filtered(items, "content", is_call, |block| match is_call(&block) {
+            true => {
                 let stays = block.text("id").is_some_and(|id| wanted.contains(&id));
                 stays.then(|| known_members(block))
             }
-            _ => Some(block),
+            false => Some(block),
         })
     }
 
     fn words_only(&self, items: Vec<Object>) -> Vec<Object> {
-        filtered(items, |block| (block.text("type").as_deref() == Some("text")).then_some(block))
+        filtered(items, "content", is_call, |block| typed(&block, "text").then_some(block))
     }
 
     fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
@@ -74,7 +74,7 @@ impl RequestWire for MessagesRequests {
     }
 
     fn without_image(&self, part: &Object, words: &str) -> Option<Object> {
-        super::typed(part, "image").then(|| Object::with(vec![("type", raw(&"text")), ("text", raw(&words))]))
+        typed(part, "image").then(|| Object::with(vec![("type", raw(&"text")), ("text", raw(&words))]))
     }
 
     fn tool_names(&self, tool: &Object) -> Vec<String> {
@@ -85,17 +85,13 @@ impl RequestWire for MessagesRequests {
     fn counted(&self) -> Option<&'static [&'static str]> {
         Some(&["cache_control", "context_management", "mcp_servers", "output_config", "speed", "thinking"])
     }
-
-    fn normalise(&self, tool: &mut Object) -> bool {
-        tools::normalise(tool, "input_schema")
-    }
 }
 
 fn turn(message: Object) -> HistoryTurn {
     match message.text("role").as_deref() {
         Some("assistant") => {
             let blocks = message.objects("content").unwrap_or_default();
-            let uses = blocks.iter().filter(|block| block.text("type").as_deref() == Some("tool_use"));
+            let uses = blocks.iter().filter(|block| is_call(block));
             let call = |block: &Object| HistoryCall {
                 id: block.text("id").unwrap_or_default(),
                 stored: stored(block),
@@ -103,47 +99,17 @@ fn turn(message: Object) -> HistoryTurn {
             };
             HistoryTurn::Model { calls: uses.map(call).collect(), items: vec![message] }
         }
-        Some("user") => user(message),
+        Some("user") => {
+            let id = |block: &Object| block.text("tool_use_id").unwrap_or_default();
+            user(message, "content", |block| typed(block, "tool_result"), id)
+        }
         Some("system") => HistoryTurn::System(words(message.get("content"))),
         _ => HistoryTurn::Other(message),
     }
 }
 
-fn user(mut message: Object) -> HistoryTurn {
-    let blocks = message.objects("content").unwrap_or_default();
-    let is_result = |block: &Object| block.text("type").as_deref() == Some("tool_result");
-    let (results, beside): (Vec<Object>, Vec<Object>) = blocks.into_iter().partition(is_result);
-    if results.is_empty() {
-        return HistoryTurn::User(message);
-    }
-    let results = results.into_iter().map(|block| (block.text("tool_use_id").unwrap_or_default(), block));
-    let results = results.collect();
-    if beside.is_empty() {
-        return HistoryTurn::Results { results, beside: None };
-    }
-    message.set("content", raw(&beside));
-    HistoryTurn::Results { results, beside: Some(message) }
-}
-
-/// Messages with some of their blocks; those without any are left out.
-fn filtered(items: Vec<Object>, keep: impl Fn(Object) -> Option<Object>) -> Vec<Object> {
-    let filter = |mut message: Object| {
-        if let Some(blocks) = message.objects("content") {
-            let before = blocks.len();
-            let blocks: Vec<Object> = blocks.into_iter().filter_map(&keep).collect();
-            if blocks.is_empty() {
-                return None;
-            }
-            // What did not change stays as it was spelled.
-            if blocks.len() < before
-                || blocks.iter().any(|block| block.text("type").as_deref() == Some("tool_use"))
-            {
-                message.set("content", raw(&blocks));
-            }
-        }
-        message.get("content").is_some_and(|content| !is_nothing(content)).then_some(message)
-    };
-    items.into_iter().filter_map(filter).collect()
+fn is_call(block: &Object) -> bool {
+    typed(block, "tool_use")
 }
 
 fn known_members(mut block: Object) -> Object {

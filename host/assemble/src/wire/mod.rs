@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::error::AssembleError;
 use crate::history::{CallOutcome, HistoryTurn};
-use crate::json::{Object, raw, text};
+use crate::json::{Object, is_nothing, raw, text};
 
 /// Returns how an API spells a conversation. That of Code Assist is Gemini's, in a member that is not taken apart here: such a
 /// body is refused as one without a conversation.
@@ -97,9 +97,6 @@ pub(crate) trait RequestWire: Sync {
             body.remove("tool_choice");
         }
     }
-
-    /// Normalises the schema of a tool and returns whether that changed anything.
-    fn normalise(&self, tool: &mut Object) -> bool;
 }
 
 /// A list of objects, or an error that names the first element that is none.
@@ -114,6 +111,57 @@ fn list(body: &Object, key: &'static str) -> Result<Vec<Object>, AssembleError> 
             .map_err(|_| AssembleError::shape(format!("/{key}/{at}"), "an object"))
     };
     elements.iter().enumerate().map(element).collect()
+}
+
+/// The parts of a message. One alone may stand without a list.
+fn parts(message: &Object, key: &str) -> Option<Vec<Object>> {
+    let one = || serde_json::from_str(message.get(key)?.get()).ok().map(|part| vec![part]);
+    message.objects(key).or_else(one)
+}
+
+/// What a user says: results of calls, each with what its call is known by, and what stands beside them.
+fn user(
+    mut message: Object,
+    key: &str,
+    is_result: impl Fn(&Object) -> bool,
+    mut call: impl FnMut(&Object) -> String,
+) -> HistoryTurn {
+    let (results, beside): (Vec<Object>, Vec<Object>) =
+        parts(&message, key).unwrap_or_default().into_iter().partition(is_result);
+    if results.is_empty() {
+        return HistoryTurn::User(message);
+    }
+    let results = results.into_iter().map(|result| (call(&result), result)).collect();
+    if beside.is_empty() {
+        return HistoryTurn::Results { results, beside: None };
+    }
+    message.set("role", raw(&"user"));
+    message.set(key, raw(&beside));
+    HistoryTurn::Results { results, beside: Some(message) }
+}
+
+/// Messages with some of their parts; those without any are left out.
+fn filtered(
+    items: Vec<Object>,
+    key: &str,
+    is_call: impl Fn(&Object) -> bool,
+    keep: impl Fn(Object) -> Option<Object>,
+) -> Vec<Object> {
+    let filter = |mut message: Object| {
+        if let Some(before) = parts(&message, key) {
+            let (all, has_calls) = (before.len(), before.iter().any(&is_call));
+            let kept: Vec<Object> = before.into_iter().filter_map(&keep).collect();
+            if kept.is_empty() {
+                return None;
+            }
+            // What did not change stays as it was spelled.
+            if kept.len() < all || has_calls {
+                message.set(key, raw(&kept));
+            }
+        }
+        message.get(key).is_some_and(|said| !is_nothing(said)).then_some(message)
+    };
+    items.into_iter().filter_map(filter).collect()
 }
 
 /// The words of a content: a text, or the texts of its parts.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_api::PICKED;
 use leafgate_api::responses::{CUSTOM, CallItem, FUNCTION, is_call, is_result};
 use serde_json::json;
 
@@ -9,13 +10,12 @@ use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
 use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw, text};
-use crate::tools;
 
 pub(super) struct ResponsesRequests;
 
 impl RequestWire for ResponsesRequests {
     fn single(&self) -> &'static [&'static str] {
-        &["input", "instructions", "tools", "model", "leafgate"]
+        &["input", "instructions", "tools", "model", PICKED]
     }
 
     fn take(&self, body: &mut Object) -> Result<Vec<HistoryTurn>, AssembleError> {
@@ -112,10 +112,6 @@ impl RequestWire for ResponsesRequests {
             "text",
             "truncation",
         ])
-    }
-
-    fn normalise(&self, tool: &mut Object) -> bool {
-        tools::normalise(tool, "parameters")
     }
 }
 

@@ -1,7 +1,7 @@
 //! The Anthropic Messages API, as Copilot's client builds `system` and `messages`.
 
 use super::chat::note_cache_type;
-use super::{BLANK, NAME, NO_CALL_ID, NOT_USABLE, is_blank};
+use super::{BLANK, NO_CALL_ID, NOT_USABLE, is_blank, note_envelope};
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::raw::{Meaning, PartKind, RawMessage, RawPart, RawRole, Thinking, ToolCall};
@@ -83,15 +83,6 @@ fn finish(system: Vec<ContentBlock>, turns: Vec<WireMessage>) -> Json {
     }
     members.push(("messages", Json::Array(turns.into_iter().map(turn).collect())));
     Json::Object(members)
-}
-
-fn note_envelope(message: &RawMessage, losses: &mut Losses) {
-    if message.name.is_some() {
-        losses.note(format!("{}/name", message.at), NAME);
-    }
-    for (key, _) in &message.carried {
-        losses.note(format!("{}/{key}", message.at), NOT_USABLE);
-    }
 }
 
 /// Returns the text blocks of a system message. The API has them apart from the messages.

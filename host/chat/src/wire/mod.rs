@@ -37,6 +37,16 @@ const JOINED: &str = "several parts are joined into one text";
 const BLANK: &str = "the API takes no text of white space alone";
 const NO_CALL_ID: &str = "a result that names no call cannot be sent";
 
+/// Notes what stands beside role, content and calls.
+fn note_envelope(message: &RawMessage, losses: &mut Losses) {
+    if message.name.is_some() {
+        losses.note(format!("{}/name", message.at), NAME);
+    }
+    for (key, _) in &message.carried {
+        losses.note(format!("{}/{key}", message.at), NOT_USABLE);
+    }
+}
+
 /// Notes where several texts become one.
 fn note_joined(message: &RawMessage, losses: &mut Losses) {
     if crate::raw::texts(&message.content).count() > 1 {

@@ -1,6 +1,6 @@
 //! The OpenAI Responses API, as Copilot's client builds its `input`.
 
-use super::{BLANK, BREAKPOINT, DOCUMENT, NAME, NO_CALL_ID, NOT_USABLE, is_blank, note_joined};
+use super::{BLANK, BREAKPOINT, DOCUMENT, NO_CALL_ID, NOT_USABLE, is_blank, note_envelope, note_joined};
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::raw::{Meaning, PartKind, RawMessage, RawPart, RawRole, Thinking, optional, texts};
@@ -16,12 +16,7 @@ pub(super) fn body(messages: &[RawMessage], losses: &mut Losses) -> Json {
     let (messages, previous) = behind_marker(messages, losses);
     let mut input = Vec::new();
     for message in messages {
-        if message.name.is_some() {
-            losses.note(format!("{}/name", message.at), NAME);
-        }
-        for (key, _) in &message.carried {
-            losses.note(format!("{}/{key}", message.at), NOT_USABLE);
-        }
+        note_envelope(message, losses);
         match message.role {
             RawRole::System => input.push(said("system", message, losses)),
             RawRole::User => input.push(said("user", message, losses)),

@@ -9,7 +9,7 @@ use memchr::memmem;
 use serde_json::Value;
 
 use super::live::PROGRESS;
-use super::wire::{self, Body};
+use super::wire::{self, AnsweredCalls, Body};
 use crate::apis::{Api, Wants};
 use crate::base::RequestBase;
 use crate::blocked::unreadable;
@@ -42,6 +42,7 @@ pub(crate) struct TeamRequest {
     pub(super) head: TeamHead,
     pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
+    pub(super) answered: AnsweredCalls,
     /// Its part of the bytes that the gate may hold.
     pub(super) reservation: Reservation,
     /// The agent to begin at, where one was named.
@@ -142,12 +143,13 @@ impl Shared {
         }
         let mut json: Body = serde_json::from_slice(document.source())
             .map_err(|_| Refusal::malformed("the request body is no JSON object that can be read"))?;
-        let document = match wire::of(format).is_some_and(|wire| wire.forget_progress(&mut json)) {
+        let document = match wire::of(format).is_some_and(|wire| wire::forget_progress(wire, &mut json)) {
             true => read(Value::Object(json.clone()).to_string().into())?,
             false => document,
         };
         Ok(ForTeam::Yes(Box::new(TeamRequest {
             head,
+            answered: wire::answered(&document),
             document: Arc::new(document),
             body: Arc::new(json),
             reservation: came.reservation,
@@ -183,7 +185,7 @@ fn named(model: &str) -> Option<Option<Arc<str>>> {
 fn untold(came: Came, format: Format) -> Came {
     let Some(wire) = wire::of(format).filter(|_| came.codings.is_empty()) else { return came };
     let Ok(mut body) = serde_json::from_slice::<Body>(&came.body) else { return came };
-    match wire.forget_progress(&mut body) {
+    match wire::forget_progress(wire, &mut body) {
         true => Came { body: Value::Object(body).to_string().into(), ..came },
         false => came,
     }

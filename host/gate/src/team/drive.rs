@@ -112,14 +112,13 @@ impl Shared {
         let wire = wire::of(request.document.format()).ok_or_else(|| {
             Refusal::malformed("a team answers chat completions, Responses and Messages alone")
         })?;
-        let (mut head, body) = (request.head, request.body);
+        let (mut head, body, answered) = (request.head, request.body, request.answered);
         let session = self.sessions.of(&request.document, &Hints::of(&head.parts.headers));
         let key = self.teams.key()?.client(&who(&session, &head.parts.headers));
         // Bodies leave as we write them.
         head.parts.headers.remove(http::header::CONTENT_ENCODING);
         let now = self.teams.now();
 
-        let answered = wire::answered(wire, &body);
         let ids: Vec<&str> = answered.results.iter().map(|result| result.id.as_str()).collect();
         let mut case = RunCase {
             began: Began { opening: Arc::clone(&body), policy: Arc::clone(&head.policy), answers: 0 },

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use leafgate_assemble::Step;
+use leafgate_assemble::{PICKED, Step};
 use leafgate_tree::{Document, Limits, ParseError};
 
-use super::{ASKED, Assembly, NotAssembled};
+use super::{Assembly, NotAssembled};
 use crate::{Context, Policy};
 
 /// A request that a profile made.
@@ -31,7 +31,7 @@ pub enum NotMade {
     Unknown(String),
     /// The request picks from a profile, and none is for it.
     #[error(
-        "the member `{ASKED}` picks from a profile, and no profile is for this request; profiles are: {0}"
+        "the member `{PICKED}` picks from a profile, and no profile is for this request; profiles are: {0}"
     )]
     PicksFromNone(String),
     /// The profile cannot make it.
@@ -84,7 +84,7 @@ impl Policy {
             None => self.assembly_for(document, context),
         };
         let Some(profile) = chosen.cloned() else {
-            let picks = document.member(document.root(), ASKED).is_some();
+            let picks = document.member(document.root(), PICKED).is_some();
             return match picks && !self.assemblies.is_empty() {
                 true => Err(NotMade::PicksFromNone(ids())),
                 false => Ok(None),

@@ -185,9 +185,6 @@ pub enum NotAssembled {
     Assemble(#[from] AssembleError),
 }
 
-/// The member with which a request picks from its profile.
-pub const ASKED: &str = "leafgate";
-
 impl Policy {
     /// Returns the profiles, in file order.
     #[must_use]

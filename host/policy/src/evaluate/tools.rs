@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use leafgate_assemble::{SERVERS, ToolServer, require_all};
+use leafgate_assemble::{SERVERS, ToolServer, normalise_tools};
 use leafgate_glob::Glob;
 use leafgate_tree::{
     Access, Author, Document, EditError, LeafKind, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
@@ -189,7 +189,7 @@ impl Run<'_> {
             }
             let sent: Value = serde_json::from_slice(&run.draft.render()).map_err(|_| EditError::NotALeaf)?;
             let Some(mut tools) = sent.get(&*key).cloned() else { return Ok(0) };
-            if !normalise(&mut tools) {
+            if !normalise_tools(&mut tools) {
                 return Ok(0);
             }
             run.change(index, &author(rule), None, Change::Option(&key, &tools))
@@ -232,30 +232,6 @@ fn exchanges_with_tools(document: &Document) -> Vec<Vec<SectionId>> {
         .collect();
     with_tools.sort();
     with_tools
-}
-
-/// Members of a tool, or of its function, that hold the schema of its parameters.
-const SCHEMAS: [&str; 4] = ["parameters", "input_schema", "parametersJsonSchema", "inputSchema"];
-/// Normalises a list of tools, and returns whether that changed anything.
-fn normalise(tools: &mut Value) -> bool {
-    let mut changed = false;
-    for tool in tools.as_array_mut().into_iter().flatten() {
-        changed |= normalise_tool(tool);
-        for nested in ["functionDeclarations", "function_declarations"] {
-            changed |= tool.get_mut(nested).is_some_and(normalise);
-        }
-    }
-    changed
-}
-
-fn normalise_tool(tool: &mut Value) -> bool {
-    let Some(tool) = tool.as_object_mut() else { return false };
-    let mut changed = tool.get("strict").is_some_and(Value::is_boolean) && tool.remove("strict").is_some();
-    for schema in SCHEMAS {
-        changed |= tool.get_mut(schema).is_some_and(require_all);
-    }
-    changed |= tool.get_mut("function").is_some_and(normalise_tool);
-    changed
 }
 
 /// The server of tools that an element of the list of tools stands for.

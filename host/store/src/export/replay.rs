@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use leafgate_adapt::{SaidCall, TurnMessage, TurnPart, named, question};
+use leafgate_adapt::{TurnMessage, TurnPart, named, question};
 use leafgate_tree::Role;
 use serde_json::{Value, json};
 
@@ -111,11 +111,7 @@ fn raw(message: &TurnMessage) -> Value {
     let content: Vec<Value> = message.parts.iter().map(part).collect();
     let mut raw = json!({ "role": role, "content": content });
     if !message.calls.is_empty() {
-        let call = |call: &SaidCall| {
-            let function = json!({ "name": call.name, "arguments": call.arguments });
-            json!({ "id": call.id, "type": "function", "function": function })
-        };
-        raw["toolCalls"] = message.calls.iter().map(call).collect();
+        raw["toolCalls"] = message.calls.iter().map(|call| call.to_chat()).collect();
     }
     if let Some(id) = &message.call_id {
         raw["toolCallId"] = json!(id);

@@ -1,10 +1,9 @@
 //! Anthropic Messages. Results of calls are blocks of a user's message, and roles alternate.
 
-use leafgate_agents::ClientResult;
-use leafgate_answer::{Api, LIVE_SIGNATURE};
+use leafgate_answer::Api;
 use serde_json::{Value, json};
 
-use super::{BETWEEN, Body, CallResult, TeamWire, leave_out, text};
+use super::{BETWEEN, Body, CallResult, TeamWire};
 
 /// How the types of tools begin that the provider runs itself.
 const OF_PROVIDER: [&str; 5] = ["web_search_", "web_fetch_", "code_execution_", "tool_search_", "mcp_"];
@@ -21,10 +20,6 @@ impl TeamWire for MessagesTeam {
         if OF_PROVIDER.iter().any(|start| kind.starts_with(start)) { None } else { tool["name"].as_str() }
     }
 
-    fn tool(&self, name: &str, description: &str, schema: Value) -> Value {
-        json!({ "name": name, "description": description, "input_schema": schema })
-    }
-
     fn set_system(&self, body: &mut Body, prompt: &str) {
         let system = match body.remove("system") {
             Some(Value::Array(mut blocks)) => {
@@ -35,19 +30,6 @@ impl TeamWire for MessagesTeam {
             _ => prompt.into(),
         };
         body.insert("system".to_owned(), system);
-    }
-
-    fn forget_progress(&self, body: &mut Body) -> bool {
-        let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) else { return false };
-        let is_told = |block: &Value| block["type"] == "thinking" && block["signature"] == LIVE_SIGNATURE;
-        let mut has_any = false;
-        for message in messages.iter_mut() {
-            let blocks = message.get_mut("content").and_then(Value::as_array_mut);
-            has_any |= leave_out(blocks, is_told);
-        }
-        // A message without content is refused.
-        messages.retain(|message| !has_any || message["content"].as_array().is_none_or(|b| !b.is_empty()));
-        has_any
     }
 
     fn said(&self, text: &str) -> Value {
@@ -71,19 +53,5 @@ impl TeamWire for MessagesTeam {
     /// They are refused without the tools that use them.
     fn of_conversation(&self) -> &'static [&'static str] {
         &["container", "mcp_servers"]
-    }
-
-    fn add_answered(&self, message: &Value, results: &mut Vec<ClientResult>, said: &mut Vec<String>) {
-        let Value::Array(blocks) = &message["content"] else { return said.push(text(&message["content"])) };
-        for block in blocks {
-            match block["type"].as_str() {
-                Some("tool_result") => results.push(ClientResult {
-                    id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
-                    text: text(&block["content"]).into(),
-                    is_error: block["is_error"] == true,
-                }),
-                _ => said.extend(block["text"].as_str().map(str::to_owned)),
-            }
-        }
     }
 }

@@ -8,23 +8,25 @@ mod chat;
 mod messages;
 mod responses;
 
+use leafgate_adapt::ToolTerms;
 use leafgate_agents::{
     ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, Team, ToolNames, delegate_work,
     is_delegated, report_out,
 };
-use leafgate_answer::Api;
+use leafgate_answer::{Api, LIVE_SIGNATURE};
+use leafgate_api::responses::is_call;
 use leafgate_assemble::{SERVERS, ToolServer};
-use leafgate_tree::Format;
+use leafgate_tree::{Document, Format, Role};
 use serde_json::{Map, Value, json};
+
+use super::drive::ANSWER;
+use super::live::PROGRESS;
 
 /// A body as a client sent it.
 pub(super) type Body = Map<String, Value>;
 
 /// What stands between the client's system prompt and an agent's.
 const BETWEEN: &str = "\n\n";
-
-/// What stands for an image in a result: frames keep texts.
-const IMAGE: &str = "[image left out]";
 
 /// How an API spells requests.
 pub(super) trait TeamWire: Sync {
@@ -34,9 +36,6 @@ pub(super) trait TeamWire: Sync {
     /// The name of a tool that a client offers; `None` for one that the provider runs.
     fn tool_name<'t>(&self, tool: &'t Value) -> Option<&'t str>;
 
-    /// A tool of the gate's own.
-    fn tool(&self, name: &str, description: &str, schema: Value) -> Value;
-
     /// Puts an agent's prompt into a body: behind the client's own where there is one.
     fn set_system(&self, body: &mut Body, prompt: &str);
 
@@ -45,23 +44,11 @@ pub(super) trait TeamWire: Sync {
         "messages"
     }
 
-    /// Whether the model says an element of a conversation, or does something by it.
-    fn is_of_model(&self, element: &Value) -> bool {
-        element["role"] == "assistant"
-    }
-
     /// A message of a user.
     fn said(&self, text: &str) -> Value;
 
     /// Results of the calls of one answer, in call order, and what was said behind them.
     fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value>;
-
-    /// Adds the results of calls and the words of the user that an element of a conversation holds.
-    fn add_answered(&self, element: &Value, results: &mut Vec<ClientResult>, said: &mut Vec<String>);
-
-    /// Takes what the gate told about the work of agents out of what the client sends again: it is
-    /// nobody's words, and no provider signed it. Returns whether there was any.
-    fn forget_progress(&self, body: &mut Body) -> bool;
 
     /// What of a request a team cannot do, and what to send instead; `None` where it can do all.
     fn refuses(&self, _body: &Body) -> Option<&'static str> {
@@ -122,13 +109,67 @@ pub(super) fn behind_system(opening: &[Value]) -> usize {
 }
 
 /// Returns the results of calls that stand at the end of a body, and what the user said there.
-pub(super) fn answered(wire: &dyn TeamWire, body: &Body) -> AnsweredCalls {
-    let elements = list(wire, body);
-    let after = elements.iter().rposition(|element| wire.is_of_model(element)).map_or(0, |at| at + 1);
+pub(super) fn answered(document: &Document) -> AnsweredCalls {
+    let all = leafgate_adapt::messages(document);
+    let after = all.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |at| at + 1);
     let (mut results, mut said) = (Vec::new(), Vec::new());
-    elements[after..].iter().for_each(|element| wire.add_answered(element, &mut results, &mut said));
+    for message in &all[after..] {
+        match &message.call_id {
+            Some(id) => results.push(ClientResult {
+                id: id.clone(),
+                text: message.told().collect::<Vec<_>>().join("\n").into(),
+                is_error: message.is_error,
+            }),
+            None if message.role == Role::User => said.extend(message.told()),
+            None => {}
+        }
+    }
     said.retain(|text| !text.trim().is_empty());
     AnsweredCalls { results, said: (!said.is_empty()).then(|| said.join("\n\n")) }
+}
+
+/// Whether the model says an element of a conversation, or does something by it.
+fn is_of_model(element: &Value) -> bool {
+    let kind = element["type"].as_str().unwrap_or_default();
+    element["role"] == "assistant" || kind == "reasoning" || is_call(kind)
+}
+
+/// Takes what the gate told about the work of agents out of what the client sends again: it is
+/// nobody's words, and no provider signed it. Returns whether there was any.
+pub(super) fn forget_progress(wire: &dyn TeamWire, body: &mut Body) -> bool {
+    let mut has_any = false;
+    let Some(elements) = body.get_mut(wire.conversation()).and_then(Value::as_array_mut) else {
+        return false;
+    };
+    elements.retain_mut(|element| {
+        let reasoning = element.get("reasoning_content").is_some_and(of_agents);
+        if reasoning {
+            element.as_object_mut().and_then(|message| message.remove("reasoning_content"));
+        }
+        let has_blocks = leave_out(element.get_mut("content").and_then(Value::as_array_mut), is_told);
+        let is_told = is_told(element);
+        has_any |= reasoning || has_blocks || is_told;
+        // A message without content is refused.
+        !(is_told || has_blocks && element["content"] == json!([]))
+    });
+    has_any
+}
+
+/// Whether a block or an item tells of the work of agents. Some clients send reasoning without its id.
+fn is_told(part: &Value) -> bool {
+    let id = part["id"].as_str().and_then(|id| id.strip_prefix("rs_"));
+    match part["type"].as_str() {
+        Some("thinking") => part["signature"] == LIVE_SIGNATURE,
+        Some("reasoning") => {
+            part.pointer("/summary/0/text").is_some_and(of_agents)
+                || id.is_some_and(|id| id.starts_with(ANSWER))
+        }
+        _ => false,
+    }
+}
+
+fn of_agents(text: &Value) -> bool {
+    text.as_str().is_some_and(|text| text.starts_with(PROGRESS))
 }
 
 /// The members by which calls and their results are named.
@@ -161,8 +202,8 @@ pub(super) fn without_delegated(wire: &dyn TeamWire, body: &Body) -> Option<Body
         !is_one(element) && (!has_some || says_something(element))
     });
     // Where the client answered such calls and nobody waits for that any more, the user's words are the last.
-    if !before.last().is_some_and(|last| wire.is_of_model(last)) {
-        let said = elements.iter().rposition(|element| !wire.is_of_model(element));
+    if !before.last().is_some_and(is_of_model) {
+        let said = elements.iter().rposition(|element| !is_of_model(element));
         elements.truncate(said.map_or(0, |at| at + 1));
     }
     let mut body = body.clone();
@@ -247,13 +288,15 @@ fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
     if is_over {
         body.remove(SERVERS);
     }
+    let own = |name: &str, (description, schema): (&str, Value)| {
+        let terms = ToolTerms { name: name.into(), description: Some(description.into()), schema };
+        terms.written(wire.answers())
+    };
     if !frame.targets().is_empty() {
-        let (description, schema) = delegate_work(frame.targets());
-        tools.push(wire.tool(DELEGATE_WORK, description, schema));
+        tools.push(own(DELEGATE_WORK, delegate_work(frame.targets())));
     }
     if frame.reports() {
-        let (description, schema) = report_out();
-        tools.push(wire.tool(REPORT_OUT, description, schema));
+        tools.push(own(REPORT_OUT, report_out()));
     }
     let forced = body.get("tool_choice").filter(|choice| choice.is_object());
     let still_there = forced.is_none_or(|choice| {
@@ -307,17 +350,56 @@ fn leave_out(list: Option<&mut Vec<Value>>, is_out: impl Fn(&Value) -> bool) -> 
     list.len() != before
 }
 
-/// The text of a content: a string, or the texts of its parts, one line each.
-fn text(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let part = |part: &Value| match part["text"].as_str() {
-                Some(text) => Some(text.to_owned()),
-                None => part["type"].as_str().filter(|kind| kind.contains("image")).map(|_| IMAGE.to_owned()),
-            };
-            parts.iter().filter_map(part).collect::<Vec<_>>().join("\n")
+#[cfg(test)]
+mod tests {
+    use leafgate_tree::Limits;
+
+    use super::*;
+
+    /// What a client answered, and said beside it, is the same in every API.
+    #[test]
+    fn results_are_read_as_they_came() {
+        let given = "{\"rows\": [1, \"two\"]}";
+        let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "f", "arguments": "{}" } });
+        let chat = json!([
+            { "role": "user", "content": "Go." },
+            { "role": "assistant", "content": null, "tool_calls": [call("a"), call("b")] },
+            { "role": "tool", "tool_call_id": "a", "content": given },
+            { "role": "tool", "tool_call_id": "b", "content": "" },
+            { "role": "user", "content": "Go on." },
+        ]);
+        let item =
+            |id: &str| json!({ "type": "function_call", "call_id": id, "name": "f", "arguments": "{}" });
+        let responses = json!([
+            { "role": "user", "content": "Go." }, item("a"), item("b"),
+            { "type": "function_call_output", "call_id": "a", "output": given },
+            { "type": "function_call_output", "call_id": "b", "output": "" },
+            { "role": "user", "content": [{ "type": "input_text", "text": "Go on." }] },
+        ]);
+        let block = |id: &str| json!({ "type": "tool_use", "id": id, "name": "f", "input": {} });
+        let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AA==" } });
+        let messages = json!([
+            { "role": "user", "content": "Go." },
+            { "role": "assistant", "content": [block("a"), block("b")] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "a", "content": [{ "type": "text", "text": given }, image] },
+                { "type": "tool_result", "tool_use_id": "b", "is_error": true },
+                { "type": "text", "text": "Go on." },
+            ] },
+        ]);
+        for (format, key, elements, shows, fails) in [
+            (Format::OpenaiChat, "messages", chat, "", false),
+            (Format::OpenaiResponses, "input", responses, "", false),
+            (Format::AnthropicMessages, "messages", messages, "\n[image left out]", true),
+        ] {
+            let body = json!({ key: elements }).to_string();
+            let document = Document::parse(body.into(), format, &Limits::default()).unwrap();
+            let AnsweredCalls { results, said } = answered(&document);
+            let read: Vec<_> =
+                results.iter().map(|result| (&*result.id, result.text.expose(), result.is_error)).collect();
+            let shown = format!("{given}{shows}");
+            assert_eq!(read, [("a", &*shown, false), ("b", "", fails)], "{format}");
+            assert_eq!(said.as_deref(), Some("Go on."), "{format}");
         }
-        _ => String::new(),
     }
 }
