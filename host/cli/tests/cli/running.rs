@@ -76,18 +76,6 @@ impl Running {
         Running::start(Bench::with(rules), &["--policy", "policy"])
     }
 
-    /// Starts one that may make no file larger than so many KiB, as on a disk without room.
-    pub(crate) fn start_within(bench: Bench, args: &[&str], most: usize) -> Running {
-        let call = bench.command(&[RUN, args].concat());
-        let mut limited = std::process::Command::new("bash");
-        // The signal would end the process; without it, a write fails.
-        let script = format!("trap '' XFSZ; ulimit -f {most}; exec \"$0\" \"$@\"");
-        limited.args(["-c", &script]).arg(call.get_program()).args(call.get_args());
-        limited.current_dir(bench.path()).env_clear().env("LEAFGATE_DATA_DIR", bench.path().join("data"));
-        let (process, url) = spawned(limited);
-        Running { bench, url, process }
-    }
-
     /// Starts one whose log lies on a disk of so many KiB, most of it taken by another file: a name space
     /// of its own has the disk. `None` where the system gives no such name space.
     pub(crate) fn start_on_small_disk(bench: Bench, args: &[&str], size: usize) -> Option<Running> {
@@ -188,12 +176,6 @@ impl Running {
     /// Sends a request of another API and reads the answer.
     pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         send(self.address(), path, body).unwrap().into()
-    }
-
-    /// Sends one that may get no answer; gives whether it got one.
-    pub(crate) fn chat_may_fail(&self, body: &str) -> JoinHandle<bool> {
-        let (to, body) = (self.address(), body.to_owned());
-        std::thread::spawn(move || send(to, CHAT, &body).is_ok_and(|answer| answer.status() == 200))
     }
 
     /// Sends one that will have to wait.
