@@ -177,28 +177,6 @@ async fn an_agent_has_the_tools_that_it_may_use() {
     }
 }
 
-// S4-22, S4-27
-#[tokio::test]
-async fn another_configuration_serves_the_next_run_and_not_this_one() {
-    for (api, streams) in every_way() {
-        let script = [
-            ("lead", vec![reads("a"), delegates("reviewer", "Review."), says("Done."), says("Alone.")]),
-            ("reviewer", vec![reports("Reviewed.")]),
-        ];
-        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.").with_file("a", "alpha");
-        let (_, reply, _) = client.send(&stage).await;
-        let call = reply.unwrap().calls[0].clone();
-        stage.slot.replace(&team(&[agent("lead")]));
-        client.results(&[(call.id.expose().to_owned(), "alpha".to_owned())]);
-        assert_eq!(client.finish(&stage).await.content.expose(), "Done.", "the run keeps its team");
-        client.say("And now?");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Alone.");
-        let last = stage.bodies_of("lead").pop().unwrap();
-        assert!(!last["tools"].to_string().contains("delegateWork"), "{api:?} {streams}");
-    }
-}
-
 // S4-22
 #[tokio::test]
 async fn another_policy_judges_the_next_run_and_not_this_one() {
