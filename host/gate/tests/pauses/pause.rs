@@ -7,7 +7,7 @@ use http::Method;
 use leafgate_admin::{EditCommand, ErrorCode, Payload, State};
 use serde_json::json;
 
-use crate::pauses::house::{CANARY, House, RULES, Reply, SOON, ask, chat};
+use crate::pauses::house::{CANARY, House, RULES, Reply, SOON, chat};
 
 // S0-122
 #[tokio::test]
