@@ -67,7 +67,7 @@ impl From<Message> for Answer {
 
 impl Running {
     pub(crate) fn start(bench: Bench, args: &[&str]) -> Running {
-        let (process, url) = spawn(&bench, args);
+        let (process, url) = spawned(bench.command(&[RUN, args].concat()));
         Running { bench, url, process }
     }
 
@@ -124,7 +124,7 @@ impl Running {
 
     /// Starts another gate with the same folders.
     pub(crate) fn another(&self, args: &[&str]) -> Other {
-        Other(spawn(&self.bench, args).0)
+        Other(spawned(self.bench.command(&[RUN, args].concat())).0)
     }
 
     /// Ends it as Ctrl-C does, and gives its folder back.
@@ -199,10 +199,6 @@ impl Running {
     pub(crate) fn admin(&self) -> Admin {
         Admin::at(&self.bench.path().join(format!("data/run/gate-{}.json", self.port()))).unwrap()
     }
-}
-
-fn spawn(bench: &Bench, args: &[&str]) -> (Process, String) {
-    spawned(bench.command(&[RUN, args].concat()))
 }
 
 fn spawned(mut command: std::process::Command) -> (Process, String) {
