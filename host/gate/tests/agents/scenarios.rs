@@ -177,6 +177,28 @@ async fn an_agent_has_the_tools_that_it_may_use() {
     }
 }
 
+// S4-22, S4-27
+#[tokio::test]
+async fn another_configuration_serves_the_next_run_and_not_this_one() {
+    for (api, streams) in every_way() {
+        let script = [
+            ("lead", vec![reads("a"), delegates("reviewer", "Review."), says("Done."), says("Alone.")]),
+            ("reviewer", vec![reports("Reviewed.")]),
+        ];
+        let stage = Stage::new(&team(&[agent("lead"), agent("reviewer")]), script.into()).await;
+        let mut client = Conversation::new(api, streams, "Go.").with_file("a", "alpha");
+        let (_, reply, _) = client.send(&stage).await;
+        let call = reply.unwrap().calls[0].clone();
+        stage.slot.replace(&team(&[agent("lead")]));
+        client.results(&[(call.id.expose().to_owned(), "alpha".to_owned())]);
+        assert_eq!(client.finish(&stage).await.content.expose(), "Done.", "the run keeps its team");
+        client.say("And now?");
+        assert_eq!(client.finish(&stage).await.content.expose(), "Alone.");
+        let last = stage.bodies_of("lead").pop().unwrap();
+        assert!(!last["tools"].to_string().contains("delegateWork"), "{api:?} {streams}");
+    }
+}
+
 // S4-22
 #[tokio::test]
 async fn another_policy_judges_the_next_run_and_not_this_one() {
@@ -204,27 +226,6 @@ async fn another_policy_judges_the_next_run_and_not_this_one() {
     }
 }
 
-// S4-18
-#[tokio::test]
-async fn prompts_may_be_sent_as_a_users_words() {
-    for (api, streams) in every_way() {
-        let mut by_user = team(&[agent("lead"), agent("reviewer")]);
-        by_user["leafgate"] = json!({ "systemAs": "user" });
-        let script = [
-            ("lead", vec![delegates("reviewer", "Review."), says("Done.")]),
-            ("reviewer", vec![reports("Reviewed.")]),
-        ];
-        let stage = Stage::new(&by_user, script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Done.");
-        for body in stage.bodies_of("lead").into_iter().chain(stage.bodies_of("reviewer")) {
-            assert!(body.get("system").is_none() && body.get("instructions").is_none(), "{body}");
-            let list = body.get("messages").or(body.get("input")).unwrap();
-            assert!(list[0]["role"] == "user" && list[0].to_string().contains("You are "), "{api:?}: {list}");
-        }
-    }
-}
-
 /// It was a user's words to every rule.
 // S4-18
 #[tokio::test]
@@ -242,8 +243,12 @@ async fn a_prompt_that_is_sent_as_a_users_words_is_a_system_prompt_to_rules() {
         let mut client = Conversation::new(api, streams, "See that");
         assert_eq!(client.finish(&stage).await.content.expose(), "Done.", "{api:?} {streams}");
         for agent in ["lead", "reviewer"] {
-            let sent = stage.bodies_of(agent)[0].to_string();
-            assert!(sent.contains(&format!("Mind: You are {agent}")), "{api:?} {streams}: {sent}");
+            for body in stage.bodies_of(agent) {
+                assert!(body.get("system").is_none() && body.get("instructions").is_none(), "{body}");
+                let first = &body.get("messages").or(body.get("input")).unwrap()[0];
+                let prompt = first.to_string().contains(&format!("Mind: You are {agent}"));
+                assert!(first["role"] == "user" && prompt, "{api:?} {streams}: {body}");
+            }
         }
         let sent = stage.bodies_of("reviewer")[0].to_string();
         assert!(sent.contains("\"You must look."), "what is asked of it is no prompt: {sent}");
