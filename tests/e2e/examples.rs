@@ -13,7 +13,7 @@ fn the_curl_example_sends_a_chat_through_the_gate() {
             return skip(&format!("no {needed} for examples/clients/curl.sh"));
         }
     }
-    let setup = Setup::with_default_policy();
+    let setup = Setup::with_policy("default".as_ref());
     let secret = plant::github(61);
     let output = Command::new(paths::example("clients/curl.sh"))
         .arg(format!("Say \"{secret}\"."))

@@ -25,5 +25,4 @@ mod service;
 mod setup;
 mod shared;
 mod unseen;
-mod untouched;
 mod ways;

@@ -19,7 +19,7 @@ fn text(bytes: usize) -> String {
 #[expect(clippy::print_stdout, reason = "the figure is there to be read")]
 fn peak_share(body: &Value) -> Option<f64> {
     let body = body.to_string().into_bytes();
-    let mut setup = Setup::with_default_policy();
+    let mut setup = Setup::with_policy("default".as_ref());
     setup.passes(&sample::chat("Hello"));
     let before = setup.gate.memory().unwrap()?;
     let sent = setup.passes(&body).body;

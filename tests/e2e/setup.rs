@@ -17,12 +17,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// A gate with the built-in default policy.
-    pub(crate) fn with_default_policy() -> Self {
-        Setup::with_policy("default".as_ref())
-    }
-
-    /// A gate with the policy of a folder.
+    /// A gate with a built-in policy, or that of a folder.
     pub(crate) fn with_policy(policy: &Path) -> Self {
         Setup::with_arguments(policy, &[])
     }

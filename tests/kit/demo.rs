@@ -2,7 +2,7 @@
 //!
 //! First act: a coding agent's request passes; rules and plugins edit it; the answer comes back with the real values. Second act: a
 //! plugin that never returns is stopped, its request is blocked, and the next one does not notice. Third: a request waits, is edited,
-//! undone and let go. Fourth: the policy changes on disk while the gate runs. What is shown is what the commands print.
+//! undone and let go. What is shown is what the commands print.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,6 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail, ensure};
 use leafgate_tests::admin::{Admin, answered, chat_later};
 use leafgate_tests::gate::{self, Gate};
-use leafgate_tests::http::Message;
 use leafgate_tests::upstream::Upstream;
 use leafgate_tests::{plant, sample};
 use serde_json::{Value, json};
@@ -58,7 +57,6 @@ pub(crate) fn demo() -> Result<()> {
     passing(&mut stage)?;
     looping(&mut stage)?;
     pause(&mut stage)?;
-    reload(&mut stage)?;
     println!(
         "\nAll {} checks held, in {:.1} s after the build.",
         stage.checks,
@@ -278,54 +276,6 @@ fn pause(stage: &mut Stage) -> Result<()> {
     stage.check(answered(client)?.status() == 200, "the client that waited gets its answer")?;
     let left = stage.left()?;
     stage.check(left == word(&payload["body"]), "what left is what was shown, byte for byte")
-}
-
-/// Fourth act: the policy changes on disk while the gate runs. Events say when a change is live; nothing here waits by the clock.
-fn reload(stage: &mut Stage) -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let rule = |words: &str| {
-        let rule = format!(
-            "[[rule]]\nid = \"manners\"\nmatch = {{ role = \"user\" }}\naction = \"rewrite\"\n{words}\n"
-        );
-        fs::write(folder.path().join("rules.toml"), rule)
-    };
-    rule("append = \" Be brief.\"")?;
-    let gate = stage.gate(folder.path())?;
-    let admin = Admin::of(&gate)?;
-    let mut events = admin.events()?;
-
-    stage.heading("A rule is edited on disk; the next request sees it");
-    let first = asked(stage, &gate, "Be brief.")?;
-    rule("append = \" Be brief and polite.\"")?;
-    events.until(|event| {
-        let policy = &event["policy"];
-        event["event"] == "policy" && policy["refused"].is_null() && policy["generation"] != first.as_str()
-    })?;
-    let second = asked(stage, &gate, "Be brief and polite.")?;
-    line(&format!("generation {first} served, {second} serves; the gate was not restarted"));
-
-    stage.heading("A rule is broken on disk; the last good policy serves, and the status says why");
-    rule("apend = \" Be rude.\"")?;
-    events.until(|event| event["event"] == "policy" && event["policy"]["refused"].is_string())?;
-    let status = admin.get("/v1/status")?;
-    let diagnostic = word(&status["policy"]["refused"]);
-    // The folder of this run has a name that says nothing.
-    diagnostic.replace(&format!("{}/", folder.path().display()), "").lines().for_each(line);
-    stage.check(
-        diagnostic.contains("rules.toml:5") && diagnostic.contains("apend"),
-        "the diagnostic names file, line and word",
-    )?;
-    let serving = asked(stage, &gate, "Be brief and polite.")?;
-    stage.check(serving == second, "the last good policy serves")
-}
-
-/// Asks, checks what left, and returns the generation that judged it.
-fn asked(stage: &mut Stage, gate: &Gate, manners: &str) -> Result<String> {
-    let answer: Message = gate.client()?.chat(&sample::chat("What is new?"))?;
-    let left = stage.left()?;
-    line(&format!("left: {left}"));
-    stage.check(left.contains(&format!("What is new? {manners}")), "what left has the rule's text")?;
-    Ok(answer.header("leafgate-generation").context("the answer names no generation")?.to_owned())
 }
 
 /// A request with the result of one call of a tool.

@@ -74,11 +74,6 @@ impl Runs {
         late.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
-    /// The runs that wait.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Run> {
-        self.kept.values().map(|(_, run)| run)
-    }
-
     /// Bytes of all their conversations.
     #[must_use]
     pub fn bytes(&self) -> usize {

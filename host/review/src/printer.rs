@@ -77,12 +77,6 @@ pub fn block(text: &str) -> Printed {
     print(text, BLOCK_BYTES, GlyphForm::Block)
 }
 
-/// Prints a text on one line of at most `bytes` input bytes.
-#[must_use]
-pub fn line_within(text: &str, bytes: usize) -> Printed {
-    print(text, bytes.min(LINE_BYTES), GlyphForm::Line)
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum GlyphForm {
     Line,
@@ -255,7 +249,7 @@ mod tests {
 
     #[test]
     fn output_is_bounded_and_says_so() {
-        assert_eq!(line_within("日本語", 4).as_str(), "日… (6 bytes more)");
+        assert_eq!(print("日本語", 4, GlyphForm::Line).as_str(), "日… (6 bytes more)");
     }
 
     /// Text with many special characters, beside arbitrary ones.
@@ -333,7 +327,7 @@ mod tests {
         #[test]
         fn output_has_a_bound(text in hostile(), bytes in 0usize..80) {
             // Ten bytes are the longest number of one character, forty the longest note at the end.
-            prop_assert!(line_within(&text, bytes).as_str().len() <= bytes * 10 + 40);
+            prop_assert!(print(&text, bytes, GlyphForm::Line).as_str().len() <= bytes * 10 + 40);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Agent-like requests of a given size: a system prompt, turns with tool calls and their results, and now and then a credential.
 
+use anyhow::{Context as _, Result};
 use leafgate_tests::plant;
 use leafgate_tree::Format;
 use serde_json::{Value, json};
@@ -16,6 +17,14 @@ pub(crate) enum Text {
 /// A chat request of at least this many bytes; another seed gives another body.
 pub(crate) fn body(size: usize, seed: u64, text: Text) -> Vec<u8> {
     in_format(Format::OpenaiChat, size, seed, text)
+}
+
+/// A chat with one message more.
+pub(crate) fn with_message(chat: &[u8], text: &str) -> Result<Vec<u8>> {
+    let mut body: Value = serde_json::from_slice(chat)?;
+    let messages = body.get_mut("messages").and_then(Value::as_array_mut).context("a chat has messages")?;
+    messages.push(json!({ "role": "user", "content": text }));
+    Ok(body.to_string().into_bytes())
 }
 
 /// A request in a format.

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use leafgate_detect::{Engine, Input, views};
+use leafgate_tests::plant;
 use serde_json::{Value, json};
 
 use crate::bodies::{self, Text};
@@ -45,6 +46,7 @@ pub(crate) fn measure() -> Result<Value> {
     let engine = Engine::new(&["secrets", "pii"])?;
     let kinds = [
         ("source code", repeated(&CODE)),
+        ("with a secret each 4 KB", repeated(&CODE).iter().map(|text| with_secrets(text)).collect()),
         ("prose", repeated(&PROSE)),
         ("texts of a chat request", texts_of(&bodies::body(SIZE, 1, Text::Ordinary))?),
     ];
@@ -85,6 +87,18 @@ fn repeated(texts: &[&str]) -> Vec<String> {
         more
     });
     taken.map(|text| (*text).to_owned()).collect()
+}
+
+/// A text with a secret in a line of its own after each 4 KB.
+fn with_secrets(text: &str) -> String {
+    let mut written = String::with_capacity(text.len() + text.len() / 64);
+    for line in text.split_inclusive('\n') {
+        if written.len() / 4096 != (written.len() + line.len()) / 4096 {
+            written.push_str(&format!("export TOKEN={}\n", plant::github(written.len() as u64)));
+        }
+        written.push_str(line);
+    }
+    written
 }
 
 /// All strings of a body.

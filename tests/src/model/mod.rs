@@ -17,9 +17,9 @@
 //! | what somebody types, at `/v1/engines/…` | the token that stands last in it |
 //! | any other | what the last message says, word for word |
 //!
-//! Streams come in fragments shorter than a token. The forms are written from the documentation of
-//! the APIs and share nothing with the gate's own; a client library that cannot read them says so
-//! in the same tests without a gate in between.
+//! Streams come in fragments shorter than a token. The forms are those of
+//! [`leafgate_harness::answers`], which share nothing with the gate's own; a client library that cannot
+//! read them says so in the same tests without a gate in between.
 
 mod agents;
 mod chat;
@@ -32,6 +32,8 @@ mod responses;
 pub mod team;
 
 use anyhow::{Context as _, Result};
+use leafgate_harness::answers::{Answer, Part, Voice};
+use leafgate_harness::clients::Api;
 use serde_json::{Value, json};
 
 use crate::http::Message;
@@ -114,9 +116,8 @@ struct Reply {
 
 /// How an API asks and answers.
 struct Form {
+    api: Api,
     heard: fn(&Value) -> Heard,
-    whole: fn(&Reply) -> Value,
-    events: fn(&Reply) -> Vec<String>,
     /// How many events of a stream end it after all is said.
     ending: usize,
 }
@@ -166,15 +167,8 @@ fn generated(request: &Message, model: &str, method: &str) -> Result<Message> {
         return Ok(json_answer("200 OK", &json!({ "totalTokens": request.body.len() })));
     }
     let reply = reply(&body, model, &gemini::FORM);
-    if method == "generateContent" {
-        return Ok(json_answer("200 OK", &(gemini::FORM.whole)(&reply)));
-    }
-    let mut events = (gemini::FORM.events)(&reply);
-    if model == BREAKS_OFF {
-        events.truncate(events.len() - gemini::FORM.ending);
-        events.push(format!("data: {}\n\n", gemini::error(529)));
-    }
-    Ok(message("200 OK", "text/event-stream", events.concat()))
+    let broken = format!("data: {}\n\n", gemini::error(529));
+    Ok(gemini::FORM.said(&reply, method != "generateContent", &broken))
 }
 
 /// A path without what stands before the API's own names: Azure puts the model there, Copilot nothing.
@@ -189,15 +183,26 @@ fn endpoint(path: &str) -> Option<&str> {
 fn spoken(body: &Value, endpoint: &str, form: &Form) -> Message {
     let model = body["model"].as_str().unwrap_or_default();
     let reply = reply(body, model, form);
-    if body["stream"] != true || model == IN_ONE_PIECE {
-        return json_answer("200 OK", &(form.whole)(&reply));
+    form.said(&reply, body["stream"] == true && model != IN_ONE_PIECE, &broken(endpoint))
+}
+
+impl Form {
+    /// An answer, whole or as a stream, which the model that breaks off ends with this event.
+    fn said(&self, reply: &Reply, streams: bool, broken: &str) -> Message {
+        let voice = |call, group| Voice { response: &reply.id, model: &reply.model, call, group };
+        let (voice, part) = match &reply.turn {
+            Turn::Says(text) => (voice(None, None), Part::Says(text)),
+            Turn::Calls(call) => (voice(Some(call.id), call.group), Part::Calls(&call.tool, &call.arguments)),
+        };
+        let mut answer: Answer = voice.speaks(self.api, streams, &[part], FRAGMENT);
+        let breaks_off = streams && reply.model == BREAKS_OFF;
+        if breaks_off {
+            answer.frames.truncate(answer.frames.len() - self.ending);
+        }
+        let text =
+            String::from_utf8_lossy(&answer.bytes()).into_owned() + if breaks_off { broken } else { "" };
+        message("200 OK", if streams { "text/event-stream" } else { "application/json" }, text)
     }
-    let mut events = (form.events)(&reply);
-    if model == BREAKS_OFF {
-        events.truncate(events.len() - form.ending);
-        events.push(broken(endpoint));
-    }
-    message("200 OK", "text/event-stream", events.concat())
 }
 
 /// What the model does at a request.

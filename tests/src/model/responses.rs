@@ -2,13 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use leafgate_harness::clients::Api;
 use serde_json::{Value, json};
 
-use super::{Call, Form, Heard, Reply, Turn, fragments, named, text_of};
+use super::{Form, Heard, text_of};
 
-const ITEM: &str = "item_kit";
-
-pub(super) const FORM: Form = Form { heard, whole, events, ending: 4 };
+pub(super) const FORM: Form = Form { api: Api::Responses, heard, ending: 4 };
 
 /// What has been asked, response by response: who goes on from one by its name does not say it again.
 static ASKED: Mutex<Vec<Vec<Value>>> = Mutex::new(Vec::new());
@@ -37,96 +36,4 @@ fn heard(body: &Value) -> Heard {
     let is_result = last["type"] == "function_call_output";
     let said = if is_result { &last["output"] } else { &last["content"] };
     Heard { text: text_of(said), is_result, tool: body["tools"][0]["name"].as_str().map(str::to_owned) }
-}
-
-fn whole(reply: &Reply) -> Value {
-    let item = match &reply.turn {
-        Turn::Says(text) => says(&[part(text)], "completed"),
-        Turn::Calls(call) => calls(call, &call.arguments, "completed"),
-    };
-    response(reply, &json!([item]), "completed")
-}
-
-fn events(reply: &Reply) -> Vec<String> {
-    let begun = response(reply, &json!([]), "in_progress");
-    let whole = whole(reply);
-    let mut events = vec![
-        json!({ "type": "response.created", "response": begun }),
-        json!({ "type": "response.in_progress", "response": begun }),
-    ];
-    match &reply.turn {
-        Turn::Says(text) => events.extend(speech(text)),
-        Turn::Calls(made) => events.extend(call(made)),
-    }
-    events.extend([
-        json!({ "type": "response.output_item.done", "output_index": 0, "item": whole["output"][0] }),
-        json!({ "type": "response.completed", "response": whole }),
-    ]);
-    for (at, event) in events.iter_mut().enumerate() {
-        event["sequence_number"] = at.into();
-    }
-    events.iter().map(named).collect()
-}
-
-/// The events of a message that speaks, but for its end.
-fn speech(text: &str) -> Vec<Value> {
-    let about = |kind: &str, key: &str, value: Value| json!({ "type": kind, "item_id": ITEM, "output_index": 0, "content_index": 0, key: value });
-    let mut events = vec![
-        json!({ "type": "response.output_item.added", "output_index": 0, "item": says(&[], "in_progress") }),
-        about("response.content_part.added", "part", part("")),
-    ];
-    for fragment in fragments(text) {
-        let mut event = about("response.output_text.delta", "delta", json!(fragment));
-        event["logprobs"] = json!([]);
-        events.push(event);
-    }
-    let mut done = about("response.output_text.done", "text", json!(text));
-    done["logprobs"] = json!([]);
-    events.extend([done, about("response.content_part.done", "part", part(text))]);
-    events
-}
-
-/// The events of a call, but for its end.
-fn call(made: &Call) -> Vec<Value> {
-    let about = |kind: &str, key: &str, value: &str| json!({ "type": kind, "item_id": ITEM, "output_index": 0, key: value });
-    let mut events = vec![
-        json!({ "type": "response.output_item.added", "output_index": 0, "item": calls(made, "", "in_progress") }),
-    ];
-    let delta = |json: &String| about("response.function_call_arguments.delta", "delta", json);
-    events.extend(fragments(&made.arguments).iter().map(delta));
-    let mut done = about("response.function_call_arguments.done", "arguments", &made.arguments);
-    done["name"] = json!(made.tool);
-    events.push(done);
-    events
-}
-
-fn response(reply: &Reply, output: &Value, status: &str) -> Value {
-    json!({
-        "id": reply.id, "object": "response", "created_at": 0, "status": status, "model": reply.model,
-        "output": output, "error": null, "incomplete_details": null, "instructions": null, "metadata": {},
-        "parallel_tool_calls": true, "temperature": 1.0, "tool_choice": "auto", "tools": [], "top_p": 1.0,
-        "usage": {
-            "input_tokens": 1, "input_tokens_details": { "cached_tokens": 0 },
-            "output_tokens": 1, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 2,
-        },
-    })
-}
-
-fn says(content: &[Value], status: &str) -> Value {
-    json!({ "id": ITEM, "type": "message", "role": "assistant", "status": status, "content": content })
-}
-
-fn calls(made: &Call, arguments: &str, status: &str) -> Value {
-    let mut item = json!({
-        "id": ITEM, "type": "function_call", "status": status,
-        "call_id": made.id, "name": made.tool, "arguments": arguments,
-    });
-    if let Some(group) = made.group {
-        item["namespace"] = json!(group);
-    }
-    item
-}
-
-fn part(text: &str) -> Value {
-    json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
 }

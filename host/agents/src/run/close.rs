@@ -121,15 +121,10 @@ impl Run {
         }
     }
 
-    /// Ends the run with what it has.
+    /// Ends the run with what it has, and all that is in flight.
     pub(super) fn finish_early(&mut self, now: Tick, effects: &mut RunEffects) {
-        self.end_all(now, effects);
-        effects.push(RunEffect::Finish);
-    }
-
-    /// Ends the run and all that is in flight.
-    pub(super) fn end_all(&mut self, now: Tick, effects: &mut RunEffects) {
         self.give_up_below(ENTRY, now, effects);
         self.over = true;
+        effects.push(RunEffect::Finish);
     }
 }

@@ -249,15 +249,6 @@ impl Run {
         effects
     }
 
-    /// Ends the run because its client is gone. Everything in flight is given up.
-    pub fn cancel(&mut self, now: Tick) -> RunEffects {
-        let mut effects = RunEffects::new();
-        if !self.over {
-            self.end_all(now, &mut effects);
-        }
-        effects
-    }
-
     /// The name of the run.
     #[must_use]
     pub fn id(&self) -> RunId {
@@ -286,18 +277,6 @@ impl Run {
     #[must_use]
     pub fn frame(&self, id: FrameId) -> Option<&Frame> {
         self.frames.get(id.at())
-    }
-
-    /// The name of a frame's conversation.
-    #[must_use]
-    pub fn conversation_id(&self, frame: FrameId) -> String {
-        format!("{:016x}-{}", self.id.0, frame.0)
-    }
-
-    /// Whether the client has calls of this run.
-    #[must_use]
-    pub fn waits_for_client(&self) -> bool {
-        self.paused.is_some()
     }
 
     /// Whether it is over.

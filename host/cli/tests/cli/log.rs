@@ -172,38 +172,6 @@ fn a_gate_without_a_log_writes_none() {
 }
 
 #[test]
-fn what_was_answered_is_in_the_log_whenever_the_gate_is_killed() {
-    let rounds = if std::env::var_os("LEAFGATE_SOAK").is_some() { 100 } else { 4 };
-    let mut bench = bench();
-    let mut answered = 0;
-    for round in 0..rounds {
-        let gate = start(bench, &["--log-required"]);
-        let clients: Vec<_> = (0..4).map(|_| gate.chat_later(&request())).collect();
-        answered += clients
-            .into_iter()
-            .map(|client| client.join().unwrap())
-            .filter(|answer| answer.status == 200)
-            .count();
-        // More are under way when it ends.
-        let late: Vec<_> = (0..round % 4).map(|_| gate.chat_may_fail(&request())).collect();
-        bench = gate.kill();
-        answered += late.into_iter().map(|late| late.join().unwrap()).filter(|&answered| answered).count();
-        let list: Value = bench.run(&["log", "list", "--limit", "10000", "--json"], "").json();
-        let logged = list.as_array().unwrap().len();
-        assert!(logged >= answered, "round {round}: {logged} of {answered}");
-        bench.run(&["receipt", "export", "--force", "receipts.jsonl"], "");
-        let key = bench.run(&["receipt", "key"], "").out;
-        let verified = bench.run(&["receipt", "verify", "receipts.jsonl", "--key", key.trim()], "");
-        assert_eq!(verified.code, 0, "{}", verified.shown());
-        assert!(
-            verified.out.starts_with(&format!("{logged} receipts, 1 to {logged}: all hold")),
-            "{}",
-            verified.out
-        );
-    }
-}
-
-#[test]
 fn a_receipt_that_was_changed_is_named() {
     let gate = start(bench(), &[]);
     for _ in 0..3 {
@@ -217,40 +185,6 @@ fn a_receipt_that_was_changed_is_named() {
         export.lines().enumerate().filter(|(at, _)| *at != 2).map(|(_, line)| format!("{line}\n")).collect();
     let broken = bench.run(&["receipt", "verify", "-"], &without);
     assert_eq!((broken.code, &*broken.err), (1, "leafgate: -: line 3: receipt 3 follows 1: 2 is missing\n"));
-}
-
-#[test]
-fn a_disk_without_room_is_said_and_stops_what_must_be_logged() {
-    for required in [false, true] {
-        let args: &[&str] = if required { &["--log-required"] } else { &[] };
-        let gate = Running::start_within(bench(), &[&["--policy", "policy"], args].concat(), 256);
-        // Texts that no compression makes small.
-        let large: String = (0..4000_u32).map(|n| format!("{:08x}", n.wrapping_mul(2_654_435_761))).collect();
-        let body = |n: u32| serde_json::json!({ "model": "m", "messages": [{ "role": "user", "content": format!("{n} {large}") }] });
-        let mut stopped = false;
-        for n in 0..40 {
-            let large: String = (0..6000_u32)
-                .map(|m| format!("{:08x}", (n * 6000 + m).wrapping_mul(2_654_435_761)))
-                .collect();
-            let mut body = body(n);
-            body["messages"][0]["content"] = large.into();
-            let answer = gate.chat(&body.to_string());
-            stopped |= answer.status != 200;
-            if stopped {
-                assert!(answer.body.contains("must log every request"), "{}", answer.body);
-                break;
-            }
-        }
-        assert_eq!(stopped, required);
-        let then = if required { "requests stop" } else { "requests go on" };
-        let mut status = gate.run(&["status"]).out;
-        // Without a wait for the log, it may still be writing.
-        while !required && !status.contains("CANNOT BE WRITTEN") {
-            gate.chat(&body(999).to_string());
-            status = gate.run(&["status"]).out;
-        }
-        assert!(status.contains("CANNOT BE WRITTEN") && status.contains(then), "{status}");
-    }
 }
 
 /// A chat with a text that no compression makes small.

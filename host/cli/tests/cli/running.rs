@@ -67,25 +67,13 @@ impl From<Message> for Answer {
 
 impl Running {
     pub(crate) fn start(bench: Bench, args: &[&str]) -> Running {
-        let (process, url) = spawn(&bench, args);
+        let (process, url) = spawned(bench.command(&[RUN, args].concat()));
         Running { bench, url, process }
     }
 
     /// Starts one whose policy has these rules.
     pub(crate) fn of(rules: &str) -> Running {
         Running::start(Bench::with(rules), &["--policy", "policy"])
-    }
-
-    /// Starts one that may make no file larger than so many KiB, as on a disk without room.
-    pub(crate) fn start_within(bench: Bench, args: &[&str], most: usize) -> Running {
-        let call = bench.command(&[RUN, args].concat());
-        let mut limited = std::process::Command::new("bash");
-        // The signal would end the process; without it, a write fails.
-        let script = format!("trap '' XFSZ; ulimit -f {most}; exec \"$0\" \"$@\"");
-        limited.args(["-c", &script]).arg(call.get_program()).args(call.get_args());
-        limited.current_dir(bench.path()).env_clear().env("LEAFGATE_DATA_DIR", bench.path().join("data"));
-        let (process, url) = spawned(limited);
-        Running { bench, url, process }
     }
 
     /// Starts one whose log lies on a disk of so many KiB, most of it taken by another file: a name space
@@ -136,7 +124,7 @@ impl Running {
 
     /// Starts another gate with the same folders.
     pub(crate) fn another(&self, args: &[&str]) -> Other {
-        Other(spawn(&self.bench, args).0)
+        Other(spawned(self.bench.command(&[RUN, args].concat())).0)
     }
 
     /// Ends it as Ctrl-C does, and gives its folder back.
@@ -190,12 +178,6 @@ impl Running {
         send(self.address(), path, body).unwrap().into()
     }
 
-    /// Sends one that may get no answer; gives whether it got one.
-    pub(crate) fn chat_may_fail(&self, body: &str) -> JoinHandle<bool> {
-        let (to, body) = (self.address(), body.to_owned());
-        std::thread::spawn(move || send(to, CHAT, &body).is_ok_and(|answer| answer.status() == 200))
-    }
-
     /// Sends one that will have to wait.
     pub(crate) fn chat_later(&self, body: &str) -> JoinHandle<Answer> {
         let (to, body) = (self.address(), body.to_owned());
@@ -217,10 +199,6 @@ impl Running {
     pub(crate) fn admin(&self) -> Admin {
         Admin::at(&self.bench.path().join(format!("data/run/gate-{}.json", self.port()))).unwrap()
     }
-}
-
-fn spawn(bench: &Bench, args: &[&str]) -> (Process, String) {
-    spawned(bench.command(&[RUN, args].concat()))
 }
 
 fn spawned(mut command: std::process::Command) -> (Process, String) {

@@ -153,17 +153,63 @@ fn planned(bench: &Bench, format: Format, names: &[String]) -> BTreeMap<String, 
     differing.map(fate).collect()
 }
 
+/// Writes the rules and all requests, and says what `apply` makes of each.
+fn applied_to_all(bench: &Bench, rules: &str, requests: &[Recording]) -> Vec<Fate> {
+    bench.file("new/rules.toml", rules);
+    let one = |(at, Recording { body, format, .. }): (usize, &Recording)| {
+        let name = name(at);
+        bench.file(&name, std::str::from_utf8(body).unwrap());
+        applied(bench, &name, *format)
+    };
+    requests.iter().enumerate().map(one).collect()
+}
+
+fn name(at: usize) -> String {
+    format!("new/tests/{at}.json")
+}
+
+/// Holds a gate of the same installation to what `apply` wrote.
+fn a_gate_does(bench: Bench, requests: &[Recording], fates: &[Fate]) {
+    let upstream = Upstream::start().unwrap();
+    bench.file("config.toml", &format!("[upstreams.far]\nurl = \"{}\"\n", upstream.url()));
+    let gate = Running::start(bench, &["--policy", "new", "--config", "config.toml"]);
+    for (recording, fate) in requests.iter().zip(fates) {
+        let (_, path) = APIS.iter().find(|(format, _)| *format == recording.format).unwrap();
+        let body = std::str::from_utf8(&recording.body).unwrap();
+        let status = gate.post(&format!("/u/far{path}"), body).status;
+        assert_eq!(status, if fate.is_some() { 200 } else { 400 }, "{recording:?}");
+        let left = upstream.take().pop().map(|request| String::from_utf8(request.body).unwrap());
+        assert!(left == *fate, "{recording:?}: other bytes in a gate");
+    }
+    gate.stop();
+}
+
+#[test]
+fn invariant_1_untouched_is_identical_offline_and_in_a_gate() {
+    let (bench, requests) = (Bench::new(), requests());
+    let fates = applied_to_all(&bench, &format!("mode = \"monitor\"\n{RULES}"), &requests);
+    for (recording, fate) in requests.iter().zip(&fates) {
+        assert!(fate.as_ref().is_some_and(|sent| *sent.as_bytes() == recording.body), "{recording:?}");
+    }
+    a_gate_does(bench, &requests, &fates);
+}
+
+#[test]
+fn tokens_of_what_packs_find_are_the_same_offline_and_in_a_gate() {
+    let (bench, requests) = (Bench::new(), requests());
+    let rules = RULES.replace("\"own/words\"", "[\"own/words\", \"secrets\", \"pii\"]");
+    let fates = applied_to_all(&bench, &rules.replace("with = \"mask\"\n", ""), &requests);
+    assert!(fates.iter().flatten().any(|sent| sent.contains("WORDS_")));
+    a_gate_does(bench, &requests, &fates);
+}
+
 #[test]
 fn a_policy_with_tests_and_exceptions_does_the_same_offline_in_a_gate_in_a_plan_and_in_its_tests() {
     let (bench, requests) = (Bench::new(), requests());
-    bench.file("new/rules.toml", RULES);
-    let name = |at: usize| format!("new/tests/{at}.json");
+    let fates = applied_to_all(&bench, RULES, &requests);
     let mut tests = String::new();
-    let mut fates: Vec<Fate> = Vec::new();
-    for (at, Recording { name: called, body, format }) in requests.iter().enumerate() {
-        bench.file(&name(at), std::str::from_utf8(body).unwrap());
-        let fate = applied(&bench, &name(at), *format);
-        let expected = match &fate {
+    for (at, (Recording { name: called, format, .. }, fate)) in requests.iter().zip(&fates).enumerate() {
+        let expected = match fate {
             None => "verdict = \"block\"\nheld_by = \"gone\"\n".to_owned(),
             Some(sent) => {
                 bench.file(&format!("new/tests/{at}.sent"), sent);
@@ -174,7 +220,6 @@ fn a_policy_with_tests_and_exceptions_does_the_same_offline_in_a_gate_in_a_plan_
         tests += &format!(
             "[[test]]\nname = \"{at} {called}\"\nfile = \"{at}.json\"\nformat = \"{format}\"\n{expected}\n"
         );
-        fates.push(fate);
     }
     for (format, _) in APIS {
         let of_api = |at: &usize| requests[*at].format == *format;
@@ -190,18 +235,7 @@ fn a_policy_with_tests_and_exceptions_does_the_same_offline_in_a_gate_in_a_plan_
     bench.file("new/tests/all.toml", &tests);
     let tested = bench.run(&["test", "--policy", "new"], "");
     assert_eq!(tested.code, 0, "{}", tested.shown());
-    let upstream = Upstream::start().unwrap();
-    bench.file("config.toml", &format!("[upstreams.far]\nurl = \"{}\"\n", upstream.url()));
-    let gate = Running::start(bench, &["--policy", "new", "--config", "config.toml"]);
-    for (recording, fate) in requests.iter().zip(&fates) {
-        let (_, path) = APIS.iter().find(|(format, _)| *format == recording.format).unwrap();
-        let body = std::str::from_utf8(&recording.body).unwrap();
-        let status = gate.post(&format!("/u/far{path}"), body).status;
-        assert_eq!(status, if fate.is_some() { 200 } else { 400 }, "{recording:?}");
-        let left = upstream.take().pop().map(|request| String::from_utf8(request.body).unwrap());
-        assert!(left == *fate, "{recording:?}: other bytes in a gate");
-    }
-    gate.stop();
+    a_gate_does(bench, &requests, &fates);
     let changed = requests
         .iter()
         .zip(&fates)

@@ -21,7 +21,7 @@ fn holds(bench: &Bench) -> Vec<(String, HoldState)> {
     turn.holds().iter().map(|held| (held.hold.rule.to_string(), held.state)).collect()
 }
 
-// S0-55
+// S0-01, S0-55
 #[test]
 fn an_edit_is_what_leaves() {
     let mut bench = bench();
@@ -175,7 +175,7 @@ fn a_secret_where_nothing_can_be_redacted_is_not_let_in() {
     assert_eq!(bench.change(TURN, Change::Undo).unwrap_err(), DeskError::Nothing("undo"));
 }
 
-// S0-62
+// S0-10, S0-62
 #[test]
 fn a_resume_of_something_else_than_what_was_seen_is_stale() {
     let mut bench = bench();

@@ -165,6 +165,7 @@ fn saved_edits_are_captured_then_applied_then_captured_anew() {
     assert_eq!(bench.desk.outlook().auto, Some(AutoState::Capturing));
 }
 
+// S0-66
 #[test]
 fn what_one_conversation_saved_is_applied_to_it_alone_and_ends_with_it() {
     let mut bench = Bench::new();
@@ -262,6 +263,7 @@ fn the_same_request_joins_a_modes_pause() {
     assert_eq!(forwards(&bench.resume(turn).unwrap())[0].1, connection);
 }
 
+// S0-93
 #[test]
 fn agents_and_side_requests_never_wait_behind_a_persons_turn() {
     for class in [TurnClass::Subagent, TurnClass::Side] {

@@ -242,7 +242,7 @@ impl RunCase {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         let epoch = now.saturating_sub(self.shared.teams.now().as_millis());
-        let mut result = run.result().to_json(epoch, str::to_owned);
+        let mut result = run.result().to_json(epoch);
         let (policy, vault) = (Arc::clone(&self.policy), self.session.vault.clone());
         let masked = move || {
             mask(&mut result, &|text| policy.masked_target(text, &vault));

@@ -200,7 +200,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(teams.run(&teams.view().runs[0].id).map(|run| run.state), Some(RunState::Forgotten));
         assert_eq!(state(), RunState::Forgotten);
-        assert_eq!(teams.waiting().runs.iter().len(), 0);
+        assert_eq!(teams.waiting().runs.bytes(), 0);
     }
 
     /// However many runs there are, half as many pieces of their work are ready as the gate judges at

@@ -226,27 +226,6 @@ async fn another_policy_judges_the_next_run_and_not_this_one() {
     }
 }
 
-// S4-18
-#[tokio::test]
-async fn prompts_may_be_sent_as_a_users_words() {
-    for (api, streams) in every_way() {
-        let mut by_user = team(&[agent("lead"), agent("reviewer")]);
-        by_user["leafgate"] = json!({ "systemAs": "user" });
-        let script = [
-            ("lead", vec![delegates("reviewer", "Review."), says("Done.")]),
-            ("reviewer", vec![reports("Reviewed.")]),
-        ];
-        let stage = Stage::new(&by_user, script.into()).await;
-        let mut client = Conversation::new(api, streams, "Go.");
-        assert_eq!(client.finish(&stage).await.content.expose(), "Done.");
-        for body in stage.bodies_of("lead").into_iter().chain(stage.bodies_of("reviewer")) {
-            assert!(body.get("system").is_none() && body.get("instructions").is_none(), "{body}");
-            let list = body.get("messages").or(body.get("input")).unwrap();
-            assert!(list[0]["role"] == "user" && list[0].to_string().contains("You are "), "{api:?}: {list}");
-        }
-    }
-}
-
 /// It was a user's words to every rule.
 // S4-18
 #[tokio::test]
@@ -264,8 +243,12 @@ async fn a_prompt_that_is_sent_as_a_users_words_is_a_system_prompt_to_rules() {
         let mut client = Conversation::new(api, streams, "See that");
         assert_eq!(client.finish(&stage).await.content.expose(), "Done.", "{api:?} {streams}");
         for agent in ["lead", "reviewer"] {
-            let sent = stage.bodies_of(agent)[0].to_string();
-            assert!(sent.contains(&format!("Mind: You are {agent}")), "{api:?} {streams}: {sent}");
+            for body in stage.bodies_of(agent) {
+                assert!(body.get("system").is_none() && body.get("instructions").is_none(), "{body}");
+                let first = &body.get("messages").or(body.get("input")).unwrap()[0];
+                let prompt = first.to_string().contains(&format!("Mind: You are {agent}"));
+                assert!(first["role"] == "user" && prompt, "{api:?} {streams}: {body}");
+            }
         }
         let sent = stage.bodies_of("reviewer")[0].to_string();
         assert!(sent.contains("\"You must look."), "what is asked of it is no prompt: {sent}");

@@ -7,7 +7,6 @@
 
 #[path = "../agents/mod.rs"]
 mod agents;
-mod fixtures;
 #[path = "../hostile/mod.rs"]
 mod hostile;
 mod kit;

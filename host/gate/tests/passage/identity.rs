@@ -5,12 +5,12 @@ use std::io::Write;
 use bytes::Bytes;
 use http_body_util::Full;
 use leafgate_gate::OnUnread;
+use leafgate_harness::recordings;
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::fixtures;
 use crate::kit::{
     Client, EMAIL, REDACT_EMAIL, SOON, Upstream, behind, chat, gate, gate_with_files, once, post, says,
 };
@@ -59,13 +59,15 @@ async fn untouched_is_identical_over_recorded_requests() {
         ("/v1/responses", "openai-responses"),
         ("/v1/messages?beta=true", "anthropic-messages"),
     ] {
-        let requests = fixtures::requests(format);
+        let recorded = recordings::read(format, ".request.json");
+        assert!(!recorded.is_empty(), "every clone has recordings of {format}");
         for rules in ["", WATCHES] {
             let upstream = Upstream::silent().await;
             let gate = gate_with_files(rules, &upstream.url(), OnUnread::Pass).await;
             let mut client = Client::connect(gate.address).await;
-            for (name, body) in &requests {
-                arrives_unchanged(&mut client, &upstream, path, name, body).await;
+            for file in &recorded {
+                let body = file.body.clone().into();
+                arrives_unchanged(&mut client, &upstream, path, &file.name, &body).await;
             }
         }
     }

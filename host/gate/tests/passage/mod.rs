@@ -13,7 +13,6 @@ mod identity;
 mod lifecycle;
 mod logging;
 mod models;
-mod offline;
 mod outside;
 mod passing;
 mod plain;

@@ -32,28 +32,6 @@ async fn what_is_let_go_leaves_byte_for_byte() {
 
 // S3-21
 #[tokio::test]
-async fn a_person_changes_what_a_tool_is_called_with() {
-    let words = model("I run it", &[("run_sql", json!({ "q": "drop table" }))]);
-    for (api, stream) in everywhere() {
-        let house = house(ASK, api, stream, &words).await;
-        let mut events = house.events().await;
-        let client = house.send_raw(request(&house, api, stream));
-        let id = events.paused().await.id;
-        house.write(&id, "/messages/0/tool_calls/0/function/arguments/q", "select \"1\"").await.unwrap();
-        house.let_go(&id).await;
-        let said = read(api, stream, &client.await.unwrap());
-        let calls = said.calls().to_vec();
-        assert_eq!(calls[0].arguments.expose(), r#"{"q":"select \"1\""}"#, "{api:?} {stream}");
-        assert_eq!(
-            (said.reply.content.expose(), said.reply.finish),
-            ("I run it", Some(Finish::Calls)),
-            "{api:?} {stream}"
-        );
-    }
-}
-
-// S3-21
-#[tokio::test]
 async fn what_a_person_refuses_is_refused_in_the_models_words() {
     let words = model("I run it", &[("run_sql", json!({ "q": "drop table" }))]);
     for (api, stream) in everywhere() {
@@ -132,19 +110,6 @@ async fn all_calls_are_refused_with_a_cancel_alone() {
     let said = read(Api::Messages, false, &client.await.unwrap());
     let left = said.calls().to_vec();
     assert_eq!(left.iter().map(|call| call.name.expose()).collect::<Vec<_>>(), ["run_shell"]);
-}
-
-#[tokio::test]
-async fn what_a_rule_blocks_is_refused_with_its_reason_and_asks_nobody() {
-    let words = model("", &[("git", json!({ "command": "push --force" }))]);
-    for (api, stream) in everywhere() {
-        let house = house(ASK, api, stream, &words).await;
-        let said = read(api, stream, &house.send_raw(request(&house, api, stream)).await.unwrap());
-        assert!(said.calls().is_empty(), "{api:?} {stream}");
-        let text = said.reply.content.expose();
-        assert!(text.contains("rule `no-force`: History stays"), "{api:?} {stream}: {text}");
-        assert!(house.pending().await.is_empty());
-    }
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ const EMAIL: &str = "jo.excepted@mail.example.org";
 /// A folder of one file, into which exceptions are written as the command line does it.
 struct Folder {
     path: PathBuf,
+    /// What is written is lost, so that it changes nothing.
+    loses: bool,
     /// The upstreams that were named.
     asked: Arc<Mutex<Vec<Option<String>>>>,
 }
@@ -34,7 +36,7 @@ impl PolicyFiles for Folder {
     ) -> Result<String, NotExcepted> {
         self.asked.lock().unwrap().push(upstream.map(str::to_owned));
         let file = self.path.join("exceptions.toml");
-        std::fs::write(&file, exception.table()).unwrap();
+        std::fs::write(&file, if self.loses { String::new() } else { exception.table() }).unwrap();
         match works.is_none_or(|works| works(&load(&self.path))) {
             true => Ok("exceptions.toml".to_owned()),
             false => {
@@ -79,11 +81,15 @@ fn load(folder: &Path) -> Policy {
 
 /// A gate whose policy lies in a folder that it may write into.
 async fn house(rules: &str) -> (House, TempDir, Arc<Mutex<Vec<Option<String>>>>) {
+    house_that(rules, false).await
+}
+
+async fn house_that(rules: &str, loses: bool) -> (House, TempDir, Arc<Mutex<Vec<Option<String>>>>) {
     let house = House::with(rules, Reply::echo(), |_| {}).await;
     let folder = tempfile::tempdir().unwrap();
     leafgate_harness::rules::write_alone(folder.path(), rules).unwrap();
     let asked = Arc::<Mutex<Vec<_>>>::default();
-    house.gate.write_exceptions(Folder { path: folder.path().to_owned(), asked: Arc::clone(&asked) });
+    house.gate.write_exceptions(Folder { path: folder.path().to_owned(), loses, asked: Arc::clone(&asked) });
     (house, folder, asked)
 }
 
@@ -212,41 +218,9 @@ async fn it_is_said_who_redacts_the_value_all_the_same() {
     assert!(folder.path().join("exceptions.toml").exists());
 }
 
-/// A folder in which an exception changes nothing.
-struct Unmoved;
-
-impl PolicyFiles for Unmoved {
-    fn except(
-        &self,
-        _: Option<&str>,
-        _: &NewException,
-        works: Option<&dyn Fn(&Policy) -> bool>,
-    ) -> Result<String, NotExcepted> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("rules.toml"), RULES).unwrap();
-        match works.is_some_and(|works| works(&load(folder.path()))) {
-            true => Ok("exceptions.toml".to_owned()),
-            false => Err(NotExcepted::Idle),
-        }
-    }
-
-    fn check(&self, _: Option<&str>, _: &dyn Fn(&Policy) -> bool) -> Result<(), NotExcepted> {
-        Ok(())
-    }
-
-    fn remove(&self, _: &str) -> Result<(), NotExcepted> {
-        Err(NotExcepted::Unknown)
-    }
-
-    fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
-        Err(NotExcepted::Failed("no file is read".to_owned()))
-    }
-}
-
 #[tokio::test]
 async fn an_exception_that_changes_nothing_is_refused() {
-    let house = House::start().await;
-    house.gate.write_exceptions(Unmoved);
+    let (house, _folder, _) = house_that(RULES, true).await;
     let mut events = house.events().await;
     let (_client, id) = house.holds(&mut events, &chat(&format!("prod-db: {CANARY}"))).await;
     let number = redacted(&house, &id).await[0].redaction.unwrap();

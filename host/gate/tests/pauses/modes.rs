@@ -9,9 +9,8 @@ use leafgate_admin::{
 };
 use leafgate_tree::Role;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
-use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, other_chat, read, streaming};
+use crate::pauses::house::{Answer, CANARY, House, RULES, Reply, ask, chat, other_chat, read};
 
 fn refused(answer: &Answer, code: &str, words: &str) {
     let (said, message) = answer.refusal();
@@ -50,46 +49,6 @@ async fn a_mode_pauses_what_no_rule_holds_and_turning_off_gives_it_up() {
     house.let_go(&by_rule).await;
     assert_eq!(ruled.await.unwrap().status, 200);
     assert_eq!(house.upstream.received().len(), 3);
-}
-
-#[tokio::test]
-async fn a_cancel_holds_however_the_client_asks_again() {
-    let (house, mut events) = House::watched().await;
-    let (first, turn) = house.holds(&mut events, &streaming(chat("prod-db"))).await;
-    house.cancel(&turn).await.unwrap();
-    refused(&first.await.unwrap(), "leafgate_cancelled", "Request canceled before sending.");
-    for again in [chat("prod-db"), streaming(chat("prod-db")), chat("prod-db")] {
-        refused(&house.send(&again).await.unwrap(), "leafgate_cancelled", "however the client asks again");
-    }
-    assert!(house.pending().await.is_empty());
-    assert!(house.upstream.received().is_empty());
-    let other = house.send(&chat("prod-db, please"));
-    house.let_go(&events.paused().await.id).await;
-    assert_eq!(other.await.unwrap().status, 200);
-}
-
-// S0-93
-#[tokio::test]
-async fn agents_and_side_requests_pass_a_mode_and_wait_behind_nobody() {
-    let house = House::start().await;
-    house.choose(TurnMode::InterceptAlways).await;
-    let mut events = house.events().await;
-    let _main = house.send(&chat("prod-db"));
-    let main = events.paused().await;
-    let asks = |says: &str, kind: &'static str| {
-        let mut request = house.request(chat(says).to_string());
-        request.headers_mut().insert("x-interaction-type", kind.parse().unwrap());
-        house.send_raw(request)
-    };
-    for kind in ["conversation-subagent", "conversation-background"] {
-        assert_eq!(asks("Hi", kind).await.unwrap().status, 200, "{kind}");
-    }
-    let agent = asks("prod-db for me", "conversation-subagent");
-    let turn = events.paused().await;
-    assert_eq!((turn.class, turn.state, turn.session), (TurnClass::Subagent, State::Waiting, main.session));
-    house.let_go(&turn.id).await;
-    assert_eq!(agent.await.unwrap().status, 200);
-    assert_eq!(house.pending().await.len(), 1);
 }
 
 // S0-94, S0-95, S0-96, S0-97, S0-98, S0-99
@@ -217,29 +176,6 @@ async fn each_choice_is_kept_before_it_is_acknowledged_and_a_failure_is_told() {
     assert_eq!(*kept.lock().unwrap(), [TurnMode::InterceptAlways, TurnMode::AutoOverride]);
     let off = house.choose(TurnMode::Off).await;
     assert_eq!((off.mode, off.not_kept.as_deref()), (TurnMode::Off, Some("the disk is full")));
-}
-
-#[tokio::test]
-async fn hundreds_of_turns_wait_by_a_mode_and_are_given_up_at_once() {
-    const MANY: usize = 400;
-    let house = House::with(RULES, Reply::echo(), |config| config.limits.connections = MANY + 8).await;
-    house.choose(TurnMode::InterceptAlways).await;
-    let mut events = house.events().await;
-    let mut clients = JoinSet::new();
-    for place in 0..MANY {
-        let answer = house.send(&other_chat(&format!("Hi {place}")));
-        clients.spawn(async move { answer.await.unwrap() });
-        events.paused().await;
-    }
-    assert_eq!(house.pending().await.len(), MANY);
-    assert_eq!(house.get::<SessionList>("/v1/sessions").await.sessions.len(), MANY);
-    drop(events);
-    house.choose(TurnMode::Off).await;
-    while let Some(answer) = clients.join_next().await {
-        refused(&answer.unwrap(), "leafgate_cancelled", "Prompt Interception Mode was disabled.");
-    }
-    assert_eq!((house.gate.status().pending, house.gate.status().requests.cancelled), (0, MANY as u64));
-    assert!(house.upstream.received().is_empty());
 }
 
 // S0-14

@@ -1,26 +1,8 @@
 //! Several requests at a time: retries, queues, many sessions, no room.
 
-use leafgate_admin::State;
 use tokio::task::JoinSet;
 
 use crate::pauses::house::{House, RULES, Reply, chat, other_chat};
-
-#[tokio::test]
-async fn a_retry_joins_and_one_request_leaves() {
-    let (house, mut events) = House::watched().await;
-    let (first, id) = house.holds(&mut events, &chat("prod-db")).await;
-    first.abort();
-    events.until(&id, State::Disconnected).await;
-    let retry = house.send(&chat("prod-db"));
-    let joined = events.until(&id, State::Waiting).await;
-    assert_eq!(joined.connections, 1);
-    assert_eq!(house.pending().await.len(), 1);
-    house.let_go(&id).await;
-    let answer = retry.await.unwrap();
-    assert_eq!((answer.status, answer.header("leafgate-generation")), (200, joined.generation.as_str()));
-    assert_eq!(house.upstream.received().len(), 1);
-    assert_eq!(house.gate.status().requests.paused, 1);
-}
 
 #[tokio::test]
 async fn two_hundred_turns_wait_at_once() {
@@ -44,19 +26,6 @@ async fn two_hundred_turns_wait_at_once() {
     }
     assert_eq!((answered, house.upstream.received().len()), (MANY, MANY));
     assert_eq!(house.gate.status().pending, 0);
-}
-
-#[tokio::test]
-async fn what_nobody_has_room_for_is_blocked() {
-    let (house, mut events) =
-        House::watched_with(RULES, Reply::echo(), |config| config.limits.desk.turns = 1).await;
-    let _first = house.send(&other_chat("prod-db one"));
-    events.paused().await;
-    let (code, message) = house.send(&other_chat("prod-db two")).await.unwrap().refusal();
-    assert_eq!(code, "leafgate_blocked");
-    assert!(message.contains("1 requests wait for review"), "{message}");
-    assert_eq!(house.upstream.received().len(), 0);
-    assert_eq!(house.gate.status().requests.blocked, 1);
 }
 
 /// The desk counts the body of the turn; a connection that joins it has brought another one.

@@ -7,7 +7,7 @@ use leafgate_admin::{
 };
 use serde_json::{Value, json};
 
-use crate::pauses::house::{Answer, CANARY, Events, House, RULES, Reply, chat, other_chat};
+use crate::pauses::house::{Answer, CANARY, Events, House, RULES, Reply, chat};
 
 const SYSTEM: &str = "/messages/0/content";
 
@@ -123,25 +123,6 @@ async fn what_a_person_edits_while_capturing_is_applied_to_later_turns() {
     assert_eq!(sent(&house, SYSTEM), kind);
 }
 
-// S0-68, S0-75
-#[tokio::test]
-async fn a_single_pause_is_a_capture_where_edits_are_to_be_saved() {
-    let (house, mut events) = House::watched().await;
-    house.choose(TurnMode::AutoOverride).await;
-    let once = house.choose(TurnMode::InterceptOnce).await;
-    assert_eq!((once.auto, once.saved.is_some()), (Some(AutoState::Capturing), true));
-    // The turn waits to be captured, as this asserts.
-    let resumed = house.capture(&mut events, &chat("one"), "Be kind").await;
-    assert_eq!(resumed.captured.unwrap().edits.len(), 1);
-    let applying = house.choose(TurnMode::InterceptOnce).await;
-    assert_eq!(applying.auto, Some(AutoState::Applying));
-    let client = house.send(&chat("two"));
-    let turn = events.paused().await;
-    assert_eq!(turn.mode, Some(TurnMode::InterceptOnce));
-    assert_eq!(house.resumed(&turn.id).await.captured, None);
-    assert_eq!(client.await.unwrap().status, 200);
-}
-
 // S0-68, S0-69, S0-75
 #[tokio::test]
 async fn capture_is_armed_again_by_hand_and_by_removing_everything() {
@@ -186,27 +167,6 @@ async fn capture_is_armed_again_by_hand_and_by_removing_everything() {
     house.let_go(&turn.id).await;
     client.await.unwrap();
     assert_eq!(sent(&house, SYSTEM), "Be brief");
-}
-
-#[tokio::test]
-async fn edits_are_applied_under_no_other_mode_and_a_waiting_turn_becomes_a_capture() {
-    let (house, mut events) = House::watched().await;
-    house.choose(TurnMode::InterceptAlways).await;
-    let (client, turn) = house.holds(&mut events, &chat("one")).await;
-    house.choose(TurnMode::AutoOverride).await;
-    house.write(&turn, SYSTEM, "Be kind").await.unwrap();
-    assert_eq!(house.resumed(&turn).await.captured.unwrap().edits.len(), 1);
-    client.await.unwrap();
-    for (mode, says) in [(TurnMode::Off, "Be brief"), (TurnMode::AutoOverride, "Be kind")] {
-        house.choose(mode).await;
-        house.send(&chat("two")).await.unwrap();
-        assert_eq!(sent(&house, SYSTEM), says, "{mode:?}");
-    }
-    house.choose(TurnMode::InterceptOnce).await;
-    let (client, turn) = house.holds(&mut events, &chat("three")).await;
-    assert_eq!(house.resumed(&turn).await.captured, None);
-    client.await.unwrap();
-    assert_eq!(sent(&house, SYSTEM), "Be kind");
 }
 
 // S0-67
@@ -387,20 +347,6 @@ async fn a_turn_is_saved_by_hand_and_a_capture_shows_its_first_sections() {
     assert_eq!((gone.status, gone.json::<SavedList>().edits.len()), (200, 0));
     let unknown = house.call(Method::GET, &format!("/v1/saved/{id}"), None).await;
     assert_eq!(error(&unknown), (404, ErrorCode::NotFound));
-}
-
-// S0-66
-#[tokio::test]
-async fn a_conversation_that_saved_nothing_captures_for_itself() {
-    let (house, mut events) = House::watched().await;
-    house.choose(TurnMode::AutoOverride).await;
-    house.capture(&mut events, &chat("one"), "Be kind").await;
-    let client = house.send(&other_chat("Hello there"));
-    let turn = events.paused().await;
-    house.let_go(&turn.id).await;
-    client.await.unwrap();
-    house.send(&chat("two")).await.unwrap();
-    assert_eq!(sent(&house, SYSTEM), "Be kind");
 }
 
 #[tokio::test]

@@ -25,9 +25,6 @@ when = 'leaf.text.contains("prod-db")'
 action = "pause"
 "#;
 
-/// Holds everything that a user says.
-const ALL: &str = "[[rule]]\nid = 'all'\nmatch = { role = 'user' }\naction = 'pause'\n";
-
 const TITLE: [(&str, &str); 2] =
     [("openai-intent", "conversation-panel"), ("x-interaction-type", "conversation-background")];
 const TURN: [(&str, &str); 2] =
@@ -146,30 +143,4 @@ async fn what_a_rule_counts_keeps_its_place() {
     smuggler["messages"].as_array_mut().unwrap().push(more);
     let _named = house.asks("/v1/chat/completions", &TITLE, &smuggler);
     assert_eq!(events.paused().await.with, None);
-}
-
-/// Claude Code has the words as the whole of a message; where a client adds some, they are asked about
-/// once.
-#[tokio::test]
-async fn a_rule_that_holds_all_that_a_user_says_asks_about_a_clients_own_words_once() {
-    let (house, mut events) = House::watched_with(ALL, Reply::echo(), |_| ()).await;
-    let _asked = house.turn_of("Why?");
-    let waits = events.paused().await;
-    let plain = json!({ "model": "small", "messages": [
-        { "role": "system", "content": "You name chats." },
-        { "role": "user", "content": [{ "type": "text", "text": "Why?" }] },
-    ]});
-    let _plain = house.asks("/v1/chat/completions", &TITLE, &plain);
-    assert_eq!(beside(&mut events).await.with, Some(waits.id.clone()));
-    let named = house.title_of("Why?");
-    let first = events.paused().await;
-    assert_eq!(first.with, None);
-    house.let_go(&first.id).await;
-    assert_eq!(named.await.unwrap().status, 200);
-    house.let_go(&waits.id).await;
-
-    let _next = house.turn_of("And now?");
-    let waits = events.paused().await;
-    let _named = house.title_of("And now?");
-    assert_eq!(beside(&mut events).await.with, Some(waits.id));
 }

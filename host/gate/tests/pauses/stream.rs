@@ -235,28 +235,20 @@ async fn each_api_is_kept_alive_and_refused_in_its_own_events() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_upstream_is_an_event_in_its_own_words() {
-    let body = "{\n  \"error\": {\"message\": \"Slow down\", \"type\": \"rate_limit\", \"code\": \"rl\"}\n}";
-    let reply = Reply { status: 429, kind: "application/json", body: Some(body.to_owned()) };
-    let house = house(reply, LONG).await;
-    let (body, id) = begun(&house, "prod-db").await;
-    house.let_go(&id).await;
-    let error = error(&rest(body).await);
-    assert_eq!((&error["message"], &error["code"]), (&"Slow down".into(), &"rl".into()));
-}
-
-#[tokio::test]
-async fn an_answer_that_is_no_stream_is_an_event_too() {
-    for (reply, words) in [
-        (Reply { status: 502, kind: "text/html", body: Some("<p>bad gateway".to_owned()) }, "status 502"),
-        (Reply::echo(), "without an event stream"),
+async fn an_error_of_the_upstream_and_what_is_no_stream_are_events_too() {
+    let slow = "{\n  \"error\": {\"message\": \"Slow down\", \"type\": \"rate_limit\", \"code\": \"rl\"}\n}";
+    let of = |status, kind, body: &str| Reply { status, kind, body: Some(body.to_owned()) };
+    for (reply, words, code) in [
+        (of(429, "application/json", slow), "Slow down", "rl"),
+        (of(502, "text/html", "<p>bad gateway"), "status 502", "leafgate_upstream"),
+        (Reply::echo(), "without an event stream", "leafgate_upstream"),
     ] {
         let house = house(reply, LONG).await;
         let (body, id) = begun(&house, "prod-db").await;
         house.let_go(&id).await;
         let error = error(&rest(body).await);
         assert!(error["message"].as_str().unwrap().contains(words), "{error}");
-        assert_eq!(error["code"], "leafgate_upstream");
+        assert_eq!(error["code"], code);
     }
 }
 

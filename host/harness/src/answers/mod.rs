@@ -9,7 +9,7 @@ mod spoken;
 pub mod table;
 
 pub use mutate::hostile;
-pub use spoken::{Part, spoken};
+pub use spoken::{Part, Voice, spoken};
 
 use crate::clients::{Api, Json, named_events};
 use crate::recordings;

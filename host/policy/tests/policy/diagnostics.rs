@@ -23,15 +23,21 @@ fn shown(error: &LoadError, folder: &std::path::Path) -> String {
     error.to_string().replace(&folder.display().to_string(), "policy")
 }
 
-#[test]
-fn not_toml() {
-    snapshot!(complaints("[[rule]]\nid = \"a\nmatch = {}\n"));
+/// Folders whose rules are wrong, each in its own way; what a person reads of it is the snapshot of its name.
+macro_rules! complained {
+    ($($name:ident: $rules:literal;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                snapshot!(complaints($rules));
+            }
+        )+
+    };
 }
 
-#[test]
-fn unknown_keys_are_all_named_with_what_was_likely_meant() {
-    snapshot!(complaints(
-        r#"
+complained! {
+    not_toml: "[[rule]]\nid = \"a\nmatch = {}\n";
+    unknown_keys_are_all_named_with_what_was_likely_meant: r#"
 extend = "default"
 
 [[rule]]
@@ -43,14 +49,8 @@ raeson = "No"
 [plugins.names]
 file = "names.wasm"
 confg = { a = 1 }
-"#
-    ));
-}
-
-#[test]
-fn what_can_never_be_true_of_a_request() {
-    snapshot!(complaints(
-        r#"
+"#;
+    what_can_never_be_true_of_a_request: r#"
 [[rule]]
 id = "a"
 match = { latest = false, endpoint = "v1/messages", header = {}, option = { "reasoning." = "x" } }
@@ -73,14 +73,8 @@ action = "block"
 id = "d"
 match = { agent = ["codex", "claud-code"], headers = { x-team = "blue" }, stream = "yes" }
 action = "block"
-"#
-    ));
-}
-
-#[test]
-fn wrong_types() {
-    snapshot!(complaints(
-        r#"
+"#;
+    wrong_types: r#"
 [[rule]]
 id = "a"
 match = { kind = 3 }
@@ -90,14 +84,8 @@ action = "block"
 id = 7
 match = {}
 action = "block"
-"#
-    ));
-}
-
-#[test]
-fn one_wrong_type_hides_no_other_error_of_its_rule() {
-    snapshot!(complaints(
-        r#"
+"#;
+    one_wrong_type_hides_no_other_error_of_its_rule: r#"
 [[rule]]
 id = 7
 match = { kind = 3, role = "usr" }
@@ -112,14 +100,8 @@ match = "everything"
 action = ["block"]
 when = "leaf.txt == 'x'"
 reason = 5
-"#
-    ));
-}
-
-#[test]
-fn a_group_that_the_pattern_does_not_have() {
-    snapshot!(complaints(
-        r#"
+"#;
+    a_group_that_the_pattern_does_not_have: r#"
 [[rule]]
 id = "file"
 match = {}
@@ -131,14 +113,8 @@ id = "price"
 match = {}
 action = "rewrite"
 replace = { pattern = "price", with = "costs $5" }
-"#
-    ));
-}
-
-#[test]
-fn comparisons_that_can_never_be_true() {
-    snapshot!(complaints(
-        r#"
+"#;
+    comparisons_that_can_never_be_true: r#"
 [[rule]]
 id = "role"
 match = {}
@@ -156,14 +132,8 @@ id = "list"
 match = {}
 action = "block"
 when = 'leaf.kind in ["text", "tool-reslt"] && leaf.findings.exists(f, f.confidence == "hihg")'
-"#
-    ));
-}
-
-#[test]
-fn words_of_other_languages_in_a_condition() {
-    snapshot!(complaints(
-        r#"
+"#;
+    words_of_other_languages_in_a_condition: r#"
 [[rule]]
 id = "and"
 match = {}
@@ -175,14 +145,8 @@ id = "assign"
 match = {}
 action = "block"
 when = 'leaf.role = "user"'
-"#
-    ));
-}
-
-#[test]
-fn keys_that_belong_elsewhere_and_words_that_are_far_off() {
-    snapshot!(complaints(
-        r#"
+"#;
+    keys_that_belong_elsewhere_and_words_that_are_far_off: r#"
 [[rule]]
 id = "a"
 role = "user"
@@ -202,64 +166,8 @@ id = "c"
 match = {}
 action = "redact"
 detect = ["everything-there-is", "pii/*"]
-"#
-    ));
-}
-
-#[test]
-fn a_merge_that_was_not_finished_is_one_error() {
-    let mark = |sign: &str| sign.repeat(7);
-    let (ours, middle, theirs) = (mark("<"), mark("="), mark(">"));
-    snapshot!(complaints(&format!(
-        "[[rule]]\nid = \"a\"\n{ours} HEAD\naction = \"block\"\n{middle}\naction = \"pause\"\n{theirs} theirs\nmatch = {{}}\n"
-    )));
-}
-
-#[test]
-fn a_single_detector_needs_no_list() {
-    let policy = policy("[[rule]]\nid = 'a'\nmatch = {}\naction = 'redact'\ndetect = 'pii/email'\n");
-    let evaluation = evaluate(&policy, &chat(EMAIL));
-    assert!(!sent_at(&evaluation, "/messages/0/content").contains(EMAIL));
-}
-
-#[test]
-fn rules_that_can_never_act_are_warned_about() {
-    let policy = policy(
-        r#"
-[[rule]]
-id = "model"
-match = { path = "model", format = "openai-chat" }
-action = "rewrite"
-set = "small"
-
-[[rule]]
-id = "roles"
-match = { path = "messages[0].role", format = ["openai-chat", "anthropic-messages"] }
-action = "pin"
-to = "user"
-
-[[rule]]
-id = "fine"
-match = { path = "messages[*].content" }
-action = "rewrite"
-append = "!"
-
-[[rule]]
-id = "also-fine"
-match = { path = "model" }
-action = "block"
-"#,
-    );
-    let warnings: Vec<_> =
-        policy.warnings().iter().map(|warning| (warning.line, warning.message.as_str())).collect();
-    let never = |id: &str| format!("rule `{id}` can never act: rules may not change what it selects");
-    assert_eq!(warnings, [(4, never("model").as_str()), (10, never("roles").as_str())]);
-}
-
-#[test]
-fn what_a_rule_cannot_do_without() {
-    snapshot!(complaints(
-        r#"
+"#;
+    what_a_rule_cannot_do_without: r#"
 [[rule]]
 when = "true"
 
@@ -290,14 +198,8 @@ match = {}
 action = "insert"
 text = "x"
 path = "two\nlines"
-"#
-    ));
-}
-
-#[test]
-fn words_that_nothing_knows() {
-    snapshot!(complaints(
-        r#"
+"#;
+    words_that_nothing_knows: r#"
 mode = "monitr"
 
 [[rule]]
@@ -312,14 +214,8 @@ action = "redact"
 detect = ["secrets", "pii/emial"]
 with = "tokens"
 on_unredactable = "pass"
-"#
-    ));
-}
-
-#[test]
-fn fields_of_another_action() {
-    snapshot!(complaints(
-        r#"
+"#;
+    fields_of_another_action: r#"
 [[rule]]
 id = "a"
 match = {}
@@ -333,23 +229,8 @@ match = {}
 action = "rewrite"
 set = "x"
 append = "y"
-"#
-    ));
-}
-
-#[test]
-fn the_same_id_twice_across_files() {
-    let folder = folder("[[rule]]\nid = \"a\"\nmatch = {}\naction = \"block\"\n", &Fakes::default());
-    std::fs::write(folder.path().join("zz.toml"), "[[rule]]\nid = \"a\"\nmatch = {}\naction = \"pause\"\n")
-        .unwrap();
-    let error = load_folder(folder.path(), &Fakes::default()).unwrap_err();
-    snapshot!(shown(&error, folder.path()));
-}
-
-#[test]
-fn bad_patterns_expressions_and_durations_point_into_the_text() {
-    snapshot!(complaints(
-        r#"
+"#;
+    bad_patterns_expressions_and_durations_point_into_the_text: r#"
 [[rule]]
 id = "paths"
 match = { path = ["messages[x].content", "/messages/0", "a b", "tools[0]..name"] }
@@ -411,14 +292,8 @@ id = "wait"
 match = {}
 action = "pause"
 timeout = "5 minutes"
-"#
-    ));
-}
-
-#[test]
-fn plugins() {
-    snapshot!(complaints(
-        r#"
+"#;
+    plugins: r#"
 [[rule]]
 id = "a"
 match = {}
@@ -450,65 +325,8 @@ config = { since = 2024-01-01 }
 
 [plugins.unloadable]
 file = "names.wasm"
-"#
-    ));
-}
-
-/// Refuses each plugin for what its configuration is beside a schema, and one remark of its own.
-struct Describing(&'static str);
-
-impl PluginLoader for Describing {
-    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, PluginLoadError> {
-        let mut config = check_config(self.0, &source.config);
-        config.push(ConfigFinding::said("/patterns/1: unclosed group", &source.config));
-        Err(PluginLoadError { config, ..PluginLoadError::new("not accepted") })
-    }
-}
-
-#[test]
-fn what_is_wrong_with_the_configuration_of_a_plugin_is_told_at_its_key() {
-    let rules = r#"
-[[rule]]
-id = "a"
-match = {}
-action = "redact"
-detect = ["plugin:names"]
-
-[plugins.names]
-file = "names.wasm"
-
-[plugins.names.config]
-pattens = ["a"]
-patterns = [
-    "a",
-    "(",
-]
-size = "3"
-
-[plugins.names.config.limits]
-"at most" = 300
-
-[plugins.other]
-file = "names.wasm"
-config = { patterns = [], size = 3, limits = {} }
-
-[plugins.without]
-file = "names.wasm"
 "#;
-    let schema = r#"{"type": "object", "additionalProperties": false, "required": ["patterns"], "properties": {
-        "patterns": {"type": "array", "items": {"type": "string"}, "minItems": 1},
-        "size": {"type": "integer"},
-        "limits": {"properties": {"at most": {"maximum": 255}}}}}"#;
-    let folder = folder(rules, &Fakes::default().with("names", Fake::finds("x")));
-    let source = PolicySource::Folder(folder.path().to_owned());
-    let error = Policy::load(&source, &Describing(schema)).unwrap_err();
-    snapshot!(shown(&error, folder.path()));
-}
-
-#[test]
-fn releasable_belongs_to_rules_that_redact_requests() {
-    snapshot!(complaints(
-        r#"
+    releasable_belongs_to_rules_that_redact_requests: r#"
 [[rule]]
 id = "a"
 match = {}
@@ -538,14 +356,8 @@ match = {}
 action = "redact"
 detect = ["pii/email"]
 releasable = "yes"
-"#
-    ));
-}
-
-#[test]
-fn what_rules_say_about_a_request_as_a_whole() {
-    snapshot!(complaints(
-        r#"
+"#;
+    what_rules_say_about_a_request_as_a_whole: r#"
 requires = ["leafgate >= 99.1", "leafgate soon", "mitmproxy >= 1", "leafgate >= 0.1, < 99"]
 
 [[rule]]
@@ -609,8 +421,133 @@ severity = "hgh"
 tags = ["Customer Data", "gdpr"]
 owner = 5
 docs = "https://example.org"
-"#
-    ));
+"#;
+    limits_and_signers_that_are_none: r#"
+[plugins]
+require_signed = ["ed25519:12", "0000"]
+
+[plugins.names]
+file = "names.wasm"
+limits = { call_deadline = "5m", request_time = "0s", memory_bytes = 0, edits = -1 }
+
+[plugins.shout]
+file = "shout.wasm"
+limits = { findngs = 3 }
+
+[plugins.other]
+file = "names.wasm"
+limits = { start_deadline = 5, memory_bytes = "1 GiB", edits = 1.5 }
+"#;
+}
+
+#[test]
+fn a_merge_that_was_not_finished_is_one_error() {
+    let mark = |sign: &str| sign.repeat(7);
+    let (ours, middle, theirs) = (mark("<"), mark("="), mark(">"));
+    snapshot!(complaints(&format!(
+        "[[rule]]\nid = \"a\"\n{ours} HEAD\naction = \"block\"\n{middle}\naction = \"pause\"\n{theirs} theirs\nmatch = {{}}\n"
+    )));
+}
+
+#[test]
+fn a_single_detector_needs_no_list() {
+    let policy = policy("[[rule]]\nid = 'a'\nmatch = {}\naction = 'redact'\ndetect = 'pii/email'\n");
+    let evaluation = evaluate(&policy, &chat(EMAIL));
+    assert!(!sent_at(&evaluation, "/messages/0/content").contains(EMAIL));
+}
+
+#[test]
+fn rules_that_can_never_act_are_warned_about() {
+    let policy = policy(
+        r#"
+[[rule]]
+id = "model"
+match = { path = "model", format = "openai-chat" }
+action = "rewrite"
+set = "small"
+
+[[rule]]
+id = "roles"
+match = { path = "messages[0].role", format = ["openai-chat", "anthropic-messages"] }
+action = "pin"
+to = "user"
+
+[[rule]]
+id = "fine"
+match = { path = "messages[*].content" }
+action = "rewrite"
+append = "!"
+
+[[rule]]
+id = "also-fine"
+match = { path = "model" }
+action = "block"
+"#,
+    );
+    let warnings: Vec<_> =
+        policy.warnings().iter().map(|warning| (warning.line, warning.message.as_str())).collect();
+    let never = |id: &str| format!("rule `{id}` can never act: rules may not change what it selects");
+    assert_eq!(warnings, [(4, never("model").as_str()), (10, never("roles").as_str())]);
+}
+
+#[test]
+fn the_same_id_twice_across_files() {
+    let folder = folder("[[rule]]\nid = \"a\"\nmatch = {}\naction = \"block\"\n", &Fakes::default());
+    std::fs::write(folder.path().join("zz.toml"), "[[rule]]\nid = \"a\"\nmatch = {}\naction = \"pause\"\n")
+        .unwrap();
+    let error = load_folder(folder.path(), &Fakes::default()).unwrap_err();
+    snapshot!(shown(&error, folder.path()));
+}
+
+/// Refuses each plugin for what its configuration is beside a schema, and one remark of its own.
+struct Describing(&'static str);
+
+impl PluginLoader for Describing {
+    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, PluginLoadError> {
+        let mut config = check_config(self.0, &source.config);
+        config.push(ConfigFinding::said("/patterns/1: unclosed group", &source.config));
+        Err(PluginLoadError { config, ..PluginLoadError::new("not accepted") })
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_configuration_of_a_plugin_is_told_at_its_key() {
+    let rules = r#"
+[[rule]]
+id = "a"
+match = {}
+action = "redact"
+detect = ["plugin:names"]
+
+[plugins.names]
+file = "names.wasm"
+
+[plugins.names.config]
+pattens = ["a"]
+patterns = [
+    "a",
+    "(",
+]
+size = "3"
+
+[plugins.names.config.limits]
+"at most" = 300
+
+[plugins.other]
+file = "names.wasm"
+config = { patterns = [], size = 3, limits = {} }
+
+[plugins.without]
+file = "names.wasm"
+"#;
+    let schema = r#"{"type": "object", "additionalProperties": false, "required": ["patterns"], "properties": {
+        "patterns": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "size": {"type": "integer"},
+        "limits": {"properties": {"at most": {"maximum": 255}}}}}"#;
+    let folder = folder(rules, &Fakes::default().with("names", Fake::finds("x")));
+    let source = PolicySource::Folder(folder.path().to_owned());
+    let error = Policy::load(&source, &Describing(schema)).unwrap_err();
+    snapshot!(shown(&error, folder.path()));
 }
 
 #[test]
@@ -638,28 +575,6 @@ fn a_pin_on_the_digest_and_the_configuration_reach_the_loader() {
     let source = fakes.get("names").source.lock().unwrap().clone().unwrap();
     assert_eq!(source.sha256.unwrap()[..4], [0x01, 0x23, 0x45, 0x67]);
     assert_eq!(source.config, "{}");
-}
-
-#[test]
-fn limits_and_signers_that_are_none() {
-    snapshot!(complaints(
-        r#"
-[plugins]
-require_signed = ["ed25519:12", "0000"]
-
-[plugins.names]
-file = "names.wasm"
-limits = { call_deadline = "5m", request_time = "0s", memory_bytes = 0, edits = -1 }
-
-[plugins.shout]
-file = "shout.wasm"
-limits = { findngs = 3 }
-
-[plugins.other]
-file = "names.wasm"
-limits = { start_deadline = 5, memory_bytes = "1 GiB", edits = 1.5 }
-"#
-    ));
 }
 
 /// A loader that finds something wrong with one key of the table.

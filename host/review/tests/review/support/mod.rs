@@ -197,13 +197,24 @@ impl AdminApi for FakeDesk {
                 TurnCall::Show => ApiAnswer::Show(self.turn(&id)?.into()),
                 TurnCall::Edit(command) => ApiAnswer::Edit(self.edit(&id, command)?.into()),
                 TurnCall::Except(exception) => ApiAnswer::Except(self.except(&id, exception)?),
-                TurnCall::Diff => ApiAnswer::Diff(self.diff(&id)?),
+                TurnCall::Diff => ApiAnswer::Diff(self.find(&id)?.diff()),
                 TurnCall::Resume { digest } => ApiAnswer::Resume(self.resume(&id, &digest)?.into()),
-                TurnCall::Cancel => ApiAnswer::Cancel(self.cancel(&id)?),
-                TurnCall::Payload => ApiAnswer::Payload(self.payload(&id)?),
-                TurnCall::Metadata => ApiAnswer::Metadata(self.metadata(&id)?),
-                TurnCall::Save { scope } => ApiAnswer::Save(self.save(&id, scope)?),
-                TurnCall::Pin { sections } => ApiAnswer::Pin(self.pin(&id, sections)?.into()),
+                TurnCall::Cancel => {
+                    self.find(&id)?;
+                    self.cancelled.push(id.clone());
+                    ApiAnswer::Cancel(self.end(&id, State::Cancelled))
+                }
+                TurnCall::Payload => {
+                    let turn = self.find(&id)?;
+                    let body = String::from_utf8(turn.draft.render().to_vec()).unwrap();
+                    ApiAnswer::Payload(Payload { body: ShownText::new(body), digest: turn.digest() })
+                }
+                TurnCall::Metadata => ApiAnswer::Metadata(self.find(&id)?.metadata()),
+                TurnCall::Save { scope } => ApiAnswer::Save(self.find(&id)?.saved(scope)),
+                TurnCall::Pin { sections } => {
+                    self.find(&id)?.pins = sections;
+                    ApiAnswer::Pin(self.turn(&id)?.into())
+                }
             },
             ApiCall::Saved => ApiAnswer::Saved(self.saved.clone()),
             ApiCall::RemoveSaved { id } => {
@@ -220,13 +231,31 @@ impl AdminApi for FakeDesk {
                 status.preview_limit = set.preview_limit.unwrap_or(status.preview_limit);
                 ApiAnswer::Saved(self.saved.clone())
             }
-            ApiCall::CaptureNext => ApiAnswer::CaptureNext(self.capture_next()?),
-            ApiCall::Subagents => ApiAnswer::Subagents(self.subagents()?),
-            ApiCall::Mode => ApiAnswer::Mode(self.mode()?),
-            ApiCall::SetMode { mode } => ApiAnswer::SetMode(self.set_mode(mode)?),
-            ApiCall::Sessions => ApiAnswer::Sessions(self.sessions()?),
-            ApiCall::Select { session } => ApiAnswer::Sessions(self.select(&session)?),
-            ApiCall::Follow { follow } => ApiAnswer::Sessions(self.follow(follow)?),
+            ApiCall::CaptureNext if self.mode != TurnMode::AutoOverride => {
+                let hint = Some("choose the mode autoOverride first");
+                return Err(error(ErrorCode::Nothing, "no saved edits are applied", hint));
+            }
+            ApiCall::CaptureNext => ApiAnswer::CaptureNext(SavedList {
+                auto: Some(AutoState::Capturing),
+                edits: Vec::new(),
+                ..self.saved.clone()
+            }),
+            ApiCall::Subagents => ApiAnswer::Subagents(self.subagents.clone()),
+            ApiCall::Mode => ApiAnswer::Mode(self.mode_view()),
+            ApiCall::SetMode { mode } => {
+                self.mode = mode;
+                ApiAnswer::SetMode(self.mode_view())
+            }
+            ApiCall::Sessions => ApiAnswer::Sessions(self.sessions.clone()),
+            ApiCall::Select { session } => {
+                self.sessions.follow = false;
+                self.sessions.sessions.iter_mut().for_each(|known| known.active = known.id == session);
+                ApiAnswer::Sessions(self.sessions.clone())
+            }
+            ApiCall::Follow { follow } => {
+                self.sessions.follow = follow;
+                ApiAnswer::Sessions(self.sessions.clone())
+            }
         })
     }
 }
@@ -241,10 +270,6 @@ impl FakeDesk {
 
     pub(crate) fn turn(&mut self, id: &str) -> Result<TurnView, ApiError> {
         self.find(id).map(|turn| turn.view())
-    }
-
-    fn diff(&mut self, id: &str) -> Result<Diff, ApiError> {
-        self.find(id).map(|turn| turn.diff())
     }
 
     pub(crate) fn edit(&mut self, id: &str, command: EditCommand) -> Result<TurnView, ApiError> {
@@ -289,65 +314,8 @@ impl FakeDesk {
         Ok(Resumed { turn: self.end(id, State::Resumed), captured })
     }
 
-    fn metadata(&mut self, id: &str) -> Result<TurnMetadata, ApiError> {
-        let turn = self.find(id)?;
-        Ok(TurnMetadata {
-            session: turn.summary.session.clone(),
-            request: "0f3a".to_owned(),
-            model: turn.summary.model.clone(),
-            location: "panel".to_owned(),
-            mode: turn.summary.mode,
-            is_dirty: turn.draft.is_dirty(),
-            endpoint: Some("https://api.example/v1/chat/completions".to_owned()),
-            intent: None,
-            max_response_tokens: Some(4096),
-            budget: Some("23% (46000/200000), an estimate".to_owned()),
-            fields: MetadataField::ALL.to_vec(),
-        })
-    }
-
-    fn save(&mut self, id: &str, scope: SavedScope) -> Result<CapturedEdits, ApiError> {
-        self.find(id).map(|turn| turn.saved(scope))
-    }
-
-    fn capture_next(&mut self) -> Result<SavedList, ApiError> {
-        if self.mode != TurnMode::AutoOverride {
-            let hint = Some("choose the mode autoOverride first");
-            return Err(error(ErrorCode::Nothing, "no saved edits are applied", hint));
-        }
-        Ok(SavedList {
-            auto: Some(AutoState::Capturing),
-            status: saved_status(),
-            workspace: None,
-            edits: Vec::new(),
-            problems: Vec::new(),
-        })
-    }
-
-    fn subagents(&mut self) -> Result<Subagents, ApiError> {
-        Ok(self.subagents.clone())
-    }
-
-    fn cancel(&mut self, id: &str) -> Result<TurnSummary, ApiError> {
-        self.find(id)?;
-        self.cancelled.push(id.to_owned());
-        Ok(self.end(id, State::Cancelled))
-    }
-
-    fn payload(&mut self, id: &str) -> Result<Payload, ApiError> {
-        let turn = self.find(id)?;
-        let body = String::from_utf8(turn.draft.render().to_vec()).unwrap();
-        Ok(Payload { body: ShownText::new(body), digest: turn.digest() })
-    }
-
-    fn pin(&mut self, id: &str, sections: Vec<String>) -> Result<TurnView, ApiError> {
-        let turn = self.find(id)?;
-        turn.pins = sections;
-        Ok(turn.view())
-    }
-
-    fn mode(&mut self) -> Result<ModeView, ApiError> {
-        Ok(ModeView {
+    fn mode_view(&self) -> ModeView {
+        ModeView {
             mode: self.mode,
             label: self.mode.label().to_owned(),
             text: "Only rules pause.".to_owned(),
@@ -355,29 +323,7 @@ impl FakeDesk {
             saved: (self.mode == TurnMode::AutoOverride).then(saved_status),
             idle: self.turns.is_empty().then(|| "Waiting for chat request.".to_owned()),
             ..ModeView::default()
-        })
-    }
-
-    fn set_mode(&mut self, mode: TurnMode) -> Result<ModeView, ApiError> {
-        self.mode = mode;
-        self.mode()
-    }
-
-    fn sessions(&mut self) -> Result<SessionList, ApiError> {
-        Ok(self.sessions.clone())
-    }
-
-    fn select(&mut self, session: &str) -> Result<SessionList, ApiError> {
-        self.sessions.follow = false;
-        for known in &mut self.sessions.sessions {
-            known.active = known.id == session;
         }
-        self.sessions()
-    }
-
-    fn follow(&mut self, follow: bool) -> Result<SessionList, ApiError> {
-        self.sessions.follow = follow;
-        self.sessions()
     }
 }
 
@@ -486,24 +432,8 @@ impl FakeTurn {
         let document = self.draft.document();
         let edits = self.draft.standing_edits();
         let (sets, others): (Vec<_>, Vec<_>) = edits.into_iter().partition(|edit| edit.kind == EditKind::Set);
-        let view = |edit: &leafgate_tree::Edit| SavedEditView {
-            id: "e1".to_owned(),
-            scope,
-            session: None,
-            action: "set".to_owned(),
-            title: String::new(),
-            format: "openai-chat".to_owned(),
-            path: document.display_path(edit.target),
-            pointer: document.pointer(edit.target),
-            role: Role::User,
-            section: SectionKind::User,
-            leaf: None,
-            replaces: String::new(),
-            on_drift: OnDrift::Skip,
-            updated_at: String::new(),
-            text: None,
-            last: None,
-        };
+        // What is shown of them is how many there are.
+        let view = |_: &leafgate_tree::Edit| saved_edit("e1", scope);
         let why = "a rule changes this place".to_owned();
         let left_out = |edit: &leafgate_tree::Edit| LeftOutEdit {
             path: document.display_path(edit.target),
@@ -514,6 +444,22 @@ impl FakeTurn {
             edits: sets.into_iter().map(view).collect(),
             left_out: others.into_iter().map(left_out).collect(),
             ..CapturedEdits::default()
+        }
+    }
+
+    fn metadata(&self) -> TurnMetadata {
+        TurnMetadata {
+            session: self.summary.session.clone(),
+            request: "0f3a".to_owned(),
+            model: self.summary.model.clone(),
+            location: "panel".to_owned(),
+            mode: self.summary.mode,
+            is_dirty: self.draft.is_dirty(),
+            endpoint: Some("https://api.example/v1/chat/completions".to_owned()),
+            intent: None,
+            max_response_tokens: Some(4096),
+            budget: Some("23% (46000/200000), an estimate".to_owned()),
+            fields: MetadataField::ALL.to_vec(),
         }
     }
 
@@ -684,33 +630,22 @@ fn redacted_span(span: MarkedSpan<'_>) -> RedactedSpan {
     }
 }
 
+/// Redacts secrets, and contacts that nobody released: those once each, on terms on which a person may release them.
 fn redact(draft: &mut Draft, node: NodeId) {
-    redact_contacts(draft, node);
-    let found: Vec<_> =
-        draft.text(node).expose().match_indices(SECRET).map(|(at, word)| at..at + word.len()).collect();
-    let redactions: Vec<_> = found
-        .into_iter()
-        .map(|at| Redaction { at, label: "PASSWORD".into(), replacement: TOKEN.to_owned() })
-        .collect();
-    if !redactions.is_empty() {
-        draft.redact(node, &redactions, &Author::rule("secrets")).unwrap();
+    let found = |draft: &Draft, word: &str, (label, replacement): (&str, &str)| -> Vec<Redaction> {
+        let released: Vec<_> = draft.released(node).into_iter().map(|span| span.at).collect();
+        let text = draft.text(node);
+        let places = text.expose().match_indices(word).map(|(at, word)| at..at + word.len());
+        let redaction = |at| Redaction { at, label: label.into(), replacement: replacement.to_owned() };
+        places.filter(|at| !released.contains(at)).map(redaction).collect()
+    };
+    let contacts = found(draft, CONTACT, ("EMAIL", CONTACT_TOKEN));
+    if !contacts.is_empty() {
+        let terms: Vec<_> = contacts.iter().map(|_| ReleaseTerms::Releasable(draft.new_finding())).collect();
+        draft.redact_on(node, &contacts, &terms, &Author::rule("contacts")).unwrap();
     }
-}
-
-/// Redacts contacts, once each, on terms on which a person may release them.
-fn redact_contacts(draft: &mut Draft, node: NodeId) {
-    let released: Vec<_> = draft.released(node).into_iter().map(|span| span.at).collect();
-    let found: Vec<_> = draft
-        .text(node)
-        .expose()
-        .match_indices(CONTACT)
-        .map(|(at, word)| at..at + word.len())
-        .filter(|at| !released.contains(at))
-        .collect();
-    let redaction = |at| Redaction { at, label: "EMAIL".into(), replacement: CONTACT_TOKEN.to_owned() };
-    let terms: Vec<_> = found.iter().map(|_| ReleaseTerms::Releasable(draft.new_finding())).collect();
-    let redactions: Vec<_> = found.into_iter().map(redaction).collect();
-    if !redactions.is_empty() {
-        draft.redact_on(node, &redactions, &terms, &Author::rule("contacts")).unwrap();
+    let secrets = found(draft, SECRET, ("PASSWORD", TOKEN));
+    if !secrets.is_empty() {
+        draft.redact(node, &secrets, &Author::rule("secrets")).unwrap();
     }
 }
