@@ -212,7 +212,8 @@ impl Plain<'_> {
 
     fn show(&mut self, id: Option<String>) -> io::Result<()> {
         let action = id.map_or(PersonAction::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(&id).into());
-        if self.act(action)? { self.print_turn() } else { Ok(()) }
+        // How many sections are shown first depends on the mode.
+        if self.act(ApiCall::Mode)? && self.act(action)? { self.print_turn() } else { Ok(()) }
     }
 
     fn print_turn(&mut self) -> io::Result<()> {

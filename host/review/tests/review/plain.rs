@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, Read, Write};
 use std::rc::Rc;
 
-use leafgate_admin::SavedScope;
+use leafgate_admin::{SavedScope, TurnMode};
 
 use crate::support::{AGENT, CONTACT, FakeDesk, SECRET, hostile_body};
 
@@ -68,6 +68,17 @@ fn several_turns_are_listed_and_none_is_decided_by_leaving() {
     let mut desk = FakeDesk::with(&[AGENT, r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#]);
     insta::assert_snapshot!(transcript(&mut desk, "resume\nshow 3\nshow 2\nlist\nquit\n"));
     assert!(desk.resumed.is_empty() && desk.cancelled.is_empty());
+}
+
+// S0-66, S0-71
+#[test]
+fn a_turn_that_is_captured_shows_its_first_sections_line_by_line() {
+    let mut desk = FakeDesk::with(&[AGENT]);
+    assert!(!transcript(&mut desk, "").contains("Later messages"));
+    desk.mode = TurnMode::AutoOverride;
+    desk.turns[0].summary.mode = Some(TurnMode::AutoOverride);
+    let shown = transcript(&mut desk, "");
+    assert!(shown.lines().any(|line| line.starts_with("+ Later messages: ")), "{shown}");
 }
 
 // S0-69, S0-70, S0-71, S0-134
