@@ -160,6 +160,14 @@ impl Team {
             .collect()
     }
 
+    /// Returns the prompts with which requests of agents may begin as a user's words, with and without what is added about others; none
+    /// where prompts are sent as the API's own.
+    #[must_use]
+    pub fn prompts_by_user(&self) -> Vec<String> {
+        let agents = self.agents.iter().filter(|_| self.settings.system_as == SystemAs::User);
+        agents.flat_map(|agent| [agent.system_prompt.clone(), self.prompt(agent)]).collect()
+    }
+
     /// Returns an agent's prompt, with what is added about others.
     #[must_use]
     pub fn prompt(&self, of: &Agent) -> String {

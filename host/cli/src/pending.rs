@@ -65,9 +65,7 @@ fn list(gate: &AdminClient, printer: &mut Printer) -> anyhow::Result<Exit> {
         }
         let width = turns.iter().map(|turn| turn.id.len()).max().unwrap_or(0);
         let listed = |turn: &TurnSummary| {
-            let mut row = Row::of(&format!("{:>width$} ", turn.id), RowStyle::Strong);
-            row.0.extend(rows::list_row(turn).0);
-            row
+            Row::of(&format!("{:>width$} ", turn.id), RowStyle::Strong).followed_by(rows::list_row(turn))
         };
         printer.rows(&turns.iter().map(listed).collect::<Vec<_>>())
     })
@@ -141,20 +139,15 @@ fn in_full(turn: &TurnView) -> Vec<Row> {
     for (place, section) in turn.sections.iter().enumerate() {
         let Some(entry) = outline.entry(place) else { continue };
         let indent = "  ".repeat(entry.depth);
-        let mut head = Row::of(&indent, RowStyle::Plain);
-        head.0.extend(rows::section_head(section, entry).0);
+        let head = Row::of(&indent, RowStyle::Plain).followed_by(rows::section_head(section, entry));
         shown.push(head.and(&format!("  key {}", section.key), RowStyle::Dim));
         let indented = |row: Row| Row::of(&format!("{indent}  "), RowStyle::Plain).followed_by(row);
-        shown.extend(rows::call_rows(section, usize::MAX).into_iter().map(indented));
+        shown.extend(rows::call_rows(section, usize::MAX).into_iter().map(&indented));
         for leaf in &section.leaves {
             let row = rows::leaf_row(leaf, entry.depth + 1, &leaf_authors(turn, leaf)).cut(LINE);
             shown.push(row.and(&format!("  {}", leaf.pointer), RowStyle::Dim));
-            let indent = "  ".repeat(entry.depth + 2);
-            shown.extend(rows::redaction_rows(leaf).into_iter().map(|row| {
-                let mut indented = Row::of(&indent, RowStyle::Plain);
-                indented.0.extend(row.0);
-                indented
-            }));
+            let indented = |row| indented(Row::of("  ", RowStyle::Plain).followed_by(row));
+            shown.extend(rows::redaction_rows(leaf).into_iter().map(indented));
         }
     }
     shown.push(digest(turn));

@@ -19,7 +19,7 @@ use crate::confine::this_program;
 use crate::exit::Exit;
 use crate::options::{CheckArgs, own_policy};
 use crate::print::{Printer, counted};
-use crate::{home, known, managed, masking, private, runtime, settings};
+use crate::{home, known, managed, masking, private, runtime, settings, team};
 
 /// Loads a policy with its plugins. The error holds all diagnostics.
 pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::LoadError> {
@@ -30,7 +30,9 @@ pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::Loa
     if let Some(known) = &known {
         masking::know(known);
     }
-    Policy::load_knowing(source, managed()?.as_ref(), &LazyLoader::default(), SystemTime::now(), known)
+    let (managed, now) = (managed()?, SystemTime::now());
+    let loaded = Policy::load_knowing(source, managed.as_ref(), &LazyLoader::default(), now, known)?;
+    Ok(team::known_to(loaded, source))
 }
 
 /// Returns the policy of the machine's operator, as it is now.

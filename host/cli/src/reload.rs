@@ -28,6 +28,7 @@ use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
 use crate::known::{KnownNow, KnownWatch};
 use crate::options::{has_rules, policy_place};
 use crate::policy::{self, LazyLoader};
+use crate::team;
 
 /// The source of a gate's policy, now and later.
 pub(crate) struct Reload {
@@ -156,7 +157,9 @@ impl Reload {
         let attempt = Attempt { loader: &self.loader, abandoned };
         let known = self.known.as_ref().and_then(|known| known.values());
         let managed = (self.managed)()?;
-        let loaded = Policy::load_knowing(&self.source(), managed.as_ref(), &attempt, now, known)?;
+        let source = self.source();
+        let loaded = Policy::load_knowing(&source, managed.as_ref(), &attempt, now, known)?;
+        let loaded = team::known_to(loaded, &source);
         if let (true, Some(folder)) = (self.requires_tests, self.source.folder()) {
             RuleTests::read(&leafgate_folder::tests_of(folder), &loaded)?.require(&loaded)?;
         }

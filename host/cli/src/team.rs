@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use leafgate_agents::Team;
 use leafgate_folder::Stamp;
 use leafgate_gate::{ServingTeam, TeamSource};
-use leafgate_policy::PolicySource;
+use leafgate_policy::{Policy, PolicySource};
 
 /// The file of a policy folder's team.
 const IN_POLICY: &str = "agents.json";
@@ -80,6 +80,15 @@ fn read(path: &Path, last: Option<&ServingTeam>) -> ServingTeam {
             let problems = problems.into_iter().map(|problem| format!("{shown}, {problem}"));
             ServingTeam { team, warnings: std::iter::once(first).chain(problems).collect() }
         }
+    }
+}
+
+/// Has a policy know the prompts of its folder's team, where they are sent as a user's words: what is judged without a run is
+/// judged as in one.
+pub(crate) fn known_to(policy: Policy, source: &PolicySource) -> Policy {
+    match source.folder().and_then(|folder| load(&folder.join(IN_POLICY)).ok()) {
+        Some((team, _)) => policy.knowing_prompts(team.prompts_by_user()),
+        None => policy,
     }
 }
 

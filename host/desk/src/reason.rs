@@ -120,9 +120,10 @@ impl fmt::Display for Dismissal {
                 let seconds = limit.as_secs_f64();
                 write!(f, "nobody decided about this request within {seconds} s, so it was not sent.")
             }
-            Dismissal::Replaced => {
-                f.write_str("the same request came again on another connection, and the answer goes there.")
-            }
+            Dismissal::Replaced => f.write_str(
+                "the same request came again on another connection, and the answer goes there. For several answers \
+                 ask with `n`, or one after the other.",
+            ),
             Dismissal::NoRoom(room) => write!(
                 f,
                 "a person must look at this request, and {room} already. Decide about those with `leafgate review`, then send it again."

@@ -255,7 +255,7 @@ impl JudgeCase {
         }))
     }
 
-    /// Finds the conversation that it belongs to, and what is known of its calls there and of its prompt.
+    /// Finds the conversation that it belongs to, and what is known of its calls there.
     fn known(&mut self, mut document: Arc<Document>) -> (Subject, Arc<Document>) {
         self.api = self.api.of_body(self.to.endpoint(), document.format());
         let known = self.session.take();
@@ -264,10 +264,6 @@ impl JudgeCase {
         if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
         {
             document.know_calls(|id| behind.call(id));
-        }
-        let prompt = self.asker.as_ref().and_then(|asker| asker.prompt.as_deref());
-        if let (Some(prompt), Some(document)) = (prompt, Arc::get_mut(&mut document)) {
-            document.know_prompt(prompt);
         }
         (self.subject(session, &document), document)
     }
@@ -396,6 +392,7 @@ impl JudgeCase {
             title: self.title(),
             outside: Arc::clone(&self.outside),
             files: Arc::default(),
+            prompt: self.asker.as_ref().and_then(|asker| asker.prompt.clone()),
         }
     }
 

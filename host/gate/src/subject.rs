@@ -43,6 +43,8 @@ pub(crate) struct Subject {
     pub(crate) outside: Arc<OutsideTexts>,
     /// The texts of the packed files in it.
     pub(crate) files: Arc<[FileText]>,
+    /// The prompt of the agent that asks, where that is sent as a user's words.
+    pub(crate) prompt: Option<Arc<str>>,
 }
 
 impl Subject {
@@ -61,6 +63,7 @@ impl Subject {
             endpoint: Some(&self.endpoint),
             outside,
             files: &self.files,
+            prompt: self.prompt.as_deref(),
         }
     }
 
@@ -102,6 +105,7 @@ impl Subject {
             title: Title { location: "chat".into(), name: "test".into() },
             outside: Arc::default(),
             files: Arc::default(),
+            prompt: None,
         }
     }
 }

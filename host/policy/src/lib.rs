@@ -128,6 +128,8 @@ pub struct Policy {
     alone: bool,
     /// How many of its rules, the first ones, the others may only add to.
     enforced: usize,
+    /// Prompts of agents that are sent as a user's words.
+    prompts: Vec<String>,
 }
 
 /// What is known about a request beside its body. The format is the document's own.
@@ -161,6 +163,8 @@ pub struct Context<'a> {
     pub outside: &'a [Outside<'a>],
     /// The texts of the packed files in its body. See [`FileText`].
     pub files: &'a [FileText],
+    /// The prompt of the agent that sends it, where that is sent as a user's words.
+    pub prompt: Option<&'a str>,
 }
 
 /// What the rules of a policy ask of answers.
@@ -239,6 +243,12 @@ impl Policy {
     #[must_use]
     pub fn memo_counts(&self) -> MemoCounts {
         self.memo.counts()
+    }
+
+    /// Returns the same policy, to which a request that begins with one of these prompts as a user's words is an agent's.
+    #[must_use]
+    pub fn knowing_prompts(self, prompts: Vec<String>) -> Policy {
+        Policy { prompts, ..self }
     }
 
     /// Returns the same policy with no memory of earlier requests, which decides the same and takes

@@ -322,6 +322,7 @@ impl Loading {
             alone: self.alone,
             enforced: self.files[..self.enforced].iter().map(|read| read.raw.rules.len()).sum(),
             warnings: Vec::new(),
+            prompts: Vec::new(),
         };
         self.warn_of_useless(&policy);
         match self.diagnostics.errors() {

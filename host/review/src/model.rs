@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use leafgate_admin::{
     ApiError, CapturedEdits, Diff, Event, Excepted, HoldView, ModeView, Payload, SavedList, SessionList,
-    State, Subagents, TurnSummary, TurnView,
+    State, Subagents, TurnMode, TurnSummary, TurnView,
 };
 
 use crate::api::{ApiAnswer, ApiCall, TurnCall, TurnMetadata};
@@ -255,13 +255,19 @@ impl Model {
         let same = self.turn().is_some_and(|before| before.summary.id == turn.summary.id);
         self.outline = match same {
             true => std::mem::take(&mut self.outline).renewed(&turn),
-            false => Outline::new(&turn),
+            false => Outline::showing(self.first_sections(&turn), &turn),
         };
         self.note(turn.summary.clone());
         self.diff = None;
         self.payload = None;
         self.metadata = None;
         self.turn = Some(turn);
+    }
+
+    /// How many sections of a turn are shown first, where its edits are to be saved.
+    fn first_sections(&self, turn: &TurnView) -> Option<usize> {
+        let saved = self.mode.as_ref()?.saved.as_ref()?;
+        (turn.summary.mode == Some(TurnMode::AutoOverride)).then_some(saved.preview_limit)
     }
 
     fn chosen(&mut self, mode: ModeView) {

@@ -75,6 +75,8 @@ pub struct Outline {
     rows: Vec<OutlineRow>,
     causes: Vec<HoldCause>,
     words: Option<usize>,
+    /// Of a turn whose edits are to be saved: how many of its sections are shown first.
+    first: Option<usize>,
     /// What a person folded or unfolded, by the keys of sections and the names of groups.
     toggled: BTreeSet<String>,
 }
@@ -92,22 +94,25 @@ pub struct HoldCause {
 
 /// The names of the groups.
 const EARLIER: &str = "Earlier messages";
+const LATER: &str = "Later messages";
 const OPTIONS: &str = "Options";
 
 impl Outline {
     /// Arranges a turn. What nobody folded is folded where it is of an earlier turn or an option.
     #[must_use]
     pub fn new(turn: &TurnView) -> Outline {
-        Outline::with(turn, BTreeSet::new())
+        Outline::showing(None, turn)
+    }
+
+    /// Arranges a turn of which so many sections are shown first, and those behind them are one row.
+    #[must_use]
+    pub(crate) fn showing(first: Option<usize>, turn: &TurnView) -> Outline {
+        Outline { first, ..Outline::default() }.renewed(turn)
     }
 
     /// Arranges the same turn after a change: what a person folded stays so.
     #[must_use]
     pub(crate) fn renewed(self, turn: &TurnView) -> Outline {
-        Outline::with(turn, self.toggled)
-    }
-
-    fn with(turn: &TurnView, toggled: BTreeSet<String>) -> Outline {
         let places: HashMap<&str, usize> =
             turn.sections.iter().enumerate().map(|(at, section)| (section.key.as_str(), at)).collect();
         let edits = StandingEdits::new(turn);
@@ -127,8 +132,9 @@ impl Outline {
         }
         let causes = causes(turn);
         causes.iter().for_each(|cause| entries[cause.section].holds = true);
-        let mut outline = Outline { entries, causes, toggled, ..Outline::default() };
-        outline.words = choice::words(turn, &outline.entries);
+        let words = choice::words(turn, &entries).filter(|_| self.first.is_none());
+        let Outline { first, toggled, .. } = self;
+        let mut outline = Outline { entries, causes, words, first, toggled, ..Outline::default() };
         outline.group(turn, &places);
         outline.fold(turn);
         outline
@@ -140,13 +146,14 @@ impl Outline {
             turn.pinned.iter().filter_map(|key| places.get(key.as_str()).copied()).collect();
         pinned.retain(|&at| self.entries[at].depth == 0);
         let newest = self.words.map_or(0, |at| self.outermost(at));
-        let (mut system, mut earlier, mut messages, mut options) = (vec![], vec![], vec![], vec![]);
+        let [mut system, mut earlier, mut messages, mut later, mut options] = [const { Vec::new() }; 5];
         let tops = (0..self.entries.len()).filter(|&at| self.entries[at].depth == 0);
         for at in tops.filter(|at| !pinned.contains(at)) {
             let section = &turn.sections[at];
             match section.node_type {
                 NodeType::RequestOption => &mut options,
-                _ if section.kind == SectionKind::System => &mut system,
+                _ if self.first.is_some_and(|first| system.len() >= first) => &mut later,
+                _ if self.first.is_some() || section.kind == SectionKind::System => &mut system,
                 _ if at < newest => &mut earlier,
                 _ => &mut messages,
             }
@@ -155,7 +162,7 @@ impl Outline {
         // A request without messages is all options.
         let has_messages = turn.sections.iter().any(|section| section.node_type == NodeType::Message);
         let mut tops: Vec<_> = pinned.into_iter().chain(system).map(OutlineRow::Section).collect();
-        for (name, sections) in [(EARLIER, earlier), ("", messages), (OPTIONS, options)] {
+        for (name, sections) in [(EARLIER, earlier), ("", messages), (LATER, later), (OPTIONS, options)] {
             if name.is_empty() || sections.len() < 2 || !has_messages {
                 tops.extend(sections.into_iter().map(OutlineRow::Section));
                 continue;

@@ -209,15 +209,14 @@ impl Document {
         }
     }
 
-    /// Says that the first message of a user is a system prompt, sent as a user's words, where it says just this.
-    pub fn know_prompt(&mut self, prompt: &str) {
-        let mut sections = self.projection.sections.iter();
+    /// Returns the same request with a system prompt in the place of the first message of a user, where that says just such a prompt.
+    #[must_use]
+    pub fn with_prompt(&self, is_prompt: impl Fn(&str) -> bool) -> Option<Document> {
         let first = |it: &Section| it.node_type == NodeType::Message && it.role == Role::User;
-        let Some(at) = sections.position(first) else { return };
+        let at = self.projection.sections.iter().position(first)?;
         let mut nodes = self.subtree(self.projection.sections[at].node).map(NodeId::from_index);
-        if nodes.any(|node| self.leaf(node).is_some_and(|leaf| leaf.text().into_cow() == prompt)) {
-            self.projection.sections[at].kind = SectionKind::System;
-        }
+        let says = nodes.any(|node| self.leaf(node).is_some_and(|leaf| is_prompt(&leaf.text().into_cow())));
+        says.then(|| self.reclassified(&[(SectionId::from_index(at), SectionKind::System)].into()))
     }
 
     /// Whether a section is a call, or the result of one, and nobody knows for certain of which tool.

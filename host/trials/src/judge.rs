@@ -209,7 +209,6 @@ impl RuleTest {
             session: said.session.as_deref().unwrap_or("rule-test"),
             agent: said.agent.as_deref(),
             model: said.model.as_deref(),
-            other_models: &[],
             stream: said.stream.or(match &self.matter {
                 TestMatter::Request(_) => None,
                 TestMatter::Answer(answer) => Some(answer.streams),
@@ -219,7 +218,7 @@ impl RuleTest {
             upstream_name: said.upstream.as_deref(),
             endpoint: said.endpoint.as_deref(),
             outside: headers,
-            files: &[],
+            ..Context::default()
         }
     }
 

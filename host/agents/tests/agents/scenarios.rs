@@ -107,6 +107,22 @@ fn work_goes_down_a_chain_and_comes_back() {
     stage.answer(0);
     let chain: Vec<_> = stage.run.frames()[2].chain().iter().map(|name| name.as_str()).collect();
     assert_eq!(chain, ["coordinator", "reviewer", "researcher"]);
+    let [entry, between, frame] = stage.run.frames() else { panic!("{:?}", stage.run) };
+    assert_eq!(
+        (frame.agent().as_str(), frame.depth(), frame.parent()),
+        ("researcher", 2, Some(between.id()))
+    );
+    let targets: Vec<_> = frame.targets().iter().map(|target| target.name.as_str()).collect();
+    assert_eq!(targets, ["coordinator", "reviewer"]);
+    let team = stage.run.team();
+    assert_eq!(frame.prompt(), team.prompt(team.agent("researcher").unwrap()));
+    assert_eq!(frame.tools(), &opening().tools);
+    assert!(frame.reports() && !entry.reports() && entry.parent().is_none());
+    assert_eq!(frame.messages().len(), 1);
+    assert_eq!(frame.messages()[0].words().unwrap(), "two\n\nReport expectations: What you found");
+    let ids: std::collections::BTreeSet<_> =
+        stage.run.frames().iter().map(|frame| stage.run.conversation_id(frame.id())).collect();
+    assert_eq!(ids.len(), 3, "each has a conversation of its own");
     stage.answer(0);
     // The client runs a tool for an agent two levels down.
     assert_eq!(stage.given[0].frame, stage.run.frames()[2].id());
@@ -323,7 +339,7 @@ fn an_entry_that_is_refused_is_not_replaced() {
 }
 
 /// A name that nobody offers is the model's text.
-// S4-05
+// S4-05, S4-07
 #[test]
 fn what_is_refused_or_withheld_is_told_by_the_name_that_the_client_gave_it() {
     let agents = [agent("lead", all(), only("tools", &["read_file"])), agent("other", all(), all())];

@@ -188,7 +188,7 @@ fn the_answer_is_put_together_from_its_parts() {
     assert!(turn.hidden && !turn.vote.as_ref().unwrap().helpful);
 }
 
-/// R, "what `chat show` leaves out".
+// S2-32
 #[test]
 fn what_an_analyst_asks_for_is_told() {
     let uri = json!({ "path": "/src/app.py", "scheme": "file" });

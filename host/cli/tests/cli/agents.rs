@@ -57,6 +57,41 @@ fn what_is_wrong_with_a_team_is_told_by_line() {
     );
 }
 
+/// A request of such an agent, as the log has it, was a user's words to every command.
+// S4-18
+#[test]
+fn a_prompt_that_a_team_sends_as_a_users_words_is_a_system_prompt_to_every_command() {
+    let rules = "[[rule]]\nid = \"no-prompts\"\nmatch = { section = \"system\" }\naction = \"block\"\n";
+    let bench = Bench::with(rules);
+    let team = example("agents.json").replacen("\"maxDepth\"", "\"systemAs\": \"user\", \"maxDepth\"", 1);
+    bench.file("policy/agents.json", &team);
+    let prompt = bench.run(&["agents", "show", "policy/agents.json", "coordinator"], "").out;
+    let at = prompt.find("You coordinate.").unwrap();
+    let agent = json!({ "messages": [{ "role": "user", "content": prompt[at..].trim_end() },
+        { "role": "user", "content": "Look." }] });
+    bench.file("agent.json", &agent.to_string());
+    bench.file(
+        "user.json",
+        &json!({ "messages": [{ "role": "user", "content": "You coordinate." }] }).to_string(),
+    );
+    let test = |verdict: &str| {
+        format!("[[test]]\nname = \"frame\"\nverdict = \"{verdict}\"\nrequest = {:?}\n", agent.to_string())
+    };
+    bench.file("policy/tests/frame.toml", &test("block"));
+    let policy = ["--policy", "policy"];
+    let run = |command: &str, file: &str| bench.run(&[&[command], &policy[..], &[file]].concat(), "");
+    assert_eq!((run("apply", "agent.json").code, run("apply", "user.json").code), (4, 0));
+    let why = run("explain", "agent.json").out;
+    assert!(why.contains("blocks the request"), "{why}");
+    let tree: Value = bench.run(&[&["tree", "--json"], &policy[..], &["agent.json"]].concat(), "").json();
+    assert_eq!(
+        (&tree["sections"][0]["kind"], &tree["sections"][1]["kind"]),
+        (&json!("system"), &json!("user"))
+    );
+    let tests = bench.run(&[&["test"], &policy[..]].concat(), "");
+    assert_eq!(tests.code, 0, "{}{}", tests.out, tests.err);
+}
+
 // S4-01
 #[test]
 fn a_folder_means_its_team_and_who_looks_in_vain_is_told_for_what() {

@@ -199,7 +199,7 @@ fn a_mode_that_was_acknowledged_outlives_a_kill() {
     assert_eq!(gate.run(&["mode", "sometimes"]).code, 2);
 }
 
-// S0-88, S0-111, S0-131
+// S0-28, S0-88, S0-111, S0-131
 #[test]
 fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
     let gate = Running::of(RULES);
@@ -214,6 +214,9 @@ fn a_mode_pauses_a_turn_that_no_rule_holds_and_its_conversation_is_listed() {
     assert!(gate.run(&["pending", "list"]).out.contains("Pause next turn"));
     let shown = gate.run(&["pending", "show", id]).out;
     assert!(shown.contains("Paused by mode: Pause next turn") && !shown.contains(EMAIL), "{shown}");
+    // At the call and at its result.
+    let called = r#"read_file called with {"limit":20,"path":"/srv/.env"}"#;
+    assert_eq!(shown.matches(called).count(), 2, "{shown}");
     let label = turn["label"].as_str().unwrap();
     let listed = gate.run(&["sessions", "list"]).out;
     assert!(

@@ -172,6 +172,10 @@ fn a_projects_own_edits_count_once_they_are_trusted_and_as_they_were_then() {
         "{}",
         trusted.shown()
     );
+    // What is told of the next turn is what happens to it.
+    let mode = gate.json(&["mode", "--json"]);
+    assert_eq!(mode["auto"], "applying", "{mode}");
+    assert!(mode["text"].as_str().unwrap().starts_with("Saved edits are applied"), "{mode}");
     assert!(asked(&gate).contains("Be kind"));
     let list = gate.json(&["saved", "list", "--json"]);
     assert_eq!((&list["edits"][0]["scope"], problems(&gate).as_str()), (&json!("project"), ""));

@@ -8,6 +8,33 @@ use crate::support::{Bench, EMAIL, RULES, request, secret};
 
 // S0-114
 #[test]
+fn one_verb_chooses_modes_and_one_opens_the_prompt() {
+    let bench = Bench::new();
+    for (word, verb) in [
+        ("pause", "mode"),
+        ("hold", "mode"),
+        ("intercept", "mode"),
+        ("approve", "review"),
+        ("prompt", "review"),
+        ("queue", "review"),
+        ("resume", "pending"),
+        ("cancel", "pending"),
+    ] {
+        let told = bench.run(&[word], "");
+        assert!(told.code == 2 && told.err.contains(&format!("'{verb}'")), "{word}: {}", told.shown());
+    }
+    let help = bench.run(&["--help"], "").out;
+    let every_day = help.split("Policy:").next().unwrap();
+    for verb in ["mode", "review"] {
+        assert!(every_day.lines().any(|line| line.split_whitespace().next() == Some(verb)), "{help}");
+    }
+    let modes = bench.run(&["mode", "--help"], "").out;
+    for mode in ["off", "interceptOnce", "interceptAlways", "autoOverride"] {
+        assert!(modes.contains(mode), "{mode}: {modes}");
+    }
+}
+
+#[test]
 fn help() {
     let bench = Bench::new();
     let mut shown = String::new();

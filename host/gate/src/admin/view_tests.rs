@@ -54,6 +54,20 @@ fn draft() -> Draft {
     Draft::new(Arc::new(document))
 }
 
+/// A deleted section and the one that took its place had one path.
+#[test]
+fn a_section_that_is_left_out_is_called_by_where_it_stood() {
+    let mut draft = draft();
+    let user = draft.document().messages().nth(1).unwrap();
+    draft.delete(user, &Author::Person).unwrap();
+    let paths: Vec<String> = sections(&draft, &[])
+        .into_iter()
+        .filter(|section| section.parent.is_none() && section.path.contains("essages["))
+        .map(|section| section.path)
+        .collect();
+    assert_eq!(paths, ["messages[0]", "originalMessages[1]", "messages[1]", "messages[2]", "messages[3]"]);
+}
+
 /// The same with redactions: two that a person may release, one over two parts, one in an embedded document, and one for good.
 fn redacted() -> Draft {
     let mut draft = draft();

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::tokens::AskedModel;
 use super::view;
 use crate::pending::Snapshot;
+use crate::session::Intent;
 
 /// Where requests say how long the answer may be.
 const ANSWER_TOKENS: [&str; 5] = [
@@ -57,7 +58,9 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
             max_response_tokens: ANSWER_TOKENS
                 .iter()
                 .find_map(|pointer| text_at(draft, pointer)?.parse().ok()),
-            intent: text_at(draft, "/intent"),
+            intent: Intent::named(&snapshot.title.name)
+                .map(|intent| intent.name().to_owned())
+                .or_else(|| text_at(draft, "/intent")),
             endpoint_url: Some(endpoint(&snapshot.to.upstream, &snapshot.to.path)),
         },
         is_dirty,

@@ -77,6 +77,11 @@ impl Intent {
         [INTERACTION, INTENT].into_iter().find_map(|header| Some(Intent(said(headers, header)?.0)))
     }
 
+    /// Reads it off the name of a conversation, where that is one.
+    pub(crate) fn named(name: &str) -> Option<Intent> {
+        known(name).map(|(word, _)| Intent(word))
+    }
+
     /// Returns the client's word for it.
     pub(crate) fn name(self) -> &'static str {
         self.0
@@ -97,7 +102,10 @@ impl Intent {
 }
 
 fn said(headers: &HeaderMap, header: &str) -> Option<(&'static str, Option<Location>)> {
-    let said = headers.get(header)?.to_str().ok()?;
+    known(headers.get(header)?.to_str().ok()?)
+}
+
+fn known(said: &str) -> Option<(&'static str, Option<Location>)> {
     INTENTS.into_iter().find(|(word, _)| *word == said)
 }
 

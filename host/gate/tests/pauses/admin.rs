@@ -431,6 +431,10 @@ async fn metrics_count_what_happens_and_hold_no_content() {
     let page = attack(&house, Method::GET, "/metrics", &[no_token], "").await;
     let ended = "leafgate_turns_ended_total{ending=\"user\",location=\"chat\"} 1";
     assert!(page.text().lines().any(|line| line == ended), "{}", page.text());
+    let logged = crate::logs::logged();
+    for told in ["ending=\"user\" location=\"chat\"", "mode=\"interceptOnce\""] {
+        assert!(logged.contains(told), "{told} is logged");
+    }
     let rebound = format!("rebound.example:{}", house.admin.port());
     let foreign = attack(&house, Method::GET, "/metrics", &[no_token, ("host", &rebound)], "").await;
     assert_eq!(foreign.status, 403);

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use http::{HeaderValue, Method};
 use leafgate_admin::{
-    ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass, TurnMode,
+    EditableRequest, ErrorCode, Event, ModeView, SessionList, State, SubagentVerdict, Subagents, TurnClass,
+    TurnMode,
 };
 use leafgate_tree::Role;
 use serde_json::{Value, json};
@@ -204,7 +205,7 @@ async fn only_paths_of_the_list_are_paused_by_a_mode_and_rules_run_everywhere() 
     assert_eq!(sent.await.unwrap().status, 200);
 }
 
-// S0-14, S0-64
+// S0-14, S0-64, S0-130
 #[tokio::test]
 async fn locations_are_left_out_and_a_named_path_is_paused_whatever_is_asked_there() {
     let house = House::with(RULES, Reply::echo(), |config| {
@@ -222,9 +223,15 @@ async fn locations_are_left_out_and_a_named_path_is_paused_whatever_is_asked_the
     assert_eq!(said("conversation-inline").await.unwrap().status, 200);
     let mut named = house.request(r#"{"model":"m-1","prompt":"Hi"}"#);
     *named.uri_mut() = "/v1/completions".parse().unwrap();
-    for sent in [said("conversation-panel"), house.send_raw(named)] {
+    for (sent, label, intent) in [
+        (said("conversation-panel"), "panel · conversation-panel · …", Some("conversation-panel")),
+        (house.send_raw(named), "request · other · …", None),
+    ] {
         let turn = events.paused().await;
         assert_eq!(turn.mode, Some(TurnMode::InterceptAlways));
+        let whole: EditableRequest = house.get(&format!("/v1/pending/{}/request", turn.id)).await;
+        assert_eq!(whole.metadata.intent.as_deref(), intent);
+        assert!(turn.label.starts_with(label), "{}", turn.label);
         house.let_go(&turn.id).await;
         assert_eq!(sent.await.unwrap().status, 200);
     }

@@ -37,7 +37,11 @@ async fn the_body_of_a_connection_that_joins_counts_towards_all_bodies() {
     let (first, id) = house.holds(&mut events, &asks).await;
     assert_eq!(house.send(&other_chat("Hi")).await.unwrap().status, 200, "there is room");
     let again = house.send(&asks);
-    assert!(first.await.unwrap().text().contains("leafgate_replaced"));
+    let (code, message) = first.await.unwrap().refusal();
+    assert!(
+        code == "leafgate_replaced" && message.contains("ask with `n`, or one after the other"),
+        "{message}"
+    );
     assert_eq!(house.send(&other_chat("Hi")).await.unwrap().status, 503, "there is none");
     house.let_go(&id).await;
     assert_eq!(again.await.unwrap().status, 200);

@@ -43,8 +43,12 @@ pub(super) fn classified(
     vault: &Vault,
     traced: bool,
 ) -> Classified {
+    if document.is_reclassified() {
+        return Classified { document: Arc::clone(document), begun: None };
+    }
+    let document = &policy.with_prompt(document, context).map_or_else(|| Arc::clone(document), Arc::new);
     let rules = policy.lookup.of_phase(Phase::Classify);
-    if rules.is_empty() || document.is_reclassified() {
+    if rules.is_empty() {
         return Classified { document: Arc::clone(document), begun: None };
     }
     let mut run = Run::asking(which, policy, document, context, vault);
@@ -59,6 +63,15 @@ pub(super) fn classified(
     let reports = rules.iter().map(|&rule| (rule, report.rules[rule.get()].clone())).collect();
     let phases = std::mem::take(&mut report.phases);
     Classified { document, begun: Some(Begun { reports, phases, holds, would, trace }) }
+}
+
+impl Policy {
+    /// Returns the request as it is where an agent's prompt is sent in it as a user's words.
+    fn with_prompt(&self, document: &Document, context: &Context<'_>) -> Option<Document> {
+        let prompts = || context.prompt.into_iter().chain(self.prompts.iter().map(String::as_str));
+        prompts().next()?;
+        document.with_prompt(|text| prompts().any(|prompt| prompt == text))
+    }
 }
 
 impl Run<'_> {

@@ -73,7 +73,9 @@ impl Run<'_> {
         }
         if let Some(count) = &rule.count {
             let asked = self.asked(index).unwrap_or_default();
-            return self.counted(index, count, &asked);
+            let (found, first) = self.counted(index, count, &asked)?;
+            self.trace_count(index, found, count.at_least);
+            return Ok(first.filter(|_| found >= count.at_least));
         }
         let asked = self.asked(index).unwrap_or_default();
         for leaf in asked.iter().filter_map(|&node| self.document.settable(node)) {
@@ -95,14 +97,13 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Returns the first thing in which a rule counts findings, where all that it applies to have enough of
-    /// them together.
+    /// Returns how much is found in all that a rule applies to, and the first thing in which it counts findings.
     fn counted(
         &self,
         index: RuleIndex,
         count: &FindingCount,
         asked: &[NodeId],
-    ) -> Result<Option<Match>, ConditionError> {
+    ) -> Result<(usize, Option<Match>), ConditionError> {
         let (mut found, mut first) = (0, None);
         for (of, facts) in &self.findings {
             let here = count.of(facts);
@@ -124,7 +125,7 @@ impl Run<'_> {
                 first.get_or_insert(at);
             }
         }
-        Ok(first.filter(|_| found >= count.at_least))
+        Ok((found, first))
     }
 
     fn inserted_of(&self, of: FactsOf) -> Option<(usize, &Inserted)> {

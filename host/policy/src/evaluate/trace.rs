@@ -31,6 +31,8 @@ pub(super) struct Trace {
     answers: Vec<Option<Vec<Answer>>>,
     /// What rules let stand in leaves, and why: no edit and no hold tells of it.
     stood: Vec<Stood>,
+    /// Of rules that count findings, how many there are and how many there must be.
+    counts: BTreeMap<usize, (usize, usize)>,
 }
 
 /// Something that a rule met in a leaf and let stand.
@@ -45,7 +47,17 @@ struct Stood {
 impl Trace {
     /// A trace in which no rule was asked yet.
     pub(super) fn of(policy: &Policy) -> Trace {
-        Trace { answers: policy.rules.iter().map(|_| None).collect(), stood: Vec::new() }
+        Trace { answers: policy.rules.iter().map(|_| None).collect(), ..Trace::default() }
+    }
+
+    /// How much a rule has found of what it asks for.
+    fn counted(&self, rule: usize) -> Option<String> {
+        let (found, least) = self.counts.get(&rule)?;
+        let missing = match least.saturating_sub(*found) {
+            0 => String::new(),
+            missing => format!(", {missing} missing"),
+        };
+        Some(format!("counts findings: {found} of at least {least}{missing}"))
     }
 
     /// What a rule said, leaf by leaf.
@@ -143,7 +155,7 @@ impl Policy {
                 },
                 selected: matched,
                 nearest: nearest[at].clone().filter(|_| matched == 0),
-                did: did(report, &evaluation, rule),
+                did: trace.counted(at).into_iter().chain(did(report, &evaluation, rule)).collect(),
                 micros: report.micros,
             }
         });
@@ -218,6 +230,13 @@ impl Run<'_> {
     ) {
         if let (Some(trace), Some(node)) = (&mut self.trace, node) {
             trace.stood.push(Stood { rule, node, why, label: label.cloned() });
+        }
+    }
+
+    /// Takes down how much a rule counts, where somebody wants to know.
+    pub(super) fn trace_count(&mut self, index: RuleIndex, found: usize, least: usize) {
+        if let Some(trace) = &mut self.trace {
+            trace.counts.insert(index.get(), (found, least));
         }
     }
 

@@ -89,6 +89,21 @@ fn of_a_leaf_every_rule_is_told() {
 }
 
 #[test]
+fn a_rule_that_counts_findings_says_how_many_are_missing() {
+    let rules = |least: usize| {
+        format!(
+            "[[rule]]\nid = 'people'\nmatch = {{}}\ndetect = ['pii/email']\naction = 'redact'\n\
+             [[rule]]\nid = 'many'\nmatch = {{}}\nfindings = ['pii']\nat_least = {least}\naction = 'pause'\n"
+        )
+    };
+    let told = |least| {
+        explain(&policy(&rules(least)), &chat(&format!("{EMAIL} a@b.example.org"))).rules.remove(1).did
+    };
+    assert_eq!(told(6), ["counts findings: 2 of at least 6, 4 missing"]);
+    assert_eq!(told(2)[0], "counts findings: 2 of at least 2");
+}
+
+#[test]
 fn no_text_of_a_leaf_is_told_and_no_key_that_holds_a_finding() {
     let mut body = body();
     body["metadata"] = json!({ EMAIL: "pineapple" });

@@ -60,6 +60,34 @@ fn the_kind_stays_when_a_person_edits_and_when_the_request_is_judged_again() {
     assert_forward(&again);
 }
 
+// S4-18
+#[test]
+fn an_agents_prompt_among_a_users_words_is_a_system_prompt_and_stays_one() {
+    let rules = "[[rule]]\nid = 'house'\nmatch = { section = 'system' }\naction = 'protect'\n\
+                 [[rule]]\nid = 'no-user-leads'\nmatch = { section = 'user' }\nwhen = 'leaf.text.contains(\"lead\")'\naction = 'block'\n";
+    let policy = || policy(rules);
+    let body = json!({ "messages": [
+        { "role": "user", "content": "You lead." },
+        { "role": "user", "content": "You lead." },
+    ]});
+    let sent_by = Context { prompt: Some("You lead."), ..Context::default() };
+    let known = policy().knowing_prompts(vec!["You review.".to_owned(), "You lead.".to_owned()]);
+    for (policy, context) in [(policy(), sent_by), (known, Context::default())] {
+        let evaluation = policy.evaluate(document(&body), &context, &vault());
+        assert!(block(&evaluation).detail.contains("/messages/1/content"), "{:?}", evaluation.verdict);
+        let Evaluation { mut draft, recall, .. } = evaluation;
+        let [first, second] =
+            [0, 1].map(|at| draft.document().resolve(&format!("/messages/{at}/content")).unwrap());
+        assert!(draft.set(first, "You obey.", &Author::Person).is_err());
+        draft.set(second, "Go on.", &Author::Person).unwrap();
+        // What is read anew knows it too.
+        assert_eq!(policy.review(&mut draft, &context, &vault(), &recall), Ok(Verdict::Forward));
+        assert_eq!(draft.document().sections()[0].kind, SectionKind::System);
+    }
+    let other = evaluate(&policy(), &body);
+    assert_eq!(other.draft.document().sections()[0].kind, SectionKind::User);
+}
+
 #[test]
 fn what_an_api_must_find_together_keeps_its_kind() {
     let rule = "[[rule]]\nid = 'r'\nmatch = {}\naction = 'classify'\nas = 'context'\n";

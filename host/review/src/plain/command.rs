@@ -1,6 +1,6 @@
 //! The commands of the line mode: one line, one command.
 
-use leafgate_admin::{SavedScope, TurnMode};
+use leafgate_admin::{SavedScope, SetSaved, TurnMode};
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub(super) enum LineCommand {
     Metadata,
     /// The person's edits of the present turn.
     Save(SavedScope),
+    /// What is saved, once this is done to it.
+    Saved(SavedOrder),
     /// The next turn pauses, so that its edits are saved.
     Capture,
     Agents,
@@ -46,6 +48,16 @@ pub(super) enum LineCommand {
     Cancel,
     Help,
     Quit,
+}
+
+/// What is done to saved edits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SavedOrder {
+    List,
+    /// The saved edit at this place of the list.
+    Remove(usize),
+    Clear,
+    Set(SetSaved),
 }
 
 /// A section, or a leaf in it, both counted from 1 as they are printed.
@@ -87,6 +99,9 @@ pub(super) const HELP: &[&str] = &[
     "payload         the very body that resume sends",
     "metadata        what is known about the request beside what it says",
     "save SCOPE      save your edits for later turns of this session, this workspace, or global",
+    "saved           the saved edits, numbered; saved remove N, and saved clear for all of the scope",
+    "saved scope S   where edits are saved: session, workspace, global. saved sections N: how many",
+    "                sections a capture shows first, 1 to 10",
     "capture         the next turn waits, and your edits of it are saved when it is sent",
     "resume          send exactly what was shown last",
     "cancel          send nothing; the client gets an error",
@@ -134,6 +149,7 @@ impl LineCommand {
             "payload" => bare(LineCommand::Payload, "payload")?,
             "metadata" => bare(LineCommand::Metadata, "metadata")?,
             "save" => LineCommand::Save(rest.and_then(scope).ok_or(NEEDS_SCOPE)?),
+            "saved" => LineCommand::Saved(saved(rest, words.next()).ok_or(NEEDS_SAVED)?),
             "capture" => bare(LineCommand::Capture, "capture")?,
             "agents" => bare(LineCommand::Agents, "agents")?,
             "why" => bare(LineCommand::Why, "why")?,
@@ -172,6 +188,24 @@ const NEEDS_MODE: CommandError =
     CommandError::Needs("mode", "one of off, interceptOnce, interceptAlways, autoOverride");
 
 const NEEDS_SCOPE: CommandError = CommandError::Needs("save", "one of session, workspace, global");
+
+const NEEDS_SAVED: CommandError = CommandError::Needs(
+    "saved",
+    "nothing, `remove N` with a number that `saved` prints, `clear`, `scope` with session, workspace or global, \
+     or `sections` with 1 to 10",
+);
+
+fn saved(what: Option<&str>, of: Option<&str>) -> Option<SavedOrder> {
+    let set = |set| Some(SavedOrder::Set(set));
+    match (what, of) {
+        (None, _) => Some(SavedOrder::List),
+        (Some("clear"), None) => Some(SavedOrder::Clear),
+        (Some("remove"), of) => section(of).map(SavedOrder::Remove),
+        (Some("scope"), Some(name)) => set(SetSaved { scope: Some(scope(name)?), ..SetSaved::default() }),
+        (Some("sections"), of) => set(SetSaved { preview_limit: Some(section(of)?), ..SetSaved::default() }),
+        _ => None,
+    }
+}
 
 fn scope(name: &str) -> Option<SavedScope> {
     let scopes = [SavedScope::Session, SavedScope::Workspace, SavedScope::Global];

@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Write};
 
 use leafgate_admin::{EditCommand, Event, LeafView, SectionView, ShownText, TurnMode, TurnView};
 
-use self::command::{HELP, LineCommand, PartNumber};
+use self::command::{HELP, LineCommand, PartNumber, SavedOrder};
 use crate::api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 use crate::choice;
 use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
@@ -118,6 +118,7 @@ impl Plain<'_> {
             LineCommand::Metadata => self.metadata(),
             // What was saved is the notice of that action.
             LineCommand::Save(scope) => self.act(TurnCall::Save { scope }).map(drop),
+            LineCommand::Saved(command) => self.saved(command),
             LineCommand::Capture => self.act(ApiCall::CaptureNext).map(drop),
             LineCommand::Agents => self.print_after(ApiCall::Subagents, |model| {
                 model.subagents().map(|listed| rows::subagent_rows(listed, usize::MAX))
@@ -188,10 +189,9 @@ impl Plain<'_> {
         if self.model.turns().is_empty() {
             return writeln!(self.output, "No turn waits.");
         }
-        for (at, turn) in self.model.turns().iter().enumerate() {
-            writeln!(self.output, "{} {}", at + 1, rows::list_row(turn).cut(CELLS).text())?;
-        }
-        Ok(())
+        let listed: Vec<Row> =
+            self.model.turns().iter().map(rows::list_row).enumerate().map(numbered).collect();
+        self.print(listed)
     }
 
     fn show_named(&mut self, name: Option<String>) -> io::Result<()> {
@@ -212,7 +212,8 @@ impl Plain<'_> {
 
     fn show(&mut self, id: Option<String>) -> io::Result<()> {
         let action = id.map_or(PersonAction::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(&id).into());
-        if self.act(action)? { self.print_turn() } else { Ok(()) }
+        // How many sections are shown first depends on the mode.
+        if self.act(ApiCall::Mode)? && self.act(action)? { self.print_turn() } else { Ok(()) }
     }
 
     fn print_turn(&mut self) -> io::Result<()> {
@@ -220,14 +221,13 @@ impl Plain<'_> {
         let outline = self.model.outline();
         let mut out = rows::header_rows(turn);
         for row in outline.rows() {
-            let shown = match *row {
+            out.push(match *row {
                 OutlineRow::Group(at) => {
                     let row = rows::group_row(turn, outline, &outline.groups()[at]);
-                    row.and("  (show all)", RowStyle::Dim)
+                    row.and("  (show all)", RowStyle::Dim).cut(CELLS)
                 }
                 OutlineRow::Section(at) => numbered_section(turn, outline, at),
-            };
-            out.push(shown.cut(CELLS));
+            });
         }
         self.print(out)
     }
@@ -239,7 +239,7 @@ impl Plain<'_> {
         };
         let outline = self.model.outline();
         let order = outline.order().into_iter();
-        let out: Vec<_> = order.map(|at| numbered_section(turn, outline, at).cut(CELLS)).collect();
+        let out: Vec<_> = order.map(|at| numbered_section(turn, outline, at)).collect();
         self.print(out)
     }
 
@@ -309,14 +309,29 @@ impl Plain<'_> {
     }
 
     fn sessions(&mut self) -> io::Result<()> {
-        let numbered = |(at, session)| {
-            let mut row = Row::of(&format!("{} ", at + 1), RowStyle::Plain);
-            row.0.extend(rows::session_row(session).0);
-            row.cut(CELLS)
-        };
-        let listed = self.model.sessions().sessions.iter().enumerate().map(numbered);
+        let listed = self.model.sessions().sessions.iter().map(rows::session_row).enumerate().map(numbered);
         let shown: Vec<Row> = listed.chain([rows::follow_row(self.model.sessions())]).collect();
         self.print(shown)
+    }
+
+    fn saved(&mut self, command: SavedOrder) -> io::Result<()> {
+        let call = match command {
+            SavedOrder::List => ApiCall::Saved,
+            SavedOrder::Clear => ApiCall::ClearSaved,
+            SavedOrder::Set(set) => ApiCall::SetSaved(set),
+            // The number is one of the list that was printed last.
+            SavedOrder::Remove(number) => {
+                match self.model.saved().and_then(|list| list.edits.get(number - 1)) {
+                    Some(edit) => ApiCall::RemoveSaved { id: edit.id.clone() },
+                    None => return self.refuse("no saved edit has this number: `saved` lists them"),
+                }
+            }
+        };
+        self.print_after(call, |model| {
+            let list = model.saved()?;
+            let edits = list.edits.iter().map(rows::saved_edit_row).enumerate().map(numbered);
+            Some(rows::saved_head(list).into_iter().chain(edits).collect())
+        })
     }
 
     fn select(&mut self, number: usize) -> io::Result<()> {
@@ -396,10 +411,15 @@ struct FoundPart<'m> {
     leaf: Option<&'m LeafView>,
 }
 
+/// A row of a list, from which a command takes its number.
+fn numbered((at, row): (usize, Row)) -> Row {
+    Row::of(&format!("{} ", at + 1), RowStyle::Plain).followed_by(row).cut(CELLS)
+}
+
 fn numbered_section(turn: &TurnView, outline: &Outline, at: usize) -> Row {
     let (section, facts) = (&turn.sections[at], outline.shown(at).unwrap_or_default());
     let inside = turn.sections.get(at + 1..facts.end).unwrap_or_default();
-    Row::of(&format!("{} ", at + 1), RowStyle::Plain).followed_by(rows::section_row(section, &facts, inside))
+    numbered((at, rows::section_row(section, &facts, inside)))
 }
 
 /// Returns the line that says that a turn began to wait, for who types commands meanwhile.
@@ -419,9 +439,8 @@ fn leaf_rows(turn: &TurnView, section: &SectionView, number: usize) -> Vec<Row> 
     out.extend(rows::call_rows(section, printer::BLOCK_BYTES));
     let edits = outline::StandingEdits::new(turn);
     for (at, leaf) in section.leaves.iter().enumerate() {
-        let mut row = Row::of(&format!("{number}.{} ", at + 1), RowStyle::Plain);
-        row.0.extend(rows::leaf_row(leaf, 0, &edits.authors(leaf)).0);
-        out.push(row.cut(CELLS));
+        let row = Row::of(&format!("{number}.{} ", at + 1), RowStyle::Plain);
+        out.push(row.followed_by(rows::leaf_row(leaf, 0, &edits.authors(leaf))).cut(CELLS));
     }
     out
 }

@@ -35,7 +35,7 @@ pub fn saved_head(list: &SavedList) -> Vec<Row> {
     head.push(Row::of(&bound, RowStyle::Plain));
     if list.edits.is_empty() {
         head.push(Row::of(
-            "No edits are saved. v saves those of a turn, C has the next one wait.",
+            "No edits are saved. v (save) saves those of a turn, C (capture) the next one's.",
             RowStyle::Plain,
         ));
     }

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, Read, Write};
 use std::rc::Rc;
 
+use leafgate_admin::{SavedScope, TurnMode};
+
 use crate::support::{AGENT, CONTACT, FakeDesk, SECRET, hostile_body};
 
 /// What a terminal would show: output, and input as it is read.
@@ -66,6 +68,44 @@ fn several_turns_are_listed_and_none_is_decided_by_leaving() {
     let mut desk = FakeDesk::with(&[AGENT, r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#]);
     insta::assert_snapshot!(transcript(&mut desk, "resume\nshow 3\nshow 2\nlist\nquit\n"));
     assert!(desk.resumed.is_empty() && desk.cancelled.is_empty());
+}
+
+// S0-66, S0-71
+#[test]
+fn a_turn_that_is_captured_shows_its_first_sections_line_by_line() {
+    let mut desk = FakeDesk::with(&[AGENT]);
+    assert!(!transcript(&mut desk, "").contains("Later messages"));
+    desk.mode = TurnMode::AutoOverride;
+    desk.turns[0].summary.mode = Some(TurnMode::AutoOverride);
+    let shown = transcript(&mut desk, "");
+    assert!(shown.lines().any(|line| line.starts_with("+ Later messages: ")), "{shown}");
+}
+
+// S0-69, S0-70, S0-71, S0-134
+#[test]
+fn saved_edits_are_removed_scoped_and_bounded_line_by_line() {
+    let after = |commands: &str| {
+        let mut desk = FakeDesk::with(&[AGENT]);
+        let shown = transcript(&mut desk, commands);
+        let ids: String = desk.saved.edits.iter().map(|edit| edit.id.as_str()).collect();
+        (shown, ids, desk.saved.status.scope, desk.saved.status.preview_limit)
+    };
+    let (shown, ids, ..) = after("saved\nsaved remove 2\n");
+    assert_eq!(ids, "1a");
+    let listed = shown.split_once("> saved\n").unwrap().1;
+    insta::assert_snapshot!(listed);
+    assert_eq!(after("saved\nsaved clear\n").1, "2b");
+    assert_eq!(after("saved scope workspace\n").2, SavedScope::Workspace);
+    assert_eq!(after("saved sections 7\n").3, 7);
+    // What was not printed has no number.
+    let (shown, ids, ..) =
+        after("saved remove 1\nsaved\nsaved remove 3\nsaved remove\nsaved frob\nsaved scope x\n");
+    assert_eq!(
+        (ids.as_str(), shown.matches("no saved edit has this number").count()),
+        ("1a2b", 2),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("`saved` needs nothing, `remove N`").count(), 3, "{shown}");
 }
 
 #[test]

@@ -293,6 +293,23 @@ fn the_next_turn_is_captured_where_edits_are_applied() {
     assert!(turn.contains("Auto-apply saved edits: capturing"), "{turn}");
 }
 
+/// The number was told, and all sections were shown.
+// S0-66, S0-71
+#[test]
+fn a_turn_that_is_captured_shows_its_first_sections_and_the_others_on_one_line() {
+    let captures = |desk: &mut FakeDesk| {
+        desk.mode = TurnMode::AutoOverride;
+        desk.turns[0].summary.mode = Some(TurnMode::AutoOverride);
+    };
+    let body = agent_turn(2);
+    let player = || Player::new(&[&body, OTHER]).meddle(captures).keys("m jjj enter esc enter");
+    let shown = player().screen();
+    let rows: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with('▸')).take(5).collect();
+    assert!(rows[0].contains("System") && rows[1].contains("Question 0"), "{shown}");
+    assert!(rows[4].trim_start().starts_with("+ Later messages: 7"), "{shown}");
+    assert!(!player().keys("end up right").screen().contains("+ Later messages"), "it unfolds");
+}
+
 // S0-69, S0-70, S0-71, S0-134
 #[test]
 fn saved_edits_are_removed_scoped_and_bounded_in_the_prompt() {
@@ -319,7 +336,7 @@ fn saved_edits_are_removed_scoped_and_bounded_in_the_prompt() {
     assert!(then("d d d").0.contains("No edits are saved"));
 }
 
-// S0-96
+// S0-96, S0-135
 #[test]
 fn what_agents_asked_is_listed_and_follows() {
     let two = |desk: &mut FakeDesk| {
@@ -605,7 +622,7 @@ fn previews_are_words_and_calls_show_their_exact_arguments() {
     assert!(whole.contains(r#"run_sql called with {"query":"select * from users","limit":10}"#), "{whole}");
 }
 
-/// The numbers of keys that issue 39 wants, text not counted.
+/// So few keys for each, text not counted.
 #[test]
 fn the_most_usual_things_take_few_keys() {
     let body = agent_turn(30);

@@ -222,8 +222,8 @@ fn a_prompt_that_is_known_is_no_users_words() {
     let body = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"Lead."},
         {"role":"user","content":"Lead."}]}"#;
     let kinds = |prompt: &str| {
-        let mut document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
-        document.know_prompt(prompt);
+        let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
+        let document = document.with_prompt(|text| text == prompt).unwrap_or(document);
         document.messages().map(|message| document.section(message).kind).collect::<Vec<_>>()
     };
     assert_eq!(kinds("Lead."), [SectionKind::System, SectionKind::System, SectionKind::User]);

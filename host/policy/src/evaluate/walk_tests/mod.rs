@@ -57,6 +57,7 @@ const CONTEXT: Context<'_> = Context {
     endpoint: Some("/v1/chat/completions"),
     outside: &[],
     files: &[],
+    prompt: None,
 };
 
 /// Everything that an evaluation comes to, but for the time that it took.
