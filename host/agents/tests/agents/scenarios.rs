@@ -120,8 +120,7 @@ fn work_goes_down_a_chain_and_comes_back() {
     assert!(frame.reports() && !entry.reports() && entry.parent().is_none());
     assert_eq!(frame.messages().len(), 1);
     assert_eq!(frame.messages()[0].words().unwrap(), "two\n\nReport expectations: What you found");
-    let ids: std::collections::BTreeSet<_> =
-        stage.run.frames().iter().map(|frame| stage.run.conversation_id(frame.id())).collect();
+    let ids: std::collections::BTreeSet<_> = stage.run.frames().iter().map(|frame| frame.id()).collect();
     assert_eq!(ids.len(), 3, "each has a conversation of its own");
     stage.answer(0);
     // The client runs a tool for an agent two levels down.

@@ -2,7 +2,7 @@
 
 use leafgate_policy::Diagnostic;
 
-use super::support::{Fakes, folder, load_folder, policy};
+use super::support::{Fakes, folder, in_a_row, load_folder, policy};
 
 const BLOCK: &str = "match = {}\nwhen = 'leaf.text.size() > 3'\naction = \"block\"";
 
@@ -92,8 +92,8 @@ fn check_finds_each_of_forty_wrong_or_useless_rules() {
         if first.line == 0 || first.column == 0 || first.hint.is_none() {
             wrong.push(format!("no place or no hint for `{name}`: {first}"));
         }
-        let first = first.to_string().replace(&folder.path().display().to_string(), "policy");
-        shown += &format!("{}. {name}\n{first}\n\n", number + 1);
+        let first = in_a_row(first).replace(&folder.path().display().to_string(), "policy");
+        shown += &format!("{}. {name}\n   {first}\n", number + 1);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     snapshot!(shown);

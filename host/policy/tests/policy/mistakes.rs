@@ -3,7 +3,7 @@
 
 use leafgate_policy::Diagnostic;
 
-use super::support::{Fakes, folder, load_folder};
+use super::support::{Fakes, folder, in_a_row, load_folder};
 
 /// Each with a name, how many messages there are, and the text of a rule file.
 fn mistakes() -> Vec<(&'static str, usize, String)> {
@@ -169,7 +169,7 @@ fn a_mistake_is_one_message_with_its_place_and_what_to_do() {
             Ok(policy) => policy.warnings().to_vec(),
             Err(error) => error.diagnostics().to_vec(),
         };
-        let all: String = found.iter().map(|diagnostic| format!("{diagnostic}\n")).collect();
+        let all: String = found.iter().map(|diagnostic| format!("  {}\n", in_a_row(diagnostic))).collect();
         let all = all.replace(&folder.path().display().to_string(), "policy");
         if found.len() != count {
             wrong
@@ -179,7 +179,7 @@ fn a_mistake_is_one_message_with_its_place_and_what_to_do() {
         wrong.extend(
             found.iter().find(lacks).map(|found| format!("no place or no hint for `{name}`: {found}")),
         );
-        shown += &format!("# {name}\n{all}\n");
+        shown += &format!("# {name}\n{all}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     snapshot!(shown);

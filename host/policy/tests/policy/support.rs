@@ -10,6 +10,7 @@ use leafgate_contract::{
     Plugin, PluginEdit, PluginFinding, PluginLoader, PluginSource, Spent, TransformRequest, World,
 };
 use leafgate_detect::Confidence;
+use leafgate_diagnostic::{Diagnostic, Severity};
 use leafgate_policy::{Context, Evaluation, LoadError, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
@@ -276,4 +277,13 @@ pub(crate) fn told(evaluation: &Evaluation) -> String {
     let report = serde_json::to_string(&evaluation.report).unwrap();
     let verdict = serde_json::to_string(&evaluation.verdict).unwrap();
     format!("{report}{verdict}{:?}{:?}", evaluation, evaluation.draft)
+}
+
+/// A diagnostic on one line, for tables of many: how one is drawn is pinned where there are few.
+pub(crate) fn in_a_row(found: &Diagnostic) -> String {
+    let severity = match found.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    format!("{severity} at column {}, {}", found.column, found.on_one_line())
 }
