@@ -10,7 +10,7 @@ use crate::run::run;
 const PLAN: &str = "\
 xtask: this builds the gate, builds three plugins as their authors would, and then shows in a minute what the gate does, with a check
        at every step. It needs no key, and nothing leaves this machine but the download of crates. On a fresh clone the builds take
-       about 10 minutes on two cores, later seconds.";
+       about 6 minutes on two cores, later seconds.";
 
 /// Runs it.
 pub(crate) fn demo() -> Result<()> {

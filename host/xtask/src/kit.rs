@@ -9,7 +9,7 @@ use crate::run::{self, cargo, step};
 
 /// Says what is built and for how long, and builds the gate and the kit, with cargo's progress.
 pub(crate) fn build() -> Result<()> {
-    step("building the gate and what shows it (the first time some 8 minutes on two cores, then seconds)");
+    step("building the gate and what shows it (the first time some 5 minutes on two cores, then seconds)");
     // One call, and of the whole workspace: features of shared dependencies are chosen once, for these programs as for each other.
     run::build(cargo().args(["build", "--workspace", "--bin", "leafgate", "--bin", "leafgate-kit"]))
 }

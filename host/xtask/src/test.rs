@@ -21,7 +21,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
     let all = sources::tests()?;
     invariants::of(&all)?;
     let requirements = requirements::check(&all)?;
-    step("building the gate and all tests (the first time up to 12 minutes on two cores)");
+    step("building the gate and all tests (the first time up to 10 minutes on two cores)");
     // Tests and programs in one call: two calls would choose the features of shared dependencies twice, and build some twice.
     run::build(cargo().args(["test", "--workspace", "--no-run"]))?;
     run(&mut kit::kit(&["plugins"]))?;
