@@ -51,7 +51,7 @@ const QUESTION: &str = "/messages/0/content";
 
 /// Tells the story; fails at the first step that differs from what it says.
 pub(crate) fn demo() -> Result<()> {
-    plugins::plugins()?;
+    plugins::in_examples()?;
     let start = Instant::now();
     let mut stage = Stage::set()?;
     passing(&mut stage)?;

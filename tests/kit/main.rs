@@ -40,7 +40,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         gate::is_built(binary);
     }
     match (task, rest) {
-        ("plugins", []) => plugins::plugins(),
+        ("plugins", []) => plugins::all(),
         ("demo", []) => demo::demo(),
         ("soak", []) => soak::soak(),
         ("hostile", []) => hostile::hostile(),

@@ -8,10 +8,18 @@ use leafgate_tests::{paths, plugins};
 
 use crate::run::step;
 
-/// Builds everything that the example policies name.
-pub(crate) fn plugins() -> Result<()> {
-    add_target()?;
+/// Builds all plugins of this repository, and puts those that the example policies name beside them.
+pub(crate) fn all() -> Result<()> {
+    in_examples()?;
     step(&format!("building the plugins {}", plugins::BUNDLED.join(", ")));
+    plugins::build(&plugins::BUNDLED)?;
+    Ok(())
+}
+
+/// Builds what the example policies name, and puts it beside them.
+pub(crate) fn in_examples() -> Result<()> {
+    add_target()?;
+    step(&format!("building the plugins {}", plugins::IN_DEMO.join(", ")));
     plugins::install(&demo_policy())?;
     step("assembling the plugin that loops for ever");
     let folder = looping_policy().join("plugins");

@@ -22,27 +22,22 @@ pub const BUNDLED: [&str; 8] = [
     "detect-injection",
 ];
 
+/// Those of them that the policy of the demo names.
+pub const IN_DEMO: [&str; 3] = ["redact-names", "rewrite-home-paths", "trim-tool-results"];
+
 /// The target that plugins are built for.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds the bundled plugins and returns their files, in the order of [`BUNDLED`].
+/// Builds plugins of this repository and returns the folder of their files.
 ///
 /// # Errors
 /// When they do not build, for example because the target is not installed.
-pub fn build() -> Result<Vec<PathBuf>> {
-    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+pub fn build(packages: &[&str]) -> Result<PathBuf> {
     // A target folder of its own: that of a running `cargo test` may be locked.
     let folder = paths::target().join("plugins");
-    let compiled = BUILT.get_or_init(|| compile(&folder).map_err(|error| format!("{error:#}")));
-    compiled.clone().map_err(anyhow::Error::msg)?;
-    let folder = folder.join(TARGET).join("plugin");
-    Ok(BUNDLED.iter().map(|name| folder.join(format!("{}.wasm", name.replace('-', "_")))).collect())
-}
-
-fn compile(folder: &Path) -> Result<()> {
     let mut command = cargo();
-    command.args(["build", "--profile", "plugin", "--target", TARGET, "--target-dir"]).arg(folder);
-    for package in BUNDLED {
+    command.args(["build", "--profile", "plugin", "--target", TARGET, "--target-dir"]).arg(&folder);
+    for package in packages {
         command.args(["--package", package]);
     }
     // Flags for the tests, coverage or sanitizers, are not for plugins.
@@ -52,23 +47,26 @@ fn compile(folder: &Path) -> Result<()> {
         status.success(),
         "the bundled plugins do not build; `rustup target add {TARGET}` adds what they need"
     );
-    Ok(())
+    Ok(folder.join(TARGET).join("plugin"))
 }
 
-/// Builds the bundled plugins and puts them into `policy/plugins/` under their own names.
+/// Builds the plugins that the policy of the demo names and puts them into `policy/plugins/` under their own names.
 ///
 /// # Errors
 /// When they do not build or cannot be copied.
 pub fn install(policy: &Path) -> Result<()> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build(&IN_DEMO).map_err(|error| format!("{error:#}")));
+    let built = built.as_ref().map_err(|error| anyhow::Error::msg(error.clone()))?;
     let folder = policy.join("plugins");
     std::fs::create_dir_all(&folder)?;
-    for (name, built) in BUNDLED.iter().zip(build()?) {
-        let place = folder.join(format!("{name}.wasm"));
+    for name in IN_DEMO {
+        let built = built.join(format!("{}.wasm", name.replace('-', "_")));
         // A rename is one step: another process that loads the policy meanwhile finds the old file or the new one, never half of it.
         let half = folder.join(format!(".{name}.{}.{:?}", std::process::id(), std::thread::current().id()));
         std::fs::copy(&built, &half)
-            .and_then(|_| std::fs::rename(&half, &place))
-            .with_context(|| format!("cannot copy {} to {}", built.display(), place.display()))?;
+            .and_then(|_| std::fs::rename(&half, folder.join(format!("{name}.wasm"))))
+            .with_context(|| format!("cannot copy {} to {}", built.display(), folder.display()))?;
     }
     Ok(())
 }

@@ -53,6 +53,19 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// The command at the lowest priority: it takes what others leave idle. It cannot be run where there is no `nice`.
+pub(crate) fn idle(command: &Command) -> Command {
+    let mut idle = Command::new("nice");
+    idle.args(["-n", "19"]).arg(command.get_program()).args(command.get_args()).current_dir(paths::root());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => idle.env(name, value),
+            None => idle.env_remove(name),
+        };
+    }
+    idle
+}
+
 /// Runs a long build, and says every 15 seconds that it goes on; on a terminal cargo's own bar does so.
 pub(crate) fn build(command: &mut Command) -> Result<()> {
     let start = Instant::now();

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::counts::counted;
 use crate::ran::Ran;
-use crate::run::{self, cargo, run, step};
+use crate::run::{cargo, run, step};
 use crate::{clients, invariants, kit, package, paths, requirements, sources};
 
 /// Cases of each property when there is time.
@@ -23,7 +23,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
     let requirements = requirements::check(&all)?;
     step("building the gate and all tests (the first time up to 10 minutes on two cores)");
     // Tests and programs in one call: two calls would choose the features of shared dependencies twice, and build some twice.
-    run::build(cargo().args(["test", "--workspace", "--no-run"]))?;
+    kit::build_beside_plugins(cargo().args(["test", "--workspace", "--no-run"]))?;
     run(&mut kit::kit(&["plugins"]))?;
     step("running the tests of all crates");
     let mut tests = cargo();
