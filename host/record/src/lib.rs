@@ -33,10 +33,14 @@ pub trait Recorder: Send + Sync {
     fn answer(&self, request: RecordId, part: AnswerPart);
 
     /// A person asks for the value of a token, and gets it once this is kept.
-    fn reveal(&self, reveal: RevealRecord) -> Recorded;
+    fn reveal(&self, _: RevealRecord) -> Recorded {
+        Recorded::Taken
+    }
 
     /// Whether it must have every request, those too that nobody would read but for it.
-    fn is_required(&self) -> bool;
+    fn is_required(&self) -> bool {
+        false
+    }
 
     /// Has it write what it was told so far, and says when that is kept; `None` where it keeps none.
     fn flush(&self) -> Option<oneshot::Receiver<()>> {
@@ -44,7 +48,9 @@ pub trait Recorder: Send + Sync {
     }
 
     /// How its log is, where it keeps one.
-    fn status(&self) -> Option<StoreStatus>;
+    fn status(&self) -> Option<StoreStatus> {
+        None
+    }
 }
 
 /// Two recorders that are told the same. What the first says about a request counts.
