@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
-use leafgate_detect::{Engine, Finding, Input, unite, views};
+use leafgate_detect::{Engine, Finding, Input, replaced, views};
 use leafgate_policy::Policy;
 use leafgate_tree::display_mask;
 use leafgate_vault::{TokenKeys, Vault};
@@ -69,7 +69,7 @@ impl Masker {
                 }
             }
         }
-        let masked = replace(text, findings);
+        let masked = replaced(text, findings, display_mask);
         match policy.filter(|policy| policy.detects_by_itself()) {
             Some(policy) => {
                 let vault = Vault::new(self.tokens.clone());
@@ -105,22 +105,6 @@ impl Masker {
 
 fn is_within(range: &Range<usize>, ours: &[Range<usize>]) -> bool {
     ours.iter().any(|token| token.start <= range.start && range.end <= token.end)
-}
-
-fn replace(text: &str, mut findings: Vec<Finding>) -> Cow<'_, str> {
-    if findings.is_empty() {
-        return text.into();
-    }
-    unite(&mut findings);
-    let mut shown = String::with_capacity(text.len());
-    let mut at = 0;
-    for found in findings {
-        shown.push_str(&text[at..found.range.start]);
-        shown.push_str(&display_mask(found.label.as_ref()));
-        at = found.range.end;
-    }
-    shown.push_str(&text[at..]);
-    shown.into()
 }
 
 /// What is open at some place of JSON.
