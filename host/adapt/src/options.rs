@@ -131,8 +131,8 @@ pub(crate) fn carry(from: Api, to: Api, body: &Object, made: &mut Object, losses
     let is_known = |key: &str| {
         let first = |at: &&str| at.trim_start_matches('/').split('/').next() == Some(key);
         READ.contains(&key)
-            || spelled(&gemini::SYSTEM, key)
-            || spelled(&gemini::TOOL_CONFIG, key)
+            || gemini::SYSTEM.contains(&key)
+            || gemini::TOOL_CONFIG.contains(&key)
             || OPTIONS.iter().any(|row| places(row, from).iter().any(first))
     };
     let says = |value: &Value| !value.is_null() && *value != json!([]) && *value != json!({});
@@ -156,10 +156,6 @@ fn options_of(api: Api, body: &Object) -> Value {
         }
     }
     all.into()
-}
-
-fn spelled(names: &gemini::Spelled, key: &str) -> bool {
-    names.contains(&key)
 }
 
 /// Returns a value as an API takes it there.

@@ -100,7 +100,7 @@ pub fn question(messages: &[TurnMessage]) -> (Option<&TurnMessage>, bool) {
 /// Returns the messages of a request, in order; what stands beside them comes first.
 #[must_use]
 pub fn messages(document: &Document) -> Vec<TurnMessage> {
-    BodyReader::of(document).messages()
+    BodyReader { document, ids: CallIds::default(), arguments: document.tool_arguments() }.messages()
 }
 
 /// Returns the ids by which [`messages`] would name further calls, of which each has its own id, or none, and the name of its
@@ -150,10 +150,6 @@ struct BodyReader<'d> {
 }
 
 impl<'d> BodyReader<'d> {
-    fn of(document: &'d Document) -> Self {
-        BodyReader { document, ids: CallIds::default(), arguments: document.tool_arguments() }
-    }
-
     fn messages(mut self) -> Vec<TurnMessage> {
         let sections = (0..self.document.sections().len()).map(SectionId::from_index);
         let mut lines = self.words();

@@ -13,9 +13,10 @@ use leafgate_api::Api;
 use leafgate_tree::{Document, NodeId, ValueType};
 
 use crate::apis::{WireTerms, wire};
+use crate::event::StreamEvent;
 use crate::reading::{StrictReading, value};
 use crate::reply::{Call, CallKind};
-use crate::said::{Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace};
+use crate::said::{Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace};
 
 /// So many texts and calls an answer may have. Others have a handful, and whoever judges or restores them pays for each.
 const MOST_PLACES: usize = 65_536;
@@ -113,7 +114,7 @@ impl Account {
 
     /// Returns an event with more of a text, which `last` was the latest event of.
     #[must_use]
-    pub fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
+    pub fn added(&self, last: &Document, place: TextPlace, held: &str) -> StreamEvent {
         self.says.added(last, place, held)
     }
 

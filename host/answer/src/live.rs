@@ -7,7 +7,8 @@
 use leafgate_api::Api;
 use serde_json::{Value, json};
 
-use crate::apis::{AnswerWriter, LiveTerms, StreamEvent, wire};
+use crate::apis::{AnswerWriter, LiveTerms, wire};
+use crate::event::StreamEvent;
 use crate::reply::{Delta, Head, Reply};
 
 /// What the reasoning of a [`LiveAnswer`] is signed with in Messages, where clients send a block of
@@ -43,7 +44,7 @@ pub struct LiveAnswer {
     /// How many events there were: an API may number them.
     sent: u64,
     /// The last piece of the part that is open: the next one differs in its text alone.
-    piece: Option<(StreamEvent, Value)>,
+    piece: Option<StreamEvent>,
 }
 
 impl LiveAnswer {
@@ -107,20 +108,17 @@ impl LiveAnswer {
         self.is_open = true;
         let [begin, text, _] = self.of_part(&piece);
         self.send(begin.into_iter().chain(text), &mut events);
-        self.piece =
-            events.last().and_then(|sent| Some((sent.clone(), serde_json::from_str(sent.data()).ok()?)));
+        self.piece = events.last().cloned();
         events
     }
 
     /// One more piece of the part that is open. A model says thousands, so this is the short way.
     fn next_piece(&mut self, piece: &Delta) -> Option<StreamEvent> {
-        let (last, data) = self.piece.as_mut()?;
+        let last = self.piece.as_mut()?;
+        let data = last.data.as_mut()?;
         *data.pointer_mut(place(self.api, piece)?)? = said(piece).into();
-        if let Some(number) = data.get_mut("sequence_number") {
-            *number = self.sent.into();
-        }
-        self.sent += 1;
-        Some(last.clone().with(data))
+        number(data, &mut self.sent);
+        Some(last.clone())
     }
 
     /// Ends the part that is open.
@@ -154,8 +152,8 @@ impl LiveAnswer {
         let mut opens = begin.split_off(before.min(begin.len()));
         begin.retain(|_| self.sent == 0);
         let is_text = |event: &StreamEvent| {
-            let data: Value = serde_json::from_str(event.data()).unwrap_or_default();
-            place(self.api, part).is_some_and(|place| data.pointer(place).is_some_and(Value::is_string))
+            let text = place(self.api, part).and_then(|place| event.data.as_ref()?.pointer(place));
+            text.is_some_and(Value::is_string)
         };
         let closes = opens.iter().position(is_text).map_or(opens.len(), |text| text + 1);
         let closes = opens.split_off(closes);
@@ -167,21 +165,15 @@ impl LiveAnswer {
         let has_parts = list(self.api).is_some();
         let counts = |part: &&Delta| has_parts || matches!(part, Delta::Call(_));
         let at = self.parts.iter().filter(counts).count().saturating_sub(1);
-        for event in sent {
-            let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
-                // The word that ends a stream of chat completions.
-                events.push(event);
-                continue;
-            };
-            let index = terms(self.api).and_then(|live| data.pointer_mut(live.index));
-            if let Some(index) = index.filter(|index| index.is_number()) {
-                *index = at.into();
+        for mut event in sent {
+            if let Some(data) = &mut event.data {
+                let index = terms(self.api).and_then(|live| data.pointer_mut(live.index));
+                if let Some(index) = index.filter(|index| index.is_number()) {
+                    *index = at.into();
+                }
+                number(data, &mut self.sent);
             }
-            if let Some(number) = data.get_mut("sequence_number") {
-                *number = self.sent.into();
-            }
-            self.sent += 1;
-            events.push(event.with(&data));
+            events.push(event);
         }
     }
 
@@ -210,6 +202,14 @@ impl LiveAnswer {
         }
         whole
     }
+}
+
+/// Gives an event the next number, where the API numbers them.
+fn number(data: &mut Value, sent: &mut u64) {
+    if let Some(number) = data.get_mut("sequence_number") {
+        *number = (*sent).into();
+    }
+    *sent += 1;
 }
 
 fn terms(api: Api) -> Option<&'static LiveTerms> {

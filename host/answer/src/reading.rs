@@ -240,12 +240,17 @@ impl<'d> StrictReading<'d> {
             && self.document.children(node).all(|child| self.has_no_key_twice(child))
     }
 
-    /// Notes two numbers that are the same as odd.
-    pub(crate) fn are_distinct(&self, mut numbers: impl Iterator<Item = usize>) {
+    /// Returns the elements of a list with their indexes, which they say or have by their order. Two of one index are odd.
+    pub(crate) fn numbered(&self, object: NodeId, key: &str) -> Vec<(usize, NodeId)> {
         let mut seen = BTreeSet::new();
-        if !numbers.all(|number| seen.insert(number)) {
-            self.odd.set(true);
-        }
+        let number = |(place, element)| {
+            let index = self.index(element, "index").unwrap_or(place);
+            if !seen.insert(index) {
+                self.odd.set(true);
+            }
+            (index, element)
+        };
+        self.elements(object, key).into_iter().enumerate().map(number).collect()
     }
 
     /// Returns whether what is said is an empty text, which says nothing.

@@ -1,5 +1,8 @@
 //! What a model answered, whatever API it spoke.
 
+use serde_json::{Value, json};
+
+use crate::json::arguments;
 use crate::text::AnswerText;
 
 /// What a model answered: one choice of an answer.
@@ -41,6 +44,21 @@ pub enum CallKind {
     Function,
     /// They are free text: `custom` tools of OpenAI.
     Custom,
+}
+
+impl Call {
+    fn weight(&self) -> usize {
+        [&self.id, &self.name, &self.arguments].map(|text| text.expose().len()).iter().sum()
+    }
+
+    /// Its arguments for an API where they are an object: an empty one in the place of any other.
+    pub(crate) fn input(&self) -> Value {
+        let input = match self.kind {
+            CallKind::Function => arguments(self.arguments.expose()),
+            CallKind::Custom => None,
+        };
+        input.unwrap_or_else(|| json!({}))
+    }
 }
 
 leafgate_words::words! {
@@ -105,13 +123,9 @@ impl Summary {
     #[must_use]
     pub fn weight(&self) -> usize {
         let Reply { reasoning, content, calls, .. } = &self.reply;
-        let of_call = |call: &Call| [&call.id, &call.name, &call.arguments].map(length).iter().sum::<usize>();
-        length(reasoning) + length(content) + calls.iter().map(of_call).sum::<usize>()
+        let texts = [reasoning, content].map(|text| text.expose().len());
+        texts.iter().sum::<usize>() + calls.iter().map(Call::weight).sum::<usize>()
     }
-}
-
-fn length(text: &AnswerText) -> usize {
-    text.expose().len()
 }
 
 /// What an answer says about itself.
@@ -162,9 +176,7 @@ impl Delta {
             Delta::Reasoning(text) | Delta::Content(text) | Delta::Arguments { text, .. } => {
                 text.expose().len()
             }
-            Delta::Call(call) => {
-                [&call.id, &call.name, &call.arguments].map(|text| text.expose().len()).iter().sum()
-            }
+            Delta::Call(call) => call.weight(),
         }
     }
 }

@@ -161,8 +161,7 @@ fn spelled(json: &[u8], names: &mut Names) -> Result<Bytes, ParseErrorKind> {
 /// read another one than those that take the first or the last.
 fn repeated_names(chunk: &StrictReading<'_>, names: &mut Names) -> BTreeSet<NodeId> {
     let mut repeated = BTreeSet::new();
-    for (place, choice) in chunk.elements(chunk.root(), "choices").into_iter().enumerate() {
-        let number = chunk.index(choice, "index").unwrap_or(place);
+    for (number, choice) in chunk.numbered(chunk.root(), "choices") {
         let calls = chunk.present(choice, "delta").map(|delta| chunk.elements(delta, "tool_calls"));
         for call in calls.unwrap_or_default() {
             let name = chunk

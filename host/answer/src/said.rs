@@ -2,8 +2,8 @@
 //! joins them, and when they end.
 
 use leafgate_tree::{Document, NodeId};
-use serde_json::Value;
 
+use crate::event::StreamEvent;
 use crate::reading::StrictReading;
 
 /// Reads one answer of an API, whole or event by event. What clients may read in another way is noted in the reading.
@@ -15,7 +15,7 @@ pub(crate) trait Says: Send {
     fn event(&mut self, event: &StrictReading<'_>) -> Vec<Said>;
 
     /// Returns an event with more of a text, which `last` was the latest event of.
-    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added;
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> StreamEvent;
 
     /// Returns whether an object anywhere in an answer is a call that the client runs.
     fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool;
@@ -155,6 +155,14 @@ pub struct Called {
     pub form: Option<Form>,
 }
 
+impl Called {
+    /// What an element that names its call says: that, and all of its arguments where they are there.
+    pub(crate) fn says(self, arguments: Option<Arguments>) -> Vec<CallSaid> {
+        let whole = arguments.map(|arguments| CallSaid::Whole(self, arguments));
+        [CallSaid::Begins(self)].into_iter().chain(whole).collect()
+    }
+}
+
 /// What a call says about its tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
@@ -210,6 +218,11 @@ pub enum Form {
 }
 
 impl Said {
+    /// What is said of the call that an item is, in an API without choices.
+    pub(crate) fn item_calls(item: usize, call: CallSaid) -> Self {
+        Said::Call(TextPlace::of_item(item, TextKind::Call), call)
+    }
+
     /// The text that a leaf belongs to, and the leaf.
     #[must_use]
     pub fn text(self) -> Option<(TextPlace, NodeId)> {
@@ -237,12 +250,4 @@ impl Said {
     pub fn is_sealed(self) -> bool {
         matches!(self, Said::Text { sealed: true, .. })
     }
-}
-
-/// An event that is added.
-pub struct Added {
-    /// Its name, where the API names its events.
-    pub name: Option<&'static str>,
-    /// What it carries.
-    pub data: Value,
 }

@@ -1,7 +1,5 @@
 //! Assembles a request.
 
-use std::fmt;
-
 use leafgate_api::Api;
 use serde_json::json;
 
@@ -18,18 +16,13 @@ use crate::tools;
 use crate::wire::{RequestWire, wire};
 
 /// An assembled request.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 pub struct Assembled {
     /// The body that leaves.
+    #[debug("{}", body.len())]
     pub body: Vec<u8>,
     /// What was done, in order.
     pub steps: Vec<Step>,
-}
-
-impl fmt::Debug for Assembled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Assembled").field("body", &self.body.len()).field("steps", &self.steps).finish()
-    }
 }
 
 /// How a request whose cost is asked for holds what is to be counted.

@@ -29,14 +29,6 @@ pub(crate) struct HistoryCall {
     pub(crate) custom: bool,
 }
 
-/// What a call came to.
-pub(crate) enum CallOutcome {
-    /// A text, which becomes a result.
-    Stored { text: String, custom: bool },
-    /// The result as the client sent it.
-    Sent(Object),
-}
-
 /// Elements of the API's list that stay together.
 pub(crate) struct HistoryPiece {
     pub(crate) items: Vec<Object>,
@@ -131,30 +123,27 @@ impl Order<'_> {
             self.calls += all;
             return self.push(self.wire.words_only(items), PieceAuthor::Other);
         }
-        let mut outcomes = Vec::new();
+        let (mut wanted, mut results) = (BTreeSet::new(), Vec::new());
         for call in calls {
             let sent = self.sent.remove(&call.id);
-            let outcome = match call.stored {
-                Some(text) => {
-                    self.stored += 1;
-                    Some(CallOutcome::Stored { text, custom: call.custom })
-                }
-                None => sent.map(CallOutcome::Sent),
-            };
-            outcomes.extend(outcome.map(|outcome| (call.id, outcome)));
+            let stored = call.stored.as_ref().map(|text| self.wire.result(&call, text));
+            self.stored += usize::from(stored.is_some());
+            if let Some(result) = stored.or_else(|| Some(self.wire.sent(&call.id, sent?))) {
+                results.push(result);
+                wanted.insert(call.id);
+            }
         }
-        self.calls += all - outcomes.len();
-        let wanted: BTreeSet<String> = outcomes.iter().map(|(id, _)| id.clone()).collect();
+        self.calls += all - results.len();
         self.push(self.wire.with_calls(items, &wanted), PieceAuthor::Other);
-        self.push(self.wire.results(outcomes), PieceAuthor::Tool);
+        self.push(self.wire.results(results), PieceAuthor::Tool);
     }
 
     /// Results stand with their calls already; what is said beside them stays.
     fn results(&mut self, results: Vec<(String, Object)>, beside: Option<Object>) {
         if self.loose && self.agent {
             let known_elsewhere = results.into_iter().filter(|(id, _)| self.sent.remove(id).is_some());
-            let outcomes: Vec<_> = known_elsewhere.map(|(id, item)| (id, CallOutcome::Sent(item))).collect();
-            self.push(self.wire.results(outcomes), PieceAuthor::Tool);
+            let results = known_elsewhere.map(|(id, item)| self.wire.sent(&id, item)).collect();
+            self.push(self.wire.results(results), PieceAuthor::Tool);
         }
         if let Some(beside) = beside {
             self.push(vec![beside], PieceAuthor::User);

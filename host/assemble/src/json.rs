@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Serialize, Serializer};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -69,6 +69,11 @@ impl Object {
         serde_json::from_str(self.get(key)?.get()).ok()
     }
 
+    /// The object that a member is.
+    pub(crate) fn object(&self, key: &str) -> Option<Object> {
+        serde_json::from_str(self.get(key)?.get()).ok()
+    }
+
     /// An object of members in this order.
     pub(crate) fn with(members: Vec<(&str, Raw)>) -> Object {
         Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
@@ -115,10 +120,6 @@ impl<'de> Deserialize<'de> for Object {
 
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }

@@ -183,8 +183,7 @@ fn normalise(tool: &mut Object) -> bool {
             set(tool, key, raw(&schema));
         }
     }
-    let function = tool.get("function").and_then(|held| serde_json::from_str::<Object>(held.get()).ok());
-    if let Some(mut function) = function
+    if let Some(mut function) = tool.object("function")
         && normalise(&mut function)
     {
         set(tool, "function", raw(&function));

@@ -52,8 +52,8 @@ pub fn shape(document: &Document) -> Result<InputShape, InputError> {
     }
     match root.get("messages") {
         Some(messages) if messages.is_array() => shape_of_messages(messages),
-        _ => Err(InputError::top(
-            document,
+        _ => Err(InputError::at(
+            root,
             "neither raw messages, OpenAI chat messages, a chat replay nor a chat export: \
              `messages`, `prompts` or `requests`, an array, is missing",
         )),

@@ -30,6 +30,11 @@ impl Json {
         Json::Text(text.into())
     }
 
+    /// Creates an object that says its kind first.
+    pub(crate) fn of(kind: &'static str, members: Vec<(&'static str, Json)>) -> Json {
+        Json::Object([vec![("type", kind.into())], members].concat())
+    }
+
     /// Returns the value on several lines, for people. Values from a file keep their own spelling.
     #[must_use]
     pub fn pretty(&self) -> String {

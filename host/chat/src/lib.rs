@@ -27,8 +27,8 @@ mod wire;
 
 pub use export::{
     Attachment, ChangeDecision, Confirmation, ExportTurn, ExportedConversation, FileEdit, FileEditKind,
-    Import, ImportCheck, ImportTest, NoteKind, RequestFailure, RequestStatus, ToolUse, TurnNote, Useless,
-    Vote, check, conversation, is_export,
+    Import, ImportCheck, ImportTest, NoteKind, RequestFailure, RequestStatus, ToolUse, TurnNote, Vote, check,
+    conversation, is_export,
 };
 pub use input::{InputShape, Messages, messages, shape, verbatim_messages};
 pub use json::Json;

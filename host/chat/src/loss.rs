@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use leafgate_tree::Document;
 use serde::Serialize;
 
 use crate::node::JsonView;
@@ -60,9 +59,5 @@ pub struct InputError {
 impl InputError {
     pub(crate) fn at(node: JsonView<'_>, problem: &'static str) -> Self {
         InputError { pointer: node.pointer(), problem }
-    }
-
-    pub(crate) fn top(document: &Document, problem: &'static str) -> Self {
-        InputError::at(JsonView::root(document), problem)
     }
 }

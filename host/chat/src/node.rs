@@ -52,6 +52,11 @@ impl<'d> JsonView<'d> {
         self.members().filter(|(name, _)| name == key).last().map(|(_, member)| member)
     }
 
+    /// Returns what stands behind members, each in the one before.
+    pub(crate) fn path(self, keys: &[&str]) -> Option<JsonView<'d>> {
+        keys.iter().try_fold(self, |node, key| node.get(key))
+    }
+
     /// Returns the members of an object. Empty for everything else.
     pub(crate) fn members(self) -> impl Iterator<Item = (Cow<'d, str>, JsonView<'d>)> {
         self.below().filter_map(move |child| match self.document.segment(child.id) {

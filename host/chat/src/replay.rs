@@ -24,7 +24,6 @@ pub(crate) fn request(
 }
 
 fn requests(root: JsonView<'_>) -> impl Iterator<Item = JsonView<'_>> {
-    let prompts = root.list("prompts");
-    let logs = prompts.filter_map(|prompt| prompt.get("logs")).flat_map(JsonView::items);
-    logs.filter_map(|log| log.get("requestMessages")?.get("messages")).filter(|messages| messages.is_array())
+    let logs = root.list("prompts").flat_map(|prompt| prompt.list("logs"));
+    logs.filter_map(|log| log.path(&["requestMessages", "messages"])).filter(|messages| messages.is_array())
 }

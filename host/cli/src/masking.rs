@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use leafgate_detect::{Engine, Input, KnownValues, unite};
+use leafgate_detect::{Engine, Input, KnownValues, replaced};
 use leafgate_tree::display_mask;
 
 static ENGINE: LazyLock<Engine> =
@@ -26,15 +26,6 @@ pub(crate) fn masked(text: &str) -> String {
 
 /// Returns the value of a key, masked like [`masked`]: some secrets are known by their key alone.
 pub(crate) fn masked_beside(key: &str, text: &str) -> String {
-    let mut findings = KNOWING.get().unwrap_or(&*ENGINE).scan(&Input::new(text).with_key(key));
-    unite(&mut findings);
-    let mut shown = String::with_capacity(text.len());
-    let mut at = 0;
-    for finding in findings {
-        shown.push_str(&text[at..finding.range.start]);
-        shown.push_str(&display_mask(finding.label.as_ref()));
-        at = finding.range.end;
-    }
-    shown.push_str(&text[at..]);
-    shown
+    let findings = KNOWING.get().unwrap_or(&*ENGINE).scan(&Input::new(text).with_key(key));
+    replaced(text, findings, display_mask).into_owned()
 }

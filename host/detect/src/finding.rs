@@ -1,5 +1,6 @@
 //! A finding, its names, and how findings that overlap become one.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -125,8 +126,25 @@ pub struct Finding {
 /// detector and confidence are those of the part with the highest confidence, and among equals of
 /// the one that stood first in `findings`: callers list findings in the order of their rules.
 /// Findings that merely touch stay two.
-pub fn unite(findings: &mut Vec<Finding>) {
+pub(crate) fn unite(findings: &mut Vec<Finding>) {
     unite_from(findings, 0);
+}
+
+/// Returns a text with something else in the place of each finding, made of its label. Those that overlap are united.
+#[must_use]
+pub fn replaced(text: &str, mut findings: Vec<Finding>, other: impl Fn(&str) -> String) -> Cow<'_, str> {
+    if findings.is_empty() {
+        return text.into();
+    }
+    unite(&mut findings);
+    let (mut shown, mut at) = (String::with_capacity(text.len()), 0);
+    for found in findings {
+        shown.push_str(&text[at..found.range.start]);
+        shown.push_str(&other(found.label.as_ref()));
+        at = found.range.end;
+    }
+    shown.push_str(&text[at..]);
+    shown.into()
 }
 
 /// [`unite`] for the findings from `start` on.

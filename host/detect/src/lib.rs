@@ -75,7 +75,7 @@ mod work;
 pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, percent_decoded, views, views_of_media};
 pub use engine::Engine;
 pub use explain::{DetectorExplanation, explain};
-pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, unite};
+pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, replaced};
 pub use input::Input;
 pub use known::{
     KnownKey, KnownValue, KnownValues, LEAST_KNOWN, MOST_KNOWN, NamedValue, NotKnown, PIECE, Spelled,

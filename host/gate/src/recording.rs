@@ -17,7 +17,7 @@ use leafgate_http::media;
 pub(crate) fn recorded_edits(draft: &Draft) -> Vec<RecordedEdit> {
     let document = draft.document();
     let redactions = draft.redactions().map(|made| RecordedEdit {
-        kind: "redact",
+        kind: "redact".into(),
         path: document.display_path(made.node),
         rule: author(&made.author),
         label: Some(Arc::clone(&made.label)),
@@ -28,7 +28,7 @@ pub(crate) fn recorded_edits(draft: &Draft) -> Vec<RecordedEdit> {
         // A member that is put in has no place in what came.
         let option = draft.option_by(edit).map(|option| option.key().to_owned());
         let made = RecordedEdit {
-            kind: edit.kind.name(),
+            kind: edit.kind.name().into(),
             path: option.unwrap_or_else(|| document.display_path(edit.target)),
             rule: author(&edit.author),
             label: None,

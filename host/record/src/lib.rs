@@ -9,6 +9,7 @@
 //! that they will not be. A recorder that must have every request may have the gate wait, and
 //! refuse where it cannot keep one.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -19,6 +20,7 @@ use leafgate_answer::{Api as AnswerApi, Delta, Summary};
 use leafgate_desk::{Destination, Digest};
 use leafgate_policy::Policy;
 use leafgate_words::words;
+use serde::Serialize;
 use tokio::sync::oneshot;
 
 /// Where the paths of named upstreams begin.
@@ -33,10 +35,14 @@ pub trait Recorder: Send + Sync {
     fn answer(&self, request: RecordId, part: AnswerPart);
 
     /// A person asks for the value of a token, and gets it once this is kept.
-    fn reveal(&self, reveal: RevealRecord) -> Recorded;
+    fn reveal(&self, _: RevealRecord) -> Recorded {
+        Recorded::Taken
+    }
 
     /// Whether it must have every request, those too that nobody would read but for it.
-    fn is_required(&self) -> bool;
+    fn is_required(&self) -> bool {
+        false
+    }
 
     /// Has it write what it was told so far, and says when that is kept; `None` where it keeps none.
     fn flush(&self) -> Option<oneshot::Receiver<()>> {
@@ -44,7 +50,9 @@ pub trait Recorder: Send + Sync {
     }
 
     /// How its log is, where it keeps one.
-    fn status(&self) -> Option<StoreStatus>;
+    fn status(&self) -> Option<StoreStatus> {
+        None
+    }
 }
 
 /// Two recorders that are told the same. What the first says about a request counts.
@@ -167,21 +175,24 @@ pub struct RecordedApproval {
     pub by: &'static str,
 }
 
-/// A change of a request, without the values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A change of a request, without the values. What is told of it in a log has its path masked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RecordedEdit {
     /// `redact`, or what an edit does: `set`, `delete`, `restore`, `insert`, `option`, `release`, `reset`.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// The display path of its place, keys as the client spelled them.
     pub path: String,
     /// The id of the rule, `saved:` and the id of a saved edit, or `person`; for a release `person:`
     /// and the id of the rule that had redacted.
     pub rule: String,
     /// What a redaction recognised.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<Arc<str>>,
     /// Which detector did, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub detector: Option<String>,
     /// Bytes that a redaction took away.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<usize>,
 }
 

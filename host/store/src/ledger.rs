@@ -9,9 +9,11 @@
 use bytes::Bytes;
 use leafgate_tokenize::estimate;
 use leafgate_tree::{Document, Format, Limits, Segment};
+use rusqlite::params;
 use serde::Serialize;
 
-use crate::log::{Filter, Log, LogError, RequestLine, RequestView};
+use crate::lists::{Filter, RequestLine};
+use crate::log::{Log, LogError, RequestView};
 
 /// The members of a body that make its prompt, in the order in which it is put together.
 const PROMPT: [&str; 10] = [
@@ -94,12 +96,10 @@ impl Log {
     /// When the log cannot be read.
     pub fn turn_before(&self, request: &RequestLine) -> Result<Option<i64>, LogError> {
         let RequestLine { id, session, class, .. } = request;
-        use rusqlite::OptionalExtension;
-        let mut find = self.database.prepare_cached(
+        let query =
             "SELECT id FROM request WHERE session = ?1 AND id < ?2 AND class = ?3 AND sent IS NOT NULL
-             ORDER BY id DESC LIMIT 1",
-        )?;
-        Ok(find.query_row(rusqlite::params![session, id, class], |row| row.get(0)).optional()?)
+             ORDER BY id DESC LIMIT 1";
+        self.row(query, params![session, id, class], |row| row.get(0))
     }
 }
 
@@ -131,7 +131,7 @@ fn compared(earlier: &RequestView, later: &RequestView) -> CacheLine {
 fn whose(path: &str, earlier: &RequestView, later: &RequestView) -> String {
     let edits = |request: &RequestView| -> Vec<(String, String)> {
         let all = request.edits.iter().filter(|edit| holds(&edit.path, path));
-        all.map(|edit| (edit.kind.clone(), edit.rule.clone())).collect()
+        all.map(|edit| (edit.kind.to_string(), edit.rule.clone())).collect()
     };
     let (old, new) = (edits(earlier), edits(later));
     // The same redaction in both turns writes the same token, and the same policy does the same with the

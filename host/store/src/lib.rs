@@ -26,10 +26,11 @@
 
 mod bounds;
 mod export;
+mod fault;
 mod files;
-mod found;
 mod keys;
 mod ledger;
+mod lists;
 mod live;
 mod log;
 mod marks;
@@ -42,18 +43,21 @@ mod queue;
 pub mod receipt;
 mod reveals;
 mod schema;
+mod search;
 mod store;
+mod tokens;
 mod work;
 mod writer;
+
+pub use leafgate_record::RecordedEdit;
 
 pub use export::{ExportFormat, WholeRequest};
 pub use keys::StoreKeys;
 pub use ledger::{Break, CacheLine};
+pub use lists::{Filter, RedactionLine, RequestLine};
 pub use live::SavedCall;
-pub use log::{
-    AnswerView, BodyView, Filter, FoundRequest, Log, LogError, RedactionLine, RequestLine, RequestView,
-};
+pub use log::{AnswerView, BodyView, Log, LogError, RequestView};
 pub use marks::{RuleHits, mark};
 pub use reveals::RevealLine;
+pub use search::FoundRequest;
 pub use store::{Store, StoreConfig, StoreError};
-pub use work::WrittenEdit;

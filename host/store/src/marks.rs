@@ -4,7 +4,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use crate::log::{Filter, Log, LogError};
+use crate::lists::Filter;
+use crate::log::{Log, LogError};
 use crate::schema::{FILE, OPENING};
 
 /// Wrong matches that are named.
@@ -59,9 +60,7 @@ impl Log {
         let wrong_in = format!(
             "SELECT request.id {matched} AND generation = ?3 AND NOT mark.is_right ORDER BY request.id DESC LIMIT ?4"
         );
-        let mut wrong_in = self.database.prepare(&wrong_in)?;
-        let wrong_in = wrong_in.query_map(params![rule, first, generation, NAMED], |row| row.get(0))?;
-        let wrong_in = wrong_in.collect::<Result<_, _>>()?;
+        let wrong_in = self.rows(&wrong_in, params![rule, first, generation, NAMED], |row| row.get(0))?;
         Ok(RuleHits { requests, right, wrong, wrong_before, wrong_in, elsewhere })
     }
 }
@@ -85,16 +84,18 @@ pub fn mark(folder: &Path, id: i64, rule: Option<&str>, is_right: bool) -> Resul
         .optional()?;
     let rules = |json: String| serde_json::from_str::<Vec<String>>(&json).unwrap_or_default();
     let matched: Vec<String> =
-        matched.ok_or(LogError::NoRequest { id })?.into_iter().flat_map(rules).collect();
+        matched.ok_or_else(|| LogError::no_request(id))?.into_iter().flat_map(rules).collect();
     let marked: Vec<String> = match rule {
         None => matched,
         Some(rule) => matched.iter().filter(|one| *one == rule).cloned().collect(),
     };
     if marked.is_empty() {
-        return Err(match rule {
-            Some(rule) => LogError::NoMatch { id, rule: rule.to_owned() },
-            None => LogError::NoRules { id },
-        });
+        return Err(LogError::Refused(match rule {
+            Some(rule) => format!(
+                "rule `{rule}` did not match in request {id}: `leafgate log show {id}` names those that did"
+            ),
+            None => format!("no rule matched in request {id}"),
+        }));
     }
     for rule in &marked {
         transaction.execute(

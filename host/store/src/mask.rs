@@ -11,12 +11,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use leafgate_detect::{Engine, Finding, Input, unite, views};
+use bytes::Bytes;
+use leafgate_detect::{Engine, Finding, Input, replaced, views};
 use leafgate_policy::Policy;
 use leafgate_tree::display_mask;
 use leafgate_vault::{TokenKeys, Vault};
 
-use crate::pieces::string_end;
+use crate::pieces::Within;
+use crate::tokens::{JsonToken, JsonTokenKind, JsonTokens};
 
 /// Strings that are JSON, one in another. What is deeper is masked as text.
 const DEPTH: usize = 4;
@@ -67,7 +69,7 @@ impl Masker {
                 }
             }
         }
-        let masked = replace(text, findings);
+        let masked = replaced(text, findings, display_mask);
         match policy.filter(|policy| policy.detects_by_itself()) {
             Some(policy) => {
                 let vault = Vault::new(self.tokens.clone());
@@ -84,7 +86,7 @@ impl Masker {
 
     /// Returns JSON, or a stretch of it that begins within a list or an object, with all findings
     /// masked. What is no JSON is masked as well.
-    pub(crate) fn json(&self, policy: Option<&Policy>, within: MaskStart<'_>, json: &[u8]) -> Masked {
+    pub(crate) fn json(&self, policy: Option<&Policy>, within: Within<'_>, json: &[u8]) -> Masked {
         let mut walk = MaskWalk::new(self, policy, within, DEPTH);
         walk.run(json);
         walk.out
@@ -101,35 +103,8 @@ impl Masker {
     }
 }
 
-/// Where a stretch of JSON begins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum MaskStart<'k> {
-    /// Outside of everything.
-    Outside,
-    /// Within an object.
-    Object,
-    /// Within a list that has this key, as it is spelled.
-    List(&'k [u8]),
-}
-
 fn is_within(range: &Range<usize>, ours: &[Range<usize>]) -> bool {
     ours.iter().any(|token| token.start <= range.start && range.end <= token.end)
-}
-
-fn replace(text: &str, mut findings: Vec<Finding>) -> Cow<'_, str> {
-    if findings.is_empty() {
-        return text.into();
-    }
-    unite(&mut findings);
-    let mut shown = String::with_capacity(text.len());
-    let mut at = 0;
-    for found in findings {
-        shown.push_str(&text[at..found.range.start]);
-        shown.push_str(&display_mask(found.label.as_ref()));
-        at = found.range.end;
-    }
-    shown.push_str(&text[at..]);
-    shown.into()
 }
 
 /// What is open at some place of JSON.
@@ -148,38 +123,27 @@ struct MaskWalk<'m> {
 }
 
 impl<'m> MaskWalk<'m> {
-    fn new(masker: &'m Masker, policy: Option<&'m Policy>, start: MaskStart<'_>, depth: usize) -> Self {
+    fn new(masker: &'m Masker, policy: Option<&'m Policy>, start: Within<'_>, depth: usize) -> Self {
         let object = Open::Object { key: String::new() };
         let open = match start {
-            MaskStart::Outside => Vec::new(),
-            MaskStart::Object => vec![object],
-            MaskStart::List(key) => vec![object, Open::List { key: decoded(key).unwrap_or_default() }],
+            Within::Start => Vec::new(),
+            Within::Object => vec![object],
+            Within::List(key) => vec![object, Open::List { key: decoded(key).unwrap_or_default() }],
         };
         MaskWalk { masker, policy, open, depth, out: Masked::default() }
     }
 
     fn run(&mut self, json: &[u8]) {
-        let mut at = 0;
-        while let Some(&byte) = json.get(at) {
-            let end = match byte {
-                b'"' => {
-                    let end = string_end(json, at);
-                    self.string(&json[at..end], is_key(&json[end..], self.open.last()));
-                    end
+        let mut tokens = JsonTokens::new(json);
+        while let Some(JsonToken { text, kind, .. }) = tokens.next() {
+            match kind {
+                JsonTokenKind::String => self.string(text, is_key(tokens.rest(), self.open.last())),
+                JsonTokenKind::Scalar => self.scalar(text),
+                JsonTokenKind::Sign(sign) => {
+                    self.sign(sign);
+                    self.out.json.push(sign);
                 }
-                b'{' | b'[' | b'}' | b']' | b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => {
-                    self.sign(byte);
-                    self.out.json.push(byte);
-                    at + 1
-                }
-                _ => {
-                    let length = json[at..].iter().position(|byte| b"{}[],:\" \n\r\t".contains(byte));
-                    let end = length.map_or(json.len(), |length| at + length.max(1));
-                    self.scalar(&json[at..end]);
-                    end
-                }
-            };
-            at = end;
+            }
         }
     }
 
@@ -248,7 +212,7 @@ impl<'m> MaskWalk<'m> {
         if !is_json || self.depth == 0 {
             return None;
         }
-        let mut inner = MaskWalk::new(self.masker, self.policy, MaskStart::Outside, self.depth - 1);
+        let mut inner = MaskWalk::new(self.masker, self.policy, Within::Start, self.depth - 1);
         inner.run(text.as_bytes());
         self.out.words.push_str(&inner.out.words);
         Some(String::from_utf8_lossy(&inner.out.json).into_owned())
@@ -286,30 +250,11 @@ fn is_key(rest: &[u8], open: Option<&Open>) -> bool {
 
 /// Returns the text of a string with its quotes. Lone surrogates, which no text has, are replaced.
 fn decoded(spelled: &[u8]) -> Option<String> {
-    if let Ok(text) = serde_json::from_slice(spelled) {
-        return Some(text);
-    }
-    let bytes: Vec<u8> = serde_json::from_slice::<LossyBytes>(spelled).ok()?.0;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The bytes of a JSON string: serde_json gives lone surrogates as three bytes that are no UTF-8.
-struct LossyBytes(Vec<u8>);
-
-impl<'de> serde::Deserialize<'de> for LossyBytes {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = LossyBytes;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<LossyBytes, E> {
-                Ok(LossyBytes(bytes.to_vec()))
-            }
-        }
-        deserializer.deserialize_bytes(Visitor)
-    }
+    let lossy = || {
+        let document = leafgate_answer::parse(Bytes::copy_from_slice(spelled)).ok()?;
+        Some(document.leaf(document.root())?.text().into_cow().into_owned())
+    };
+    serde_json::from_slice(spelled).ok().or_else(lossy)
 }
 
 /// What stands for a text that is too long.
@@ -352,7 +297,7 @@ mod tests {
     }
 
     fn masked(body: &Value) -> String {
-        let masked = masker().json(None, MaskStart::Outside, body.to_string().as_bytes());
+        let masked = masker().json(None, Within::Start, body.to_string().as_bytes());
         String::from_utf8(masked.json).unwrap()
     }
 
@@ -384,7 +329,7 @@ mod tests {
         let masker = masker();
         let token = masker.tokens.token("EMAIL", "ann@example.org").to_string();
         let body = format!("{{ \"a\":\"\\u0041 {token}\",  \"n\": 1.50, \"t\": [true,null] }}");
-        let masked = masker.json(None, MaskStart::Outside, body.as_bytes());
+        let masked = masker.json(None, Within::Start, body.as_bytes());
         assert_eq!(String::from_utf8(masked.json).unwrap(), body);
         assert_eq!(masked.words, format!("A {token}\n"));
     }
@@ -415,7 +360,7 @@ mod tests {
             format!("]}}, \"{secret}\": "),
             secret.clone(),
         ] {
-            let shown = masker().json(None, MaskStart::Outside, body.as_bytes()).json;
+            let shown = masker().json(None, Within::Start, body.as_bytes()).json;
             let shown = String::from_utf8(shown).unwrap();
             assert!(!shown.contains(&secret), "{shown}");
         }
@@ -424,7 +369,7 @@ mod tests {
     #[test]
     fn a_stretch_of_a_list_knows_its_key() {
         let stretch = br#""hunter2hunter2", "x"], "b": "y""#;
-        let shown = masker().json(None, MaskStart::List(b"\"password\""), stretch);
+        let shown = masker().json(None, Within::List(b"\"password\""), stretch);
         assert!(!String::from_utf8(shown.json).unwrap().contains("hunter2"));
     }
 

@@ -5,67 +5,64 @@
 //! on what comes before alone: what a turn repeats is cut as it was, and is known again by its
 //! digest. What makes no JSON object is one piece.
 
-use std::ops::Range;
+use crate::tokens::{JsonToken, JsonTokenKind, JsonTokens};
 
 /// A piece is as short as that at least: each has its row, and its place in an index.
 const LEAST: usize = 1024;
 
 /// One piece of a body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BodyPiece {
-    pub(crate) range: Range<usize>,
+#[derive(Clone, Copy)]
+pub(crate) struct BodyPiece<'b> {
+    pub(crate) text: &'b [u8],
     /// Where it begins.
-    pub(crate) within: Within,
+    pub(crate) within: Within<'b>,
 }
 
-/// Where in a body a piece begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Within {
-    /// At the beginning of the body.
-    #[default]
+/// Where a stretch of JSON begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Within<'b> {
+    /// Outside of everything, as a body does.
     Start,
-    /// Between two members of the outermost object.
+    /// Between two members of an object.
     Object,
     /// Between two elements of a list, which is the member with this key, as it is spelled.
-    List(Range<usize>),
+    List(&'b [u8]),
 }
 
 /// Cuts a body, piece by piece.
 pub(crate) struct Cutter<'b> {
     body: &'b [u8],
-    is_object: bool,
-    at: usize,
+    /// Of a JSON object; of anything else nothing is taken.
+    tokens: Option<JsonTokens<'b>>,
     /// Where the piece begins that comes next.
     start: usize,
-    within: Within,
+    within: Within<'b>,
     /// How many objects and lists are open.
     depth: usize,
     /// Whether a list is open that is a member of the outermost object.
     in_list: bool,
     /// The last string.
-    string: Range<usize>,
+    string: &'b [u8],
     /// The last key of the outermost object.
-    key: Range<usize>,
+    key: &'b [u8],
 }
 
 impl<'b> Cutter<'b> {
     pub(crate) fn new(body: &'b [u8]) -> Self {
-        let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
         Cutter {
             body,
-            is_object: first == Some(&b'{'),
-            at: 0,
+            tokens: body.trim_ascii_start().starts_with(b"{").then(|| JsonTokens::new(body)),
             start: 0,
             within: Within::Start,
             depth: 0,
             in_list: false,
-            string: 0..0,
-            key: 0..0,
+            string: b"",
+            key: b"",
         }
     }
 
-    fn is_between(&self, byte: u8) -> bool {
-        match byte {
+    fn is_between(&self, sign: u8) -> bool {
+        match sign {
             b',' => self.depth == 1 || (self.depth == 2 && self.in_list),
             // The last element is cut off from what follows: in the next turn it is not the last.
             b']' => self.depth == 2 && self.in_list,
@@ -73,17 +70,19 @@ impl<'b> Cutter<'b> {
         }
     }
 
-    fn step(&mut self, byte: u8) {
-        match byte {
-            b'"' => {
-                let end = string_end(self.body, self.at);
-                self.string = self.at..end;
-                self.at = end;
-                return;
-            }
-            b':' if self.depth == 1 => self.key = self.string.clone(),
+    /// Returns what there is up to a place, behind which the next piece begins.
+    fn cut(&mut self, end: usize) -> Option<BodyPiece<'b>> {
+        let text = &self.body[std::mem::replace(&mut self.start, end)..end];
+        let next = if self.depth == 1 { Within::Object } else { Within::List(self.key) };
+        let within = std::mem::replace(&mut self.within, next);
+        (!text.is_empty()).then_some(BodyPiece { text, within })
+    }
+
+    fn step(&mut self, sign: u8) {
+        match sign {
+            b':' if self.depth == 1 => self.key = self.string,
             b'{' | b'[' => {
-                self.in_list |= self.depth == 1 && byte == b'[';
+                self.in_list |= self.depth == 1 && sign == b'[';
                 self.depth += 1;
             }
             b'}' | b']' => {
@@ -92,43 +91,29 @@ impl<'b> Cutter<'b> {
             }
             _ => {}
         }
-        self.at += 1;
     }
 }
 
-impl Iterator for Cutter<'_> {
-    type Item = BodyPiece;
+impl<'b> Iterator for Cutter<'b> {
+    type Item = BodyPiece<'b>;
 
-    fn next(&mut self) -> Option<BodyPiece> {
-        while self.is_object
-            && let Some(&byte) = self.body.get(self.at)
-        {
-            if self.at - self.start >= LEAST && self.is_between(byte) {
-                let next = if self.depth == 1 { Within::Object } else { Within::List(self.key.clone()) };
-                let within = std::mem::replace(&mut self.within, next);
-                let range = self.start..self.at;
-                self.start = self.at;
-                return Some(BodyPiece { range, within });
+    fn next(&mut self) -> Option<BodyPiece<'b>> {
+        while let Some(JsonToken { at, text, kind }) = self.tokens.as_mut().and_then(Iterator::next) {
+            match kind {
+                JsonTokenKind::String => self.string = text,
+                JsonTokenKind::Scalar => {}
+                JsonTokenKind::Sign(sign) => {
+                    let is_enough = at - self.start >= LEAST && self.is_between(sign);
+                    let piece = if is_enough { self.cut(at) } else { None };
+                    self.step(sign);
+                    if piece.is_some() {
+                        return piece;
+                    }
+                }
             }
-            self.step(byte);
         }
-        let range = self.start..self.body.len();
-        self.start = self.body.len();
-        (!range.is_empty()).then(|| BodyPiece { range, within: std::mem::take(&mut self.within) })
+        self.cut(self.body.len())
     }
-}
-
-/// Returns where the string that begins here has ended, its quotes included.
-pub(crate) fn string_end(text: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
-        at += found;
-        if text[at] == b'"' {
-            return at + 1;
-        }
-        at += 2;
-    }
-    text.len()
 }
 
 /// Writes the ids of pieces: each as its difference to the one before, in groups of seven bits.
@@ -181,7 +166,7 @@ mod tests {
     }
 
     fn texts(body: &str) -> Vec<&str> {
-        Cutter::new(body.as_bytes()).map(|piece| &body[piece.range]).collect()
+        Cutter::new(body.as_bytes()).map(|piece| std::str::from_utf8(piece.text).unwrap()).collect()
     }
 
     #[test]
@@ -204,7 +189,7 @@ mod tests {
             .map(|piece| match piece.within {
                 Within::Start => "start".to_owned(),
                 Within::Object => "object".to_owned(),
-                Within::List(key) => body[key].to_owned(),
+                Within::List(key) => String::from_utf8(key.to_vec()).unwrap(),
             })
             .collect();
         assert_eq!(within, ["start", "\"a\"", "\"a\"", "object"]);
@@ -213,13 +198,9 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_are_the_body(body in prop::collection::vec(any::<u8>(), 0..4000)) {
-            let mut at = 0;
-            for piece in Cutter::new(&body) {
-                prop_assert_eq!(piece.range.start, at);
-                prop_assert!(!piece.range.is_empty());
-                at = piece.range.end;
-            }
-            prop_assert_eq!(at, body.len());
+            let pieces: Vec<_> = Cutter::new(&body).map(|piece| piece.text).collect();
+            prop_assert!(pieces.iter().all(|piece| !piece.is_empty()));
+            prop_assert_eq!(pieces.concat(), body);
         }
 
         #[test]

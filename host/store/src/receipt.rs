@@ -209,115 +209,37 @@ pub struct VerifiedFile {
     pub last: String,
 }
 
-/// Why a file of receipts does not hold. Lines count from 1.
+/// Why a file of receipts does not hold.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Broken {
     /// It cannot be read.
     #[error("line {line}: cannot be read")]
     Io {
-        /// Where.
+        /// Where, from 1.
         line: usize,
         /// Why.
         #[source]
         source: std::io::Error,
     },
-    /// It begins with no head.
-    #[error("line 1 is no head of a file of receipts: export one with `leafgate receipt export`")]
-    NoHead,
-    /// It is of another version.
-    #[error("line 1: the file is of version {version}, and this program reads version {VERSION}")]
-    Version {
-        /// Which.
-        version: u32,
-    },
-    /// It was signed by somebody else.
-    #[error(
-        "line 1: the file names key {found}, and not {expected}: it is another installation's, or forged"
-    )]
-    Key {
-        /// The key of the file.
-        found: String,
-        /// The key that was asked for.
-        expected: String,
-    },
-    /// A line is no receipt.
-    #[error("line {line} is no receipt")]
-    NoReceipt {
-        /// Where.
-        line: usize,
-    },
-    /// A receipt was changed, or was signed by another key.
-    #[error("line {line} (receipt {number}): the signature does not fit: it was changed after it was signed")]
-    Signature {
-        /// Where.
-        line: usize,
-        /// Which.
-        number: i64,
-    },
-    /// Receipts are missing.
-    #[error("line {line}: receipt {number} follows {before}: {} missing", missing(*before, *number))]
-    Missing {
-        /// Where.
-        line: usize,
-        /// Which.
-        number: i64,
-        /// The one before.
-        before: i64,
-    },
-    /// Receipts are not in their order, or one stands there twice.
-    #[error("line {line}: receipt {number} stands behind {before}: the order was changed")]
-    Order {
-        /// Where.
-        line: usize,
-        /// Which.
-        number: i64,
-        /// The one before.
-        before: i64,
-    },
-    /// The chain is broken although the numbers fit.
-    #[error(
-        "line {line} (receipt {number}): it does not go on from the receipt before it, which is another one's"
-    )]
-    Chain {
-        /// Where.
-        line: usize,
-        /// Which.
-        number: i64,
-    },
-    /// The last line is no seal.
-    #[error("the file ends without its seal: receipts behind {} were cut off", last.map_or("its head".to_owned(), |last| last.to_string()))]
-    NoSeal {
-        /// The number of the last receipt.
-        last: Option<i64>,
-    },
-    /// The seal does not fit what stands before it.
-    #[error("line {line}: the seal is of {}, and the file has {}", range(*sealed), range(*found))]
-    Sealed {
-        /// Where.
-        line: usize,
-        /// The numbers that the file was written with.
-        sealed: Option<(i64, i64)>,
-        /// Those that it has.
-        found: Option<(i64, i64)>,
-    },
-    /// Something stands behind the seal.
-    #[error("line {line} stands behind the seal, which is the last line of a file")]
-    BehindSeal {
-        /// Where.
-        line: usize,
-    },
+    /// What was done to it, with the line.
+    #[error("{0}")]
+    Forged(String),
+}
+
+fn forged(what: impl Into<String>) -> Broken {
+    Broken::Forged(what.into())
+}
+
+fn no_head() -> Broken {
+    forged("line 1 is no head of a file of receipts: export one with `leafgate receipt export`")
+}
+
+fn no_receipt(line: usize) -> Broken {
+    forged(format!("line {line} is no receipt"))
 }
 
 fn range(numbers: Option<(i64, i64)>) -> String {
     numbers.map_or("no receipt".to_owned(), |(first, last)| format!("receipts {first} to {last}"))
-}
-
-fn missing(before: i64, number: i64) -> String {
-    match number - before - 1 {
-        1 => format!("{} is", before + 1),
-        _ => format!("{} to {} are", before + 1, number - 1),
-    }
 }
 
 /// Checks a file of receipts: each signature, and that each goes on from the one before. `expected`
@@ -330,18 +252,24 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<VerifiedFile
         .lines()
         .zip(1..)
         .map(|(text, line)| text.map(|text| (text, line)).map_err(|source| unread(line, source)));
-    let (first, _) = lines.next().ok_or(Broken::NoHead)??;
-    let head: FileHead = serde_json::from_str(&first).map_err(|_| Broken::NoHead)?;
+    let (first, _) = lines.next().ok_or_else(no_head)??;
+    let head: FileHead = serde_json::from_str(&first).map_err(|_| no_head())?;
     if head.leafgate != KIND {
-        return Err(Broken::NoHead);
+        return Err(no_head());
     }
     if head.version != VERSION {
-        return Err(Broken::Version { version: head.version });
+        return Err(forged(format!(
+            "line 1: the file is of version {}, and this program reads version {VERSION}",
+            head.version
+        )));
     }
     if let Some(expected) = expected.filter(|&expected| expected != head.public_key) {
-        return Err(Broken::Key { found: head.public_key, expected: expected.to_owned() });
+        return Err(forged(format!(
+            "line 1: the file names key {}, and not {expected}: it is another installation's, or forged",
+            head.public_key
+        )));
     }
-    let key = base16ct::mixed::decode_vec(&head.public_key).map_err(|_| Broken::NoHead)?;
+    let key = base16ct::mixed::decode_vec(&head.public_key).map_err(|_| no_head())?;
     let key = UnparsedPublicKey::new(&ED25519, key);
     let last = head.previous.clone();
     let mut verified = VerifiedFile { key: head.public_key, receipts: 0, numbers: None, last };
@@ -352,56 +280,66 @@ pub fn verify(file: impl BufRead, expected: Option<&str>) -> Result<VerifiedFile
             continue;
         }
         if is_sealed {
-            return Err(Broken::BehindSeal { line });
+            return Err(forged(format!(
+                "line {line} stands behind the seal, which is the last line of a file"
+            )));
         }
-        if let Ok(ReceiptLine { signed: Signed::Seal(seal), signature }) = serde_json::from_str(&text) {
-            check_seal(&verified, &head.previous, &key, (&seal, &signature), line)?;
-            is_sealed = true;
-            continue;
-        }
-        take(&mut verified, &key, &text, line).map_err(|broken| match broken {
-            Broken::Missing { line, number, before } => {
-                // What stands further behind is not missing.
-                let mut rest = lines.by_ref().map_while(Result::ok).filter_map(|(text, _)| number_of(&text));
-                match rest.any(|later| before < later && later < number) {
-                    true => Broken::Order { line, number, before },
-                    false => Broken::Missing { line, number, before },
-                }
+        let ReceiptLine { signed, signature } = serde_json::from_str(&text).map_err(|_| no_receipt(line))?;
+        let signature = base16ct::mixed::decode_vec(&signature).map_err(|_| no_receipt(line))?;
+        let is_signed = |text: &str| key.verify(text.as_bytes(), &signature).is_ok();
+        match signed {
+            Signed::Seal(seal) => {
+                check_seal(&verified, head.previous.clone(), &seal, line, is_signed)?;
+                is_sealed = true;
             }
-            broken => broken,
-        })?;
+            Signed::Receipt(receipt) => {
+                let rest = lines.by_ref().map_while(Result::ok).filter_map(|(text, _)| number_of(&text));
+                take(&mut verified, &receipt, line, is_signed, rest)?;
+            }
+        }
     }
+    let last = || verified.numbers.map_or("its head".to_owned(), |(_, last)| last.to_string());
     match is_sealed {
         true => Ok(verified),
-        false => Err(Broken::NoSeal { last: verified.numbers.map(|(_, last)| last) }),
+        false => {
+            Err(forged(format!("the file ends without its seal: receipts behind {} were cut off", last())))
+        }
     }
 }
 
 /// Checks that a file has what it was written with.
 fn check_seal(
     verified: &VerifiedFile,
-    previous: &str,
-    key: &UnparsedPublicKey<Vec<u8>>,
-    (text, signature): (&str, &str),
+    previous: String,
+    text: &str,
     line: usize,
+    is_signed: impl Fn(&str) -> bool,
 ) -> Result<(), Broken> {
-    let signature = base16ct::mixed::decode_vec(signature).map_err(|_| Broken::NoReceipt { line })?;
-    let number = verified.numbers.map_or(0, |(_, last)| last);
-    key.verify(text.as_bytes(), &signature).map_err(|_| Broken::Signature { line, number })?;
-    let seal: Seal = serde_json::from_str(text).map_err(|_| Broken::NoReceipt { line })?;
-    let found =
-        Seal { numbers: verified.numbers, previous: previous.to_owned(), last: verified.last.clone() };
-    match seal == found {
-        true => Ok(()),
-        false => Err(Broken::Sealed { line, sealed: seal.numbers, found: found.numbers }),
+    if !is_signed(text) {
+        return Err(changed(line, verified.numbers.map_or(0, |(_, last)| last)));
     }
+    let seal: Seal = serde_json::from_str(text).map_err(|_| no_receipt(line))?;
+    match seal == (Seal { numbers: verified.numbers, previous, last: verified.last.clone() }) {
+        true => Ok(()),
+        false => Err(forged(format!(
+            "line {line}: the seal is of {}, and the file has {}",
+            range(seal.numbers),
+            range(verified.numbers)
+        ))),
+    }
+}
+
+fn changed(line: usize, number: i64) -> Broken {
+    forged(format!(
+        "line {line} (receipt {number}): the signature does not fit: it was changed after it was signed"
+    ))
 }
 
 /// What is no text is no receipt, and can be read.
 fn unread(line: usize, source: std::io::Error) -> Broken {
     match (source.kind(), line) {
-        (std::io::ErrorKind::InvalidData, 1) => Broken::NoHead,
-        (std::io::ErrorKind::InvalidData, _) => Broken::NoReceipt { line },
+        (std::io::ErrorKind::InvalidData, 1) => no_head(),
+        (std::io::ErrorKind::InvalidData, _) => no_receipt(line),
         _ => Broken::Io { line, source },
     }
 }
@@ -412,34 +350,47 @@ fn number_of(line: &str) -> Option<i64> {
     Some(serde_json::from_str::<Receipt>(&text).ok()?.number)
 }
 
+/// Checks that a receipt is the next one.
+fn follows(number: i64, before: i64, line: usize, mut rest: impl Iterator<Item = i64>) -> Result<(), Broken> {
+    let first = before.saturating_add(1);
+    // What stands further behind is not missing.
+    if number < first || number > first && rest.any(|later| before < later && later < number) {
+        return Err(forged(format!(
+            "line {line}: receipt {number} stands behind {before}: the order was changed"
+        )));
+    }
+    let missing = match number.saturating_sub(first) {
+        0 => return Ok(()),
+        1 => format!("{first} is"),
+        _ => format!("{first} to {} are", number - 1),
+    };
+    Err(forged(format!("line {line}: receipt {number} follows {before}: {missing} missing")))
+}
+
+/// Takes the next receipt. `rest` are the numbers of those behind it.
 fn take(
     verified: &mut VerifiedFile,
-    key: &UnparsedPublicKey<Vec<u8>>,
     text: &str,
     line: usize,
+    is_signed: impl Fn(&str) -> bool,
+    rest: impl Iterator<Item = i64>,
 ) -> Result<(), Broken> {
-    let no_receipt = || Broken::NoReceipt { line };
-    let line_read = serde_json::from_str(text);
-    let Ok(ReceiptLine { signed: Signed::Receipt(text), signature }) = line_read else {
-        return Err(no_receipt());
-    };
-    let receipt: Receipt = serde_json::from_str(&text).map_err(|_| no_receipt())?;
+    let receipt: Receipt = serde_json::from_str(text).map_err(|_| no_receipt(line))?;
     let number = receipt.number;
-    let signature = base16ct::mixed::decode_vec(&signature).map_err(|_| no_receipt())?;
-    key.verify(text.as_bytes(), &signature).map_err(|_| Broken::Signature { line, number })?;
+    if !is_signed(text) {
+        return Err(changed(line, number));
+    }
     if let Some((_, before)) = verified.numbers {
-        match number.cmp(&before.saturating_add(1)) {
-            std::cmp::Ordering::Greater => return Err(Broken::Missing { line, number, before }),
-            std::cmp::Ordering::Less => return Err(Broken::Order { line, number, before }),
-            std::cmp::Ordering::Equal => {}
-        }
+        follows(number, before, line, rest)?;
     }
     if receipt.previous != verified.last {
-        return Err(Broken::Chain { line, number });
+        return Err(forged(format!(
+            "line {line} (receipt {number}): it does not go on from the receipt before it, which is another one's"
+        )));
     }
     verified.receipts += 1;
     verified.numbers = Some((verified.numbers.map_or(number, |(first, _)| first), number));
-    verified.last = sha256(&text);
+    verified.last = sha256(text);
     Ok(())
 }
 

@@ -4,7 +4,8 @@ use leafgate_record::RevealRecord;
 use rusqlite::{Connection, Transaction, params};
 use serde::Serialize;
 
-use crate::log::{Filter, Log, LogError};
+use crate::lists::Filter;
+use crate::log::{Log, LogError};
 use crate::mask::Masker;
 use crate::schema::millis;
 
@@ -50,14 +51,12 @@ impl Log {
     /// # Errors
     /// When the log cannot be read.
     pub fn reveals(&self, filter: &Filter, most: usize) -> Result<Vec<RevealLine>, LogError> {
-        let mut list = self.database.prepare_cached(
+        let query =
             "SELECT at, token, session, who FROM reveal WHERE at >= ?1 AND substr(session, 1, length(?2)) = ?2
-             ORDER BY id DESC LIMIT ?3",
-        )?;
+             ORDER BY id DESC LIMIT ?3";
         let session = filter.session.as_deref().unwrap_or_default();
-        let lines = list.query_map(params![filter.since.unwrap_or(0), session, most], |row| {
+        self.rows(query, params![filter.since.unwrap_or(0), session, most], |row| {
             Ok(RevealLine { at: row.get(0)?, token: row.get(1)?, session: row.get(2)?, by: row.get(3)? })
-        })?;
-        Ok(lines.collect::<Result<_, _>>()?)
+        })
     }
 }

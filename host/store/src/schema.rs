@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
+use crate::fault::StoreFault;
+
 /// The file of the database in its folder.
 pub(crate) const FILE: &str = "log.db";
 
@@ -160,15 +162,6 @@ pub(crate) fn request_of(words: i64) -> i64 {
 /// with each request.
 pub(crate) const EPOCH: i64 = 256;
 
-/// Why a database cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SchemaError {
-    #[error("another leafgate has written it (version {0}): use that one, or another data folder")]
-    Other(i64),
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
-}
-
 /// Returns the version of a database; 0 for one without tables.
 pub(crate) fn version_of(database: &Connection) -> rusqlite::Result<i64> {
     database.query_row("PRAGMA user_version", [], |row| row.get(0))
@@ -177,7 +170,7 @@ pub(crate) fn version_of(database: &Connection) -> rusqlite::Result<i64> {
 /// Makes the tables where there are none, and those of versions 5 and 6 to this one.
 ///
 /// A database that has them is only read: a process that writes without a break would keep the lock from a process that starts.
-pub(crate) fn make(database: &mut Connection) -> Result<(), SchemaError> {
+pub(crate) fn make(database: &mut Connection) -> Result<(), StoreFault> {
     if version_of(database)? == VERSION {
         return Ok(());
     }
@@ -187,7 +180,11 @@ pub(crate) fn make(database: &mut Connection) -> Result<(), SchemaError> {
         5 => transaction.execute_batch(&(SINCE_5.to_owned() + SINCE_6))?,
         6 => transaction.execute_batch(SINCE_6)?,
         VERSION => return Ok(()),
-        other => return Err(SchemaError::Other(other)),
+        other => {
+            return Err(StoreFault::Refused(format!(
+                "another leafgate has written it (version {other}): use that one, or another data folder"
+            )));
+        }
     }
     transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)

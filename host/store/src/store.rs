@@ -3,21 +3,21 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use leafgate_admin::{StoreStatus, TokenCounts};
+use leafgate_admin::StoreStatus;
 use leafgate_record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::fault::StoreFault;
 use crate::files::LogFiles;
 use crate::keys::StoreKeys;
 use crate::presence::Presence;
 use crate::queue::{Entrance, OfferError, WriterMessage, queue};
-use crate::schema::{self, FILE, OPENING, SchemaError};
+use crate::schema::{self, FILE, OPENING};
 use crate::writer::LogWriter;
 
 /// How long the writer waits for another process that writes, while requests wait for it.
@@ -61,57 +61,26 @@ pub struct StoreError {
     why: StoreFault,
 }
 
-#[derive(Debug, thiserror::Error)]
-enum StoreFault {
-    #[error("others may read it (mode {0:03o}): run `chmod -R go= ` on its folder")]
-    Open(u32),
-    #[error("it is damaged: move it away, and a new one is begun")]
-    Damaged,
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    #[error(transparent)]
-    Schema(#[from] SchemaError),
-    #[error(transparent)]
-    Sqlite(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for StoreFault {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreFault::Damaged,
-            _ => StoreFault::Sqlite(error),
-        }
-    }
-}
-
 /// What the writer tells and everybody reads.
-#[derive(Debug, Default)]
-pub(crate) struct StoreState {
-    pub(crate) written: AtomicU64,
-    pub(crate) missed: AtomicU64,
-    pub(crate) mismatches: AtomicU64,
-    pub(crate) bytes: AtomicU64,
-    pub(crate) input: AtomicU64,
-    pub(crate) cached: AtomicU64,
-    pub(crate) output: AtomicU64,
-    failing: Mutex<Option<String>>,
-}
+#[derive(Debug)]
+pub(crate) struct StoreState(Mutex<StoreStatus>);
 
 impl StoreState {
+    /// Returns what is known. Nobody keeps it for longer than a count takes.
+    pub(crate) fn get(&self) -> MutexGuard<'_, StoreStatus> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Notes why nothing can be written, or that it can be again.
     pub(crate) fn fails(&self, why: Option<String>) {
-        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
-        if failing.is_some() != why.is_some() {
+        let mut status = self.get();
+        if status.failing.is_some() != why.is_some() {
             match &why {
                 Some(why) => tracing::warn!(target: "leafgate::store", why, "the log cannot be written"),
                 None => tracing::info!(target: "leafgate::store", "the log is written again"),
             }
         }
-        *failing = why;
-    }
-
-    pub(crate) fn failing(&self) -> Option<String> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        status.failing = why;
     }
 }
 
@@ -120,8 +89,7 @@ impl StoreState {
 pub struct Store {
     entrance: Entrance,
     state: Arc<StoreState>,
-    path: PathBuf,
-    config: StoreConfig,
+    required: bool,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -144,12 +112,17 @@ impl Store {
                 );
             }
             let (entrance, exit) = queue(config.queue)?;
-            let state = Arc::new(StoreState::default());
+            let required = config.required;
+            let state = Arc::new(StoreState(Mutex::new(StoreStatus {
+                path: path.display().to_string(),
+                required,
+                limit: config.limit,
+                ..StoreStatus::default()
+            })));
             let files = LogFiles::at(&path)?;
             let writer =
                 LogWriter::new((database, files), presence.ok(), keys, &config, exit, Arc::clone(&state))?;
             let thread = std::thread::Builder::new().name("leafgate-store".to_owned());
-            let required = config.required;
             let run = move || {
                 // A request that waits for the log must not wait for the whole machine.
                 if !required {
@@ -158,7 +131,7 @@ impl Store {
                 writer.run();
             };
             let writer = Mutex::new(Some(thread.spawn(run)?));
-            Ok(Store { entrance, state, path: path.clone(), config: config.clone(), writer })
+            Ok(Store { entrance, state, required, writer })
         };
         open().map_err(|why| StoreError { path: path.clone(), why })
     }
@@ -177,7 +150,7 @@ impl Store {
     fn offer(&self, message: WriterMessage) -> bool {
         let taken = self.entrance.offer(message);
         if taken.is_err() {
-            self.state.missed.fetch_add(1, Relaxed);
+            self.state.get().missed += 1;
         }
         if taken == Err(OfferError::Ended)
             && self.writer.lock().unwrap_or_else(PoisonError::into_inner).is_some()
@@ -186,20 +159,25 @@ impl Store {
         }
         taken.is_ok()
     }
+
+    /// Hands a message over that must be on disk.
+    fn awaited(&self, message: impl FnOnce(oneshot::Sender<()>) -> WriterMessage) -> Recorded {
+        let (sender, receiver) = oneshot::channel();
+        match self.offer(message(sender)) {
+            true => Recorded::Awaited(receiver),
+            false => Recorded::Refused,
+        }
+    }
 }
 
 impl Recorder for Store {
     fn request(&self, request: Box<RequestRecord>) -> Recorded {
-        if !self.config.required {
-            return match self.offer(WriterMessage::Request(request, None)) {
-                true => Recorded::Taken,
-                false => Recorded::Missed,
-            };
+        if self.required {
+            return self.awaited(|waits| WriterMessage::Request(request, Some(waits)));
         }
-        let (sender, receiver) = oneshot::channel();
-        match self.offer(WriterMessage::Request(request, Some(sender))) {
-            true => Recorded::Awaited(receiver),
-            false => Recorded::Refused,
+        match self.offer(WriterMessage::Request(request, None)) {
+            true => Recorded::Taken,
+            false => Recorded::Missed,
         }
     }
 
@@ -209,15 +187,11 @@ impl Recorder for Store {
 
     /// It must be on disk, whether requests must be or not.
     fn reveal(&self, reveal: RevealRecord) -> Recorded {
-        let (sender, receiver) = oneshot::channel();
-        match self.offer(WriterMessage::Reveal(reveal, Some(sender))) {
-            true => Recorded::Awaited(receiver),
-            false => Recorded::Refused,
-        }
+        self.awaited(|waits| WriterMessage::Reveal(reveal, Some(waits)))
     }
 
     fn is_required(&self) -> bool {
-        self.config.required
+        self.required
     }
 
     fn flush(&self) -> Option<oneshot::Receiver<()>> {
@@ -226,21 +200,7 @@ impl Recorder for Store {
     }
 
     fn status(&self) -> Option<StoreStatus> {
-        Some(StoreStatus {
-            path: self.path.display().to_string(),
-            required: self.config.required,
-            failing: self.state.failing(),
-            written: self.state.written.load(Relaxed),
-            missed: self.state.missed.load(Relaxed),
-            mismatches: self.state.mismatches.load(Relaxed),
-            bytes: self.state.bytes.load(Relaxed),
-            limit: self.config.limit,
-            tokens: TokenCounts {
-                input: self.state.input.load(Relaxed),
-                cached: self.state.cached.load(Relaxed),
-                output: self.state.output.load(Relaxed),
-            },
-        })
+        Some(self.state.get().clone())
     }
 }
 
@@ -270,7 +230,10 @@ fn make_private(folder: &Path, path: &Path) -> Result<(), StoreFault> {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
     let mode = file.metadata()?.permissions().mode();
     if mode & 0o077 != 0 {
-        return Err(StoreFault::Open(mode & 0o777));
+        return Err(StoreFault::Refused(format!(
+            "others may read it (mode {:03o}): run `chmod -R go= ` on its folder",
+            mode & 0o777
+        )));
     }
     Ok(())
 }

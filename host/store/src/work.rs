@@ -4,42 +4,20 @@ use bytes::Bytes;
 use leafgate_answer::Finish;
 use leafgate_desk::Digest;
 use leafgate_policy::{Background, Urgency};
-use leafgate_record::{AnswerOutcome, RecordId, RequestRecord};
+use leafgate_record::{AnswerOutcome, RecordId, RecordedEdit, RequestRecord};
 use leafgate_tree::{Document, Limits, Role};
 use lru::LruCache;
 use memchr::memmem;
 use rusqlite::{OptionalExtension, Transaction, params};
-use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
 
 use crate::keys::StoreKeys;
 use crate::live::{LiveRow, SavedCall, cut_short, settled};
-use crate::mask::{MaskStart, Masked, Masker};
+use crate::mask::{Masked, Masker};
 use crate::names::{PieceName, PieceNames};
 use crate::pieces::{Cutter, Within, write_ids};
 use crate::receipt::{self, Receipt, sha256};
 use crate::schema::{EPOCH, message_of, whole_millis, words_of};
-
-/// A change of a request, as the log has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WrittenEdit {
-    /// What was done.
-    pub kind: String,
-    /// The display path, masked.
-    pub path: String,
-    /// The rule, `saved:` and a saved edit, or `person`.
-    pub rule: String,
-    /// What was recognised.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-    /// Which detector did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub detector: Option<String>,
-    /// Bytes that were taken away.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub length: Option<usize>,
-}
 
 /// A piece that is in the database.
 #[derive(Clone, Copy)]
@@ -134,15 +112,10 @@ impl Work<'_, '_> {
             serde_json::to_string(&record.policy.tags(&record.rules)).expect("texts always serialise"),
             message,
         ])?;
-        self.index_message(row, message.as_deref())?;
+        self.index(message_of(row), message.as_deref().unwrap_or_default())?;
         self.insert_edits(row, receipt.at, &edits)?;
         self.last = Some((row, sha256(&text)));
         Ok(row)
-    }
-
-    /// Has the id that a client gave its message found.
-    fn index_message(&mut self, row: i64, message: Option<&str>) -> rusqlite::Result<()> {
-        message.map_or(Ok(()), |message| self.index(message_of(row), message))
     }
 
     /// Returns the last request and the digest of its receipt.
@@ -158,19 +131,15 @@ impl Work<'_, '_> {
         Ok(last.optional()?.unwrap_or((0, receipt::NONE.to_owned())))
     }
 
-    fn edits(&self, record: &RequestRecord) -> Vec<WrittenEdit> {
-        let edits = record.edits.iter().map(|edit| WrittenEdit {
-            kind: edit.kind.to_owned(),
+    fn edits(&self, record: &RequestRecord) -> Vec<RecordedEdit> {
+        let edits = record.edits.iter().map(|edit| RecordedEdit {
             path: self.masker.text(Some(&record.policy), "", &edit.path).into_owned(),
-            rule: edit.rule.clone(),
-            label: edit.label.as_deref().map(str::to_owned),
-            detector: edit.detector.clone(),
-            length: edit.length,
+            ..edit.clone()
         });
         edits.collect()
     }
 
-    fn insert_edits(&self, row: i64, at: i64, edits: &[WrittenEdit]) -> rusqlite::Result<()> {
+    fn insert_edits(&self, row: i64, at: i64, edits: &[RecordedEdit]) -> rusqlite::Result<()> {
         let mut insert = self.transaction.prepare_cached(
             "INSERT INTO edit (request, at, kind, path, place, rule, label, detector, length)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -194,12 +163,11 @@ impl Work<'_, '_> {
     /// Writes the pieces of a body that are not there yet, and gives the ids of all.
     fn pieces(&mut self, record: &RequestRecord, body: &[u8], row: i64) -> rusqlite::Result<Vec<i64>> {
         let epoch = row / EPOCH;
-        let is_json = body.iter().find(|byte| !byte.is_ascii_whitespace());
-        let is_json = is_json.is_some_and(|byte| matches!(byte, b'{' | b'['));
+        let is_json = matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
         let digest = record.policy.digest();
         let mut ids = Vec::new();
         for piece in Cutter::new(body) {
-            let name = self.names.of(&piece, body, &digest);
+            let name = self.names.of(piece, &digest);
             let known = match self.known.get(&name).copied() {
                 Some(known) if known.epoch == epoch => {
                     ids.push(known.id);
@@ -208,15 +176,10 @@ impl Work<'_, '_> {
                 Some(known) => known,
                 None => {
                     Background::give_way();
-                    let text = &body[piece.range.clone()];
                     let policy = Some(&*record.policy);
-                    let masked = match &piece.within {
-                        _ if !is_json => self.masker.plain(policy, text),
-                        Within::Start => self.masker.json(policy, MaskStart::Outside, text),
-                        Within::Object => self.masker.json(policy, MaskStart::Object, text),
-                        Within::List(key) => {
-                            self.masker.json(policy, MaskStart::List(&body[key.clone()]), text)
-                        }
+                    let masked = match is_json {
+                        true => self.masker.json(policy, piece.within, piece.text),
+                        false => self.masker.plain(policy, piece.text),
                     };
                     self.new_piece(&masked, row, words_of(row, ids.len() + 1))?
                 }
@@ -330,7 +293,7 @@ impl Work<'_, '_> {
         let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok();
         let arguments = if is_cut_short && !is_json() { cut_short(arguments) } else { arguments.into() };
         let masked = match arguments.trim_start().starts_with(['{', '[']) {
-            true => self.masker.json(None, MaskStart::Outside, arguments.as_bytes()).json,
+            true => self.masker.json(None, Within::Start, arguments.as_bytes()).json,
             false => return self.masker.text(None, "", &arguments).into_owned(),
         };
         String::from_utf8_lossy(&masked).into_owned()

@@ -3,18 +3,17 @@
 use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 use leafgate_policy::Background;
 use leafgate_record::{AnswerPart, RecordId};
 use lru::LruCache;
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 use zstd::bulk::Compressor;
 
 use crate::bounds;
+use crate::fault::StoreFault;
 use crate::files::LogFiles;
 use crate::keys::StoreKeys;
 use crate::live::LiveRow;
@@ -107,7 +106,7 @@ impl LogWriter {
         let (mut pace, mut rest) = (WriterPace::new(), Duration::ZERO);
         loop {
             let mut batch = self.gather(rest);
-            if batch.messages.is_empty() && !batch.is_last && self.state.failing().is_some() {
+            if batch.messages.is_empty() && !batch.is_last && self.state.get().failing.is_some() {
                 self.try_again();
             }
             let background = Background::begin();
@@ -132,7 +131,7 @@ impl LogWriter {
         let mut broken: Vec<_> = self.live.keys().map(broken).collect();
         self.write(&mut broken);
         if let Some(Err(error)) = self.presence.take().map(|presence| presence.end(&self.database)) {
-            self.state.fails(Some(told(&error)));
+            self.state.fails(Some(StoreFault::from(error).to_string()));
         }
     }
 
@@ -140,7 +139,7 @@ impl LogWriter {
     fn gather(&mut self, rest: Duration) -> Batch {
         let now = Instant::now();
         let due = self.live.values().filter_map(|live| live.due(now)).min();
-        let patience = if self.state.failing().is_some() { RETRY } else { TIDY };
+        let patience = if self.state.get().failing.is_some() { RETRY } else { TIDY };
         self.exit.take(due.unwrap_or(patience).min(patience), rest)
     }
 
@@ -153,7 +152,7 @@ impl LogWriter {
                 try_it.pragma_update(None, "user_version", version)?;
                 try_it.commit()
             });
-        let written = written.map_err(Unwritten::from).and_then(|()| self.still_there());
+        let written = written.map_err(StoreFault::from).and_then(|()| self.still_there());
         self.state.fails(written.err().map(|why| why.to_string()));
     }
 
@@ -163,11 +162,9 @@ impl LogWriter {
         if messages.is_empty() && !self.live.values().any(|live| live.due(now) == Some(Duration::ZERO)) {
             return;
         }
-        let taken = self.write_some(messages);
-        let mut rest = &mut messages[taken..];
-        while !rest.is_empty() {
-            let taken = self.write_some(rest);
-            rest = &mut rest[taken..];
+        let mut taken = self.write_some(messages);
+        while taken < messages.len() {
+            taken += self.write_some(&mut messages[taken..]);
         }
     }
 
@@ -189,17 +186,19 @@ impl LogWriter {
                     }
                 }
                 self.since_tidied += i64::try_from(done.written).unwrap_or(0);
-                self.state.written.fetch_add(done.written, Relaxed);
-                self.state.mismatches.fetch_add(done.mismatches, Relaxed);
                 // An answer without its request is nothing to write, and shows nothing.
                 if done.written > 0 || !done.saved.is_empty() || !ended.is_empty() {
                     self.state.fails(None);
                 }
+                let mut status = self.state.get();
+                status.written += done.written;
+                status.mismatches += done.mismatches;
                 for usage in ended.iter().filter_map(|live| live.reply.usage) {
-                    self.state.input.fetch_add(usage.input, Relaxed);
-                    self.state.cached.fetch_add(usage.cached, Relaxed);
-                    self.state.output.fetch_add(usage.output, Relaxed);
+                    status.tokens.input = status.tokens.input.saturating_add(usage.input);
+                    status.tokens.cached = status.tokens.cached.saturating_add(usage.cached);
+                    status.tokens.output = status.tokens.output.saturating_add(usage.output);
                 }
+                drop(status);
                 for waits in waits {
                     // Nobody waits any more where the client has gone.
                     let _ = waits.send(());
@@ -212,7 +211,7 @@ impl LogWriter {
                     self.rows.pop(id);
                 }
                 self.known.clear();
-                self.state.missed.fetch_add(taken as u64, Relaxed);
+                self.state.get().missed += taken as u64;
                 self.state.fails(Some(error.to_string()));
             }
         }
@@ -234,7 +233,7 @@ impl LogWriter {
         messages: &[WriterMessage],
         now: Instant,
         done: &mut WorkDone,
-    ) -> Result<(), Unwritten> {
+    ) -> Result<(), StoreFault> {
         self.forget_what_others_changed()?;
         let transaction = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut work = Work {
@@ -291,9 +290,12 @@ impl LogWriter {
     }
 
     /// Fails where what was written is in no file of the log.
-    fn still_there(&mut self) -> Result<(), Unwritten> {
+    fn still_there(&mut self) -> Result<(), StoreFault> {
         match self.files.lost() {
-            Some(path) => Err(Unwritten::Lost(path.to_owned())),
+            Some(path) => Err(StoreFault::Refused(format!(
+                "{} was removed or replaced while it was written: restart the gate, which begins a new log",
+                path.display()
+            ))),
             None => Ok(()),
         }
     }
@@ -306,41 +308,13 @@ impl LogWriter {
         let oldest = SystemTime::now().checked_sub(self.age).map_or(0, millis);
         let others = self.presence.as_ref().map(|presence| presence.end_what_others_left(&self.database));
         if let Some(Err(error)) = others {
-            self.state.fails(Some(told(&error)));
+            self.state.fails(Some(StoreFault::from(error).to_string()));
         }
         let kept = reveals::keep(&self.database, oldest)
             .and_then(|()| bounds::keep(&mut self.database, oldest, self.limit));
         match kept {
-            Ok(bytes) => self.state.bytes.store(bytes, Relaxed),
-            Err(error) => self.state.fails(Some(told(&error))),
+            Ok(bytes) => self.state.get().bytes = bytes,
+            Err(error) => self.state.fails(Some(StoreFault::from(error).to_string())),
         }
-    }
-}
-
-/// Why something is not in the log.
-#[derive(Debug, thiserror::Error)]
-enum Unwritten {
-    #[error("{}", told(.0))]
-    Database(#[from] rusqlite::Error),
-    #[error("{} was removed or replaced while it was written: restart the gate, which begins a new log", .0.display())]
-    Lost(PathBuf),
-}
-
-/// Says why the database cannot be written, and what to do.
-fn told(error: &rusqlite::Error) -> String {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => "the disk is full: make room".to_owned(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another program keeps it locked: end that one".to_owned()
-        }
-        Some(ErrorCode::ReadOnly) => "it may not be written: look at the mode of its files".to_owned(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            "it is damaged: move its files away, and restart the gate".to_owned()
-        }
-        Some(ErrorCode::SystemIoFailure) => {
-            "its file takes no more (a quota, a limit of the process, a broken disk): make room, or look at the disk"
-                .to_owned()
-        }
-        _ => error.to_string(),
     }
 }

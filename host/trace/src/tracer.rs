@@ -6,10 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use leafgate_admin::StoreStatus;
 use leafgate_answer::Summary;
 use leafgate_detect::{Engine, Input};
-use leafgate_record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord, RevealRecord};
+use leafgate_record::{AnswerPart, RecordId, Recorded, Recorder, RequestRecord};
 
 use crate::collector::Collector;
 use crate::span::{Span, message};
@@ -109,19 +108,6 @@ impl Recorder for Tracer {
             // No word of it is told, and rules decide perhaps long after the span has ended.
             AnswerPart::Said(_) | AnswerPart::Ruled { .. } => {}
         }
-    }
-
-    fn reveal(&self, _: RevealRecord) -> Recorded {
-        // It is no request, and no span.
-        Recorded::Taken
-    }
-
-    fn is_required(&self) -> bool {
-        false
-    }
-
-    fn status(&self) -> Option<StoreStatus> {
-        None
     }
 }
 

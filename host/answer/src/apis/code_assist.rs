@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use super::gemini::{self, ContentReader, GeminiAnswers};
-use super::{AnswerAssembly, AnswerWire, StreamEvent, WireTerms};
+use super::{AnswerAssembly, AnswerWire, WireTerms};
+use crate::event::StreamEvent;
 use crate::json::{Again, Object, member, merge};
 use crate::reply::{Finish, Head, Reply};
 
@@ -67,8 +68,8 @@ impl AnswerWire for CodeAssistAnswers {
         let pieces = GeminiAnswers.events(whole.get(RESPONSE)?.as_object()?, usage)?;
         let wrapped = pieces.into_iter().map(|piece| {
             let mut event = whole.clone();
-            event.insert(RESPONSE.to_owned(), serde_json::from_str(piece.data()).ok()?);
-            Some(piece.with(&Value::Object(event)))
+            event.insert(RESPONSE.to_owned(), piece.data?);
+            Some(StreamEvent::plain(Value::Object(event)))
         });
         wrapped.collect()
     }

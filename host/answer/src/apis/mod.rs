@@ -7,11 +7,11 @@ mod messages;
 mod responses;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use leafgate_api::Api;
 use serde_json::Value;
 
+use crate::event::StreamEvent;
 use crate::json::{Object, count, text};
 use crate::reply::{Failure, Finish, Head, Reply, Usage};
 use crate::said::Says;
@@ -55,52 +55,6 @@ pub(crate) fn wire(api: Api) -> &'static dyn AnswerWire {
         Api::Messages => &messages::MessagesAnswers,
         Api::Gemini => &gemini::GeminiAnswers,
         Api::CodeAssist => &code_assist::CodeAssistAnswers,
-    }
-}
-
-/// An event of a stream. Its `Display` is the framed event.
-#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
-#[debug("StreamEvent of {} bytes", self.data.len())]
-pub struct StreamEvent {
-    name: Option<String>,
-    data: String,
-}
-
-impl StreamEvent {
-    /// An event that bears its type in its data alone.
-    fn plain(data: &Value) -> StreamEvent {
-        StreamEvent { name: None, data: data.to_string() }
-    }
-
-    /// An event that bears its type twice: as its name, and in its data.
-    fn typed(data: &Value) -> StreamEvent {
-        StreamEvent { name: data["type"].as_str().map(str::to_owned), data: data.to_string() }
-    }
-
-    /// The same event with other data.
-    pub(crate) fn with(self, data: &Value) -> StreamEvent {
-        StreamEvent { data: data.to_string(), ..self }
-    }
-
-    /// The name, where the API names its events.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    /// What it carries: one line.
-    #[must_use]
-    pub fn data(&self) -> &str {
-        &self.data
-    }
-}
-
-impl fmt::Display for StreamEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = &self.name {
-            writeln!(f, "event: {name}")?;
-        }
-        write!(f, "data: {}\n\n", self.data)
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::edit;
 use crate::account::{Account, Heard};
 use crate::answer::{Answer, RunKind, TextRun};
-use crate::apis::{AnswerAssembly, AnswerWriter as _, StreamEvent, wire};
+use crate::apis::{AnswerAssembly, AnswerWriter as _, wire};
+use crate::event::StreamEvent;
 use crate::hearing::StreamStep;
 use crate::limits::AnswerError;
 use crate::reading::value_of;
@@ -225,25 +226,16 @@ fn kept(passed: &Value, changed: &Value, list: &str) -> Option<u64> {
 
 /// The events that are left, numbered on behind the last one that went on.
 fn filtered(
-    events: Vec<StreamEvent>,
+    mut left: Vec<StreamEvent>,
     mut is_left: impl FnMut(&mut Value) -> bool,
     mut sequence: Option<u64>,
 ) -> Vec<StreamEvent> {
-    let mut left = Vec::new();
-    for event in events {
-        let Ok(mut data) = serde_json::from_str::<Value>(event.data()) else {
-            // The word that ends a stream of chat completions.
-            left.push(event);
-            continue;
-        };
-        if !is_left(&mut data) {
-            continue;
-        }
+    left.retain_mut(|event| event.data.as_mut().is_none_or(&mut is_left));
+    for data in left.iter_mut().filter_map(|event| event.data.as_mut()) {
         if let Some(sequence) = &mut sequence {
             *sequence += 1;
             data["sequence_number"] = (*sequence).into();
         }
-        left.push(event.with(&data));
     }
     left
 }

@@ -76,7 +76,9 @@ fn what_is_not_the_models_own_reasoning_can_be_told() {
 fn is_in_order(api: Api, events: &[StreamEvent]) -> Result<(), TestCaseError> {
     let (mut open, mut begun) = (None, 0);
     for (number, event) in events.iter().enumerate() {
-        let Ok(data) = serde_json::from_str::<Value>(event.data()) else { continue };
+        let event = event.to_string();
+        let data = event.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+        let Ok(data) = serde_json::from_str::<Value>(data) else { continue };
         let kind = data["type"].as_str().unwrap_or_default();
         let at = data.get("index").or(data.get("output_index")).and_then(Value::as_u64);
         match kind {

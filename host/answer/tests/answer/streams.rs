@@ -345,8 +345,8 @@ fn costs_come_only_to_those_who_ask() {
     let asked = Api::Chat.events(&json, true).unwrap();
     let plain = Api::Chat.events(&json, false).unwrap();
     assert_eq!(asked.len(), plain.len() + 1);
-    assert!(plain.iter().all(|event| !event.data().contains("usage")));
-    assert_eq!(plain.last().unwrap().data(), "[DONE]");
+    assert!(plain.iter().all(|event| !event.to_string().contains("usage")));
+    assert_eq!(plain.last().unwrap().to_string(), "data: [DONE]\n\n");
 }
 
 #[test]

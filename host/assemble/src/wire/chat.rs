@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
-use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
+use crate::history::{HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw};
 
 pub(super) struct ChatRequests;
@@ -45,23 +45,14 @@ impl RequestWire for ChatRequests {
         items.into_iter().filter_map(keep).collect()
     }
 
-    fn words_only(&self, items: Vec<Object>) -> Vec<Object> {
-        let mut items = items;
+    fn words_only(&self, mut items: Vec<Object>) -> Vec<Object> {
         items.iter_mut().for_each(|message| message.keep(&["role", "content", "refusal", "name"]));
         items.retain(says_something);
         items
     }
 
-    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
-        let result = |(id, outcome): (String, CallOutcome)| match outcome {
-            CallOutcome::Sent(item) => item,
-            CallOutcome::Stored { text, .. } => Object::with(vec![
-                ("role", raw(&"tool")),
-                ("tool_call_id", raw(&id)),
-                ("content", raw(&text)),
-            ]),
-        };
-        outcomes.into_iter().map(result).collect()
+    fn result(&self, call: &HistoryCall, text: &str) -> Object {
+        Object::with(vec![("role", raw(&"tool")), ("tool_call_id", raw(&call.id)), ("content", raw(&text))])
     }
 
     fn said(&self, text: &str) -> Object {
@@ -82,9 +73,11 @@ impl RequestWire for ChatRequests {
     }
 
     fn tool_names(&self, tool: &Object) -> Vec<String> {
-        let within = ["function", "custom"].iter().find_map(|key| tool.get(key));
-        let within = within.and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
-        let name = within.and_then(|function| function.text("name")).or_else(|| tool.text("type"));
+        let within = ["function", "custom"].into_iter().find(|key| tool.get(key).is_some());
+        let name = within
+            .and_then(|key| tool.object(key))
+            .and_then(|function| function.text("name"))
+            .or_else(|| tool.text("type"));
         vec![name.unwrap_or_default()]
     }
 }
@@ -133,7 +126,7 @@ fn call(call: &Object) -> HistoryCall {
 /// A call as the API wants it. Signatures that providers put beside it stay.
 fn known_members(mut call: Object) -> Object {
     // A stored call may have what was asked as a whole: `{ id, request: { function }, state, result }`.
-    let asked = call.get("request").and_then(|asked| serde_json::from_str::<Object>(asked.get()).ok());
+    let asked = call.object("request");
     if let (None, Some(function)) = (call.get("function"), asked.as_ref().and_then(|it| it.get("function"))) {
         let function = raw(&function);
         call.set("function", function);
@@ -142,8 +135,7 @@ fn known_members(mut call: Object) -> Object {
     if call.get("type").is_none() {
         call.set("type", raw(&"function"));
     }
-    let function = call.get("function").and_then(|value| serde_json::from_str::<Object>(value.get()).ok());
-    if let Some(mut function) = function
+    if let Some(mut function) = call.object("function")
         && let Some(text) = arguments(function.get("arguments"))
     {
         function.set("arguments", raw(&text));

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use super::{RequestWire, filtered, list, parts, stored, user, words};
 use crate::error::AssembleError;
-use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
+use crate::history::{HistoryCall, HistoryTurn};
 use crate::json::{Object, Raw, is_nothing, raw, text};
 
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
@@ -63,9 +63,8 @@ impl RequestWire for GeminiRequests {
     }
 
     fn with_calls(&self, items: Vec<Object>, wanted: &BTreeSet<String>) -> Vec<Object> {
-        filtered(items, "parts", is_call, |part| match member(&part, CALL) {
+        filtered(items, "parts", is_call, |part| match inner(&part, CALL) {
             Some((key, call)) => {
-                let call = object(call);
                 let stays = call.text(KEY).is_some_and(|key| wanted.contains(&key));
                 stays.then(|| known_members(part, key, call))
             }
@@ -79,20 +78,24 @@ impl RequestWire for GeminiRequests {
         filtered(items, "parts", is_call, |part| says(&part).then_some(part))
     }
 
-    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
-        let part = |(key, outcome): (String, CallOutcome)| match outcome {
-            CallOutcome::Sent(part) => named_as(part, named(&key).0),
-            CallOutcome::Stored { text, .. } => {
-                let (id, name) = named(&key);
-                let mut result =
-                    Object::with(vec![("name", raw(&name)), ("response", raw(&json!({ "output": text })))]);
-                if !id.is_empty() {
-                    result.set("id", raw(&id));
-                }
-                Object::with(vec![(RESULT[0], raw(&result))])
-            }
-        };
-        let parts: Vec<Object> = outcomes.into_iter().map(part).collect();
+    fn result(&self, call: &HistoryCall, text: &str) -> Object {
+        let name = named(&call.id).1;
+        let result = Object::with(vec![("name", raw(&name)), ("response", raw(&json!({ "output": text })))]);
+        self.sent(&call.id, Object::with(vec![(RESULT[0], raw(&result))]))
+    }
+
+    /// With the id of its call, where that has one: then nothing else can be meant.
+    fn sent(&self, call: &str, mut part: Object) -> Object {
+        let id = named(call).0;
+        let Some((key, mut result)) = inner(&part, RESULT) else { return part };
+        if !id.is_empty() && result.text("id").is_none_or(|id| id.is_empty()) {
+            result.set("id", raw(&id));
+            part.set(key, raw(&result));
+        }
+        part
+    }
+
+    fn results(&self, parts: Vec<Object>) -> Vec<Object> {
         (!parts.is_empty()).then(|| said(raw(&parts))).into_iter().collect()
     }
 
@@ -105,7 +108,8 @@ impl RequestWire for GeminiRequests {
     }
 
     fn without_image(&self, part: &Object, words: &str) -> Option<Object> {
-        let media = MEDIA.iter().find_map(|key| part.get(key)).map(object)?;
+        let media = MEDIA.iter().find(|key| part.get(key).is_some())?;
+        let media = part.object(media).unwrap_or_default();
         let kind = member(&media, MEDIA_TYPE).and_then(|(_, kind)| text(kind))?;
         kind.to_ascii_lowercase().starts_with("image/").then(|| Object::with(vec![("text", raw(&words))]))
     }
@@ -123,9 +127,9 @@ impl RequestWire for GeminiRequests {
     }
 
     fn unwrapped(&self, mut body: Object) -> Result<Object, AssembleError> {
-        let Some((key, held)) = member(&body, WRAPPED) else { return Ok(body) };
-        let request = serde_json::from_str::<Object>(held.get());
-        let mut request = request.map_err(|_| AssembleError::shape(format!("/{key}"), "a request"))?;
+        let Some((key, _)) = member(&body, WRAPPED) else { return Ok(body) };
+        let request = body.object(key);
+        let mut request = request.ok_or_else(|| AssembleError::shape(format!("/{key}"), "a request"))?;
         if body.get("contents").is_some() {
             return Err(AssembleError::Twice { key: "contents" });
         }
@@ -167,14 +171,8 @@ impl RequestWire for GeminiRequests {
     }
 
     fn unforce(&self, body: &mut Object, names: &[String]) {
-        let Some((at, mut config)) = member(body, TOOL_CONFIG).map(|(key, config)| (key, object(config)))
-        else {
-            return;
-        };
-        let Some((within, mut calling)) = member(&config, CALLING).map(|(key, held)| (key, object(held)))
-        else {
-            return;
-        };
+        let Some((at, mut config)) = inner(body, TOOL_CONFIG) else { return };
+        let Some((within, mut calling)) = inner(&config, CALLING) else { return };
         let Some((key, held)) = member(&calling, ALLOWED) else { return };
         let allowed: Vec<String> = serde_json::from_str(held.get()).unwrap_or_default();
         let left: Vec<&String> = allowed.iter().filter(|name| names.contains(name)).collect();
@@ -196,8 +194,8 @@ impl RequestWire for GeminiRequests {
 
 /// What a body says as its system prompt.
 fn instruction(body: &Object) -> String {
-    let Some((_, said)) = member(body, SYSTEM) else { return String::new() };
-    let parts = serde_json::from_str::<Object>(said.get()).ok();
+    let Some((key, said)) = member(body, SYSTEM) else { return String::new() };
+    let parts = body.object(key);
     words(parts.as_ref().map_or(Some(said), |said| said.get("parts")))
 }
 
@@ -212,9 +210,10 @@ fn member(object: &Object, spelled: Spelled) -> Option<(&'static str, &RawValue)
     spelled.into_iter().find_map(|key| Some((key, object.get(key)?)))
 }
 
-/// An object; an empty one for what is none.
-fn object(value: &RawValue) -> Object {
-    serde_json::from_str(value.get()).unwrap_or_default()
+/// The same of an object; an empty one for what is none.
+fn inner(object: &Object, spelled: Spelled) -> Option<(&'static str, Object)> {
+    let (key, _) = member(object, spelled)?;
+    Some((key, object.object(key).unwrap_or_default()))
 }
 
 fn said(parts: Raw) -> Object {
@@ -235,18 +234,6 @@ fn is_call(part: &Object) -> bool {
 
 fn is_result(part: &Object) -> bool {
     member(part, RESULT).is_some()
-}
-
-/// A result with the id of its call, where that has one: then nothing else can be meant.
-fn named_as(mut part: Object, id: &str) -> Object {
-    let Some((key, mut result)) = member(&part, RESULT).map(|(key, result)| (key, object(result))) else {
-        return part;
-    };
-    if !id.is_empty() && result.text("id").is_none_or(|id| id.is_empty()) {
-        result.set("id", raw(&id));
-        part.set(key, raw(&result));
-    }
-    part
 }
 
 /// Which results are for which calls.
@@ -297,7 +284,7 @@ fn turn(content: Object, pairs: &mut CallPairs) -> HistoryTurn {
         Some("system" | "developer") => HistoryTurn::System(words(content.get("parts"))),
         // A turn without a role is the user's.
         None | Some("user" | "function") => user(content, "parts", is_result, |part| {
-            let result = member(part, RESULT).map(|(_, result)| object(result)).unwrap_or_default();
+            let (_, result) = inner(part, RESULT).unwrap_or_default();
             pairs.result(&result.text("id").unwrap_or_default(), &name_of(&result))
         }),
         Some(_) => HistoryTurn::Other(content),
@@ -308,9 +295,7 @@ fn model(mut content: Object, pairs: &mut CallPairs) -> HistoryTurn {
     let mut parts = parts(&content, "parts").unwrap_or_default();
     let mut calls = Vec::new();
     for part in &mut parts {
-        let Some((at, mut call)) = member(part, CALL).map(|(key, call)| (key, object(call))) else {
-            continue;
-        };
+        let Some((at, mut call)) = inner(part, CALL) else { continue };
         if calls.is_empty() {
             pairs.open.clear();
         }

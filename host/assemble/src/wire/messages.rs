@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{RequestWire, filtered, list, stored, typed, user, words};
 use crate::error::AssembleError;
-use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
+use crate::history::{HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw};
 
 pub(super) struct MessagesRequests;
@@ -47,16 +47,15 @@ impl RequestWire for MessagesRequests {
         filtered(items, "content", is_call, |block| typed(&block, "text").then_some(block))
     }
 
-    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
-        let block = |(id, outcome): (String, CallOutcome)| match outcome {
-            CallOutcome::Sent(block) => block,
-            CallOutcome::Stored { text, .. } => Object::with(vec![
-                ("type", raw(&"tool_result")),
-                ("tool_use_id", raw(&id)),
-                ("content", raw(&text)),
-            ]),
-        };
-        let blocks: Vec<Object> = outcomes.into_iter().map(block).collect();
+    fn result(&self, call: &HistoryCall, text: &str) -> Object {
+        Object::with(vec![
+            ("type", raw(&"tool_result")),
+            ("tool_use_id", raw(&call.id)),
+            ("content", raw(&text)),
+        ])
+    }
+
+    fn results(&self, blocks: Vec<Object>) -> Vec<Object> {
         let message = Object::with(vec![("role", raw(&"user")), ("content", raw(&blocks))]);
         (!blocks.is_empty()).then_some(message).into_iter().collect()
     }

@@ -11,7 +11,7 @@ use leafgate_api::Api;
 use serde_json::value::RawValue;
 
 use crate::error::AssembleError;
-use crate::history::{CallOutcome, HistoryTurn};
+use crate::history::{HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw, text};
 
 /// Returns how an API spells a conversation. That of Code Assist is Gemini's, in a member that is not taken apart here: such a
@@ -47,8 +47,18 @@ pub(crate) trait RequestWire: Sync {
     /// What the model said in words.
     fn words_only(&self, items: Vec<Object>) -> Vec<Object>;
 
+    /// The result of a call that the client stored as a text.
+    fn result(&self, call: &HistoryCall, text: &str) -> Object;
+
+    /// A result as the client sent it, with what it is to be known by.
+    fn sent(&self, _call: &str, result: Object) -> Object {
+        result
+    }
+
     /// The results of the calls of one turn.
-    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object>;
+    fn results(&self, results: Vec<Object>) -> Vec<Object> {
+        results
+    }
 
     /// A message of the user.
     fn said(&self, text: &str) -> Object;
@@ -89,9 +99,7 @@ pub(crate) trait RequestWire: Sync {
 
     /// Takes back a choice of a tool that is not among these: it would be refused.
     fn unforce(&self, body: &mut Object, names: &[String]) {
-        let choice =
-            body.get("tool_choice").and_then(|choice| serde_json::from_str::<Object>(choice.get()).ok());
-        let Some(choice) = choice else { return };
+        let Some(choice) = body.object("tool_choice") else { return };
         let names_a_tool = choice.get("name").is_some() || choice.get("function").is_some();
         if names_a_tool && !self.tool_names(&choice).iter().any(|name| names.contains(name)) {
             body.remove("tool_choice");
@@ -115,8 +123,7 @@ fn list(body: &Object, key: &'static str) -> Result<Vec<Object>, AssembleError> 
 
 /// The parts of a message. One alone may stand without a list.
 fn parts(message: &Object, key: &str) -> Option<Vec<Object>> {
-    let one = || serde_json::from_str(message.get(key)?.get()).ok().map(|part| vec![part]);
-    message.objects(key).or_else(one)
+    message.objects(key).or_else(|| Some(vec![message.object(key)?]))
 }
 
 /// What a user says: results of calls, each with what its call is known by, and what stands beside them.
@@ -186,7 +193,7 @@ fn stored(call: &Object) -> Option<String> {
         let denied = call.text("state").is_some_and(|state| state == "denied");
         return denied.then(|| "The user denied this call.".to_owned());
     };
-    let told = serde_json::from_str::<Object>(result.get()).ok().filter(|it| it.get("success").is_some());
+    let told = call.object("result").filter(|it| it.get("success").is_some());
     let part = |key: &str| told.as_ref()?.get(key).filter(|value| value.get() != "null");
     let message = |error: &RawValue| serde_json::from_str::<Object>(error.get()).ok()?.text("message");
     let wrong = || part("error").map(|error| message(error).unwrap_or_else(|| spelled(error)));

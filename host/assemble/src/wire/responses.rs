@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{RequestWire, arguments, list, stored, words};
 use crate::error::AssembleError;
-use crate::history::{CallOutcome, HistoryCall, HistoryTurn};
+use crate::history::{HistoryCall, HistoryTurn};
 use crate::json::{Object, is_nothing, raw, text};
 
 pub(super) struct ResponsesRequests;
@@ -62,22 +62,14 @@ impl RequestWire for ResponsesRequests {
         kept
     }
 
-    fn words_only(&self, items: Vec<Object>) -> Vec<Object> {
-        let mut items = items;
+    fn words_only(&self, mut items: Vec<Object>) -> Vec<Object> {
         items.retain(|item| item.text("role").is_some());
         items
     }
 
-    fn results(&self, outcomes: Vec<(String, CallOutcome)>) -> Vec<Object> {
-        let result = |(id, outcome): (String, CallOutcome)| match outcome {
-            CallOutcome::Sent(item) => item,
-            CallOutcome::Stored { text, custom } => Object::with(vec![
-                ("type", raw(&if custom { CUSTOM } else { FUNCTION }.result)),
-                ("call_id", raw(&id)),
-                ("output", raw(&text)),
-            ]),
-        };
-        outcomes.into_iter().map(result).collect()
+    fn result(&self, call: &HistoryCall, text: &str) -> Object {
+        let kind = if call.custom { CUSTOM } else { FUNCTION }.result;
+        Object::with(vec![("type", raw(&kind)), ("call_id", raw(&call.id)), ("output", raw(&text))])
     }
 
     fn said(&self, text: &str) -> Object {

@@ -8,6 +8,7 @@ use leafgate_words::words;
 use serde::Serialize;
 
 use super::{answer, question, response};
+use crate::loss::Loss;
 use crate::node::JsonView;
 
 /// Whether each version would import a file, and what would be missing.
@@ -16,7 +17,7 @@ pub struct ImportCheck {
     /// One for each test that the editor has had, oldest first.
     pub imports: Vec<Import>,
     /// The parts that would not be shown.
-    pub useless: Vec<Useless>,
+    pub useless: Vec<Loss>,
 }
 
 impl ImportCheck {
@@ -69,15 +70,6 @@ impl ImportTest {
     }
 }
 
-/// A part that an import would not show.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Useless {
-    /// Its place, as an RFC 6901 pointer.
-    pub pointer: String,
-    /// What is wrong with it.
-    pub reason: &'static str,
-}
-
 /// Checks a file.
 #[must_use]
 pub fn check(document: &Document) -> ImportCheck {
@@ -86,8 +78,8 @@ pub fn check(document: &Document) -> ImportCheck {
     ImportCheck { imports: ImportTest::ALL.iter().copied().map(import).collect(), useless: useless(root) }
 }
 
-fn useless(root: JsonView<'_>) -> Vec<Useless> {
-    let at = |node: JsonView<'_>, reason| Useless { pointer: node.pointer(), reason };
+fn useless(root: JsonView<'_>) -> Vec<Loss> {
+    let at = |node: JsonView<'_>, reason| Loss { pointer: node.pointer(), reason };
     let Some(requests) = root.get("requests").filter(|requests| requests.is_array()) else {
         return vec![at(root, "no `requests`: the chat is empty")];
     };

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{answer, is_hidden, question, question_leaves, response, tsx};
+use super::{answer, is_hidden, question, question_leaves, response, tsx, variables};
 use crate::json::Json;
 use crate::loss::Losses;
 use crate::node::JsonView;
@@ -38,19 +38,16 @@ impl ExportReader<'_> {
         if is_hidden(request) {
             return self.losses.note(request.pointer(), "the editor has taken this request back");
         }
-        let metadata = request.get("result").and_then(|result| result.get("metadata"));
-        if let Some(context) = metadata.and_then(|metadata| metadata.get("renderedGlobalContext")) {
+        let recorded = |key: &str| request.path(&["result", "metadata", key]);
+        if let Some(context) = recorded("renderedGlobalContext") {
             self.rendered(context);
         }
-        let rendered = metadata.and_then(|metadata| metadata.get("renderedUserMessage"));
-        if !rendered.is_some_and(|rendered| self.rendered(rendered)) {
+        if !recorded("renderedUserMessage").is_some_and(|rendered| self.rendered(rendered)) {
             self.asked(request);
         }
         let before = self.messages.len();
-        for round in
-            metadata.and_then(|data| data.get("toolCallRounds")).into_iter().flat_map(JsonView::items)
-        {
-            self.round(round, metadata.and_then(|metadata| metadata.get("toolCallResults")));
+        for round in recorded("toolCallRounds").into_iter().flat_map(JsonView::items) {
+            self.round(round, recorded("toolCallResults"));
         }
         if self.messages.len() == before {
             self.answered(request);
@@ -74,8 +71,7 @@ impl ExportReader<'_> {
 
     /// Adds the question as the person wrote it, without attachments.
     fn asked(&mut self, request: JsonView<'_>) {
-        let variables = request.get("variableData").and_then(|data| data.get("variables"));
-        for variable in variables.into_iter().flat_map(JsonView::items) {
+        for variable in variables(request) {
             self.losses.note(variable.pointer(), "what was attached is not recorded as the model read it");
         }
         question_leaves(request).into_iter().flatten().for_each(|text| self.losses.note_half_character(text));
@@ -137,10 +133,7 @@ impl ExportReader<'_> {
         let Some(node) = round.get_some("thinking").filter(|thinking| thinking.is_object()) else {
             return Vec::new();
         };
-        let value = Json::Object(vec![
-            ("type", "thinking".into()),
-            ("thinking", Json::Verbatim(node.verbatim().to_owned())),
-        ]);
+        let value = Json::of("thinking", vec![("thinking", Json::Verbatim(node.verbatim().to_owned()))]);
         let meaning = Meaning::Thinking(raw::thinking(node));
         vec![RawPart {
             at: node.pointer(),

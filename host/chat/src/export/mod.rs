@@ -15,7 +15,7 @@ mod tsx;
 mod turn;
 mod uri;
 
-pub use check::{Import, ImportCheck, ImportTest, Useless, check};
+pub use check::{Import, ImportCheck, ImportTest, check};
 pub use conversation::{ExportedConversation, conversation};
 pub(crate) use messages::messages;
 pub use notes::{NoteKind, TurnNote};
@@ -53,6 +53,11 @@ pub fn is_export(document: &Document) -> bool {
 /// Returns the parts of the answer.
 pub(crate) fn response(request: JsonView<'_>) -> impl Iterator<Item = JsonView<'_>> {
     request.list("response")
+}
+
+/// Returns the attachments of the question.
+pub(crate) fn variables(request: JsonView<'_>) -> impl Iterator<Item = JsonView<'_>> {
+    request.path(&["variableData", "variables"]).into_iter().flat_map(JsonView::items)
 }
 
 /// Returns whether the editor hides the request and does not send it with the next one.

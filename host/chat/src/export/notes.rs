@@ -42,8 +42,7 @@ pub struct TurnNote {
 
 /// Returns all notes of a request.
 pub(super) fn notes(request: JsonView<'_>) -> Vec<TurnNote> {
-    let documents = request.get("usedContext").and_then(|used| used.get("documents"));
-    let documents = documents.into_iter().flat_map(JsonView::items);
+    let documents = request.path(&["usedContext", "documents"]).into_iter().flat_map(JsonView::items);
     let note = |kind| move |text| TurnNote { kind, text };
     let context = documents.filter_map(document).map(note(NoteKind::Context));
     let references = request.list("contentReferences").filter_map(reference).map(note(NoteKind::Reference));
@@ -70,8 +69,7 @@ fn reference(reference: JsonView<'_>) -> Option<String> {
     let target = reference.get("reference")?;
     let variable = || target.get("value").and_then(uri::place).or_else(|| target.get_text("variableName"));
     let place = uri::place(target).or_else(variable)?;
-    let status = reference.get("options").and_then(|options| options.get("status"));
-    let how = match status.and_then(|status| status.get("kind")).and_then(JsonView::integer) {
+    let how = match reference.path(&["options", "status", "kind"]).and_then(JsonView::integer) {
         Some(2) => ", in part",
         Some(3) => ", left out",
         _ => "",

@@ -7,6 +7,7 @@
 use leafgate_tree::Document;
 
 use super::{answer, response, tsx};
+use crate::loss::Losses;
 use crate::node::JsonView;
 
 /// `ChatCompletionContentPartKind.Text` of a rendered message.
@@ -17,7 +18,7 @@ pub(crate) fn pieces(document: &Document) -> Vec<Vec<JsonView<'_>>> {
     let mut texts = Vec::new();
     for request in JsonView::root(document).list("requests") {
         spoken(request, &mut texts);
-        if let Some(metadata) = request.get("result").and_then(|result| result.get("metadata")) {
+        if let Some(metadata) = request.path(&["result", "metadata"]) {
             recorded(metadata, &mut texts);
         }
     }
@@ -41,14 +42,13 @@ fn recorded<'d>(metadata: JsonView<'d>, texts: &mut Vec<Vec<JsonView<'d>>>) {
         split(parts.map(|part| part.get("text").filter(|_| is_text(&part))), texts);
     }
     for round in metadata.list("toolCallRounds") {
-        let thinking = round.get("thinking").and_then(|thinking| thinking.get("text"));
-        texts.extend(thinking.map(answer::pieces));
+        texts.extend(round.path(&["thinking", "text"]).map(answer::pieces));
     }
     let results = metadata.get("toolCallResults");
     for (_, result) in results.into_iter().flat_map(|results| results.members()) {
         let values = || result.list("content").map(|part| part.get("value"));
         split(values().map(|value| value.filter(|value| value.text().is_some())), texts);
-        values().flatten().for_each(|value| texts.extend(tsx::runs(value)));
+        values().flatten().for_each(|value| texts.extend(tsx::runs(value, &mut Losses::default())));
     }
 }
 

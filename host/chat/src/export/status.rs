@@ -33,8 +33,7 @@ impl RequestStatus {
     /// An error decides before the model's state, because an answer that broke off may be marked
     /// complete. Older versions wrote `isCanceled` instead of the state.
     pub(crate) fn of(request: JsonView<'_>) -> RequestStatus {
-        let state =
-            request.get("modelState").and_then(|state| state.get("value")).and_then(JsonView::integer);
+        let state = request.path(&["modelState", "value"]).and_then(JsonView::integer);
         let failure = RequestFailure::of(request);
         let is_cancelled = request.is_true("isCanceled");
         if is_cancelled || state == Some(2) || failure.as_ref().is_some_and(RequestFailure::is_cancel) {
@@ -94,13 +93,12 @@ impl RequestFailure {
 /// the extension measured it.
 pub(crate) fn duration(request: JsonView<'_>) -> Option<i64> {
     let asked = request.get_integer("timestamp");
-    let done =
-        request.get("modelState").and_then(|state| state.get("completedAt")).and_then(JsonView::integer);
+    let done = request.path(&["modelState", "completedAt"]).and_then(JsonView::integer);
     let between = asked.zip(done).map(|(asked, done)| done.saturating_sub(asked)).filter(|&time| time >= 0);
     between.or_else(|| timing(request, "totalElapsed"))
 }
 
 /// Returns one of `result.timings`, in milliseconds.
 pub(crate) fn timing(request: JsonView<'_>, key: &str) -> Option<i64> {
-    request.get("result")?.get("timings")?.get(key)?.integer()
+    request.path(&["result", "timings", key])?.integer()
 }

@@ -13,24 +13,32 @@ const IMAGE: i64 = 3;
 /// Returns the text of a tree.
 pub(crate) fn flatten(element: JsonView<'_>, losses: &mut Losses) -> String {
     let mut text = String::new();
-    if let Some(node) = element.get("node") {
-        // The depth of a document is bounded, and so is this recursion.
-        add(node, &mut text, false, losses);
+    for run in runs(element, losses) {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.extend(run.into_iter().filter_map(|piece| losses.text(Some(piece))));
     }
     text
 }
 
 /// Returns the texts of a tree, cut where one begins on a line of its own.
-pub(crate) fn runs(element: JsonView<'_>) -> Vec<Vec<JsonView<'_>>> {
+pub(crate) fn runs<'d>(element: JsonView<'d>, losses: &mut Losses) -> Vec<Vec<JsonView<'d>>> {
     let mut runs = vec![Vec::new()];
     if let Some(node) = element.get("node") {
-        collect(node, &mut runs, false);
+        // The depth of a document is bounded, and so is this recursion.
+        collect(node, &mut runs, false, losses);
     }
     runs
 }
 
 /// Adds the texts of a node. Returns whether it was a text.
-fn collect<'d>(node: JsonView<'d>, runs: &mut Vec<Vec<JsonView<'d>>>, is_behind_text: bool) -> bool {
+fn collect<'d>(
+    node: JsonView<'d>,
+    runs: &mut Vec<Vec<JsonView<'d>>>,
+    is_behind_text: bool,
+    losses: &mut Losses,
+) -> bool {
     match node.get_integer("type") {
         Some(2) => {
             if breaks_line(node, is_behind_text) {
@@ -42,33 +50,12 @@ fn collect<'d>(node: JsonView<'d>, runs: &mut Vec<Vec<JsonView<'d>>>, is_behind_
             true
         }
         Some(1) => {
-            let mut was_text = false;
-            for child in node.list("children") {
-                was_text = collect(child, runs, was_text);
-            }
-            false
-        }
-        _ => false,
-    }
-}
-
-/// Adds a node. Returns whether it was a text.
-fn add(node: JsonView<'_>, text: &mut String, is_behind_text: bool, losses: &mut Losses) -> bool {
-    match node.get_integer("type") {
-        Some(2) => {
-            if breaks_line(node, is_behind_text) && !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            text.push_str(&losses.text(node.get("text")).unwrap_or_default());
-            true
-        }
-        Some(1) => {
             if node.get_integer("ctor") == Some(IMAGE) {
                 losses.note(node.pointer(), "an image in a tool's result is left out");
             }
             let mut was_text = false;
             for child in node.list("children") {
-                was_text = add(child, text, was_text, losses);
+                was_text = collect(child, runs, was_text, losses);
             }
             false
         }

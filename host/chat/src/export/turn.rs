@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::answer::{self, AnswerPartKind};
 use super::notes::{TurnNote, notes};
-use super::{RequestFailure, RequestStatus, question, response, status, uri};
+use super::{RequestFailure, RequestStatus, question, response, status, uri, variables};
 use crate::node::JsonView;
 
 /// A question and its answer. It has no `Debug`, because its texts are the user's.
@@ -231,9 +231,7 @@ impl ExportTurn {
 }
 
 fn attachments(request: JsonView<'_>) -> Vec<Attachment> {
-    let variables = request.get("variableData").and_then(|data| data.get("variables"));
-    let variables = variables.into_iter().flat_map(JsonView::items);
-    variables
+    variables(request)
         .filter(|variable| variable.is_object())
         .map(|variable| Attachment {
             kind: variable.get_text("kind"),
@@ -245,8 +243,7 @@ fn attachments(request: JsonView<'_>) -> Vec<Attachment> {
 fn tool(part: JsonView<'_>, request: JsonView<'_>) -> ToolUse {
     let message = ["pastTenseMessage", "invocationMessage"].iter();
     let message = message.filter_map(|key| part.get(key)).find_map(answer::markdown);
-    let is_error = part.get("resultDetails").and_then(|details| details.get("isError"));
-    let command = part.get("toolSpecificData").and_then(|data| data.get("commandLine"));
+    let command = part.path(&["toolSpecificData", "commandLine"]);
     let command = command
         .and_then(|line| ["userEdited", "toolEdited", "original"].iter().find_map(|key| line.get_text(key)));
     ToolUse {
@@ -254,7 +251,7 @@ fn tool(part: JsonView<'_>, request: JsonView<'_>) -> ToolUse {
         call_id: part.get_text("toolCallId"),
         confirmed: confirmation(part),
         complete: part.get("isComplete").and_then(JsonView::boolean),
-        failed: is_error.and_then(JsonView::boolean) == Some(true),
+        failed: part.get("resultDetails").is_some_and(|details| details.is_true("isError")),
         message: message.unwrap_or_default(),
         command,
         result: result(part, request),
@@ -264,10 +261,8 @@ fn tool(part: JsonView<'_>, request: JsonView<'_>) -> ToolUse {
 /// Returns what a tool gave: of the part itself, else of what was recorded for the model.
 fn result(part: JsonView<'_>, request: JsonView<'_>) -> Option<String> {
     let own = part.get_some("result").or_else(|| part.get("resultDetails")?.get_some("output"));
-    let recorded = || {
-        let results = request.get("result")?.get("metadata")?.get("toolCallResults")?;
-        results.get(&part.get_text("toolCallId")?)?.get("content")
-    };
+    let recorded =
+        || request.path(&["result", "metadata", "toolCallResults", &part.get_text("toolCallId")?, "content"]);
     let found = own.or_else(recorded)?;
     if let Some(text) = answer::markdown(found) {
         return Some(text);

@@ -13,8 +13,7 @@ pub(crate) fn place(node: JsonView<'_>) -> Option<String> {
         return place(location);
     }
     if let Some(uri) = node.get("uri") {
-        let line =
-            node.get("range").and_then(|range| range.get("startLineNumber")).and_then(JsonView::integer);
+        let line = node.path(&["range", "startLineNumber"]).and_then(JsonView::integer);
         let place = place(uri)?;
         return Some(line.map_or_else(|| place.clone(), |line| format!("{place}#{line}")));
     }

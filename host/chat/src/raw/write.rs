@@ -59,11 +59,8 @@ fn part(part: &RawPart) -> Json {
 /// Returns a call, in the shape that raw messages and the OpenAI API share.
 pub(crate) fn call(call: &ToolCall) -> Json {
     let function = vec![("name", Json::text(&call.name)), ("arguments", Json::text(&call.arguments))];
-    Json::Object(vec![
-        ("id", Json::text(&call.id)),
-        ("type", "function".into()),
-        ("function", Json::Object(function)),
-    ])
+    let id = ("id", Json::text(&call.id));
+    Json::Object(vec![id, ("type", "function".into()), ("function", Json::Object(function))])
 }
 
 pub(crate) fn optional(members: &mut Vec<(&'static str, Json)>, key: &'static str, text: Option<&String>) {

@@ -9,10 +9,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use leafgate_tree::{Author, Draft, EditError, NodeId, Redaction};
+use leafgate_tree::{Draft, EditError, NodeId};
 
-use super::Authors;
 use super::encoded::{self, Encoded};
+use super::seams::Finds;
+use super::{Authors, StandIn};
 
 /// Shorter values occur in too many texts by chance.
 const FEWEST_BYTES: usize = 8;
@@ -25,13 +26,6 @@ const LONGER_THAN_WORDS: usize = 16;
 pub struct KnownCopies {
     values: BTreeMap<String, StandIn>,
     untraced: usize,
-}
-
-/// The replacement of a value.
-struct StandIn {
-    label: Arc<str>,
-    replacement: String,
-    author: Author,
 }
 
 /// The result.
@@ -53,21 +47,20 @@ impl KnownCopies {
         let authors = super::authors(draft);
         for node in nodes {
             match values(draft, node, &authors) {
-                Some(values) => {
-                    for (value, stand_in) in values.into_iter().filter(|(value, _)| is_telling(value)) {
-                        self.values.entry(value).or_insert(stand_in);
-                    }
-                }
+                Some(values) => values.into_iter().for_each(|(value, stand_in)| self.add(value, stand_in)),
                 None => self.untraced += 1,
             }
         }
     }
 
-    /// Learns a value and its replacement.
-    pub fn learn_value(&mut self, value: &str, label: &Arc<str>, replacement: &str, author: &Author) {
-        if is_telling(value) {
-            let (label, replacement, author) = (Arc::clone(label), replacement.to_owned(), author.clone());
-            self.values.entry(value.to_owned()).or_insert(StandIn { label, replacement, author });
+    /// Learns the values that stand over seams.
+    pub fn learn_seams(&mut self, finds: &Finds) {
+        finds.values.iter().for_each(|found| self.add(found.value.clone(), found.stand_in.clone()));
+    }
+
+    fn add(&mut self, value: String, stand_in: StandIn) {
+        if is_telling(&value) {
+            self.values.entry(value).or_insert(stand_in);
         }
     }
 
@@ -137,7 +130,7 @@ impl<'k> Finder<'k> {
             done = at.end;
         }
         text.push_str(&one.text[done..]);
-        match encoded::write(draft, one, &text, &first.label, &first.author) {
+        match encoded::write(draft, one, &StandIn { replacement: text, ..(*first).clone() }) {
             // The digits were removed by another redaction.
             Err(EditError::BadRange) => Ok(false),
             written => written.map(|()| true),
@@ -161,12 +154,6 @@ impl<'k> Finder<'k> {
             }));
         }
         found
-    }
-}
-
-impl StandIn {
-    fn redaction(&self, at: Range<usize>) -> Redaction {
-        Redaction { at, label: Arc::clone(&self.label), replacement: self.replacement.clone() }
     }
 }
 

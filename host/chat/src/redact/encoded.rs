@@ -15,7 +15,7 @@ use leafgate_tree::{
     Access, Author, Document, Draft, EditError, Leaf, NodeId, ParseError, Redaction, ValueType,
 };
 
-use super::rendered;
+use super::{StandIn, rendered};
 
 /// A stretch of a leaf that spells a text in hexadecimal. It has no `Debug`, because the text is
 /// the user's.
@@ -104,9 +104,8 @@ pub enum ShadowError {
 /// A redaction of an encoded text. It has no `Debug`: it holds the text.
 pub struct Reencoded<'e> {
     encoded: &'e Encoded,
-    text: String,
-    label: Arc<str>,
-    author: Author,
+    /// With the whole text, redacted.
+    stand_in: StandIn,
 }
 
 /// Returns the shadows that show all encoded texts, one after the other: as many as one leaf has
@@ -162,14 +161,12 @@ impl<'e> DecodedShadow<'e> {
             let node = before.resolve(pointer).ok()?;
             let below = before.subtree(node);
             let record = draft.redactions().find(|record| below.contains(&record.node.index()))?;
-            let text = after.settable(after.resolve(pointer).ok()?)?.text().into_cow().into_owned();
-            let (label, author) = (&record.label, &record.author);
-            let again = move |&encoded: &&'e Encoded| Reencoded {
-                encoded,
-                text: text.clone(),
-                label: label.clone(),
-                author: author.clone(),
+            let stand_in = StandIn {
+                label: record.label.clone(),
+                replacement: after.settable(after.resolve(pointer).ok()?)?.text().into_cow().into_owned(),
+                author: record.author.clone(),
             };
+            let again = move |&encoded: &&'e Encoded| Reencoded { encoded, stand_in: stand_in.clone() };
             Some(same.iter().map(again).collect::<Vec<_>>())
         });
         Ok(found.flatten().collect())
@@ -182,26 +179,20 @@ impl Reencoded<'_> {
     /// # Errors
     /// The leaf cannot be redacted, or no longer holds the encoded text.
     pub fn write(&self, draft: &mut Draft) -> Result<(), EditError> {
-        write(draft, self.encoded, &self.text, &self.label, &self.author)
+        write(draft, self.encoded, &self.stand_in)
     }
 }
 
 /// Replaces an encoded text by another one.
-pub(super) fn write(
-    draft: &mut Draft,
-    encoded: &Encoded,
-    text: &str,
-    label: &Arc<str>,
-    author: &Author,
-) -> Result<(), EditError> {
+pub(super) fn write(draft: &mut Draft, encoded: &Encoded, stand_in: &StandIn) -> Result<(), EditError> {
     let original = draft.document().settable(encoded.node).ok_or(EditError::NotALeaf)?;
     let original = original.text();
     let digits = original.expose()[encoded.at.clone()].to_owned();
     let ends = ends(original.expose(), &encoded.at);
     let start = find_run(draft.text(encoded.node).expose(), &digits, ends).ok_or(EditError::BadRange)?;
-    let replacement = encode(text, &digits);
-    let redaction = Redaction { at: start..start + digits.len(), label: Arc::clone(label), replacement };
-    draft.redact(encoded.node, &[redaction], author)
+    let replacement = encode(&stand_in.replacement, &digits);
+    let redaction = Redaction { replacement, ..stand_in.redaction(start..start + digits.len()) };
+    draft.redact(encoded.node, &[redaction], &stand_in.author)
 }
 
 /// Returns whether a hexadecimal digit stands directly before a range, and behind it.

@@ -12,9 +12,24 @@ pub mod ranges;
 pub mod seams;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, ParseError};
+use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, ParseError, Redaction};
+
+/// What stands in the place of a value. It has no `Debug`.
+#[derive(Clone)]
+pub(crate) struct StandIn {
+    pub(crate) label: Arc<str>,
+    pub(crate) replacement: String,
+    pub(crate) author: Author,
+}
+
+impl StandIn {
+    fn redaction(&self, at: Range<usize>) -> Redaction {
+        Redaction { at, label: Arc::clone(&self.label), replacement: self.replacement.clone() }
+    }
+}
 
 /// Returns the document that a draft renders, so that texts with an edited inner leaf can be read
 /// whole.

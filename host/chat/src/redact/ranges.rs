@@ -12,6 +12,7 @@ use leafgate_words::words;
 use serde::Serialize;
 
 use super::rendered;
+use crate::export::variables;
 use crate::node::JsonView;
 
 /// The author of these edits. No rule can have this name.
@@ -180,8 +181,7 @@ impl<'d> ChangedQuestion<'d> {
 
     /// An attachment that a word of the question names has the range of that word.
     fn follow_variables(&self, request: JsonView<'_>, draft: &mut Draft, ranges: &mut Ranges) {
-        let variables = request.get("variableData").and_then(|data| data.get("variables"));
-        for variable in variables.into_iter().flat_map(JsonView::items) {
+        for variable in variables(request) {
             let Some((range, old)) = variable.get("range").and_then(|range| Some((range, span(range)?)))
             else {
                 continue;

@@ -10,8 +10,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_tree::{Access, Author, Document, Draft, EditError, NodeId, Redaction, ValueType};
+use leafgate_tree::{Access, Author, Document, Draft, EditError, NodeId, ValueType};
 
+use super::StandIn;
 use crate::export;
 use crate::node::JsonView;
 
@@ -33,9 +34,9 @@ struct SeamPiece {
 pub struct SeamFinding {
     /// The value itself. It has no `Debug`.
     pub value: String,
+    pub(super) stand_in: StandIn,
     /// The share of each piece.
-    shares: Vec<(NodeId, Redaction)>,
-    author: Author,
+    shares: Vec<(NodeId, Range<usize>)>,
 }
 
 /// The policy's redactions in joined texts.
@@ -113,7 +114,8 @@ pub fn found(document: &Document, runs: &[SeamRun], seen: &Draft) -> Finds {
             match (written.get(at).filter(|_| hidden.len() == written.len()), author) {
                 (Some((now, _)), Some(author)) => {
                     let replacement = text.expose()[now.clone()].to_owned();
-                    finds.values.push(run.found(range, label, replacement, (*author).clone()));
+                    let (label, author) = (Arc::clone(label), (*author).clone());
+                    finds.values.push(run.found(range, StandIn { label, replacement, author }));
                 }
                 _ => finds.unclear.push(run.first()),
             }
@@ -159,31 +161,16 @@ impl SeamRun {
         self.pieces.get(first..end).unwrap_or_default()
     }
 
-    fn found(
-        &self,
-        range: &Range<usize>,
-        label: &Arc<str>,
-        replacement: String,
-        author: Author,
-    ) -> SeamFinding {
+    fn found(&self, range: &Range<usize>, stand_in: StandIn) -> SeamFinding {
         let mut value = String::new();
         let mut shares = Vec::new();
         for piece in self.within(range) {
             let end = range.end.min(piece.start + piece.text.len()) - piece.start;
             let at = range.start.saturating_sub(piece.start)..end;
             value.push_str(&piece.text[at.clone()]);
-            let replacement = if shares.is_empty() { replacement.clone() } else { String::new() };
-            shares.push((piece.node, Redaction { at, label: Arc::clone(label), replacement }));
+            shares.push((piece.node, at));
         }
-        SeamFinding { value, shares, author }
-    }
-}
-
-impl SeamFinding {
-    /// Returns label, token and author of the value, for its copies elsewhere.
-    pub fn stand_in(&self) -> Option<(&Arc<str>, &str, &Author)> {
-        let (_, first) = self.shares.first()?;
-        Some((&first.label, &first.replacement, &self.author))
+        SeamFinding { value, stand_in, shares }
     }
 }
 
@@ -192,15 +179,19 @@ impl SeamFinding {
 /// # Errors
 /// A piece that cannot be redacted. None of these is one.
 pub fn redact(draft: &mut Draft, finds: &Finds) -> Result<(), EditError> {
+    let mut shares = Vec::new();
+    for SeamFinding { stand_in, shares: of, .. } in &finds.values {
+        shares.extend(of.iter().enumerate().map(|(at, (node, range))| (*node, range, at == 0, stand_in)));
+    }
     // From the end, so that earlier offsets stay valid.
-    let mut shares: Vec<_> = finds
-        .values
-        .iter()
-        .flat_map(|found| found.shares.iter().map(move |share| (share, &found.author)))
-        .collect();
-    shares.sort_by_key(|((node, redaction), _)| std::cmp::Reverse((*node, redaction.at.start)));
-    for ((node, redaction), author) in shares {
-        draft.redact(*node, std::slice::from_ref(redaction), author)?;
+    shares.sort_by_key(|(node, range, ..)| std::cmp::Reverse((*node, range.start)));
+    for (node, range, is_first, stand_in) in shares {
+        let mut redaction = stand_in.redaction(range.clone());
+        // The first piece has the token.
+        if !is_first {
+            redaction.replacement.clear();
+        }
+        draft.redact(node, &[redaction], &stand_in.author)?;
     }
     Ok(())
 }

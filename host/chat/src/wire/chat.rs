@@ -37,7 +37,7 @@ fn message(message: &RawMessage, losses: &mut Losses) -> Json {
         members.push((key, Json::Verbatim(value.clone())));
     }
     if has_breakpoint(message, losses) {
-        members.push(("copilot_cache_control", Json::Object(vec![("type", "ephemeral".into())])));
+        members.push(("copilot_cache_control", Json::of("ephemeral", Vec::new())));
     }
     Json::Object(members)
 }
@@ -80,19 +80,13 @@ fn mixed(message: &RawMessage, losses: &mut Losses) -> Json {
 fn part(part: &RawPart, losses: &mut Losses) -> Option<Json> {
     let dropped = match &part.kind {
         PartKind::Text(text) => {
-            return Some(Json::Object(vec![
-                ("type", "text".into()),
-                ("text", trimmed(&part.at, text, losses)),
-            ]));
+            return Some(Json::of("text", vec![("text", trimmed(&part.at, text, losses))]));
         }
         PartKind::Image { url, detail, media_type } => {
             let mut image = vec![("url", Json::text(url))];
             optional(&mut image, "detail", detail.as_ref());
             optional(&mut image, "media_type", media_type.as_ref());
-            return Some(Json::Object(vec![
-                ("type", "image_url".into()),
-                ("image_url", Json::Object(image)),
-            ]));
+            return Some(Json::of("image_url", vec![("image_url", Json::Object(image))]));
         }
         PartKind::Opaque { value, scope, .. } if usable(*scope) => {
             return Some(Json::Verbatim(value.clone()));

@@ -15,6 +15,8 @@ const CONTINUE: &str = "Please continue.";
 
 /// A content block under construction.
 struct ContentBlock {
+    /// Its `type`.
+    word: &'static str,
     members: Vec<(&'static str, Json)>,
     kind: BlockKind,
     /// The place of the breakpoint of this block.
@@ -33,15 +35,19 @@ enum BlockKind {
 }
 
 impl ContentBlock {
-    fn new(kind: BlockKind, members: Vec<(&'static str, Json)>) -> Self {
-        ContentBlock { members, kind, cached: None }
+    fn new(kind: BlockKind, word: &'static str, members: Vec<(&'static str, Json)>) -> Self {
+        ContentBlock { word, members, kind, cached: None }
+    }
+
+    fn text(kind: BlockKind, text: &str) -> Self {
+        ContentBlock::new(kind, "text", vec![("text", text.into())])
     }
 
     fn json(mut self) -> Json {
         if self.cached.is_some() {
-            self.members.push(("cache_control", Json::Object(vec![("type", "ephemeral".into())])));
+            self.members.push(("cache_control", Json::of("ephemeral", Vec::new())));
         }
-        Json::Object(self.members)
+        Json::of(self.word, self.members)
     }
 }
 
@@ -127,47 +133,38 @@ fn add(
 fn blocks(message: &RawMessage, losses: &mut Losses) -> Vec<ContentBlock> {
     let mut blocks = Vec::new();
     for part in &message.content {
-        match block(part) {
+        let block = match &part.kind {
+            PartKind::Text(text) if is_blank(text) => Err(BLANK),
+            PartKind::Text(text) => Ok(ContentBlock::text(BlockKind::Text, text)),
+            PartKind::Image { url, .. } => image(url)
+                .map(|source| media("image", source))
+                .ok_or("the API takes images as base64 of JPEG, PNG, GIF or WebP, or by https"),
+            PartKind::Document { data, media_type } if media_type == "application/pdf" => {
+                Ok(media("document", base64(media_type, data)))
+            }
+            PartKind::Document { .. } => Err("the API takes documents as PDF only"),
+            PartKind::CacheBreakpoint { .. } => {
+                breakpoint(part, &mut blocks, losses);
+                continue;
+            }
+            PartKind::Opaque { meaning: Meaning::Thinking(thinking), .. } => thought(thinking),
+            PartKind::Opaque { .. } => Err(NOT_USABLE),
+        };
+        match block {
             Ok(block) => blocks.push(block),
-            Err(DroppedPart::Breakpoint) => breakpoint(part, &mut blocks, losses),
-            Err(DroppedPart::Because(reason)) => losses.note(&part.at, reason),
+            Err(reason) => losses.note(&part.at, reason),
         }
     }
     blocks
 }
 
-/// Why a part is no block.
-enum DroppedPart {
-    Breakpoint,
-    Because(&'static str),
-}
-
-fn block(part: &RawPart) -> Result<ContentBlock, DroppedPart> {
-    match &part.kind {
-        PartKind::Text(text) if is_blank(text) => Err(DroppedPart::Because(BLANK)),
-        PartKind::Text(text) => {
-            Ok(ContentBlock::new(BlockKind::Text, vec![("type", "text".into()), ("text", Json::text(text))]))
-        }
-        PartKind::Image { url, .. } => image(url).map(|source| media("image", source)).ok_or(
-            DroppedPart::Because("the API takes images as base64 of JPEG, PNG, GIF or WebP, or by https"),
-        ),
-        PartKind::Document { data, media_type } if media_type == "application/pdf" => {
-            Ok(media("document", base64(media_type, data)))
-        }
-        PartKind::Document { .. } => Err(DroppedPart::Because("the API takes documents as PDF only")),
-        PartKind::CacheBreakpoint { .. } => Err(DroppedPart::Breakpoint),
-        PartKind::Opaque { meaning: Meaning::Thinking(thinking), .. } => thought(thinking),
-        PartKind::Opaque { .. } => Err(DroppedPart::Because(NOT_USABLE)),
-    }
-}
-
-fn media(kind: &'static str, source: Json) -> ContentBlock {
-    ContentBlock::new(BlockKind::Media, vec![("type", kind.into()), ("source", source)])
+fn media(word: &'static str, source: Json) -> ContentBlock {
+    ContentBlock::new(BlockKind::Media, word, vec![("source", source)])
 }
 
 fn image(url: &str) -> Option<Json> {
     if url.starts_with("https://") {
-        return Some(Json::Object(vec![("type", "url".into()), ("url", url.into())]));
+        return Some(Json::of("url", vec![("url", url.into())]));
     }
     let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     let known = matches!(media_type, "image/jpeg" | "image/png" | "image/gif" | "image/webp");
@@ -175,20 +172,19 @@ fn image(url: &str) -> Option<Json> {
 }
 
 fn base64(media_type: &str, data: &str) -> Json {
-    Json::Object(vec![("type", "base64".into()), ("media_type", media_type.into()), ("data", data.into())])
+    Json::of("base64", vec![("media_type", media_type.into()), ("data", data.into())])
 }
 
-fn thought(thinking: &Thinking) -> Result<ContentBlock, DroppedPart> {
-    let Some(encrypted) = &thinking.encrypted else {
-        return Err(DroppedPart::Because("the API takes reasoning only with the signature that it gave"));
-    };
-    let members = if thinking.text.is_empty() {
-        vec![("type", "redacted_thinking".into()), ("data", Json::text(encrypted))]
+fn thought(thinking: &Thinking) -> Result<ContentBlock, &'static str> {
+    let encrypted = thinking.encrypted.as_ref();
+    let encrypted =
+        Json::text(encrypted.ok_or("the API takes reasoning only with the signature that it gave")?);
+    let (word, members) = if thinking.text.is_empty() {
+        ("redacted_thinking", vec![("data", encrypted)])
     } else {
-        let thinking = ("thinking", Json::text(&thinking.text));
-        vec![("type", "thinking".into()), thinking, ("signature", Json::text(encrypted))]
+        ("thinking", vec![("thinking", Json::text(&thinking.text)), ("signature", encrypted)])
     };
-    Ok(ContentBlock::new(BlockKind::Thinking, members))
+    Ok(ContentBlock::new(BlockKind::Thinking, word, members))
 }
 
 /// Puts a breakpoint on the block before it, or on a text of one space if no block can have it: an
@@ -196,8 +192,7 @@ fn thought(thinking: &Thinking) -> Result<ContentBlock, DroppedPart> {
 fn breakpoint(part: &RawPart, blocks: &mut Vec<ContentBlock>, losses: &mut Losses) {
     note_cache_type(part, losses);
     if blocks.last().is_none_or(|block| block.kind == BlockKind::Thinking) {
-        blocks
-            .push(ContentBlock::new(BlockKind::Filler, vec![("type", "text".into()), ("text", " ".into())]));
+        blocks.push(ContentBlock::text(BlockKind::Filler, " "));
     }
     if let Some(block) = blocks.last_mut() {
         block.cached = Some(part.at.clone());
@@ -219,15 +214,8 @@ fn tool_use(call: &ToolCall, losses: &mut Losses) -> ContentBlock {
         losses.note(&call.at, "the API takes an object as arguments, and will refuse these");
     }
     let input = if is_json { Json::Verbatim(call.arguments.clone()) } else { Json::Object(Vec::new()) };
-    ContentBlock::new(
-        BlockKind::ToolUse,
-        vec![
-            ("type", "tool_use".into()),
-            ("id", Json::text(&call.id)),
-            ("name", Json::text(&call.name)),
-            ("input", input),
-        ],
-    )
+    let members = vec![("id", Json::text(&call.id)), ("name", Json::text(&call.name)), ("input", input)];
+    ContentBlock::new(BlockKind::ToolUse, "tool_use", members)
 }
 
 /// Returns a tool message as a block of a user message. A breakpoint inside it moves to the result
@@ -243,11 +231,11 @@ fn result(message: &RawMessage, losses: &mut Losses) -> Option<ContentBlock> {
         losses.note(&message.at, "a result holds no reasoning");
     }
     content.retain(|block| matches!(block.kind, BlockKind::Text | BlockKind::Media));
-    let mut members = vec![("type", Json::from("tool_result")), ("tool_use_id", Json::text(call_id))];
+    let mut members = vec![("tool_use_id", Json::text(call_id))];
     if !content.is_empty() {
         members.push(("content", Json::Array(content.into_iter().map(ContentBlock::json).collect())));
     }
-    Some(ContentBlock { members, kind: BlockKind::ToolResult, cached })
+    Some(ContentBlock { cached, ..ContentBlock::new(BlockKind::ToolResult, "tool_result", members) })
 }
 
 fn breakpoints<'t>(system: &'t [ContentBlock], turns: &'t [WireMessage]) -> impl Iterator<Item = &'t str> {
@@ -278,6 +266,5 @@ fn ask_for_more(turns: &mut Vec<WireMessage>, messages: &[RawMessage], losses: &
     if let Some(last) = messages.iter().rfind(|message| message.role == RawRole::Assistant) {
         losses.note(&last.at, "a message of the user is added behind it: the API takes no trailing answer");
     }
-    let text = ContentBlock::new(BlockKind::Text, vec![("type", "text".into()), ("text", CONTINUE.into())]);
-    turns.push(WireMessage { role: "user", blocks: vec![text] });
+    turns.push(WireMessage { role: "user", blocks: vec![ContentBlock::text(BlockKind::Text, CONTINUE)] });
 }

@@ -54,7 +54,7 @@ fn said(role: &'static str, message: &RawMessage, losses: &mut Losses) -> Json {
 fn part(part: &RawPart, losses: &mut Losses) -> Option<Json> {
     let dropped = match &part.kind {
         PartKind::Text(text) => {
-            return Some(Json::Object(vec![("type", "input_text".into()), ("text", Json::text(text))]));
+            return Some(Json::of("input_text", vec![("text", Json::text(text))]));
         }
         PartKind::Image { url, detail, .. } => return Some(image(url, detail.as_deref())),
         PartKind::Opaque { value, meaning: Meaning::ResponsesInput, .. } => {
@@ -69,11 +69,7 @@ fn part(part: &RawPart, losses: &mut Losses) -> Option<Json> {
 }
 
 fn image(url: &str, detail: Option<&str>) -> Json {
-    Json::Object(vec![
-        ("type", "input_image".into()),
-        ("detail", detail.unwrap_or("auto").into()),
-        ("image_url", url.into()),
-    ])
+    Json::of("input_image", vec![("detail", detail.unwrap_or("auto").into()), ("image_url", url.into())])
 }
 
 /// Compacted context, reasoning, words, calls: each an item of its own, in this order.
@@ -82,7 +78,10 @@ fn assistant(message: &RawMessage, input: &mut Vec<Json>, losses: &mut Losses) {
     for part in &message.content {
         match &part.kind {
             PartKind::Text(text) if is_blank(text) => losses.note(&part.at, BLANK),
-            PartKind::Text(text) => words.push(output_text(text)),
+            PartKind::Text(text) => {
+                let none = Json::Array(Vec::new());
+                words.push(Json::of("output_text", vec![("text", Json::text(text)), ("annotations", none)]));
+            }
             PartKind::Opaque { meaning: Meaning::Compaction(item), .. } => {
                 compacted.push(Json::Verbatim(item.clone()));
             }
@@ -98,42 +97,29 @@ fn assistant(message: &RawMessage, input: &mut Vec<Json>, losses: &mut Losses) {
     input.append(&mut reasoned);
     if !words.is_empty() {
         let mut members = vec![
-            ("type", Json::from("message")),
             ("role", "assistant".into()),
             ("id", MESSAGE_ID.into()),
             ("status", "completed".into()),
             ("content", Json::Array(words)),
         ];
         optional(&mut members, "phase", phase);
-        input.push(Json::Object(members));
+        input.push(Json::of("message", members));
     }
     input.extend(message.calls.iter().map(|call| {
-        Json::Object(vec![
-            ("type", "function_call".into()),
-            ("name", Json::text(&call.name)),
-            ("arguments", Json::text(&call.arguments)),
-            ("call_id", Json::text(&call.id)),
-        ])
+        let [name, arguments, id] = [&call.name, &call.arguments, &call.id].map(Json::text);
+        Json::of("function_call", vec![("name", name), ("arguments", arguments), ("call_id", id)])
     }));
-}
-
-fn output_text(text: &str) -> Json {
-    Json::Object(vec![
-        ("type", "output_text".into()),
-        ("text", text.into()),
-        ("annotations", Json::Array(Vec::new())),
-    ])
 }
 
 fn reasoning(part: &RawPart, thinking: &Thinking, losses: &mut Losses) -> Json {
     if !thinking.text.is_empty() {
         losses.note(&part.at, "reasoning is sent encrypted, without its words");
     }
-    let mut members = vec![("type", Json::from("reasoning"))];
+    let mut members = Vec::new();
     optional(&mut members, "id", thinking.id.as_ref());
     members.push(("summary", Json::Array(Vec::new())));
     optional(&mut members, "encrypted_content", thinking.encrypted.as_ref());
-    Json::Object(members)
+    Json::of("reasoning", members)
 }
 
 fn tool(message: &RawMessage, input: &mut Vec<Json>, losses: &mut Losses) {
@@ -153,14 +139,10 @@ fn tool(message: &RawMessage, input: &mut Vec<Json>, losses: &mut Losses) {
         }
     }
     let output: String = texts(&message.content).collect();
-    input.push(Json::Object(vec![
-        ("type", "function_call_output".into()),
-        ("call_id", Json::text(call_id)),
-        ("output", Json::text(output)),
-    ]));
+    let result = vec![("call_id", Json::text(call_id)), ("output", Json::text(output))];
+    input.push(Json::of("function_call_output", result));
     if !images.is_empty() {
-        let words = Json::Object(vec![("type", "input_text".into()), ("text", TOOL_IMAGES.into())]);
-        images.insert(0, words);
+        images.insert(0, Json::of("input_text", vec![("text", TOOL_IMAGES.into())]));
         input.push(Json::Object(vec![("role", "user".into()), ("content", Json::Array(images))]));
     }
 }

@@ -1,6 +1,6 @@
 //! One request, and what differs between two.
 
-use leafgate_store::{AnswerView, Log, RequestLine, RequestView, WholeRequest, WrittenEdit};
+use leafgate_store::{AnswerView, Log, RecordedEdit, RequestLine, RequestView, WholeRequest};
 use serde::Serialize;
 
 use super::list::{outcome, short};
@@ -85,10 +85,10 @@ fn print_answer(answer: &AnswerView, printer: &mut Printer) -> anyhow::Result<()
     Ok(())
 }
 
-fn told(edit: &WrittenEdit) -> String {
+fn told(edit: &RecordedEdit) -> String {
     let what = match (&edit.label, edit.length) {
         (Some(label), Some(length)) => format!("{} {label} ({length} bytes)", edit.kind),
-        _ => edit.kind.clone(),
+        _ => edit.kind.to_string(),
     };
     let by = edit.detector.as_ref().map(|id| format!(" found by {id}")).unwrap_or_default();
     format!("{what} at {}, rule {}{by}", edit.path, edit.rule)

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use leafgate_detect::{Engine, Input, all_detectors, explain};
-use leafgate_store::WrittenEdit;
+use leafgate_store::RecordedEdit;
 use leafgate_vault::TokenKeys;
 
 /// The signs around the label of a mask.
@@ -29,7 +29,7 @@ impl<'k> StandIns<'k> {
 
     /// Returns a logged body with values in the places of tokens and masks. `edits` say which detector
     /// found what.
-    pub(super) fn fill(&mut self, body: &str, edits: &[WrittenEdit]) -> String {
+    pub(super) fn fill(&mut self, body: &str, edits: &[RecordedEdit]) -> String {
         let mut places: Vec<(std::ops::Range<usize>, String)> = self
             .keys
             .find(body)
@@ -59,7 +59,7 @@ impl<'k> StandIns<'k> {
         filled
     }
 
-    fn value(&mut self, label: &str, edits: &[WrittenEdit]) -> Option<String> {
+    fn value(&mut self, label: &str, edits: &[RecordedEdit]) -> Option<String> {
         let recorded = edits
             .iter()
             .find(|edit| edit.label.as_deref() == Some(label))
@@ -106,12 +106,12 @@ mod tests {
         TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("test"))
     }
 
-    fn redacted(label: &str, detector: &str) -> WrittenEdit {
-        WrittenEdit {
-            kind: "redact".to_owned(),
+    fn redacted(label: &str, detector: &str) -> RecordedEdit {
+        RecordedEdit {
+            kind: "redact".into(),
             path: String::new(),
             rule: "secrets".to_owned(),
-            label: Some(label.to_owned()),
+            label: Some(label.into()),
             detector: Some(detector.to_owned()),
             length: None,
         }

@@ -175,11 +175,7 @@ pub(super) fn redact_seams(
     let seen = judge(seams::joined(document, runs).context("cannot join the pieces of texts")?)?;
     let found = seams::found(document, runs, &seen.draft);
     seams::redact(&mut draft, &found).context("cannot redact a value that stands in pieces")?;
-    for value in &found.values {
-        if let Some((label, replacement, author)) = value.stand_in() {
-            known.learn_value(&value.value, label, replacement, author);
-        }
-    }
+    known.learn_seams(&found);
     Ok((draft, found.unclear, seen.verdict))
 }
 

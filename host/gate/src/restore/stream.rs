@@ -10,14 +10,13 @@
 //! of a value that has left already, the stream ends with an error in its place.
 
 use bytes::{Bytes, BytesMut};
-use leafgate_answer::{Account, Added, Heard, Hearing, StreamStep, with_data};
+use leafgate_answer::{Account, Heard, Hearing, StreamStep, with_data};
 use leafgate_tree::Draft;
 
 use super::speech::{HeldText, RestoredSpeech};
 use super::{NamedThread, Restoring};
 use crate::apis::Api;
 use crate::apis::dialect;
-use crate::sse;
 use leafgate_http::refusal::Refusal;
 
 /// A longer line, or a longer event of several lines, is not read.
@@ -206,9 +205,7 @@ impl EventStream {
 
 /// Adds an event with what was held back of a text.
 fn add(account: &Account, at_boundary: bool, held: &HeldText, out: &mut BytesMut) {
-    let Added { name, data } = account.added(&held.last, held.place, &held.text);
-    let mut event = String::new();
-    sse::event(&mut event, name, &data);
+    let mut event = account.added(&held.last, held.place, &held.text).to_string();
     if !at_boundary {
         // Servers that end events with one newline have clients that read it so; otherwise a blank
         // line ends the event.

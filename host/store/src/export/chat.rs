@@ -1,12 +1,12 @@
 //! A chat that VS Code imports, `chat.json`: the questions of a person, each with all that answered it.
 
-use std::collections::HashMap;
-
 use leafgate_adapt::{TurnMessage, question};
 use serde_json::{Value, json};
 
-use super::{is_answered, messages, results, with_ids};
-use crate::log::{RequestLine, RequestView};
+use super::questions::{ExportQuestion, Questions};
+use super::{is_answered, messages, with_ids};
+use crate::lists::RequestLine;
+use crate::log::RequestView;
 
 /// `ResponseModelState` of VS Code.
 #[derive(Clone, Copy)]
@@ -17,101 +17,63 @@ enum ModelState {
     Failed = 3,
 }
 
-/// The turns so far.
-#[derive(Default)]
-pub(super) struct ChatExport {
-    agent: String,
-    turns: Vec<ChatTurn>,
-    /// Where the calls stand whose results have not come.
-    open: HashMap<String, (usize, usize)>,
-}
-
-struct ChatTurn {
-    text: String,
-    /// What is known when it is asked.
-    asked: Value,
-    parts: Vec<Value>,
-    /// How it ended, by its last request.
-    ended: Value,
-}
-
-impl ChatExport {
-    /// Adds a request: to the turn before it, where it is a further round of that. What no person asked
-    /// is left out.
-    pub(super) fn add(&mut self, request: &RequestView) {
-        let RequestView { line, answer, .. } = request;
-        if line.class != "main" {
-            return;
-        }
-        self.agent.clone_from(&line.agent);
-        let messages = messages(request);
-        for (id, text) in results(&messages) {
-            if let Some((turn, at)) = self.open.remove(id) {
-                self.turns[turn].parts[at]["result"] = json!(text);
-            }
-        }
-        let (asked, is_round) = question(&messages);
-        let is_same = |last: &ChatTurn| asked.is_none_or(|asked| asked.text() == last.text);
-        if !is_round || !self.turns.last().is_some_and(is_same) {
-            self.turns.push(ChatTurn::new(line, asked));
-        }
-        let place = self.turns.len() - 1;
-        let turn = &mut self.turns[place];
-        if let Some(answer) = answer {
-            let said =
-                |kind: &str, text: &str| (!text.is_empty()).then(|| json!({ "kind": kind, "value": text }));
-            turn.parts.extend(said("thinking", &answer.reasoning));
-            let content = (!answer.content.is_empty()).then_some(&answer.content);
-            turn.parts.extend(
-                content.map(|text| json!({ "kind": "markdownContent", "content": { "value": text } })),
-            );
-            for call in with_ids(&answer.calls, &messages) {
-                self.open.insert(call.id.clone(), (place, turn.parts.len()));
-                turn.parts.push(json!({
-                    "kind": "toolInvocationSerialized", "toolId": call.name, "toolCallId": call.id,
-                    "invocationMessage": format!("{} {}", call.name, call.arguments).trim_end(),
-                }));
-            }
-        }
-        turn.ended = ended(request, turn.asked["timestamp"].as_i64().unwrap_or(line.at));
+/// Adds a request: to the turn before it, where it is a further round of that. What no person asked
+/// is left out.
+pub(super) fn add(questions: &mut Questions, request: &RequestView) {
+    let RequestView { line, answer, .. } = request;
+    if line.class != "main" {
+        return;
     }
-
-    pub(super) fn json(self) -> Value {
-        let turns = self.turns.into_iter().map(|ChatTurn { asked, parts, ended, .. }| {
-            let mut turn = asked;
-            turn["response"] = Value::Array(parts);
-            for (key, value) in ended.as_object().into_iter().flatten() {
-                turn[key] = value.clone();
-            }
-            turn
+    let messages = messages(request);
+    let turn = questions.take(line, &messages, |call, result| call["result"] = result.into());
+    if turn.head.is_null() {
+        turn.head = asked(line, &turn.text, question(&messages).0);
+    }
+    end(&mut turn.head, request);
+    let Some(answer) = answer else { return };
+    if !answer.reasoning.is_empty() {
+        turn.parts.push(json!({ "kind": "thinking", "value": answer.reasoning }));
+    }
+    if !answer.content.is_empty() {
+        turn.parts.push(json!({ "kind": "markdownContent", "content": { "value": answer.content } }));
+    }
+    for call in with_ids(&answer.calls, &messages) {
+        let part = json!({
+            "kind": "toolInvocationSerialized", "toolId": call.name, "toolCallId": call.id,
+            "invocationMessage": format!("{} {}", call.name, call.arguments).trim_end(),
         });
-        json!({
-            // Early versions want both names.
-            "requesterUsername": "you", "responderUsername": self.agent,
-            "initialLocation": "panel", "requests": turns.collect::<Vec<_>>(),
-        })
+        questions.call(call.id, part);
     }
 }
 
-impl ChatTurn {
-    fn new(line: &RequestLine, asked: Option<&TurnMessage>) -> Self {
-        let text = asked.map(TurnMessage::text).unwrap_or_default();
-        let images = asked.into_iter().flat_map(TurnMessage::images).zip(1..).map(|(url, number)| {
-            json!({ "kind": "image", "id": format!("image_{}_{number}", line.id),
-                "name": format!("image {number}"), "value": url })
-        });
-        let asked = json!({
-            "requestId": format!("request_{}", line.id),
-            "message": { "text": text, "parts": [{ "kind": "text", "text": text,
-                "range": { "start": 0, "endExclusive": text.encode_utf16().count() },
-                "editorRange": editor_range(&text) }] },
-            "variableData": { "variables": images.collect::<Vec<_>>() },
-            "responseId": format!("response_{}", line.id),
-            "timestamp": line.at,
-            "modelId": line.model,
-        });
-        ChatTurn { text, asked, parts: Vec::new(), ended: json!({}) }
-    }
+pub(super) fn json(questions: Questions) -> Value {
+    let turns = questions.all.into_iter().map(|ExportQuestion { mut head, parts, .. }| {
+        head["response"] = parts.into();
+        head
+    });
+    json!({
+        // Early versions want both names.
+        "requesterUsername": "you", "responderUsername": questions.agent,
+        "initialLocation": "panel", "requests": turns.collect::<Vec<_>>(),
+    })
+}
+
+/// What is known of a turn when it is asked.
+fn asked(line: &RequestLine, text: &str, asked: Option<&TurnMessage>) -> Value {
+    let images = asked.into_iter().flat_map(TurnMessage::images).zip(1..).map(|(url, number)| {
+        json!({ "kind": "image", "id": format!("image_{}_{number}", line.id),
+            "name": format!("image {number}"), "value": url })
+    });
+    json!({
+        "requestId": format!("request_{}", line.id),
+        "message": { "text": text, "parts": [{ "kind": "text", "text": text,
+            "range": { "start": 0, "endExclusive": text.encode_utf16().count() },
+            "editorRange": editor_range(text) }] },
+        "variableData": { "variables": images.collect::<Vec<_>>() },
+        "responseId": format!("response_{}", line.id),
+        "timestamp": line.at,
+        "modelId": line.model,
+    })
 }
 
 /// The lines and columns of a text, from 1, in UTF-16 units; the end lies behind its last one.
@@ -123,10 +85,11 @@ fn editor_range(text: &str) -> Value {
     })
 }
 
-/// How a turn ended that began then.
-fn ended(request: &RequestView, began: i64) -> Value {
+/// Says of a turn how it ended.
+fn end(turn: &mut Value, request: &RequestView) {
     let RequestView { line, answer, .. } = request;
     let state = state(line);
+    let began = turn["timestamp"].as_i64().unwrap_or(line.at);
     let end = line.answer_ms.map(|millis| line.at + millis);
     let mut result = json!({
         "timings": { "firstProgress": line.head_ms, "totalElapsed": end.unwrap_or(line.at) - began },
@@ -147,11 +110,9 @@ fn ended(request: &RequestView, began: i64) -> Value {
     if let Some(error) = error {
         result["errorDetails"] = error;
     }
-    json!({
-        "modelState": { "value": state as u8, "completedAt": end },
-        "timeSpentWaiting": line.waiting_ms,
-        "result": result,
-    })
+    turn["modelState"] = json!({ "value": state as u8, "completedAt": end });
+    turn["timeSpentWaiting"] = json!(line.waiting_ms);
+    turn["result"] = result;
 }
 
 fn state(line: &RequestLine) -> ModelState {

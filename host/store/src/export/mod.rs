@@ -6,7 +6,7 @@ use std::io::Write;
 
 use bytes::Bytes;
 use leafgate_adapt::{TurnMessage, further_ids};
-use leafgate_record::chosen_upstream;
+use leafgate_record::{RecordedEdit, chosen_upstream};
 use leafgate_tree::{Document, Limits};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -15,16 +15,16 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::keys::StoreKeys;
+use crate::lists::{Filter, RequestLine};
 use crate::live::SavedCall;
-use crate::log::{AnswerView, Filter, Log, LogError, RequestLine, RequestView};
+use crate::log::{AnswerView, Log, LogError, RequestView};
 use crate::receipt;
-use crate::work::WrittenEdit;
 
 mod chat;
+mod questions;
 mod replay;
 
-use chat::ChatExport;
-use replay::ReplayExport;
+use questions::Questions;
 
 leafgate_words::words! {
     /// The form of an export.
@@ -51,7 +51,7 @@ leafgate_words::words! {
 pub struct WholeRequest<'a> {
     #[serde(flatten)]
     line: &'a RequestLine,
-    operations: &'a [WrittenEdit],
+    operations: &'a [RecordedEdit],
     reply: &'a Option<AnswerView>,
     /// As JSON where it is some, else as text.
     body: ExportBody<'a>,
@@ -105,25 +105,26 @@ impl Log {
                 writeln!(out, "\n]}}}}")?;
                 Ok(count)
             }
-            ExportFormat::Replay => {
-                let mut replay = ReplayExport::default();
-                let count = self.each(filter, |request| {
-                    replay.add(&request);
-                    Ok(())
-                })?;
-                writeln!(out, "{:#}", replay.json())?;
-                Ok(count)
-            }
-            ExportFormat::Chat => {
-                let mut chat = ChatExport::default();
-                let count = self.each(filter, |request| {
-                    chat.add(&request);
-                    Ok(())
-                })?;
-                writeln!(out, "{:#}", chat.json())?;
-                Ok(count)
-            }
+            ExportFormat::Replay => self.questions(filter, out, replay::add, replay::json),
+            ExportFormat::Chat => self.questions(filter, out, chat::add, chat::json),
         }
+    }
+
+    /// Writes requests in a form that has them by what people asked.
+    fn questions(
+        &self,
+        filter: &Filter,
+        out: &mut impl Write,
+        add: fn(&mut Questions, &RequestView),
+        json: fn(Questions) -> Value,
+    ) -> Result<usize, LogError> {
+        let mut questions = Questions::default();
+        let count = self.each(filter, |request| {
+            add(&mut questions, &request);
+            Ok(())
+        })?;
+        writeln!(out, "{:#}", json(questions))?;
+        Ok(count)
     }
 
     fn each(
@@ -131,19 +132,10 @@ impl Log {
         filter: &Filter,
         mut take: impl FnMut(RequestView) -> Result<(), LogError>,
     ) -> Result<usize, LogError> {
-        let mut all = Vec::new();
-        let mut before = None;
-        // Numbers alone: bodies are read one at a time.
-        loop {
-            let page = self.list(filter, before, 1000)?;
-            let Some(last) = page.last() else { break };
-            before = Some(last.id);
-            all.extend(page.iter().map(|line| line.id));
-        }
-        for &id in all.iter().rev() {
-            take(self.show(id)?)?;
-        }
-        Ok(all.len())
+        // Bodies are read one at a time.
+        let numbers = self.numbers(filter)?;
+        numbers.iter().try_for_each(|&id| take(self.show(id)?))?;
+        Ok(numbers.len())
     }
 
     /// Writes the receipts of all requests, or of those from one number on, as a file that
@@ -227,9 +219,4 @@ fn messages(request: &RequestView) -> Vec<TurnMessage> {
 fn with_ids(calls: &[SavedCall], before: &[TurnMessage]) -> Vec<SavedCall> {
     let ids = further_ids(calls.iter().map(|call| (&*call.id, &*call.name)), before);
     calls.iter().zip(ids).map(|(call, id)| SavedCall { id, ..call.clone() }).collect()
-}
-
-/// The texts of the results that a body brings of calls before it, by their ids.
-fn results(messages: &[TurnMessage]) -> impl Iterator<Item = (&str, String)> {
-    messages.iter().filter_map(|said| Some((said.call_id.as_deref()?, said.text())))
 }

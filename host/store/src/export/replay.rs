@@ -1,71 +1,40 @@
 //! A chat replay, as the chat debug view of VS Code exports it: prompts, each with its requests and calls.
 
-use std::collections::HashMap;
-
-use leafgate_adapt::{TurnMessage, TurnPart, named, question};
+use leafgate_adapt::{TurnMessage, TurnPart, named};
 use leafgate_tree::Role;
 use serde_json::{Value, json};
 
-use super::{is_answered, messages, moment, results, with_ids};
+use super::questions::{ExportQuestion, Questions};
+use super::{is_answered, messages, moment, with_ids};
 use crate::log::RequestView;
 
-/// The prompts so far.
-#[derive(Default)]
-pub(super) struct ReplayExport {
-    prompts: Vec<Prompt>,
-    /// Where the calls stand whose results have not come.
-    open: HashMap<String, (usize, usize)>,
-}
-
-struct Prompt {
-    text: String,
-    session: String,
-    logs: Vec<Value>,
-}
-
-impl ReplayExport {
-    /// Adds a request: to the prompt before it, where it is a further round of that.
-    pub(super) fn add(&mut self, request: &RequestView) {
-        let messages = messages(request);
-        for (id, text) in results(&messages) {
-            if let Some((prompt, at)) = self.open.remove(id) {
-                self.prompts[prompt].logs[at]["response"] = json!([text]);
-            }
-        }
-        let (asked, is_round) = question(&messages);
-        let is_same = |last: &Prompt| {
-            last.session == request.line.session && asked.is_none_or(|asked| asked.text() == last.text)
-        };
-        if !is_round || !self.prompts.last().is_some_and(is_same) {
-            let text = asked.map(TurnMessage::text).unwrap_or_default();
-            self.prompts.push(Prompt { text, session: request.line.session.clone(), logs: Vec::new() });
-        }
-        let place = self.prompts.len() - 1;
-        let logs = &mut self.prompts[place].logs;
-        logs.push(log(request, &messages));
-        let answer = request.answer.iter();
-        for call in answer.flat_map(|answer| with_ids(&answer.calls, &messages)) {
-            self.open.insert(call.id.clone(), (place, logs.len()));
-            logs.push(json!({
-                "id": call.id, "kind": "toolCall", "tool": call.name, "args": call.arguments,
-                "time": moment(end(request)), "response": [],
-            }));
-        }
-    }
-
-    pub(super) fn json(self) -> Value {
-        let entries: usize = self.prompts.iter().map(|prompt| prompt.logs.len()).sum();
-        let prompts = self.prompts.into_iter().map(|Prompt { text, session, logs }| {
-            json!({ "prompt": text, "session": session, "hasSeen": false, "logCount": logs.len(), "logs": logs })
+/// Adds a request: to the prompt before it, where it is a further round of that.
+pub(super) fn add(questions: &mut Questions, request: &RequestView) {
+    let messages = messages(request);
+    let prompt = questions.take(&request.line, &messages, |call, result| call["response"] = json!([result]));
+    prompt.parts.push(log(request, &messages));
+    let calls = request.answer.iter().flat_map(|answer| with_ids(&answer.calls, &messages));
+    for call in calls {
+        let part = json!({
+            "id": call.id, "kind": "toolCall", "tool": call.name, "args": call.arguments,
+            "time": moment(end(request)), "response": [],
         });
-        let prompts: Vec<Value> = prompts.collect();
-        json!({
-            "exportedAt": moment(crate::schema::millis(std::time::SystemTime::now())),
-            "totalPrompts": prompts.len(),
-            "totalLogEntries": entries,
-            "prompts": prompts,
-        })
+        questions.call(call.id, part);
     }
+}
+
+pub(super) fn json(questions: Questions) -> Value {
+    let entries: usize = questions.all.iter().map(|prompt| prompt.parts.len()).sum();
+    let prompts = questions.all.into_iter().map(|ExportQuestion { text, session, parts, .. }| {
+        json!({ "prompt": text, "session": session, "hasSeen": false, "logCount": parts.len(), "logs": parts })
+    });
+    let prompts: Vec<Value> = prompts.collect();
+    json!({
+        "exportedAt": moment(crate::schema::millis(std::time::SystemTime::now())),
+        "totalPrompts": prompts.len(),
+        "totalLogEntries": entries,
+        "prompts": prompts,
+    })
 }
 
 /// When its answer ended, in milliseconds of Unix time.

@@ -520,7 +520,7 @@ fn the_ledger_names_each_leaf_that_breaks_a_cache_and_whose_doing_it_is() {
         let mut body = agent_body(4);
         *body.pointer_mut(pointer).unwrap() = "changed".into();
         let edit = RecordedEdit {
-            kind: "set",
+            kind: "set".into(),
             path: (*path).to_owned(),
             rule: (*by).to_owned(),
             label: None,

@@ -28,7 +28,7 @@ pub(crate) fn record(id: u64, body: &Bytes, policy: Arc<Policy>) -> RequestRecor
         rules: vec!["secrets".to_owned()],
         held: None,
         edits: vec![RecordedEdit {
-            kind: "redact",
+            kind: "redact".into(),
             path: "messages[3].content".to_owned(),
             rule: "secrets".to_owned(),
             label: Some("GITHUB".into()),

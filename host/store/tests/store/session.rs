@@ -188,8 +188,8 @@ fn told(draft: &Draft) -> Vec<RecordedEdit> {
         Author::SavedEdit { id } => format!("saved:{id}"),
         Author::Person => "person".to_owned(),
     };
-    let edit = |kind, node, by, label| RecordedEdit {
-        kind,
+    let edit = |kind: &'static str, node, by, label| RecordedEdit {
+        kind: kind.into(),
         path: draft.document().display_path(node),
         rule: author(by),
         label,

@@ -5,7 +5,8 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, StreamEvent, WireTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, WireTerms, call_id};
+use crate::event::StreamEvent;
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
 
@@ -151,7 +152,7 @@ impl AnswerWire for ChatAnswers {
             if usage {
                 chunk.insert("usage".to_owned(), costs.cloned().unwrap_or_default());
             }
-            StreamEvent::plain(&Value::Object(chunk))
+            StreamEvent::plain(Value::Object(chunk))
         };
         let mut events = Vec::new();
         for (at, choice) in choices.iter().enumerate() {
@@ -161,7 +162,7 @@ impl AnswerWire for ChatAnswers {
         if usage {
             events.push(chunk(json!([]), whole.get("usage")));
         }
-        events.push(StreamEvent { name: None, data: "[DONE]".to_owned() });
+        events.push(StreamEvent::DONE);
         Some(events)
     }
 }

@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 use super::{CUSTOM, FUNCTION, REASONING};
 use crate::apis::UNKNOWN;
 use crate::beside;
+use crate::event::StreamEvent;
 use crate::reading::{StrictReading, scalars};
-use crate::said::{
-    Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
-};
+use crate::said::{Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool};
 
 /// The members of a message, or of a stream's delta, that hold text for people, in the order in
 /// which clients show them.
@@ -93,7 +92,7 @@ impl Says for CompletionReader {
         said
     }
 
-    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> StreamEvent {
         let field = FIELDS.iter().find(|(kind, _)| *kind == place.text).map_or("content", |(_, key)| key);
         let delta = match (place.text, place.at.list) {
             (TextKind::Call, FUNCTION_CALL) => json!({ "function_call": { "arguments": held } }),
@@ -107,7 +106,7 @@ impl Says for CompletionReader {
         };
         let mut chunk = scalars(last, last.root(), &REPEATED);
         chunk["choices"] = json!([{ "index": place.choice, "delta": delta, "finish_reason": Value::Null }]);
-        Added { name: None, data: chunk }
+        StreamEvent::plain(chunk)
     }
 
     fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool {
@@ -307,11 +306,7 @@ fn is_custom(event: &Document) -> bool {
     calls.any(|call| event.present(call, "custom").is_some())
 }
 
-/// The choices of an answer with their indexes. Two of one index are odd.
+/// The choices of an answer with their indexes.
 fn choices(answer: &StrictReading<'_>) -> Vec<(usize, NodeId)> {
-    let choices = answer.elements(answer.root(), "choices").into_iter().enumerate();
-    let choices: Vec<_> =
-        choices.map(|(place, choice)| (answer.index(choice, "index").unwrap_or(place), choice)).collect();
-    answer.are_distinct(choices.iter().map(|(index, _)| *index));
-    choices
+    answer.numbered(answer.root(), "choices")
 }

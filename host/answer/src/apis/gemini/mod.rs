@@ -6,9 +6,10 @@ pub(super) use said::ContentReader;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, StreamEvent, WireTerms};
-use crate::json::{Again, Object, arguments, elements, index, member, merge, text};
-use crate::reply::{CallKind, Finish, Head, Reply, Usage};
+use super::{AnswerAssembly, AnswerWire, Count, WireTerms};
+use crate::event::StreamEvent;
+use crate::json::{Again, Object, elements, index, member, merge, text};
+use crate::reply::{Finish, Head, Reply, Usage};
 
 /// One of them is in every event.
 const READ: [&str; 6] =
@@ -101,12 +102,7 @@ impl AnswerWire for GeminiAnswers {
             parts.push(json!({ "text": reply.content.expose() }));
         }
         for call in &reply.calls {
-            let args = match call.kind {
-                CallKind::Function => arguments(call.arguments.expose()),
-                CallKind::Custom => None,
-            };
-            let mut function =
-                json!({ "name": call.name.expose(), "args": args.unwrap_or_else(|| json!({})) });
+            let mut function = json!({ "name": call.name.expose(), "args": call.input() });
             if !call.id.is_empty() {
                 function["id"] = call.id.expose().into();
             }
@@ -156,10 +152,10 @@ impl AnswerWire for GeminiAnswers {
                 for key in ["modelVersion", "responseId"] {
                     piece[key] = whole.get(key).cloned().unwrap_or_default();
                 }
-                events.push(StreamEvent::plain(&piece));
+                events.push(StreamEvent::plain(piece));
             }
         }
-        events.push(StreamEvent::plain(&Value::Object(last)));
+        events.push(StreamEvent::plain(Value::Object(last)));
         Some(events)
     }
 }

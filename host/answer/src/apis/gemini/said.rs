@@ -8,10 +8,9 @@ use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
 use crate::apis::code_assist::RESPONSE;
+use crate::event::StreamEvent;
 use crate::reading::{StrictReading, scalars};
-use crate::said::{
-    Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
-};
+use crate::said::{Arguments, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool};
 
 /// What an added event repeats of the one that it goes on with.
 const REPEATED: [&str; 3] = ["modelVersion", "responseId", "createTime"];
@@ -45,7 +44,7 @@ impl Says for ContentReader {
         self.says(event, event.root())
     }
 
-    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> StreamEvent {
         let part = match place.text {
             TextKind::Reasoning => json!({ "text": held, "thought": true }),
             _ => json!({ "text": held }),
@@ -59,7 +58,7 @@ impl Says for ContentReader {
             let piece = std::mem::replace(&mut data, scalars(last, root, &[TRACE]));
             data[RESPONSE] = piece;
         }
-        Added { name: None, data }
+        StreamEvent::plain(data)
     }
 
     fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool {
@@ -80,12 +79,8 @@ impl ContentReader {
     /// What one answer says. A candidate that finishes has said all; it goes on with its text from
     /// event to event.
     fn piece_says(&mut self, answer: &StrictReading<'_>, piece: NodeId) -> Vec<Said> {
-        let candidates = answer.elements(piece, "candidates").into_iter().enumerate();
-        let candidates: Vec<_> =
-            candidates.map(|(at, node)| (answer.index(node, "index").unwrap_or(at), node)).collect();
-        answer.are_distinct(candidates.iter().map(|(choice, _)| *choice));
         let mut said = Vec::new();
-        for (choice, candidate) in candidates {
+        for (choice, candidate) in answer.numbered(piece, "candidates") {
             let content = answer.present(candidate, "content");
             let parts = content.map(|content| answer.elements(content, "parts")).unwrap_or_default();
             said.extend(parts.iter().filter_map(|&part| part_says(answer, choice, part)));
@@ -119,10 +114,9 @@ impl ContentReader {
         }
         let tool = answer.name(function, "name").map_or(Tool::Unnamed, Tool::Named);
         let called = Called { element, id: answer.name(function, "id"), tool, form: Some(Form::Json) };
-        said.push(Said::Call(place, CallSaid::Begins(called)));
         let arguments = |node| Arguments { is_sealed: is_signed(answer, element), ..Arguments::json(node) };
-        let whole = answer.present(function, "args").map(|node| CallSaid::Whole(called, arguments(node)));
-        said.extend(whole.map(|whole| Said::Call(place, whole)));
+        let calls = called.says(answer.present(function, "args").map(arguments));
+        said.extend(calls.into_iter().map(|call| Said::Call(place, call)));
     }
 }
 

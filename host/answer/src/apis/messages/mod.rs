@@ -4,11 +4,12 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, StreamEvent, WireTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, WireTerms, call_id};
+use crate::event::StreamEvent;
 use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
-use crate::reply::{CallKind, Finish, Head, Reply, Usage};
+use crate::reply::{Finish, Head, Reply, Usage};
 
 /// What is said in pieces: the member of a block that they are joined in, the type of their deltas and the member of those.
 const PIECES: [(&str, &str, &str); 4] = [
@@ -132,15 +133,11 @@ impl AnswerWire for MessagesAnswers {
             content.push(json!({ "type": "text", "text": reply.content.expose() }));
         }
         for (at, call) in reply.calls.iter().enumerate() {
-            let input = match call.kind {
-                CallKind::Function => arguments(call.arguments.expose()),
-                CallKind::Custom => None,
-            };
             content.push(json!({
                 "type": "tool_use",
                 "id": call_id(call.id.expose(), at),
                 "name": call.name.expose(),
-                "input": input.unwrap_or_else(|| json!({})),
+                "input": call.input(),
             }));
         }
         json!({
@@ -187,7 +184,7 @@ impl AnswerWire for MessagesAnswers {
         }
         events.push(json!({ "type": "message_delta", "delta": end, "usage": usage }));
         events.push(json!({ "type": "message_stop" }));
-        Some(events.iter().map(StreamEvent::typed).collect())
+        Some(events.into_iter().map(StreamEvent::typed).collect())
     }
 }
 

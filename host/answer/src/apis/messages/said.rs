@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
+use crate::event::StreamEvent;
 use crate::reading::StrictReading;
-use crate::said::{
-    Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
-};
+use crate::said::{Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool};
 
 /// Blocks in which the model speaks itself.
 const SPEAKS: [&str; 3] = ["text", "thinking", "redacted_thinking"];
@@ -85,11 +84,7 @@ impl Says for MessageReader {
                     event.is_read_differently();
                 }
                 let more = more.filter(|_| self.calls.contains(&index));
-                said.extend(
-                    more.map(|leaf| {
-                        Said::Call(TextPlace::of_item(index, TextKind::Call), CallSaid::More(leaf))
-                    }),
-                );
+                said.extend(more.map(|leaf| Said::item_calls(index, CallSaid::More(leaf))));
                 said
             }
             "content_block_stop" => vec![Said::End(0, Position::end_of(index))],
@@ -98,15 +93,12 @@ impl Says for MessageReader {
         }
     }
 
-    fn added(&self, _: &Document, place: TextPlace, held: &str) -> Added {
+    fn added(&self, _: &Document, place: TextPlace, held: &str) -> StreamEvent {
         let delta = match place.text {
             TextKind::Call => json!({ "type": "input_json_delta", "partial_json": held }),
             _ => json!({ "type": "text_delta", "text": held }),
         };
-        Added {
-            name: Some("content_block_delta"),
-            data: json!({ "type": "content_block_delta", "index": place.at.item, "delta": delta }),
-        }
+        StreamEvent::typed(json!({ "type": "content_block_delta", "index": place.at.item, "delta": delta }))
     }
 
     fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool {
@@ -166,13 +158,12 @@ fn in_block(answer: &StrictReading<'_>, index: usize, block: NodeId, form: Block
     if is_call(answer, block) {
         let tool = answer.name(block, "name").map_or(Tool::Unnamed, Tool::Named);
         let called = Called { element: block, id: answer.name(block, "id"), tool, form: Some(Form::Json) };
-        said.push(Said::Call(TextPlace::of_item(index, TextKind::Call), CallSaid::Begins(called)));
         // The input of a block that begins is empty, and comes in pieces.
         let input = answer
             .present(block, "input")
             .filter(|&input| form == BlockState::Whole || !answer.is_blank(input));
-        let whole = input.map(|node| CallSaid::Whole(called, Arguments::json(node)));
-        said.extend(whole.map(|whole| Said::Call(TextPlace::of_item(index, TextKind::Call), whole)));
+        let calls = called.says(input.map(Arguments::json));
+        said.extend(calls.into_iter().map(|call| Said::item_calls(index, call)));
     }
     said
 }

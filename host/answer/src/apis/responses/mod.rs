@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use events::item_events;
 
-use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, StreamEvent, WireTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, WireTerms, call_id};
+use crate::event::StreamEvent;
 use crate::json::{Object, member, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
@@ -151,7 +152,7 @@ impl AnswerWire for ResponsesAnswers {
         for (at, event) in events.iter_mut().enumerate() {
             event["sequence_number"] = at.into();
         }
-        Some(events.iter().map(StreamEvent::typed).collect())
+        Some(events.into_iter().map(StreamEvent::typed).collect())
     }
 }
 

@@ -12,16 +12,16 @@ use leafgate_tree::{Document, NodeId};
 
 use super::words::{CONTENT, List, SPOKEN, SUMMARY, is_call, lists};
 use crate::apis::UNKNOWN;
+use crate::event::StreamEvent;
 use crate::reading::{StrictReading, scalars};
-use crate::said::{
-    Added, Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool,
-};
+use crate::said::{Arguments, CallSaid, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool};
 
 /// What an added delta repeats of the last one of its text, its number too: the next event has the
 /// next number already.
 const REPEATED: [&str; 5] = ["item_id", "output_index", "content_index", "summary_index", "sequence_number"];
 
 /// Reads a response or its events.
+#[derive(Default)]
 pub(super) struct ResponseReader {
     /// Whether reasoning comes with an encrypted copy. A stream may show the copy only after the text.
     sealed: bool,
@@ -91,7 +91,7 @@ impl Says for ResponseReader {
         said
     }
 
-    fn added(&self, last: &Document, place: TextPlace, held: &str) -> Added {
+    fn added(&self, last: &Document, place: TextPlace, held: &str) -> StreamEvent {
         let custom = last.member(last.root(), "type").and_then(|kind| last.leaf(kind));
         let custom = custom.is_some_and(|kind| kind.text().expose().contains("custom_tool_call"));
         let name = match place.text {
@@ -110,7 +110,7 @@ impl Says for ResponseReader {
         if place.text == TextKind::Content {
             data["logprobs"] = serde_json::json!([]);
         }
-        Added { name: Some(name), data }
+        StreamEvent::typed(data)
     }
 
     fn is_call(&self, answer: &StrictReading<'_>, object: NodeId) -> bool {
@@ -125,16 +125,7 @@ impl Says for ResponseReader {
 
 impl ResponseReader {
     pub(super) fn new(sealed: bool) -> Self {
-        ResponseReader {
-            sealed,
-            ids: BTreeMap::new(),
-            added: BTreeSet::new(),
-            pieces: BTreeSet::new(),
-            last_call: None,
-            said: BTreeSet::new(),
-            way: None,
-            are_asked: None,
-        }
+        ResponseReader { sealed, ..ResponseReader::default() }
     }
 
     /// Notes as odd where one text comes first in pieces, say, and another one as a whole: some clients read the ones alone,
@@ -221,9 +212,7 @@ impl ResponseReader {
                 }
             };
             self.in_pieces(event, item, &calls, saying);
-            said.extend(
-                calls.into_iter().map(|said| Said::Call(TextPlace::of_item(item, TextKind::Call), said)),
-            );
+            said.extend(calls.into_iter().map(|call| Said::item_calls(item, call)));
         }
         said
     }
@@ -266,9 +255,7 @@ impl ResponseReader {
             let calls = call_says(answer, item, &kind, saying);
             self.last_call = if saying == Saying::First { Some(index) } else { self.last_call };
             self.in_pieces(answer, index, &calls, saying);
-            said.extend(
-                calls.into_iter().map(|said| Said::Call(TextPlace::of_item(index, TextKind::Call), said)),
-            );
+            said.extend(calls.into_iter().map(|call| Said::item_calls(index, call)));
         }
         // Either kind may have either list.
         for list in [&SUMMARY, &CONTENT].into_iter().filter(|_| !lists(&kind).is_empty()) {
@@ -346,9 +333,7 @@ fn call_says(answer: &StrictReading<'_>, item: NodeId, kind: &str, saying: Sayin
     let called = Called { element: item, id, tool, form: Some(form) };
     // Some servers give the object itself.
     let form_of = |node| if answer.is_container(node) { Form::Json } else { form };
-    let whole =
-        node.map(|node| CallSaid::Whole(called, Arguments { form: form_of(node), ..Arguments::json(node) }));
-    [CallSaid::Begins(called)].into_iter().chain(whole).collect()
+    called.says(node.map(|node| Arguments { form: form_of(node), ..Arguments::json(node) }))
 }
 
 /// The name of a response.

@@ -1,0 +1,40 @@
+//! The events of streams that are written.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// An event of a stream. Its `Display` is the framed event.
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug("StreamEvent of {} bytes", self.to_string().len())]
+pub struct StreamEvent {
+    /// Whether it bears its type as its name too.
+    is_named: bool,
+    /// What it carries; `None` for the word that ends a stream of chat completions.
+    pub(crate) data: Option<Value>,
+}
+
+impl StreamEvent {
+    /// The word that ends a stream of chat completions.
+    pub(crate) const DONE: StreamEvent = StreamEvent { is_named: false, data: None };
+
+    /// An event that bears its type in its data alone.
+    pub(crate) fn plain(data: Value) -> StreamEvent {
+        StreamEvent { is_named: false, data: Some(data) }
+    }
+
+    /// An event that bears its type twice: as its name, and in its data.
+    pub(crate) fn typed(data: Value) -> StreamEvent {
+        StreamEvent { is_named: true, data: Some(data) }
+    }
+}
+
+impl fmt::Display for StreamEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(data) = &self.data else { return f.write_str("data: [DONE]\n\n") };
+        if let (true, Some(name)) = (self.is_named, data["type"].as_str()) {
+            writeln!(f, "event: {name}")?;
+        }
+        write!(f, "data: {data}\n\n")
+    }
+}
