@@ -81,5 +81,5 @@ pub use known::{
     KnownKey, KnownValue, KnownValues, LEAST_KNOWN, MOST_KNOWN, NamedValue, NotKnown, PIECE, Spelled,
     named_values,
 };
-pub use pack::{DetectorContext, PackError};
+pub use pack::DetectorContext;
 pub use registry::{DetectorInfo, UnknownDetector, all_detectors, pack_of, selectors};

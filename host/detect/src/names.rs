@@ -11,20 +11,22 @@ const MAX_WORDS: usize = 8;
 
 /// Which names a detector takes.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub(crate) struct NameRule {
     /// The last word; `*x` stands for every word that ends in `x`; empty: any.
-    #[serde(default)]
     pub(crate) last: Vec<String>,
     /// At least one of these must be the word before; empty: anything may.
-    #[serde(default)]
     pub(crate) after: Vec<String>,
     /// None of these may be the word before.
-    #[serde(default)]
     pub(crate) not_after: Vec<String>,
 }
 
 impl NameRule {
+    /// True where it says nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.last.is_empty() && self.after.is_empty() && self.not_after.is_empty()
+    }
+
     /// True where the rule takes `name`.
     pub(crate) fn takes(&self, name: &str) -> bool {
         let words = Words::of(name);

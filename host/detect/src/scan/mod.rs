@@ -143,7 +143,7 @@ impl<'a> Scan<'a> {
             }
             match row.shape {
                 Shape::Token => scan.token(index, hit),
-                Shape::Near => scan.near(index, hit, row.before),
+                Shape::Near => scan.near(index, hit),
                 Shape::Block if hit.start >= block_end => {
                     block_end = scan.block(index, hit).unwrap_or(block_end);
                 }
@@ -225,8 +225,9 @@ impl<'a> Scan<'a> {
         row.behind.fits(&self.bytes()[hit.end..], 0)
     }
 
-    fn near(&mut self, index: usize, hit: Range<usize>, before: usize) {
+    fn near(&mut self, index: usize, hit: Range<usize>) {
         let row = &*self.engine.rows[index];
+        let before = row.before.unwrap_or_default();
         if !self.is_followed(row, &hit) {
             return;
         }
