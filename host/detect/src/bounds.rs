@@ -4,22 +4,27 @@
 //! texts, so the last letter of an escape (`\n`, `\u0026`, `%20`) in front of a match belongs to
 //! the escape, not to a word.
 
+use leafgate_words::words;
 use serde::Deserialize;
 
-/// What a row asks of the bytes beside its match.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Bounds {
-    /// No letter or digit on either side.
-    #[default]
-    Word,
-    /// Nothing of a token's alphabet (letters, digits, `_ - . / +`) before, no letter or digit
-    /// after.
-    Strict,
-    /// No letter or digit before, anything after.
-    Left,
-    /// Anything.
-    Any,
+words! {
+    /// What a row asks of the bytes beside its match.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub(crate) enum Bounds {
+        /// No letter or digit on either side.
+        #[default]
+        Word = "no letter or digit on either side",
+        /// Nothing of a token's alphabet (letters, digits, `_ - . / +`) before, no letter or digit
+        /// after.
+        Strict = "no letter, digit, or one of _ - . / + before; no letter or digit after",
+        /// No letter or digit before, anything after.
+        Left = "no letter or digit before",
+        /// Anything.
+        Any = "anything",
+    }
+    /// Returns it for people.
+    pub(crate) fn said = 0;
 }
 
 impl Bounds {

@@ -3,7 +3,8 @@
 //! A check sees the text of one match and says whether it stands, and how much of it.
 
 use std::net::IpAddr;
-use std::str::FromStr;
+
+use serde::Deserialize;
 
 use crate::checksums::{iban_length, is_card, is_issued_ssn, is_luhn};
 use crate::decode::base64_prefix;
@@ -13,21 +14,24 @@ use crate::seed_phrase::phrase_length;
 use crate::value::{self, Look};
 
 /// A check as a pack names it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Check {
+#[derive(Clone, derive_more::Debug, Deserialize)]
+#[debug("{name}")]
+#[serde(try_from = "String")]
+pub(crate) struct Check {
+    /// With its number, where it takes one: `digits:2`.
+    pub(crate) name: String,
+    judge: Judge,
+}
+
+/// What judges a match.
+#[derive(Clone, Copy)]
+enum Judge {
     /// `entropy:3.0`: at least so many bits per byte.
     Entropy(f32),
     /// `digits:2`: at least so many digits.
     Digits(usize),
     /// `length:20`: at least so many bytes.
     Length(usize),
-    /// One of [`NAMED`] or [`ISSUED`].
-    Named(&'static str, Judge),
-}
-
-/// What judges a match.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Judge {
     /// Whether its text stands.
     Text(fn(&str) -> bool),
     /// The same, given that the notation says that it is a literal.
@@ -36,7 +40,7 @@ pub(crate) enum Judge {
     Part(fn(&str) -> Option<usize>),
 }
 
-use Judge::{Literal, Part, Text};
+use Judge::{Digits, Entropy, Length, Literal, Part, Text};
 
 /// The checks that take no number, but for those of [`ISSUED`].
 const NAMED: &[(&str, Judge)] = &[
@@ -86,49 +90,43 @@ const NAMED: &[(&str, Judge)] = &[
     ("domain", Text(has_domain)),
 ];
 
-/// A check's name that no code stands behind.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no check {0:?}")]
-pub(crate) struct UnknownCheck(String);
+impl TryFrom<String> for Check {
+    type Error = String;
 
-impl FromStr for Check {
-    type Err = UnknownCheck;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let unknown = || UnknownCheck(text.to_owned());
-        let (name, argument) = text.split_once(':').unwrap_or((text, ""));
-        let count = || argument.parse().map_err(|_| unknown());
-        Ok(match name {
-            "entropy" => Self::Entropy(argument.parse().map_err(|_| unknown())?),
-            "digits" => Self::Digits(count()?),
-            "length" => Self::Length(count()?),
+    fn try_from(name: String) -> Result<Self, String> {
+        let (word, number) = name.split_once(':').unwrap_or((&name, ""));
+        let judge = match word {
+            "entropy" => number.parse().ok().map(Entropy),
+            "digits" => number.parse().ok().map(Digits),
+            "length" => number.parse().ok().map(Length),
             _ => {
                 let issued = ISSUED.iter().map(|&(name, holds)| (name, Text(holds)));
                 let mut all = NAMED.iter().copied().chain(issued);
-                let (name, judge) = all.find(|(known, _)| *known == name).ok_or_else(unknown)?;
-                Self::Named(name, judge)
+                all.find(|(known, _)| *known == name).map(|(_, judge)| judge)
             }
-        })
+        };
+        let judge = judge.ok_or_else(|| format!("there is no check {name:?}"))?;
+        Ok(Self { name, judge })
     }
 }
 
 impl Check {
-    /// Returns true if and only if it is the check of this name, which takes no number.
-    pub(crate) fn is(&self, name: &str) -> bool {
-        matches!(self, Self::Named(own, _) if *own == name)
+    /// Returns how many digits a match must have, where this is the check for it.
+    pub(crate) fn least_digits(&self) -> Option<usize> {
+        if let Digits(least) = self.judge { Some(least) } else { None }
     }
 
     /// Gives how many bytes of `text` stand, `None` where the match falls.
     ///
     /// `sure` where the notation says that `text` is a literal.
     pub(crate) fn keep(&self, text: &str, sure: bool) -> Option<usize> {
-        let stands = match self {
-            Self::Entropy(least) => Look::of(text).entropy >= *least,
-            Self::Digits(least) => text.bytes().filter(u8::is_ascii_digit).count() >= *least,
-            Self::Length(least) => text.len() >= *least,
-            Self::Named(_, Text(holds)) => holds(text),
-            Self::Named(_, Literal(holds)) => holds(text, sure),
-            Self::Named(_, Part(length)) => return length(text),
+        let stands = match self.judge {
+            Entropy(least) => Look::of(text).entropy >= least,
+            Digits(least) => text.bytes().filter(u8::is_ascii_digit).count() >= least,
+            Length(least) => text.len() >= least,
+            Text(holds) => holds(text),
+            Literal(holds) => holds(text, sure),
+            Part(length) => return length(text),
         };
         stands.then_some(text.len())
     }
@@ -301,8 +299,9 @@ mod tests {
 
     #[test]
     fn an_unknown_check_is_named() {
-        assert_eq!("lhun".parse::<Check>().unwrap_err().to_string(), "there is no check \"lhun\"");
-        assert!("entropy:x".parse::<Check>().is_err());
+        let read = |name: &str| Check::try_from(name.to_owned());
+        assert_eq!(read("lhun").unwrap_err(), "there is no check \"lhun\"");
+        assert!(read("entropy:x").is_err() && read("entropy:3.0").is_ok());
     }
 
     #[test]

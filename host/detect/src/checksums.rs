@@ -1,6 +1,13 @@
 //! Numbers that prove themselves: cards by Luhn, accounts by mod 97, social security numbers by
 //! what was issued.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::table::table;
+
 fn digits_of(text: &str) -> impl DoubleEndedIterator<Item = u32> + Clone {
     text.bytes().filter(u8::is_ascii_digit).map(|b| u32::from(b - b'0'))
 }
@@ -28,39 +35,30 @@ pub(crate) fn luhn(digits: impl DoubleEndedIterator<Item = u32>) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Issuer ranges of ISO/IEC 7812 as the schemes publish them: first and last prefix, and the
-/// lengths in use.
-const ISSUERS: [(u32, u32, &[usize]); 22] = [
-    (4, 4, &[13, 16, 19]),               // Visa
-    (51, 55, &[16]),                     // Mastercard
-    (2221, 2720, &[16]),                 // Mastercard
-    (34, 34, &[15]),                     // American Express
-    (37, 37, &[15]),                     // American Express
-    (300, 305, &[14, 16]),               // Diners Club
-    (309, 309, &[14]),                   // Diners Club
-    (36, 36, &[14]),                     // Diners Club
-    (38, 39, &[14, 16]),                 // Diners Club
-    (6011, 6011, &[16, 19]),             // Discover
-    (644, 649, &[16, 19]),               // Discover
-    (65, 65, &[16, 19]),                 // Discover, RuPay
-    (62, 62, &[16, 17, 18, 19]),         // UnionPay
-    (3528, 3589, &[15, 16, 17, 18, 19]), // JCB
-    (1800, 1800, &[15]),                 // JCB, old
-    (2131, 2131, &[15]),                 // JCB, old
-    (5018, 5020, &[12, 13, 16, 18, 19]), // Maestro
-    (5038, 5038, &[12, 13, 16, 18, 19]), // Maestro
-    (5893, 5893, &[12, 13, 16, 18, 19]), // Maestro
-    (6304, 6304, &[12, 13, 16, 18, 19]), // Maestro
-    (6759, 6763, &[12, 13, 16, 18, 19]), // Maestro
-    (2200, 2204, &[16, 17, 18, 19]),     // Mir
-];
+/// What `packs/numbers.toml` says.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IssuedNumbers {
+    cards: Vec<CardIssuer>,
+    accounts: BTreeMap<String, usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CardIssuer {
+    first: u32,
+    last: u32,
+    lengths: Vec<usize>,
+}
+
+static ISSUED: LazyLock<IssuedNumbers> = LazyLock::new(|| table(include_str!("../packs/numbers.toml")));
 
 pub(crate) fn is_card(text: &str) -> bool {
     let digits = digits_of(text).count();
-    let issued = ISSUERS.iter().any(|&(first, last, lengths)| {
+    let issued = ISSUED.cards.iter().any(|CardIssuer { first, last, lengths }| {
         let width = first.ilog10() as usize + 1;
         let prefix = digits_of(text).take(width).fold(0, |n, d| n * 10 + d);
-        (first..=last).contains(&prefix) && lengths.contains(&digits)
+        (first..=last).contains(&&prefix) && lengths.contains(&digits)
     });
     issued && varied(text) && grouped_as_cards_are(text) && luhn(digits_of(text))
 }
@@ -80,26 +78,10 @@ fn grouped_as_cards_are(text: &str) -> bool {
     }
 }
 
-/// Length of an IBAN by country, from the SWIFT registry.
-#[rustfmt::skip]
-const IBAN_LENGTHS: &[(&str, usize)] = &[
-    ("AD", 24), ("AE", 23), ("AL", 28), ("AT", 20), ("AZ", 28), ("BA", 20), ("BE", 16), ("BG", 22),
-    ("BH", 22), ("BI", 27), ("BR", 29), ("BY", 28), ("CH", 21), ("CR", 22), ("CY", 28), ("CZ", 24),
-    ("DE", 22), ("DJ", 27), ("DK", 18), ("DO", 28), ("EE", 20), ("EG", 29), ("ES", 24), ("FI", 18),
-    ("FK", 18), ("FO", 18), ("FR", 27), ("GB", 22), ("GE", 22), ("GI", 23), ("GL", 18), ("GR", 27),
-    ("GT", 28), ("HR", 21), ("HU", 28), ("IE", 22), ("IL", 23), ("IQ", 23), ("IS", 26), ("IT", 27),
-    ("JO", 30), ("KW", 30), ("KZ", 20), ("LB", 28), ("LC", 32), ("LI", 21), ("LT", 20), ("LU", 20),
-    ("LV", 21), ("LY", 25), ("MC", 27), ("MD", 24), ("ME", 22), ("MK", 19), ("MN", 20), ("MR", 27),
-    ("MT", 31), ("MU", 30), ("NI", 28), ("NL", 18), ("NO", 15), ("OM", 23), ("PK", 24), ("PL", 28),
-    ("PS", 29), ("PT", 25), ("QA", 29), ("RO", 24), ("RS", 22), ("RU", 33), ("SA", 24), ("SC", 31),
-    ("SD", 18), ("SE", 24), ("SI", 19), ("SK", 24), ("SM", 27), ("SO", 23), ("ST", 25), ("SV", 28),
-    ("TL", 23), ("TN", 24), ("TR", 26), ("UA", 29), ("VA", 22), ("VG", 24), ("XK", 20), ("YE", 30),
-];
-
 /// Gives how many bytes of `text` the account number takes, blanks included.
 pub(crate) fn iban_length(text: &str) -> Option<usize> {
     let country = text.get(..2)?.to_ascii_uppercase();
-    let wanted = IBAN_LENGTHS.iter().find(|(code, _)| *code == country)?.1;
+    let wanted = *ISSUED.accounts.get(&country)?;
     let places = text.bytes().enumerate().filter(|(_, b)| b.is_ascii_alphanumeric());
     let end = places.clone().nth(wanted - 1)?.0 + 1;
     // What follows directly would make it longer, so another number.

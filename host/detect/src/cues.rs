@@ -2,10 +2,12 @@
 //! Italian and Portuguese.
 
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use serde::Deserialize;
+
+use crate::table::table;
 
 /// How far before a number its word may stand.
 const BEFORE: usize = 40;
@@ -14,7 +16,8 @@ const BEFORE: usize = 40;
 const BEHIND: usize = 14;
 
 /// What words are about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Cue {
     /// Telephones.
     Phone,
@@ -26,54 +29,14 @@ pub(crate) enum Cue {
     Person,
 }
 
-/// Beginnings of words, in lower case. A letter before them makes them the end of another.
-#[rustfmt::skip]
-const PHONE: &[&str] = &[
-    "phone", "telephone", "tel", "mobile", "cell", "fax", "call", "dial", "sms", "whatsapp", "office", "desk",
-    "landline", "hotline", "helpline", "reach", "answering", "contact no", "contact number", "ext.", "number is",
-    "telefon", "handy", "mobil", "rufnummer", "durchwahl", "festnetz", "anruf", "erreichbar",
-    "téléphone", "tél", "portable", "fixe", "appel", "joindre",
-    "teléfono", "móvil", "celular", "llama", "telefono", "cellulare", "chiama", "fisso",
-    "telefone", "telemóvel", "telemovel", "ligar", "ligue", "contato", "contacto",
-];
-
-#[rustfmt::skip]
-const CARD: &[&str] = &[
-    "card", "creditcard", "debitcard", "cc", "credit", "debit", "visa", "mastercard", "amex", "american express", "maestro",
-    "karte", "kreditkarte", "carte", "tarjeta", "carta di", "cartão", "cartao",
-];
-
-#[rustfmt::skip]
-const PERSON: &[&str] = &[
-    "ssn", "sin", "social security", "soc sec", "soc. sec", "social insurance", "national insurance", "nino", "national id", "identity", "id number",
-    "id card", "tax id", "taxpayer", "tin", "personal number", "personal id", "aadhaar", "pesel", "personnummer",
-    "steuer", "idnr", "sozialversicherung", "personalausweis", "ausweis", "numéro de sécurité", "sécurité sociale",
-    "securite sociale", "nir", "insee", "dni", "nif", "nie", "documento nacional", "codice fiscale", "cpf", "cnpj", "contribuinte",
-    "cidadão", "cartão", "bsn", "burgerservicenummer",
-];
-
-#[rustfmt::skip]
-const LOCK: &[&str] = &[
-    "card", "creditcard", "debitcard", "visa", "mastercard", "sim card", "sim-card", "atm", "login", "log in", "sign in", "unlock", "lock",
-    "account", "banking", "wallet", "voicemail", "alarm", "door", "passcode", "password",
-    "karte", "kreditkarte", "bankkarte", "konto", "onlinebanking", "anmeld", "entsperr", "passwort", "carte", "compte",
-    "tarjeta", "cuenta", "carta di", "conto", "cartão", "cartao", "conta",
-];
-
-impl FromStr for Cue {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "phone" => Ok(Self::Phone),
-            "card" => Ok(Self::Card),
-            "lock" => Ok(Self::Lock),
-            "person" => Ok(Self::Person),
-            _ => Err(format!(
-                "there are no words for {name:?}; there are `phone`, `card`, `lock` and `person`"
-            )),
-        }
-    }
+/// The words of each, as `packs/cues.toml` lists them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CueWords {
+    phone: Vec<String>,
+    card: Vec<String>,
+    lock: Vec<String>,
+    person: Vec<String>,
 }
 
 impl Cue {
@@ -90,23 +53,18 @@ impl Cue {
     }
 
     fn words(self) -> &'static AhoCorasick {
-        static PHONES: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PHONE));
-        static CARDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(CARD));
-        static LOCKS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(LOCK));
-        static PERSONS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PERSON));
-        match self {
-            Self::Phone => &PHONES,
-            Self::Card => &CARDS,
-            Self::Lock => &LOCKS,
-            Self::Person => &PERSONS,
-        }
+        static WORDS: LazyLock<[AhoCorasick; 4]> = LazyLock::new(|| {
+            let CueWords { phone, card, lock, person } = table(include_str!("../packs/cues.toml"));
+            [phone, card, lock, person].map(|words| automaton(&words))
+        });
+        &WORDS[self as usize]
     }
 }
 
-fn automaton(words: &[&str]) -> AhoCorasick {
+fn automaton(words: &[String]) -> AhoCorasick {
     // Capitals beyond ASCII are words of their own.
     let capitals = words.iter().filter(|word| !word.is_ascii()).map(|word| word.to_uppercase());
-    let all = words.iter().map(|&word| word.to_owned()).chain(capitals);
+    let all = words.iter().cloned().chain(capitals);
     let mut builder = AhoCorasick::builder();
     builder.kind(Some(AhoCorasickKind::DFA)).ascii_case_insensitive(true);
     builder.build(all).expect("some words stay far below the automaton's limits")

@@ -34,7 +34,7 @@ pub(crate) struct Walkers {
     pub(crate) number: Vec<(usize, usize)>,
     /// The same, of rows that take numbers without a long group.
     pub(crate) groups: Vec<(usize, usize)>,
-    by_shape: [Vec<usize>; Shape::Known as usize + 1],
+    by_shape: [Vec<usize>; Shape::ALL.len()],
 }
 
 impl Engine {
@@ -114,16 +114,14 @@ impl Walkers {
 
 /// How many digits a number must have before a row's regex is asked.
 fn least_digits(row: &Row) -> usize {
-    let asked = |check: &Check| if let Check::Digits(least) = check { Some(*least) } else { None };
-    row.checks.iter().find_map(asked).unwrap_or(0)
+    row.checks.iter().find_map(Check::least_digits).unwrap_or(0)
 }
 
 fn digest(rows: &[Arc<Row>], known: Option<&KnownValues>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(ENGINE_VERSION.as_bytes());
     for row in rows {
-        hasher.update(&(row.fingerprint.len() as u64).to_le_bytes());
-        hasher.update(row.fingerprint.as_bytes());
+        hasher.update(&row.fingerprint);
     }
     if let Some(known) = known {
         hasher.update(&known.digest());

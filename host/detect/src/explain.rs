@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::bounds::Bounds;
-use crate::pack::{Row, Shape};
+use crate::pack::Row;
 use crate::registry::{self, DetectorInfo};
 
 /// A detector and what it asks of a text.
@@ -48,45 +47,17 @@ impl DetectorExplanation {
         let names = row.names.clone();
         Self {
             info: registry::info(row),
-            candidates: candidates(row.shape),
+            candidates: row.shape.candidates(),
             keywords: row.keywords.clone(),
             pattern: row.pattern.clone(),
             names: names.last,
             names_after: names.after,
             names_not_after: names.not_after,
-            bounds: bounds(row.bounds),
-            checks: row.raw.checks.clone(),
+            bounds: row.bounds.said(),
+            checks: row.checks.iter().map(|check| check.name.clone()).collect(),
             examples: row.examples.clone(),
             counterexamples: row.counterexamples.clone(),
         }
-    }
-}
-
-fn candidates(shape: Shape) -> &'static str {
-    match shape {
-        Shape::Token => "what begins with a keyword",
-        Shape::Near => "what stands around a keyword",
-        Shape::Assigned => "the value of a name that holds a keyword",
-        Shape::Block => "a block from a keyword to its footer",
-        Shape::Number => "numbers, in groups or not",
-        Shape::Groups => "numbers, in groups of any length or not",
-        Shape::Account => "two letters, two digits and groups of four",
-        Shape::Address => "digits around dots and colons",
-        Shape::Dots => "three parts around two dots",
-        Shape::At => "what stands around an @",
-        Shape::Phone => "telephone numbers, of many countries' forms",
-        Shape::Device => "addresses of network devices",
-        Shape::Word => "words that begin with 1 or 3, as long as an address of money",
-        Shape::Known => "values that you named: `leafgate known list` counts them",
-    }
-}
-
-fn bounds(bounds: Bounds) -> &'static str {
-    match bounds {
-        Bounds::Word => "no letter or digit on either side",
-        Bounds::Strict => "no letter, digit, or one of _ - . / + before; no letter or digit after",
-        Bounds::Left => "no letter or digit before",
-        Bounds::Any => "anything",
     }
 }
 

@@ -4,27 +4,26 @@ use sha2::{Digest as _, Sha256};
 
 use crate::checksums::luhn;
 
-/// A check by its name.
-type Issued = (&'static str, fn(&str) -> bool);
-
-/// The checks, each true if and only if the check digits of a text are right.
-pub(crate) const ISSUED: &[Issued] = &[
+/// The checks by their names, each true if and only if the check digits of a text are right.
+pub(crate) const ISSUED: &[(&str, fn(&str) -> bool)] = &[
     ("nif", is_nif),
     ("codice-fiscale", is_codice_fiscale),
     ("nir", is_nir),
     ("steuer-id", is_steuer_id),
-    ("cpf", is_cpf),
-    ("portuguese-nif", is_portuguese_nif),
+    ("cpf", |text| is_cpf(&digits(text))),
+    ("portuguese-nif", |text| is_portuguese_nif(&digits(text))),
     ("base58-address", is_base58_address),
     ("bech32", is_bech32),
     ("nino", is_nino),
-    ("nhs", |text| is_nhs(&digits(text))),
+    // The United Kingdom's number of a patient.
+    ("nhs", |text| sums(text, &[10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 11)),
     ("aadhaar", |text| is_verhoeff(&digits(text))),
-    ("pesel", |text| is_pesel(&digits(text))),
+    ("pesel", |text| sums(text, &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1], 10)),
     ("personnummer", |text| is_personnummer(&digits(text))),
     ("hetu", is_hetu),
-    ("tfn", |text| is_tfn(&digits(text))),
-    ("medicare", |text| is_medicare(&digits(text))),
+    ("tfn", |text| sums(text, &[1, 4, 3, 7, 5, 8, 6, 9, 10], 11)),
+    // Australia's number of a patient: the ninth digit checks eight, the tenth counts cards.
+    ("medicare", |text| sums(text, &[1, 3, 7, 9, 1, 3, 7, 9, 9, 0], 10)),
     ("nric", is_nric),
 ];
 
@@ -34,6 +33,19 @@ fn digits(text: &str) -> Vec<u32> {
 
 fn weighted(digits: &[u32], weights: impl Iterator<Item = u32>) -> u32 {
     digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum()
+}
+
+/// The digits by their weights, the check digit among them, are a multiple.
+fn sums(text: &str, weights: &[u32], of: u32) -> bool {
+    let digits = digits(text);
+    let sum = weighted(&digits, weights.iter().copied());
+    digits.len() == weights.len() && !all_alike(&digits) && sum.is_multiple_of(of)
+}
+
+/// The digit at a place is right by those before it, whose weights end with two.
+fn is_right_by_eleven(digits: &[u32], place: usize) -> bool {
+    let sum = weighted(digits, (2..=place as u32 + 1).rev());
+    sum * 10 % 11 % 10 == digits[place]
 }
 
 fn all_alike(digits: &[u32]) -> bool {
@@ -110,23 +122,15 @@ fn is_steuer_id(text: &str) -> bool {
 }
 
 /// Brazil's CPF: nine digits and two sums by 11.
-fn is_cpf(text: &str) -> bool {
-    let digits = digits(text);
-    let check = |count: usize| {
-        let weights = (2..=count as u32 + 1).rev();
-        weighted(&digits[..count], weights) * 10 % 11 % 10 == digits[count]
-    };
-    digits.len() == 11 && !all_alike(&digits) && check(9) && check(10)
+fn is_cpf(digits: &[u32]) -> bool {
+    let is_right = |place| is_right_by_eleven(digits, place);
+    digits.len() == 11 && !all_alike(digits) && is_right(9) && is_right(10)
 }
 
 /// Portugal's NIF: eight digits and a sum by 11.
-fn is_portuguese_nif(text: &str) -> bool {
-    let digits = digits(text);
-    let check = || match weighted(&digits[..8], (2..=9).rev()) % 11 {
-        0 | 1 => 0,
-        rest => 11 - rest,
-    };
-    digits.len() == 9 && matches!(digits[0], 1 | 2 | 3 | 5 | 6 | 8 | 9) && check() == digits[8]
+fn is_portuguese_nif(digits: &[u32]) -> bool {
+    let of_a_kind = |digit| matches!(digit, 1 | 2 | 3 | 5 | 6 | 8 | 9);
+    digits.len() == 9 && of_a_kind(digits[0]) && is_right_by_eleven(digits, 8)
 }
 
 /// Bitcoin's addresses in Base58Check: a version, twenty bytes, and four of their double SHA-256.
@@ -174,12 +178,6 @@ fn is_bech32(text: &str) -> bool {
     matches!(sum, BECH32 | BECH32M)
 }
 
-/// The United Kingdom's number of a patient: modulus 11.
-fn is_nhs(digits: &[u32]) -> bool {
-    let [body @ .., check] = digits else { return false };
-    digits.len() == 10 && !all_alike(digits) && (11 - weighted(body, (2..=10).rev()) % 11) % 11 == *check
-}
-
 /// Verhoeff's check digit, which India's number of a resident ends with.
 fn is_verhoeff(digits: &[u32]) -> bool {
     const TURN: [u32; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
@@ -200,11 +198,6 @@ fn dihedral(left: u32, right: u32) -> u32 {
     }
 }
 
-fn is_pesel(digits: &[u32]) -> bool {
-    let weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1].into_iter();
-    digits.len() == 11 && !all_alike(digits) && weighted(digits, weights).is_multiple_of(10)
-}
-
 /// Sweden's number: Luhn over the last ten digits; two more say the century.
 fn is_personnummer(digits: &[u32]) -> bool {
     let Some(last) = digits.len().checked_sub(10).map(|from| &digits[from..]) else { return false };
@@ -220,17 +213,6 @@ fn is_hetu(text: &str) -> bool {
     };
     let Ok(number) = format!("{day}{person}").parse::<usize>() else { return false };
     CHECK[number % 31] == check.to_ascii_uppercase()
-}
-
-fn is_tfn(digits: &[u32]) -> bool {
-    let weights = [1, 4, 3, 7, 5, 8, 6, 9, 10].into_iter();
-    digits.len() == 9 && !all_alike(digits) && weighted(digits, weights).is_multiple_of(11)
-}
-
-/// Australia's number of a patient: the ninth digit checks eight, the tenth counts cards.
-fn is_medicare(digits: &[u32]) -> bool {
-    let weights = [1, 3, 7, 9, 1, 3, 7, 9].into_iter();
-    digits.len() == 10 && !all_alike(digits) && weighted(&digits[..8], weights) % 10 == digits[8]
 }
 
 /// Singapore's number: a letter of the century, seven digits and a check letter.
@@ -257,6 +239,10 @@ fn is_nino(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn issued(name: &str) -> fn(&str) -> bool {
+        ISSUED.iter().find(|(known, _)| *known == name).unwrap().1
+    }
+
     /// Changes one character and expects a check to see it.
     fn guards(is: fn(&str) -> bool, good: &str) {
         assert!(is(good), "{good}");
@@ -272,12 +258,16 @@ mod tests {
         guards(is_codice_fiscale, "RSSMRA85T10A562S");
         guards(is_nir, "2 55 08 14 168 025 38");
         guards(is_steuer_id, "86095742719");
-        guards(is_cpf, "529.982.247-25");
-        guards(is_portuguese_nif, "123456789");
+        guards(issued("cpf"), "529.982.247-25");
+        guards(issued("portuguese-nif"), "123456789");
         guards(is_base58_address, "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2");
         guards(is_bech32, "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq");
         assert!(is_base58_address("3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy"));
-        assert!(!is_cpf("111.111.111-11"));
+        assert!(!issued("cpf")("111.111.111-11"));
+        guards(issued("nhs"), "943 476 5919");
+        guards(issued("pesel"), "44051401359");
+        guards(issued("tfn"), "123 456 782");
+        assert!(issued("medicare")("2123 45670 1") && !issued("medicare")("2123 45671 1"));
         assert!(is_nino("AB123456C") && !is_nino("NT123456C"));
     }
 }

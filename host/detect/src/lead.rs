@@ -19,10 +19,8 @@ pub(crate) struct PatternLead {
 impl PatternLead {
     /// Returns what the matches of a pattern begin with, where they begin at a keyword.
     pub(crate) fn of(pattern: &str, ignore_case: bool) -> Result<Self, Box<regex_syntax::Error>> {
-        let mut parser =
-            ParserBuilder::new().unicode(false).utf8(false).case_insensitive(ignore_case).build();
         let mut allowed = [ByteSet::default(); LONGEST];
-        let ends = walk(&parser.parse(pattern).map_err(Box::new)?, LeadPlaces::first(), &mut allowed);
+        let ends = walk(&parse(pattern, ignore_case)?, LeadPlaces::first(), &mut allowed);
         Ok(Self { allowed: allowed[..ends.least().min(LONGEST)].to_vec() })
     }
 
@@ -37,6 +35,12 @@ impl PatternLead {
     pub(crate) fn allows(&self, place: usize, byte: u8) -> bool {
         self.allowed.get(place).is_none_or(|allowed| allowed.contains(byte))
     }
+}
+
+/// Reads a pattern as the rows' regexes do: about bytes.
+pub(crate) fn parse(pattern: &str, ignore_case: bool) -> Result<Hir, Box<regex_syntax::Error>> {
+    let mut parser = ParserBuilder::new().unicode(false).utf8(false).case_insensitive(ignore_case).build();
+    parser.parse(pattern).map_err(Box::new)
 }
 
 /// Some of the 256 bytes.

@@ -1,23 +1,22 @@
 //! Packs: detectors as rows of data, read from TOML and checked.
 //!
-//! Two stages: [`RawRow`] is what the file says, [`Row`] what the engine runs, which there is only
-//! when everything in it holds together; whether the built-in packs do is a test.
+//! [`RawRow`] is what the file says, [`Row`] what the engine runs, which there is only when everything
+//! in it holds together; whether the built-in packs do is a test.
 
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::OnceLock;
 
 use leafgate_words::words;
 use regex::bytes::{Captures, Regex, RegexBuilder};
-use regex_syntax::ParserBuilder;
 use serde::Deserialize;
 
 use crate::bounds::Bounds;
 use crate::checks::Check;
 use crate::cues::Cue;
 use crate::finding::{Confidence, DetectorId, Label};
-use crate::lead::PatternLead;
+use crate::lead::{self, PatternLead};
 use crate::names::NameRule;
+use crate::table::joined;
 
 words! {
     /// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
@@ -32,28 +31,6 @@ words! {
     }
     /// Returns the name used in output.
     pub fn as_str = 0;
-}
-
-/// A pack that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PackError {
-    /// Not TOML, or not the TOML of a pack.
-    #[error("pack {pack} cannot be read")]
-    Syntax {
-        /// The pack's file.
-        pack: String,
-        /// What the parser says, with line and column.
-        source: toml::de::Error,
-    },
-    /// A row contradicts itself.
-    #[error("detector {id}: {problem}")]
-    Row {
-        /// Which detector.
-        id: String,
-        /// What is wrong and what would be right.
-        problem: String,
-    },
 }
 
 #[derive(Deserialize)]
@@ -76,74 +53,79 @@ pub(crate) struct RawRow {
     pub(crate) ignore_case: bool,
     pub(crate) prefix: bool,
     regex: String,
-    window: Option<usize>,
-    before: Option<usize>,
+    #[serde(default = "usual_window")]
+    pub(crate) window: usize,
+    pub(crate) before: Option<usize>,
     behind: Option<String>,
     pub(crate) bounds: Bounds,
-    names: Option<NameRule>,
-    pub(crate) checks: Vec<String>,
-    beside: Option<String>,
+    pub(crate) names: NameRule,
+    pub(crate) checks: Vec<Check>,
+    /// A word of this kind must stand beside a match.
+    pub(crate) beside: Option<Cue>,
     /// Matches may prove themselves by the checksum of GitHub's and npm's tokens; what does is no
     /// placeholder, whatever it spells.
     pub(crate) checksum: bool,
     /// Placeholders count as matches too.
     pub(crate) placeholders: bool,
-    examples: Vec<Vec<String>>,
-    counterexamples: Vec<Vec<String>>,
+    #[serde(deserialize_with = "joined")]
+    pub(crate) examples: Vec<String>,
+    #[serde(deserialize_with = "joined")]
+    pub(crate) counterexamples: Vec<String>,
 }
 
-/// How a row finds its candidates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Shape {
-    /// The keyword is the match's first bytes; the regex is tried there and nowhere else.
-    #[default]
-    Token,
-    /// The regex is searched around the keyword, from [`Row::before`] bytes in front of it.
-    Near,
-    /// The keyword is in a name that [`Row::names`] take; the regex must take the whole value.
-    Assigned,
-    /// The keyword opens a block that runs to its own footer.
-    Block,
-    /// Candidates are numbers, in groups or not.
-    Number,
-    /// The same, and no group need have four digits.
-    Groups,
-    /// Candidates are two letters, two digits and groups of four.
-    Account,
-    /// Candidates are digits around dots and colons.
-    Address,
-    /// Candidates are three parts around two dots, as far apart as a bot token's.
-    Dots,
-    /// Candidates lie around an `@`.
-    At,
-    /// Telephone numbers, by code alone.
-    Phone,
-    /// Addresses of network devices, by code alone.
-    Device,
-    /// Candidates are words that begin with 1 or 3 and are as long as an address of money.
-    Word,
-    /// Values that somebody named, by code alone.
-    Known,
+/// How many bytes a regex sees where a row does not say it.
+fn usual_window() -> usize {
+    512
+}
+
+words! {
+    /// How a row finds its candidates.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub(crate) enum Shape {
+        /// The keyword is the match's first bytes; the regex is tried there and nowhere else.
+        #[default]
+        Token = "what begins with a keyword",
+        /// The regex is searched around the keyword, from [`RawRow::before`] bytes in front of it.
+        Near = "what stands around a keyword",
+        /// The keyword is in a name that [`RawRow::names`] take; the regex must take the whole value.
+        Assigned = "the value of a name that holds a keyword",
+        /// The keyword opens a block that runs to its own footer.
+        Block = "a block from a keyword to its footer",
+        /// Candidates are numbers, in groups or not.
+        Number = "numbers, in groups or not",
+        /// The same, and no group need have four digits.
+        Groups = "numbers, in groups of any length or not",
+        /// Candidates are two letters, two digits and groups of four.
+        Account = "two letters, two digits and groups of four",
+        /// Candidates are digits around dots and colons.
+        Address = "digits around dots and colons",
+        /// Candidates are three parts around two dots, as far apart as a bot token's.
+        Dots = "three parts around two dots",
+        /// Candidates lie around an `@`.
+        At = "what stands around an @",
+        /// Telephone numbers, by code alone.
+        Phone = "telephone numbers, of many countries' forms",
+        /// Addresses of network devices, by code alone.
+        Device = "addresses of network devices",
+        /// Candidates are words that begin with 1 or 3 and are as long as an address of money.
+        Word = "words that begin with 1 or 3, as long as an address of money",
+        /// Values that somebody named, by code alone.
+        Known = "values that you named: `leafgate known list` counts them",
+    }
+    /// Returns where its candidates stand, for people.
+    pub(crate) fn candidates = 0;
 }
 
 /// A detector, ready to run. What is read as it stands is the [`RawRow`]'s, to which it derefs.
 #[derive(Debug, derive_more::Deref)]
 pub(crate) struct Row {
     #[deref]
-    pub(crate) raw: RawRow,
+    raw: RawRow,
     pub(crate) id: DetectorId,
     pub(crate) label: Label,
-    pub(crate) before: usize,
-    pub(crate) names: NameRule,
-    pub(crate) window: usize,
-    pub(crate) checks: Vec<Check>,
-    /// A word of this kind must stand beside a match.
-    pub(crate) beside: Option<Cue>,
-    pub(crate) examples: Vec<String>,
-    pub(crate) counterexamples: Vec<String>,
-    /// Everything above in one text, for the engine's digest.
-    pub(crate) fingerprint: String,
+    /// A digest of all that its pack says of it.
+    pub(crate) fingerprint: [u8; 32],
     pub(crate) pattern: String,
     regex: OnceLock<Regex>,
     lead: OnceLock<PatternLead>,
@@ -159,7 +141,7 @@ impl Row {
 
     /// Returns true if and only if its matches must pass the check of this name.
     pub(crate) fn has_check(&self, name: &str) -> bool {
-        self.checks.iter().any(|check| check.is(name))
+        self.checks.iter().any(|check| check.name == name)
     }
 
     /// Returns true if and only if its matches are tokens that a service makes at random: they have a
@@ -263,9 +245,7 @@ pub(crate) struct Lengths {
 
 impl Lengths {
     fn of(pattern: &str, ignore_case: bool) -> Result<Self, Box<regex_syntax::Error>> {
-        let mut parser =
-            ParserBuilder::new().unicode(false).utf8(false).case_insensitive(ignore_case).build();
-        let parsed = parser.parse(pattern).map_err(Box::new)?;
+        let parsed = lead::parse(pattern, ignore_case)?;
         let properties = parsed.properties();
         Ok(Self { least: properties.minimum_len().unwrap_or(0), most: properties.maximum_len() })
     }
@@ -281,95 +261,57 @@ fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).unicode(false).case_insensitive(ignore_case).size_limit(4 << 20).build()
 }
 
-/// Reads a pack.
-pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Row>, PackError> {
-    let raw: RawPack =
-        toml::from_str(text).map_err(|source| PackError::Syntax { pack: file.to_owned(), source })?;
-    let pack = raw.pack;
-    raw.detector.into_iter().map(|row| Row::try_from_raw(&pack, row)).collect()
+/// Reads a pack. Packs are built in, so what is wrong with one is read by whoever changes it.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Row>, String> {
+    let raw: RawPack = toml::from_str(text).map_err(|error| format!("pack {file}: {error}"))?;
+    let row = |row: RawRow| {
+        let id = format!("{}/{}", raw.pack, row.id);
+        Row::new(&id, row).map_err(|problem| format!("detector {id}: {problem}"))
+    };
+    raw.detector.into_iter().map(row).collect()
 }
 
 impl Row {
-    fn try_from_raw(pack: &str, raw: RawRow) -> Result<Self, PackError> {
-        let id = format!("{pack}/{}", raw.id);
-        let wrong = |problem: String| PackError::Row { id: id.clone(), problem };
-        let needs_keywords = matches!(raw.shape, Shape::Token | Shape::Near | Shape::Assigned | Shape::Block);
-        if needs_keywords && raw.keywords.is_empty() {
-            return Err(wrong("its shape needs `keywords`".to_owned()));
-        }
-        if let Some(short) = raw.keywords.iter().find(|word| word.len() < 2) {
-            return Err(wrong(format!("keyword {short:?} must have two or more bytes")));
-        }
-        // What is known is somebody's own, so no example of it could stand here.
-        if raw.examples.is_empty() && raw.shape != Shape::Known {
-            return Err(wrong("it needs `examples`: they are its tests".to_owned()));
-        }
-        fits_shape(&raw).map_err(|problem| wrong(problem.to_owned()))?;
+    fn new(id: &str, raw: RawRow) -> Result<Self, String> {
+        fits_shape(&raw)?;
         let pattern = match raw.shape {
             _ if raw.regex.is_empty() => String::new(),
             Shape::Token | Shape::Block => format!(r"\A(?:{})", raw.regex),
             Shape::Assigned => format!(r"\A(?:{})\z", raw.regex),
             _ => raw.regex.clone(),
         };
-        let parsed: Result<Vec<Check>, _> = raw.checks.iter().map(|name| Check::from_str(name)).collect();
-        let checks = parsed.map_err(|error| wrong(error.to_string()))?;
-        let beside = raw.beside.as_deref().map(Cue::from_str).transpose().map_err(wrong)?;
         let behind = raw.behind.as_deref().map(|behind| PatternLead::of(behind, raw.ignore_case)).transpose();
-        let behind =
-            behind.map_err(|error| wrong(format!("`behind` is no pattern: {error}")))?.unwrap_or_default();
-        let fingerprint = fingerprint(&id, &pattern, beside, &raw);
         Ok(Self {
-            label: Label::new(&raw.label).map_err(|error| wrong(error.to_string()))?,
-            id: DetectorId::new(&id).map_err(|error| wrong(error.to_string()))?,
-            before: raw.before.unwrap_or_default(),
-            names: raw.names.clone().unwrap_or_default(),
-            window: raw.window.unwrap_or(512),
-            checks,
-            beside,
-            examples: raw.examples.iter().map(|parts| parts.concat()).collect(),
-            counterexamples: raw.counterexamples.iter().map(|parts| parts.concat()).collect(),
-            fingerprint,
+            id: DetectorId::new(id).map_err(|error| error.to_string())?,
+            label: Label::new(&raw.label).map_err(|error| error.to_string())?,
+            fingerprint: *blake3::hash(format!("{id} {raw:?}").as_bytes()).as_bytes(),
             pattern,
             regex: OnceLock::new(),
             lead: OnceLock::new(),
-            behind,
+            behind: behind.map_err(|error| format!("`behind` is no pattern: {error}"))?.unwrap_or_default(),
             lengths: OnceLock::new(),
             raw,
         })
     }
 }
 
-/// Returns all that decides what a row finds, as one text.
-fn fingerprint(id: &str, pattern: &str, beside: Option<Cue>, raw: &RawRow) -> String {
-    format!(
-        "{id}|{}|{:?}|{:?} {:?} {:?}|{:?}|{}|{}|{pattern}|{:?}|{:?}|{beside:?}|{}|{}|{:?}|{:?}",
-        raw.label,
-        raw.confidence,
-        raw.shape,
-        raw.before,
-        raw.names,
-        raw.keywords,
-        raw.ignore_case,
-        raw.prefix,
-        raw.bounds,
-        raw.checks,
-        raw.checksum,
-        raw.placeholders,
-        raw.window,
-        raw.behind
-    )
-}
-
-/// Reports a key that belongs to another shape.
+/// Reports what is missing, and a key that belongs to another shape.
 fn fits_shape(raw: &RawRow) -> Result<(), &'static str> {
+    let needs_keywords = matches!(raw.shape, Shape::Token | Shape::Near | Shape::Assigned | Shape::Block);
     let is_near = raw.shape == Shape::Near;
     match () {
+        () if needs_keywords && raw.keywords.is_empty() => Err("its shape needs `keywords`"),
+        () if raw.keywords.iter().any(|word| word.len() < 2) => Err("a keyword must have two or more bytes"),
+        // What is known is somebody's own, so no example of it could stand here.
+        () if raw.examples.is_empty() && raw.shape != Shape::Known => {
+            Err("it needs `examples`: they are its tests")
+        }
         () if raw.description.is_empty() => Err("it needs a `description`"),
         () if raw.before.is_some() != is_near => {
             Err("`before` belongs to shape \"near\", and must stand there")
         }
         () if raw.behind.is_some() && !is_near => Err("`behind` belongs to shape \"near\""),
-        () if raw.names.is_some() && raw.shape != Shape::Assigned => {
+        () if !raw.names.is_empty() && raw.shape != Shape::Assigned => {
             Err("`names` belongs to shape \"assigned\"")
         }
         () => Ok(()),

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use strsim::levenshtein;
 
 use crate::finding::{Confidence, DetectorId, Label};
-use crate::pack::{self, DetectorContext, PackError, Row};
+use crate::pack::{self, DetectorContext, Row};
 
 /// The packs' files, in the order in which their detectors rank.
 const PACKS: [(&str, &str); 4] = [
@@ -108,7 +108,7 @@ static ROWS: LazyLock<Vec<Arc<Row>>> = LazyLock::new(|| load().expect("a test re
 
 static INFOS: LazyLock<Vec<DetectorInfo>> = LazyLock::new(|| ROWS.iter().map(|row| info(row)).collect());
 
-fn load() -> Result<Vec<Arc<Row>>, PackError> {
+fn load() -> Result<Vec<Arc<Row>>, String> {
     let mut rows = Vec::new();
     for (file, text) in PACKS {
         rows.extend(pack::parse(file, text)?.into_iter().map(Arc::new));

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::value::RawValue;
+use jsonc_parser::ast::Value;
 
-use super::members::{FileMembers, TeamText};
+use super::members::{FileMembers, string};
 use super::templates::AgentTemplates;
 use super::{Notes, shown};
-use crate::name::AgentName;
+use crate::name::{AgentName, BadAgentName};
 use crate::team::{Agent, Permission};
 
 /// Characters of a prompt.
@@ -28,26 +28,23 @@ pub(super) const SHARED: [&str; 5] =
     ["systemPrompt", "description", "useFor", "delegationPermissions", "toolPermissions"];
 
 /// Reads an agent, or notes all that is wrong with it. `names` are those of the agents before.
-pub(super) fn read<'t>(
-    text: &TeamText<'t>,
-    value: &'t RawValue,
+pub(super) fn read<'v>(
+    value: &'v Value<'v>,
     at: &str,
     names: &mut BTreeSet<AgentName>,
-    templates: &AgentTemplates<'t>,
-    notes: &mut Notes,
+    templates: &AgentTemplates<'v>,
+    notes: &mut Notes<'_>,
 ) -> Option<Agent> {
-    let line = text.line(value);
-    let Some(members) = text.members(value) else {
-        notes.wrong(line, at, "an object with an agent is expected");
-        return None;
+    let Some(members) = FileMembers::of(value) else {
+        return notes.wrong(value, at, "an object with an agent is expected");
     };
     for key in members.unknown(&KNOWN) {
-        notes.warn(line, at, format!("`{}` has no meaning here", shown(key)));
+        notes.warn(value, at, format!("`{}` has no meaning here", shown(key)));
     }
     for key in KNOWN.into_iter().filter(|key| members.is_twice(key)) {
-        notes.wrong(line, format!("{at}/{key}"), "the member is here twice: keep one");
+        notes.wrong::<()>(value, format!("{at}/{key}"), "the member is here twice: keep one");
     }
-    let mut of = Of { text, members: &members, template: None, line, at, notes };
+    let mut of = Of { value, members, template: None, at, notes };
     of.template = of.template(templates);
     let name = of.name();
     of.refuse_taken(name.as_ref(), names);
@@ -67,46 +64,41 @@ pub(super) fn read<'t>(
 }
 
 /// The agent that is read.
-struct Of<'a, 't> {
-    text: &'a TeamText<'t>,
-    members: &'a FileMembers<'t>,
-    template: Option<&'a FileMembers<'t>>,
-    line: usize,
+struct Of<'a, 'v, 't> {
+    value: &'v Value<'v>,
+    members: FileMembers<'v>,
+    template: Option<FileMembers<'v>>,
     at: &'a str,
-    notes: &'a mut Notes,
+    notes: &'a mut Notes<'t>,
 }
 
-impl<'a, 't> Of<'a, 't> {
+impl<'v> Of<'_, 'v, '_> {
     /// The template that the agent names.
-    fn template(&mut self, templates: &'a AgentTemplates<'t>) -> Option<&'a FileMembers<'t>> {
+    fn template(&mut self, templates: &AgentTemplates<'v>) -> Option<FileMembers<'v>> {
         let value = self.members.get("template")?;
-        let template = self.text.string(value).and_then(|name| templates.get(&name));
-        if template.is_none() {
-            let what = format!("no template has this name: `leafgate.templates` has {}", templates.names());
-            self.wrong(value, "template", what);
-        }
-        template
+        string(value).and_then(|name| templates.get(name)).or_else(|| {
+            let names = templates.names();
+            self.wrong(
+                value,
+                "template",
+                format!("no template has this name: `leafgate.templates` has {names}"),
+            )
+        })
     }
 
-    fn member(&mut self, key: &str) -> Option<&'t RawValue> {
+    fn member(&mut self, key: &str) -> Option<&'v Value<'v>> {
         let value = self.members.get(key).or_else(|| self.template?.get(key));
-        if value.is_none() {
-            self.notes.wrong(self.line, self.at, format!("`{key}` is missing"));
-        }
-        value
+        value.or_else(|| self.notes.wrong(self.value, self.at, format!("`{key}` is missing")))
     }
 
-    fn wrong(&mut self, value: &RawValue, key: &str, what: impl Into<String>) {
-        self.notes.wrong(self.text.line(value), format!("{}/{key}", self.at), what);
+    fn wrong<T>(&mut self, value: &Value<'_>, key: &str, what: impl Into<String>) -> Option<T> {
+        self.notes.wrong(value, format!("{}/{key}", self.at), what)
     }
 
     fn name(&mut self) -> Option<AgentName> {
         let value = self.member("name")?;
-        let name = self.text.string(value).and_then(|name| AgentName::new(&name).ok());
-        if name.is_none() {
-            self.wrong(value, "name", crate::name::BadAgentName.to_string());
-        }
-        name
+        let name = string(value).and_then(|name| AgentName::new(name).ok());
+        name.or_else(|| self.wrong(value, "name", BadAgentName.to_string()))
     }
 
     /// A name is taken by an agent that cannot be read, too.
@@ -115,62 +107,54 @@ impl<'a, 't> Of<'a, 't> {
             && !names.insert(name.clone())
         {
             let what = format!("the name `{name}` is taken: each agent needs its own");
-            self.notes.wrong(self.line, format!("{}/name", self.at), what);
+            self.wrong::<()>(self.value, "name", what);
         }
     }
 
     fn string(&mut self, key: &str, most: usize) -> Option<String> {
         let value = self.member(key)?;
-        let Some(text) = self.text.string(value) else {
-            self.wrong(value, key, "a text is expected");
-            return None;
-        };
+        let Some(text) = string(value) else { return self.wrong(value, key, "a text is expected") };
         let length = text.chars().count();
         if length > most {
-            self.wrong(value, key, format!("the text has {length} characters: at most {most} are taken"));
-            return None;
+            let what = format!("the text has {length} characters: at most {most} are taken");
+            return self.wrong(value, key, what);
         }
         if most == MAX_LINE && length > LONG_LINE {
             let what = format!("the text has {length} characters: models read {LONG_LINE} or fewer better");
-            self.notes.warn(self.text.line(value), format!("{}/{key}", self.at), what);
+            self.notes.warn(value, format!("{}/{key}", self.at), what);
         }
         if key == "systemPrompt" && text.trim().is_empty() {
-            self.wrong(value, key, "the prompt is empty: say what the agent is to do");
-            return None;
+            return self.wrong(value, key, "the prompt is empty: say what the agent is to do");
         }
-        Some(text)
+        Some(text.to_owned())
     }
 
     fn permission(&mut self, key: &str, list: &str) -> Option<Permission> {
         let value = self.member(key)?;
-        let expected = format!(
-            "expected {{\"type\": \"all\"}}, {{\"type\": \"none\"}} or {{\"type\": \"specific\", \"{list}\": [...]}}"
-        );
-        let permission = self.text.members(value).and_then(|members| {
-            let kind = self.text.string(members.get("type")?)?;
-            // A list that does not count would be a permission that nobody meant.
-            let names = members.get(list);
-            let known = ["type", list];
-            if members.unknown(&known).next().is_some() || known.iter().any(|key| members.is_twice(key)) {
-                return None;
-            }
-            match (kind.as_str(), names) {
-                ("all", None) => Some(Permission::All),
-                ("none", None) => Some(Permission::None),
-                ("specific", Some(names)) => {
-                    let names = self.text.elements(names)?;
-                    if names.len() > MAX_NAMES {
-                        return None;
-                    }
-                    let names = names.into_iter().map(|name| self.text.string(name));
-                    names.collect::<Option<_>>().map(Permission::Specific)
-                }
-                _ => None,
-            }
-        });
-        if permission.is_none() {
-            self.wrong(value, key, expected);
+        permission(value, list).or_else(|| {
+            let what = format!(
+                "expected {{\"type\": \"all\"}}, {{\"type\": \"none\"}} or {{\"type\": \"specific\", \"{list}\": [...]}}"
+            );
+            self.wrong(value, key, what)
+        })
+    }
+}
+
+fn permission(value: &Value<'_>, list: &str) -> Option<Permission> {
+    let members = FileMembers::of(value)?;
+    // A list that does not count would be a permission that nobody meant.
+    let known = ["type", list];
+    if members.unknown(&known).next().is_some() || known.iter().any(|key| members.is_twice(key)) {
+        return None;
+    }
+    match (string(members.get("type")?)?, members.get(list)) {
+        ("all", None) => Some(Permission::All),
+        ("none", None) => Some(Permission::None),
+        ("specific", Some(names)) => {
+            let names = &names.as_array()?.elements;
+            let all = names.iter().map(|name| string(name).map(str::to_owned)).collect::<Option<_>>();
+            all.filter(|_| names.len() <= MAX_NAMES).map(Permission::Specific)
         }
-        permission
+        _ => None,
     }
 }

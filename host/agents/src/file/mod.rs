@@ -5,7 +5,6 @@
 //! editor keeps. Beside it, `leafgate` says how runs are bounded, and what agents have in common.
 
 mod agent;
-mod jsonc;
 mod members;
 mod settings;
 mod templates;
@@ -13,11 +12,14 @@ mod templates;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde_json::{Value, json};
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::{Range, Ranged};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use serde_json::json;
 
 use crate::team::{Agent, Permission, SystemAs, Team};
 use crate::tools::DELEGATE_WORK;
-use members::{FileMembers, TeamText};
+use members::{FileMembers, string};
 use templates::AgentTemplates;
 
 /// The namespace in an editor's settings.
@@ -69,9 +71,19 @@ impl Team {
     /// # Errors
     /// [`FileError`] with everything that is wrong.
     pub fn read(file: &str) -> Result<(Team, Vec<Warning>), FileError> {
-        let plain = jsonc::plain(file);
-        let mut notes = Notes::default();
-        let team = read(&TeamText::new(&plain), &mut notes);
+        let text = file.strip_prefix('\u{feff}').unwrap_or(file);
+        let mut notes = Notes { text, problems: Vec::new(), warnings: Vec::new() };
+        let collected = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+        let read = parse_to_ast(text, &collected, &as_vscode_writes());
+        let team = match read.map(|read| read.value) {
+            Ok(Some(root)) => team(&root, &mut notes),
+            Ok(None) => notes.wrong(&START, "", "this is no JSON"),
+            Err(error) => notes.wrong(
+                &error.range(),
+                "",
+                format!("this is no JSON (column {})", error.column_display()),
+            ),
+        };
         match team {
             Some(team) if notes.problems.is_empty() => Ok((team, notes.warnings)),
             _ => Err(FileError { problems: notes.problems }),
@@ -80,7 +92,7 @@ impl Team {
 
     /// Returns the file of a team, with flat keys. Read again it is the same team.
     #[must_use]
-    pub fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> serde_json::Value {
         let settings = self.settings();
         json!({
             "copilotMultiAgent.entryAgent": self.entry().map(|agent| agent.name.as_str()).unwrap_or_default(),
@@ -97,7 +109,7 @@ impl Team {
     }
 }
 
-fn agent_json(agent: &Agent) -> Value {
+fn agent_json(agent: &Agent) -> serde_json::Value {
     json!({
         "name": agent.name.as_str(),
         "systemPrompt": agent.system_prompt,
@@ -108,7 +120,7 @@ fn agent_json(agent: &Agent) -> Value {
     })
 }
 
-fn permission_json(permission: &Permission, list: &str) -> Value {
+fn permission_json(permission: &Permission, list: &str) -> serde_json::Value {
     match permission {
         Permission::All => json!({ "type": "all" }),
         Permission::None => json!({ "type": "none" }),
@@ -116,146 +128,161 @@ fn permission_json(permission: &Permission, list: &str) -> Value {
     }
 }
 
+/// Returns how VS Code's settings are read: JSON with comments and trailing commas, and strict in all else.
+#[must_use]
+pub fn as_vscode_writes() -> ParseOptions {
+    ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+/// Where a file begins: the place of what is missing in it.
+const START: Range = Range { start: 0, end: 0 };
+
 /// What was found while a file was read.
-#[derive(Default)]
-struct Notes {
+struct Notes<'t> {
+    text: &'t str,
     problems: Vec<Problem>,
     warnings: Vec<Warning>,
 }
 
-impl Notes {
-    fn wrong(&mut self, line: usize, pointer: impl Into<String>, what: impl Into<String>) {
-        self.problems.push(Problem { line, pointer: pointer.into(), what: what.into() });
+impl Notes<'_> {
+    /// Notes what is wrong at a place, in whose stead nothing is read.
+    fn wrong<T>(&mut self, place: &dyn Ranged, at: impl Into<String>, what: impl Into<String>) -> Option<T> {
+        let problem = self.problem(place, at.into(), what.into());
+        self.problems.push(problem);
+        None
     }
 
-    fn warn(&mut self, line: usize, pointer: impl Into<String>, what: impl Into<String>) {
-        self.warnings.push(Warning { line, pointer: pointer.into(), what: what.into() });
+    fn warn(&mut self, place: &dyn Ranged, at: impl Into<String>, what: impl Into<String>) {
+        let warning = self.problem(place, at.into(), what.into());
+        self.warnings.push(warning);
+    }
+
+    fn problem(&self, place: &dyn Ranged, pointer: String, what: String) -> Problem {
+        let before = &self.text.as_bytes()[..place.start()];
+        Problem { line: 1 + before.iter().filter(|byte| **byte == b'\n').count(), pointer, what }
     }
 }
 
 /// Where a file has its two members.
-struct TeamForm<'t> {
-    members: FileMembers<'t>,
+struct TeamForm<'v> {
+    members: FileMembers<'v>,
     entry: &'static str,
     agents: &'static str,
     /// Where `members` stand.
     at: &'static str,
 }
 
-fn read(text: &TeamText<'_>, notes: &mut Notes) -> Option<Team> {
-    let root = match text.root() {
-        Ok(root) => root,
-        Err((line, what)) => {
-            notes.wrong(line, "", what);
-            return None;
-        }
-    };
-    let beside = root.get("leafgate");
-    let settings = beside.map(|value| settings::read(text, value, notes)).unwrap_or_default();
-    let templates = beside.map(|value| AgentTemplates::read(text, value, notes)).unwrap_or_default();
-    let form = form(text, root, notes)?;
-    let agents = agents(text, &form, &templates, notes)?;
-    let entry = entry(text, &form, &agents, notes);
-    missing_targets(text, &form, &agents, notes);
-    idle_targets(text, &form, &agents, notes);
+impl TeamForm<'_> {
+    /// The list of agents, where it is there.
+    fn list(&self) -> &dyn Ranged {
+        self.members.get(self.agents).map_or(&START, |list| list)
+    }
+}
+
+fn team(root: &Value<'_>, notes: &mut Notes<'_>) -> Option<Team> {
+    let Some(members) = FileMembers::of(root) else { return notes.wrong(root, "", "an object is expected") };
+    let beside = members.get("leafgate");
+    let settings = beside.map(|value| settings::read(value, notes)).unwrap_or_default();
+    let templates = beside.map(|value| AgentTemplates::read(value, notes)).unwrap_or_default();
+    let form = form(members, notes)?;
+    let agents = agents(&form, &templates, notes)?;
+    let entry = entry(&form, &agents, notes);
+    missing_targets(&form, &agents, notes);
+    idle_targets(&form, &agents, notes);
     Some(Team { agents, entry, settings })
 }
 
-fn form<'t>(text: &TeamText<'t>, root: FileMembers<'t>, notes: &mut Notes) -> Option<TeamForm<'t>> {
+fn form<'v>(root: FileMembers<'v>, notes: &mut Notes<'_>) -> Option<TeamForm<'v>> {
     let (flat_entry, flat_agents) = ("copilotMultiAgent.entryAgent", "copilotMultiAgent.agents");
     let flat = root.get(flat_entry).or_else(|| root.get(flat_agents));
     let nested = root.get(SPACE);
     let bare = root.get("entryAgent").or_else(|| root.get("agents"));
     let found: Vec<_> = [flat, nested, bare].into_iter().flatten().collect();
-    if found.len() > 1 {
-        let what =
-            "the team is here a second time: keep one of the flat keys, the object and the bare members";
-        notes.wrong(text.line(found[1]), "", what);
-        return None;
-    }
-    let Some(first) = found.first() else {
-        let what = "no team is here: expected `copilotMultiAgent.agents`, an object `copilotMultiAgent`, or `agents`";
-        notes.wrong(1, "", what);
-        return None;
+    let first = match found[..] {
+        [only] => only,
+        [] => {
+            let what = "no team is here: expected `copilotMultiAgent.agents`, an object `copilotMultiAgent`, or `agents`";
+            return notes.wrong(&START, "", what);
+        }
+        [_, second, ..] => {
+            let what =
+                "the team is here a second time: keep one of the flat keys, the object and the bare members";
+            return notes.wrong(second, "", what);
+        }
     };
     let form = match (flat, nested) {
         (Some(_), _) => TeamForm { members: root, entry: flat_entry, agents: flat_agents, at: "" },
         (None, Some(nested)) => {
-            let Some(members) = text.members(nested) else {
-                notes.wrong(text.line(nested), format!("/{SPACE}"), "an object is expected");
-                return None;
+            let at = "/copilotMultiAgent";
+            let Some(members) = FileMembers::of(nested) else {
+                return notes.wrong(nested, at, "an object is expected");
             };
             for key in members.unknown(&["entryAgent", "agents"]) {
-                notes.warn(
-                    text.line(nested),
-                    format!("/{SPACE}"),
-                    format!("`{}` has no meaning here", shown(key)),
-                );
+                notes.warn(nested, at, format!("`{}` has no meaning here", shown(key)));
             }
-            TeamForm { members, entry: "entryAgent", agents: "agents", at: "/copilotMultiAgent" }
+            TeamForm { members, entry: "entryAgent", agents: "agents", at }
         }
         (None, None) => TeamForm { members: root, entry: "entryAgent", agents: "agents", at: "" },
     };
     for key in [form.entry, form.agents].into_iter().filter(|key| form.members.is_twice(key)) {
-        notes.wrong(text.line(first), format!("{}/{key}", form.at), "the member is here twice: keep one");
+        notes.wrong::<()>(first, format!("{}/{key}", form.at), "the member is here twice: keep one");
     }
     Some(form)
 }
 
-fn agents<'t>(
-    text: &TeamText<'t>,
-    form: &TeamForm<'t>,
-    templates: &AgentTemplates<'t>,
-    notes: &mut Notes,
-) -> Option<Vec<Agent>> {
+fn agents(form: &TeamForm<'_>, templates: &AgentTemplates<'_>, notes: &mut Notes<'_>) -> Option<Vec<Agent>> {
     let at = format!("{}/{}", form.at, form.agents);
     let Some(value) = form.members.get(form.agents) else {
-        notes.wrong(1, at, "the member is missing: it lists the agents");
-        return None;
+        return notes.wrong(&START, at, "the member is missing: it lists the agents");
     };
-    let Some(elements) = text.elements(value) else {
-        notes.wrong(text.line(value), at, "a list of agents is expected");
-        return None;
-    };
-    if elements.len() > MAX_AGENTS {
-        let what = format!("a team has at most {MAX_AGENTS} agents, and here are {}", elements.len());
-        notes.wrong(text.line(value), &at, what);
+    let Some(list) = value.as_array() else { return notes.wrong(value, at, "a list of agents is expected") };
+    let count = list.elements.len();
+    if count > MAX_AGENTS {
+        let what = format!("a team has at most {MAX_AGENTS} agents, and here are {count}");
+        notes.wrong::<()>(value, &at, what);
     }
     let mut names = BTreeSet::new();
     let mut agents = Vec::new();
     // One too many is said once, and a list without end is not read to its end.
-    for (index, element) in elements.into_iter().enumerate().take(2 * MAX_AGENTS) {
-        agents.extend(agent::read(text, element, &format!("{at}/{index}"), &mut names, templates, notes));
+    for (index, element) in list.elements.iter().enumerate().take(2 * MAX_AGENTS) {
+        agents.extend(agent::read(element, &format!("{at}/{index}"), &mut names, templates, notes));
     }
     if agents.is_empty() && notes.problems.is_empty() {
-        notes.warn(text.line(value), at, "the team has no agents: requests pass as they come");
+        notes.warn(value, at, "the team has no agents: requests pass as they come");
     }
     Some(agents)
 }
 
 /// Finds the agent that conversations begin with; the first one where it is not there.
-fn entry(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) -> usize {
+fn entry(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes<'_>) -> usize {
     let at = format!("{}/{}", form.at, form.entry);
     let value = form.members.get(form.entry);
-    let line = value.map_or(1, |value| text.line(value));
-    let named = value.and_then(|value| text.string(value));
+    let place: &dyn Ranged = value.map_or(&START, |value| value);
+    let named = value.and_then(string);
     if value.is_some() && named.is_none() {
-        notes.wrong(line, &at, "the name of an agent is expected");
+        notes.wrong::<()>(place, &at, "the name of an agent is expected");
     }
     let found = named.and_then(|name| agents.iter().position(|agent| agent.name.as_str() == name));
     if let (None, Some(first)) = (found, agents.first()) {
-        notes.warn(
-            line,
-            at,
-            format!("no agent of this team is named here: `{}`, the first one, serves", first.name),
-        );
+        let what = format!("no agent of this team is named here: `{}`, the first one, serves", first.name);
+        notes.warn(place, at, what);
     }
     found.unwrap_or(0)
 }
 
 /// Says who may delegate by its targets, and not by its tools.
-fn idle_targets(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) {
-    let line = form.members.get(form.agents).map_or(1, |value| text.line(value));
+fn idle_targets(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes<'_>) {
     for (index, agent) in agents.iter().enumerate() {
         let targets =
             |other: &Agent| other.name != agent.name && agent.delegation.allows(other.name.as_str());
@@ -265,14 +292,13 @@ fn idle_targets(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], note
                 "`{}` delegates to nobody, although its delegationPermissions let it: add `{DELEGATE_WORK}` to its tools",
                 agent.name
             );
-            notes.warn(line, at, what);
+            notes.warn(form.list(), at, what);
         }
     }
 }
 
 /// Lists of targets may name agents that are not there; they are left out.
-fn missing_targets(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) {
-    let line = form.members.get(form.agents).map_or(1, |value| text.line(value));
+fn missing_targets(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes<'_>) {
     for (index, agent) in agents.iter().enumerate() {
         let Permission::Specific(names) = &agent.delegation else { continue };
         let is_there = |name: &String| agents.iter().any(|other| other.name.as_str() == name);
@@ -280,11 +306,9 @@ fn missing_targets(text: &TeamText<'_>, form: &TeamForm<'_>, agents: &[Agent], n
             names.iter().filter(|name| !is_there(name)).map(|name| shown(name)).collect();
         if !missing.is_empty() {
             let at = format!("{}/{}/{index}/delegationPermissions/agents", form.at, form.agents);
-            notes.warn(
-                line,
-                at,
-                format!("`{}` may delegate to `{}`: not in this team", agent.name, missing.join("`, `")),
-            );
+            let what =
+                format!("`{}` may delegate to `{}`: not in this team", agent.name, missing.join("`, `"));
+            notes.warn(form.list(), at, what);
         }
     }
 }

@@ -99,9 +99,9 @@ impl Run {
     }
 
     /// Tells about a call that was refused.
-    pub(super) fn note_refusal(&self, frame: FrameId, error: &AgentError, effects: &mut RunEffects) {
+    pub(super) fn note_refusal(&mut self, frame: FrameId, error: &AgentError) {
         let agent = self.frames[frame.at()].agent.clone();
-        effects.push(super::RunEffect::Happened(Happened::Refused { agent, frame, error: error.clone() }));
+        self.happened(Happened::Refused { agent, frame, error: error.clone() });
     }
 }
 

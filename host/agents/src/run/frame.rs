@@ -150,17 +150,26 @@ pub enum FrameState {
 /// One agent's part in a run.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    pub(super) id: FrameId,
-    pub(super) agent: AgentName,
+    /// Its name within its run.
+    pub id: FrameId,
+    /// The agent.
+    pub agent: AgentName,
     pub(super) parent: Option<(FrameId, usize)>,
-    pub(super) chain: Vec<AgentName>,
-    pub(super) prompt: String,
-    pub(super) tools: ToolNames,
-    pub(super) targets: Vec<DelegationTarget>,
-    pub(super) messages: Vec<Message>,
-    pub(super) state: FrameState,
+    /// The agents from the entry to this one.
+    pub chain: Vec<AgentName>,
+    /// The agent's prompt, with what is said about others.
+    pub prompt: String,
+    /// The client's tools that it has, in the client's order.
+    pub tools: ToolNames,
+    /// To whom it may delegate. Where there is anybody, it has `delegateWork`.
+    pub targets: Vec<DelegationTarget>,
+    /// Its conversation, behind the prompt.
+    pub messages: Vec<Message>,
+    /// What it is doing.
+    pub state: FrameState,
     pub(super) open: Option<OpenTurn>,
-    pub(super) iterations: u32,
+    /// How often a model was asked for it.
+    pub iterations: u32,
     pub(super) invocations: Vec<AgentInvocation>,
     pub(super) deadline: Option<Tick>,
     /// What a delegated agent reported.
@@ -207,28 +216,10 @@ pub(super) struct DoneCall {
 }
 
 impl Frame {
-    /// Its name within its run.
-    #[must_use]
-    pub fn id(&self) -> FrameId {
-        self.id
-    }
-
-    /// The agent.
-    #[must_use]
-    pub fn agent(&self) -> &AgentName {
-        &self.agent
-    }
-
     /// The frame that delegated to this one.
     #[must_use]
     pub fn parent(&self) -> Option<FrameId> {
         self.parent.map(|(frame, _)| frame)
-    }
-
-    /// The agents from the entry to this one.
-    #[must_use]
-    pub fn chain(&self) -> &[AgentName] {
-        &self.chain
     }
 
     /// How often work was delegated to come here; 0 for the entry.
@@ -237,46 +228,10 @@ impl Frame {
         u32::try_from(self.chain.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
-    /// The agent's prompt, with what is said about others.
-    #[must_use]
-    pub fn prompt(&self) -> &str {
-        &self.prompt
-    }
-
-    /// The client's tools that it has, in the client's order.
-    #[must_use]
-    pub fn tools(&self) -> &ToolNames {
-        &self.tools
-    }
-
-    /// To whom it may delegate. Where there is anybody, it has `delegateWork`.
-    #[must_use]
-    pub fn targets(&self) -> &[DelegationTarget] {
-        &self.targets
-    }
-
     /// Whether it has `reportOut`.
     #[must_use]
     pub fn reports(&self) -> bool {
         self.parent.is_some()
-    }
-
-    /// Its conversation, behind the prompt.
-    #[must_use]
-    pub fn messages(&self) -> &[Message] {
-        &self.messages
-    }
-
-    /// What it is doing.
-    #[must_use]
-    pub fn state(&self) -> FrameState {
-        self.state
-    }
-
-    /// How often a model was asked for it.
-    #[must_use]
-    pub fn iterations(&self) -> u32 {
-        self.iterations
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -265,6 +265,25 @@ fn targets_that_are_not_there_are_left_out_with_a_warning() {
 }
 
 #[test]
+fn comments_and_trailing_commas_stand_anywhere_but_in_texts() {
+    let mut said = agent("a");
+    said["description"] = "// no /* \" ".into();
+    let file = |name: &str| {
+        format!("\u{feff}{{ // \u{e9}\n\"entryAgent\": {name}, /* x\n y */ \"agents\": [{said}, ], }}")
+    };
+    let (team, warnings) = Team::read(&file("\"a\"")).unwrap();
+    assert_eq!((team.agents()[0].description.as_str(), warnings.len()), ("// no /* \" ", 0));
+    let error = Team::read(&file("7")).unwrap_err().to_string();
+    assert_eq!(error, "line 2, /entryAgent: the name of an agent is expected");
+    for wrong in
+        ["{\"agents\": /* 1}", "{\"agents\" []}", "{'agents': []}", "{agents: []}", "{\"agents\": [] /}"]
+    {
+        let error = Team::read(wrong).unwrap_err().to_string();
+        assert!(error.starts_with("line 1: this is no JSON (column "), "{wrong}: {error}");
+    }
+}
+
+#[test]
 fn what_is_no_team_is_refused() {
     for (text, expected) in [
         ("", "line 1: this is no JSON"),

@@ -123,7 +123,7 @@ proptest! {
             }
             take_step(&mut stage, step);
             check(&stage.run, LIMITS);
-            let asking = stage.run.frames().iter().filter(|f| matches!(f.state(), FrameState::Asking(_))).count();
+            let asking = stage.run.frames().iter().filter(|f| matches!(f.state, FrameState::Asking(_))).count();
             prop_assert_eq!(asking, stage.asked.len());
             prop_assert!(asking <= LIMITS.side_by_side as usize);
             // Somebody has the turn: a model, the client, or nobody any more.
@@ -132,7 +132,7 @@ proptest! {
         // Whatever is left ends within the caps.
         stage.play_out();
         prop_assert_eq!(stage.finished, 1);
-        prop_assert!(stage.run.frames().iter().all(|frame| frame.state() == FrameState::Ended));
+        prop_assert!(stage.run.frames().iter().all(|frame| frame.state == FrameState::Ended));
         prop_assert!(stage.asked.is_empty());
         check(&stage.run, LIMITS);
         let now = stage.tick();
@@ -165,6 +165,6 @@ proptest! {
         let effects = stage.run.elapse(Tick::from_millis(at + 400_000));
         stage.take(effects);
         prop_assert_eq!(stage.aborted.len(), 1);
-        prop_assert_eq!(stage.run.frames()[1].state(), FrameState::Ended);
+        prop_assert_eq!(stage.run.frames()[1].state, FrameState::Ended);
     }
 }

@@ -65,7 +65,7 @@ fn every_frame_asks_the_clients_model_or_the_teams() {
     };
     assert_eq!(start(Some("model-of-the-client")).model(), Some("model-of-the-client"));
     assert_eq!(start(None).model(), Some("model-of-the-team"));
-    assert_eq!(start(None).frames()[0].agent().as_str(), "a");
+    assert_eq!(start(None).frames()[0].agent.as_str(), "a");
     let named =
         Run::start(team.clone(), Some("nobody"), opening(), key("s"), RunLimits::default(), Tick::default());
     assert_eq!(named.err(), Some(RunError::NoAgent));
@@ -84,9 +84,9 @@ fn work_is_delegated_to_one_and_its_report_is_the_result() {
     let mut stage = Stage::new(&three(), script);
     stage.answer(0);
     let reviewer = &stage.run.frames()[1];
-    assert_eq!(reviewer.agent().as_str(), "reviewer");
-    assert_eq!(reviewer.parent(), Some(stage.run.frames()[0].id()));
-    assert_eq!(reviewer.messages()[0].words().unwrap(), "Review a.rs\n\nReport expectations: What you found");
+    assert_eq!(reviewer.agent.as_str(), "reviewer");
+    assert_eq!(reviewer.parent(), Some(stage.run.frames()[0].id));
+    assert_eq!(reviewer.messages[0].words().unwrap(), "Review a.rs\n\nReport expectations: What you found");
     stage.play_out();
     assert_eq!(stage.results(0), ["No faults."]);
     assert_eq!(stage.final_response(), "All is well.");
@@ -105,26 +105,23 @@ fn work_goes_down_a_chain_and_comes_back() {
     let mut stage = Stage::new(&three(), script);
     stage.answer(0);
     stage.answer(0);
-    let chain: Vec<_> = stage.run.frames()[2].chain().iter().map(|name| name.as_str()).collect();
+    let chain: Vec<_> = stage.run.frames()[2].chain.iter().map(|name| name.as_str()).collect();
     assert_eq!(chain, ["coordinator", "reviewer", "researcher"]);
     let [entry, between, frame] = stage.run.frames() else { panic!("{:?}", stage.run) };
-    assert_eq!(
-        (frame.agent().as_str(), frame.depth(), frame.parent()),
-        ("researcher", 2, Some(between.id()))
-    );
-    let targets: Vec<_> = frame.targets().iter().map(|target| target.name.as_str()).collect();
+    assert_eq!((frame.agent.as_str(), frame.depth(), frame.parent()), ("researcher", 2, Some(between.id)));
+    let targets: Vec<_> = frame.targets.iter().map(|target| target.name.as_str()).collect();
     assert_eq!(targets, ["coordinator", "reviewer"]);
     let team = stage.run.team();
-    assert_eq!(frame.prompt(), team.prompt(team.agent("researcher").unwrap()));
-    assert_eq!(frame.tools(), &opening().tools);
+    assert_eq!(frame.prompt, team.prompt(team.agent("researcher").unwrap()));
+    assert_eq!(frame.tools, opening().tools);
     assert!(frame.reports() && !entry.reports() && entry.parent().is_none());
-    assert_eq!(frame.messages().len(), 1);
-    assert_eq!(frame.messages()[0].words().unwrap(), "two\n\nReport expectations: What you found");
-    let ids: std::collections::BTreeSet<_> = stage.run.frames().iter().map(|frame| frame.id()).collect();
+    assert_eq!(frame.messages.len(), 1);
+    assert_eq!(frame.messages[0].words().unwrap(), "two\n\nReport expectations: What you found");
+    let ids: std::collections::BTreeSet<_> = stage.run.frames().iter().map(|frame| frame.id).collect();
     assert_eq!(ids.len(), 3, "each has a conversation of its own");
     stage.answer(0);
     // The client runs a tool for an agent two levels down.
-    assert_eq!(stage.given[0].frame, stage.run.frames()[2].id());
+    assert_eq!(stage.given[0].frame, stage.run.frames()[2].id);
     stage.play_out();
     assert_eq!(
         (stage.results(2), stage.results(1), stage.results(0)),
@@ -189,16 +186,13 @@ fn an_agent_has_the_tools_that_it_may_use() {
         ),
     ];
     let mut stage = Stage::new(&team, script);
-    assert!(stage.run.frames()[0].tools().is_empty());
+    assert!(stage.run.frames()[0].tools.is_empty());
     assert!(matches!(&stage.happened[0], Happened::Withheld { tools: 3, .. }));
     stage.answer(0);
     let reader = &stage.run.frames()[1];
-    assert_eq!(reader.tools().iter().map(|tool| &**tool).collect::<Vec<_>>(), ["read_file"]);
-    assert!(
-        reader.targets().is_empty() && reader.reports(),
-        "reportOut is there whatever the permissions say"
-    );
-    assert_eq!(reader.prompt(), "You are reader.");
+    assert_eq!(reader.tools.iter().map(|tool| &**tool).collect::<Vec<_>>(), ["read_file"]);
+    assert!(reader.targets.is_empty() && reader.reports(), "reportOut is there whatever the permissions say");
+    assert_eq!(reader.prompt, "You are reader.");
     stage.answer(0);
     assert_eq!(stage.given.iter().map(|call| call.name.expose()).collect::<Vec<_>>(), ["read_file"]);
     let expected =
@@ -214,7 +208,7 @@ fn another_configuration_serves_the_next_run_and_not_this_one() {
     let mut running = Stage::new(&serving, script());
     serving = team("coordinator", &[agent("coordinator", all(), all())], json!({ "systemAs": "user" }));
     running.answer(0);
-    assert_eq!(running.run.frames()[1].agent().as_str(), "reviewer");
+    assert_eq!(running.run.frames()[1].agent.as_str(), "reviewer");
     let mut next = Stage::new(&serving, script());
     next.answer(0);
     assert_eq!(next.run.team().settings().system_as, SystemAs::User);
@@ -262,7 +256,7 @@ fn what_comes_behind_report_out_is_not_run_and_what_came_before_is() {
     assert_eq!(stage.results(0), ["done"]);
     let not_run = "Not run: reportOut came before it.";
     assert_eq!(stage.results(1), ["written", "The report was taken.", not_run, not_run]);
-    assert_eq!(stage.run.frames()[1].state(), FrameState::Ended);
+    assert_eq!(stage.run.frames()[1].state, FrameState::Ended);
     let invocations = stage.run.result_of(&stage.run.frames()[1]).tool_invocations;
     assert_eq!(
         invocations.iter().map(|i| i.tool_name.expose()).collect::<Vec<_>>(),
@@ -280,7 +274,7 @@ fn a_delegated_agent_that_only_talks_is_reminded() {
     let mut stage = Stage::new(&three(), script);
     stage.answer(0);
     stage.answer(0);
-    let last = stage.run.frames()[1].messages().last().unwrap();
+    let last = stage.run.frames()[1].messages.last().unwrap();
     assert_eq!(last, &Message::Nudge);
     assert_eq!(last.words().unwrap(), "Please complete your task and call reportOut with your findings.");
     stage.play_out();
@@ -361,11 +355,11 @@ fn what_is_refused_or_withheld_is_told_by_the_name_that_the_client_gave_it() {
 #[test]
 fn an_entry_whose_tools_are_refused_goes_on_alone() {
     let mut stage = Stage::new(&three(), vec![("coordinator", vec![Next::RefuseTools, Next::RefuseTools])]);
-    assert!(stage.run.frames()[0].prompt().contains("delegateWork"));
+    assert!(stage.run.frames()[0].prompt.contains("delegateWork"));
     stage.answer(0);
     assert_eq!(stage.run.degraded(), Some(Degraded::SingleAgent));
-    assert_eq!(stage.run.frames()[0].prompt(), "You are coordinator.");
-    assert!(stage.run.frames()[0].targets().is_empty());
+    assert_eq!(stage.run.frames()[0].prompt, "You are coordinator.");
+    assert!(stage.run.frames()[0].targets.is_empty());
     stage.answer(0);
     assert_eq!(stage.finished, 1);
 }
@@ -380,7 +374,7 @@ fn caps_end_a_loop_without_completing_it() {
     let again = || Next::from(calls(&[("run", json!({}))]));
     let mut stage = Stage::new(&team, vec![("lead", (0..9).map(|_| again()).collect())]);
     stage.play_out();
-    assert_eq!((stage.run.frames()[0].iterations(), stage.run.result().completed), (3, false));
+    assert_eq!((stage.run.frames()[0].iterations, stage.run.result().completed), (3, false));
     let script = vec![
         ("lead", vec![calls(&[delegates("other", "x")]).into()]),
         ("other", (0..9).map(|_| again()).collect()),
@@ -516,7 +510,7 @@ fn a_call_without_a_result_is_answered_and_what_the_client_said_follows() {
     stage.given.clear();
     stage.take(effects);
     assert_eq!(stage.results(0), ["tool_access_error: The client gave no result for this call.", "b"]);
-    assert_eq!(stage.run.frames()[0].messages().last().unwrap().words().unwrap(), "Hurry.");
+    assert_eq!(stage.run.frames()[0].messages.last().unwrap().words().unwrap(), "Hurry.");
 }
 
 #[test]

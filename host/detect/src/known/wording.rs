@@ -4,12 +4,17 @@
 //! JSON of one member a line and netrc have them, and blocks of keys. A file that is written in
 //! another way gives less, which `leafgate known list` shows by its count.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use crate::block;
 use crate::names::NameRule;
 use crate::placeholder::is_placeholder;
 use crate::publishable::is_publishable;
 use crate::score::{LIKELY, score};
 use crate::seed_phrase::phrase_length;
+use crate::table::table;
 use crate::value::Look;
 
 use super::LEAST_KNOWN;
@@ -88,69 +93,34 @@ fn password_of(value: &str) -> Option<&str> {
 
 fn named<'t>(name: &str, value: &'t str) -> NamedValue<'t> {
     let fits = value.len() >= LEAST_KNOWN && !is_placeholder(value) && !is_publishable(value);
-    let named = fits && names_secret(name);
+    let named = fits && (WORDING.secrets.takes(name) || WORDING.keys.takes(name));
     let common = named && is_common(value);
     let secret = !common && (named || fits && score(value) > LIKELY && !is_place(value));
     NamedValue { value, secret, common }
 }
 
-/// The names that a person gives secrets, whatever their value looks like.
-fn names_secret(name: &str) -> bool {
-    let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-    let secrets = NameRule {
-        last: words(&[
-            "*password",
-            "*passwd",
-            "*pwd",
-            "*pass",
-            "*passphrase",
-            "*secret",
-            "*token",
-            "*apikey",
-            "*credential",
-            "*credentials",
-            "*privatekey",
-            "*auth",
-            "pat",
-            "dsn",
-            "salt",
-            "pepper",
-            "seed",
-            "mnemonic",
-        ]),
-        ..NameRule::default()
-    };
-    let keys = NameRule {
-        last: words(&["key"]),
-        not_after: words(&["public", "publishable", "primary", "foreign", "sort", "partition", "cache"]),
-        ..NameRule::default()
-    };
-    secrets.takes(name) || keys.takes(name)
+/// What `packs/known.toml` says about names and values of files.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettingWords {
+    /// The names that a person gives secrets, whatever their value looks like.
+    secrets: NameRule,
+    keys: NameRule,
+    models: Vec<String>,
 }
+
+static WORDING: LazyLock<SettingWords> = LazyLock::new(|| table(include_str!("../../packs/known.toml")));
 
 /// Whether a value stands in any text: words and sentences, what APIs and their models are called,
 /// places, days and versions. A wallet's words are a secret all the same.
 fn is_common(value: &str) -> bool {
-    const MODELS: [&str; 12] = [
-        "claude",
-        "gpt",
-        "chatgpt",
-        "gemini",
-        "gemma",
-        "llama",
-        "mistral",
-        "codestral",
-        "qwen",
-        "deepseek",
-        "grok",
-        "command",
-    ];
     let parts = || value.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
     let is_letters = |part: &str| part.chars().all(char::is_alphabetic);
     let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let is_word = |part: &str| is_letters(part) || part.len() <= 4 && is_number(part);
     let is_of_model = |part: &str| part.len() <= 3 || is_word(part) || is_day(part);
-    let is_model = parts().next().is_some_and(|first| MODELS.contains(&first)) && parts().all(is_of_model);
+    let is_model = parts().next().is_some_and(|first| WORDING.models.iter().any(|model| model == first))
+        && parts().all(is_of_model);
     let of_words = parts().all(is_word) && {
         let longest = parts().max_by_key(|part| part.len()).unwrap_or_default();
         Look::of(value).wordy() || parts().filter(|part| is_letters(part)).count() > 3 || !longest.is_ascii()

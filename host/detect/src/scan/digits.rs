@@ -82,25 +82,18 @@ impl Scan<'_> {
     }
 
     fn word(&mut self, start: usize) {
-        let engine = self.engine;
-        if engine.walkers.ask(&[Shape::Word])
+        if self.engine.walkers.ask(&[Shape::Word])
             && let Some(range) = numbers::word(self.bytes(), start)
         {
-            engine.walkers.of(Shape::Word).iter().for_each(|&index| self.search_all(index, range.clone()));
+            self.search_all(Shape::Word, &range);
         }
     }
 
     pub(super) fn device(&mut self, start: usize) {
-        let engine = self.engine;
-        if engine.walkers.ask(&[Shape::Device])
+        if self.engine.walkers.ask(&[Shape::Device])
             && let Some(range) = numbers::device(self.bytes(), start)
         {
-            let length = range.len();
-            engine
-                .walkers
-                .of(Shape::Device)
-                .iter()
-                .for_each(|&index| self.accept(index, range.clone(), length, true));
+            self.accept_all(Shape::Device, &range);
         }
     }
 
@@ -109,12 +102,8 @@ impl Scan<'_> {
             return;
         }
         let Some(phone) = phone::read(self.bytes(), &number) else { return };
-        if phone.needs_word && !self.has_word(Cue::Phone, &phone.range) {
-            return;
-        }
-        let engine = self.engine;
-        for &index in engine.walkers.of(Shape::Phone) {
-            self.accept(index, phone.range.clone(), phone.range.len(), true);
+        if !phone.needs_word || self.has_word(Cue::Phone, &phone.range) {
+            self.accept_all(Shape::Phone, &phone.range);
         }
     }
 

@@ -143,7 +143,7 @@ impl<'a> Scan<'a> {
             }
             match row.shape {
                 Shape::Token => scan.token(index, hit),
-                Shape::Near => scan.near(index, hit, row.before),
+                Shape::Near => scan.near(index, hit),
                 Shape::Block if hit.start >= block_end => {
                     block_end = scan.block(index, hit).unwrap_or(block_end);
                 }
@@ -225,8 +225,9 @@ impl<'a> Scan<'a> {
         row.behind.fits(&self.bytes()[hit.end..], 0)
     }
 
-    fn near(&mut self, index: usize, hit: Range<usize>, before: usize) {
+    fn near(&mut self, index: usize, hit: Range<usize>) {
         let row = &*self.engine.rows[index];
+        let before = row.before.unwrap_or_default();
         if !self.is_followed(row, &hit) {
             return;
         }
@@ -315,41 +316,48 @@ impl<'a> Scan<'a> {
         if walkers.ask(&[Shape::Address, Shape::Device]) {
             numbers::each_address(bytes, |range| {
                 if !beside::is_network(bytes, range.start) {
-                    walkers
-                        .of(Shape::Address)
-                        .iter()
-                        .for_each(|&index| self.search_all(index, range.clone()));
+                    self.search_all(Shape::Address, &range);
                 }
                 self.device(range.start);
             });
         }
         if walkers.ask(&[Shape::Dots]) {
-            numbers::each_dotted(bytes, |range| {
-                walkers.of(Shape::Dots).iter().for_each(|&index| self.search_all(index, range.clone()));
-            });
+            numbers::each_dotted(bytes, |range| self.search_all(Shape::Dots, &range));
         }
         if walkers.ask(&[Shape::At]) {
             numbers::each_at(bytes, |range| {
                 if !beside::is_userinfo(bytes, &range) {
-                    walkers.of(Shape::At).iter().for_each(|&index| self.search_all(index, range.clone()));
+                    self.search_all(Shape::At, &range);
                 }
             });
         }
     }
 
-    /// Runs the row's regex over a candidate, again behind each match.
-    fn search_all(&mut self, index: usize, range: Range<usize>) {
-        let row = &*self.engine.rows[index];
-        let bytes = self.bytes();
-        let mut from = range.start;
-        while from < range.end {
-            let Some(found) = row.find(&bytes[from..range.end]) else { return };
-            let whole = from + found.whole.start..from + found.whole.end;
-            if row.bounds.begins(bytes, whole.start) && row.bounds.ends(bytes, whole.end) {
-                let secret = from + found.secret.start..from + found.secret.end;
-                self.accept(index, secret.clone(), secret.len(), true);
+    /// Runs the regex of each row of a shape over a candidate, again behind each match.
+    fn search_all(&mut self, shape: Shape, range: &Range<usize>) {
+        let (engine, bytes) = (self.engine, self.bytes());
+        for &index in engine.walkers.of(shape) {
+            let row = &*engine.rows[index];
+            let mut from = range.start;
+            while let Some(found) = row.find(&bytes[from..range.end]) {
+                let whole = from + found.whole.start..from + found.whole.end;
+                if row.bounds.begins(bytes, whole.start) && row.bounds.ends(bytes, whole.end) {
+                    let secret = from + found.secret.start..from + found.secret.end;
+                    self.accept(index, secret.clone(), secret.len(), true);
+                }
+                from = whole.end.max(from + 1);
+                if from >= range.end {
+                    break;
+                }
             }
-            from = whole.end.max(from + 1);
+        }
+    }
+
+    /// Accepts what code alone has found, for each row of a shape.
+    fn accept_all(&mut self, shape: Shape, range: &Range<usize>) {
+        let engine = self.engine;
+        for &index in engine.walkers.of(shape) {
+            self.accept(index, range.clone(), range.len(), true);
         }
     }
 

@@ -259,7 +259,7 @@ impl RunCase {
             target: "leafgate::agents",
             run = %format!("{:016x}", run.id().0),
             frames = run.frames().len(),
-            requests = run.frames().iter().map(|frame| frame.iterations()).sum::<u32>(),
+            requests = run.frames().iter().map(|frame| frame.iterations).sum::<u32>(),
             calls = result.tool_invocations.len(),
             completed = result.completed,
             degraded = run.degraded().map(Degraded::as_str),
@@ -271,7 +271,7 @@ impl RunCase {
 
 /// What rules call the agent of a frame: `agents/reviewer`.
 pub(super) fn agent_name(frame: &Frame) -> Arc<str> {
-    format!("agents/{}", frame.agent()).into()
+    format!("agents/{}", frame.agent).into()
 }
 
 /// Masks every text of a result.
@@ -404,7 +404,7 @@ impl Driver {
     fn hear(&mut self, request: RequestId, asked: FrameAnswer) -> RunEffects {
         self.aborts.remove(&request);
         let now = self.case.shared.teams.now();
-        let asks = |frame: &&Frame| matches!(frame.state(), FrameState::Asking(of) if of == request);
+        let asks = |frame: &&Frame| matches!(frame.state, FrameState::Asking(of) if of == request);
         let frame = self.run.frames().iter().find(asks);
         let by_entry = frame.is_some_and(|frame| frame.parent().is_none());
         let live = self.case.live.as_ref();

@@ -79,7 +79,7 @@ impl RunCase {
 
 /// Who asks for a frame.
 pub(super) fn asker(run: &Run, frame: &Frame, class: TurnClass) -> Asker {
-    let chain: Vec<&str> = frame.chain().iter().map(AgentName::as_str).collect();
+    let chain: Vec<&str> = frame.chain.iter().map(AgentName::as_str).collect();
     let by_user = run.team().settings().system_as == SystemAs::User;
-    Asker { class, chain: chain.join(" > ").into(), prompt: by_user.then(|| frame.prompt().into()) }
+    Asker { class, chain: chain.join(" > ").into(), prompt: by_user.then(|| frame.prompt.as_str().into()) }
 }

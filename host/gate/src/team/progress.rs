@@ -11,7 +11,7 @@ use super::live::LiveRun;
 pub(super) fn worked(live: &LiveRun, frame: &Frame, reply: &Reply) {
     let said = reply.content.expose();
     if !said.is_empty() {
-        live.tells(&format!("{}: {said}", frame.agent()));
+        live.tells(&format!("{}: {said}", frame.agent));
     }
 }
 
@@ -19,7 +19,7 @@ pub(super) fn worked(live: &LiveRun, frame: &Frame, reply: &Reply) {
 pub(super) fn happened(live: &LiveRun, run: &Run, happened: &Happened) {
     match happened {
         Happened::Delegated { from, to, frame } => {
-            let work = run.frame(*frame).and_then(|frame| frame.messages().first()?.words());
+            let work = run.frame(*frame).and_then(|frame| frame.messages.first()?.words());
             live.tells(&format!("{from} asks {to}: {}", work.unwrap_or_default()));
         }
         Happened::Reported { agent, frame } => {

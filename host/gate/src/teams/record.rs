@@ -83,16 +83,16 @@ impl Teams {
 
 fn view(run: &Run, at: u64, state: RunState, result: Option<RawJson>) -> RunView {
     let frames = run.frames().iter().map(|frame| FrameView {
-        agent: frame.agent().to_string(),
-        chain: frame.chain().iter().map(ToString::to_string).collect(),
+        agent: frame.agent.to_string(),
+        chain: frame.chain.iter().map(ToString::to_string).collect(),
         parent: frame.parent().map(leafgate_agents::FrameId::number),
-        state: match frame.state() {
+        state: match frame.state {
             leafgate_agents::FrameState::Queued => FrameState::Queued,
             leafgate_agents::FrameState::Asking(_) => FrameState::Asking,
             leafgate_agents::FrameState::Waiting => FrameState::Waiting,
             leafgate_agents::FrameState::Ended => FrameState::Ended,
         },
-        iterations: frame.iterations(),
+        iterations: frame.iterations,
     });
     RunView {
         id: format!("{:016x}", run.id().0),

@@ -148,8 +148,8 @@ impl Stage {
             assert_eq!(self.finished, 0, "{effect:?} after the end");
             match effect {
                 RunEffect::Ask { request, frame } => {
-                    assert_eq!(self.run.frame(frame).unwrap().state(), FrameState::Asking(request));
-                    let agent = self.run.frame(frame).unwrap().agent().to_string();
+                    assert_eq!(self.run.frame(frame).unwrap().state, FrameState::Asking(request));
+                    let agent = self.run.frame(frame).unwrap().agent.to_string();
                     self.asked.push_back((request, agent));
                 }
                 RunEffect::Abort(request) => {
@@ -163,9 +163,8 @@ impl Stage {
                 RunEffect::GiveCalls(calls) => {
                     assert!(self.asked.is_empty(), "models are asked while the client has calls");
                     assert!(self.given.is_empty(), "the client has calls already");
-                    let waits = |call: &ClientCall| {
-                        self.run.frame(call.frame).unwrap().state() == FrameState::Waiting
-                    };
+                    let waits =
+                        |call: &ClientCall| self.run.frame(call.frame).unwrap().state == FrameState::Waiting;
                     assert!(calls.iter().all(waits), "a call of a frame that is over");
                     self.answers += 1;
                     self.given = calls;
@@ -228,7 +227,7 @@ impl Stage {
 
     /// The results that a frame has, as texts.
     pub(crate) fn results(&self, frame: usize) -> Vec<String> {
-        let messages = self.run.frames()[frame].messages().iter();
+        let messages = self.run.frames()[frame].messages.iter();
         messages
             .filter_map(|message| match message {
                 Message::Result { text, .. } => Some(text.expose().to_owned()),
@@ -240,18 +239,18 @@ impl Stage {
 
 /// What holds of every run, whenever it is looked at.
 pub(crate) fn check(run: &Run, limits: RunLimits) {
-    let iterations: u32 = run.frames().iter().map(|frame| frame.iterations()).sum();
+    let iterations: u32 = run.frames().iter().map(|frame| frame.iterations).sum();
     assert!(iterations <= limits.requests, "{iterations} requests");
     assert!(run.frames().len() <= limits.frames as usize + 1);
     for frame in run.frames() {
-        let mut names = frame.chain().to_vec();
+        let mut names = frame.chain.to_vec();
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), frame.chain().len(), "a name stands twice in {:?}", frame.chain());
+        assert_eq!(names.len(), frame.chain.len(), "a name stands twice in {:?}", frame.chain);
         assert!(frame.depth() <= run.team().settings().max_depth);
-        assert!(frame.iterations() <= run.team().settings().max_iterations);
-        let open = frame.state() != FrameState::Ended;
-        each_call_has_one_result(frame.messages(), open);
+        assert!(frame.iterations <= run.team().settings().max_iterations);
+        let open = frame.state != FrameState::Ended;
+        each_call_has_one_result(&frame.messages, open);
         nothing_runs_after_its_report(run, frame);
     }
 }
@@ -263,7 +262,7 @@ fn nothing_runs_after_its_report(run: &Run, frame: &Frame) {
         invocation.tool_name.expose() == "reportOut" && invocation.result.expose() == "The report was taken."
     });
     if let Some(at) = reported {
-        assert_eq!(frame.state(), FrameState::Ended);
+        assert_eq!(frame.state, FrameState::Ended);
         assert_eq!(at + 1, invocations.len(), "a call was run after reportOut");
     }
 }

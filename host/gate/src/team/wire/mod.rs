@@ -247,12 +247,12 @@ pub(super) fn body(
         SystemAs::System => {}
         SystemAs::User => {
             let at = if is_entry { behind_system(&conversation) } else { 0 };
-            conversation.insert(at, wire.said(frame.prompt()));
+            conversation.insert(at, wire.said(&frame.prompt));
         }
     }
     body.insert(wire.conversation().to_owned(), conversation.into());
     if system_as == SystemAs::System {
-        wire.set_system(&mut body, frame.prompt());
+        wire.set_system(&mut body, &frame.prompt);
     }
     set_tools(wire, &mut body, frame, team);
     if let Some(model) = model {
@@ -267,12 +267,12 @@ fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
     let server = |tool: &Value| ToolServer::of_tool(&tool.to_string());
     let toolsets: Vec<ToolServer> = offered.iter().filter_map(server).collect();
     let is_entry = frame.parent().is_none();
-    let agent = team.agent(frame.agent().as_str());
+    let agent = team.agent(frame.agent.as_str());
     let has = |name: &str| agent.is_some_and(|agent| agent.tools.allows(name));
     let allowed = |tool: &Value| match (server(tool), wire.tool_name(tool)) {
         // What the provider runs is no tool of the client's; only the entry has what it asked for.
         (Some(server), _) => is_entry && server.passes(has, |_| false),
-        (None, Some(name)) => frame.tools().iter().any(|allowed| &**allowed == name),
+        (None, Some(name)) => frame.tools.iter().any(|allowed| &**allowed == name),
         (None, None) => is_entry,
     };
     let mut tools: Vec<Value> = offered.into_iter().filter(allowed).collect();
@@ -292,8 +292,8 @@ fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
         let terms = ToolTerms { name: name.into(), description: Some(description.into()), schema };
         terms.written(wire.answers())
     };
-    if !frame.targets().is_empty() {
-        tools.push(own(DELEGATE_WORK, delegate_work(frame.targets())));
+    if !frame.targets.is_empty() {
+        tools.push(own(DELEGATE_WORK, delegate_work(&frame.targets)));
     }
     if frame.reports() {
         tools.push(own(REPORT_OUT, report_out()));
@@ -304,7 +304,7 @@ fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
         name.is_none_or(|name| tools.iter().any(|tool| wire.tool_name(tool) == Some(name)))
     });
     // A choice that was made for the client's first request would be made again and again.
-    if !still_there || frame.iterations() > 1 || tools.is_empty() {
+    if !still_there || frame.iterations > 1 || tools.is_empty() {
         body.remove("tool_choice");
     }
     if tools.is_empty() {
@@ -316,7 +316,7 @@ fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
 
 fn conversation(wire: &dyn TeamWire, opening: &Body, frame: &Frame) -> Vec<Value> {
     let mut spelled = Vec::new();
-    let mut messages = frame.messages().iter().peekable();
+    let mut messages = frame.messages.iter().peekable();
     while let Some(message) = messages.next() {
         match message {
             Message::Opening => spelled.extend(self::opening(wire, opening)),
