@@ -1,7 +1,5 @@
 //! The answer to a request that a profile made, in the form that its client asked for.
 
-use std::sync::Arc;
-
 use bytes::{Bytes, BytesMut};
 use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
@@ -29,7 +27,7 @@ impl Shared {
     /// whoever asked for one, and one to a lesser request ends with a sentence about it. All other
     /// answers pass as they come.
     pub(super) async fn as_asked(
-        self: &Arc<Self>,
+        &self,
         mut answer: Response<Content>,
         flow: DowngradeFlow,
         is_begun: bool,
