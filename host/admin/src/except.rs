@@ -92,23 +92,16 @@ pub struct AddException {
 }
 
 /// What an exception lets leave. `Debug` prints no value.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, derive_more::Debug)]
 #[serde(rename_all = "camelCase")]
 pub enum ExceptedFinding {
     /// The whole of what is found. Files have it as it stands here: a token says as much and shows nothing.
+    #[debug("Value")]
     Value(String),
     /// A regular expression that matches the whole of it.
+    #[debug("Pattern")]
     Pattern(String),
     /// The token that stands for it: `EMAIL_k7f3q2xw9mz4ab6c`.
+    #[debug("Token")]
     Token(String),
-}
-
-impl std::fmt::Debug for ExceptedFinding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            ExceptedFinding::Value(_) => "Value",
-            ExceptedFinding::Pattern(_) => "Pattern",
-            ExceptedFinding::Token(_) => "Token",
-        })
-    }
 }

@@ -1,17 +1,16 @@
 //! A turn as one object: its messages as they came and as they would leave, its sections, and the
 //! history of its edits. What a debugger, a diff or a web page needs that shows all of a request.
 
-use std::fmt;
-
 use leafgate_tree::OperationHistory;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::turn::{EditView, NoteView, SectionView, TokenUse, TurnSummary};
+use crate::turn::TurnView;
 
 /// A turn with its whole request.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema, derive_more::Debug, derive_more::Deref)]
+#[debug("EditableRequest {{ summary: {:?}, messages: {}, digest: {:?}, .. }}", turn.summary, messages.len(), turn.digest)]
 #[serde(rename_all = "camelCase")]
 pub struct EditableRequest {
     /// Names the request in the ids of its operations. The turn's own id stands in `summary`.
@@ -32,45 +31,14 @@ pub struct EditableRequest {
     pub request_options: RawJson,
     /// The same as it came.
     pub original_request_options: RawJson,
-    /// Messages, parts, calls and options in order, with their whole texts; parents before children.
-    pub sections: Vec<SectionView>,
     /// What is known of the request beside its messages.
     pub metadata: RequestMetadata,
-    /// Whether anything would leave otherwise than it came, redactions included.
-    pub is_dirty: bool,
     /// The edits with their values, and what undo and redo do with them.
     pub edit_history: OperationHistory,
-    /// The turn in a line.
-    pub summary: TurnSummary,
-    /// Its edits and redactions, oldest first.
-    pub edits: Vec<EditView>,
-    /// What plugins said about it.
-    pub notes: Vec<NoteView>,
-    /// The ids of the sections that stand first for people, in that order.
-    pub pinned: Vec<String>,
-    /// How many tokens of its model it is. Counted for whoever asks, and for no request that passes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<TokenUse>,
-    /// Digest of method, upstream, path and body as they stand now: what a resume must carry.
-    pub digest: String,
-    /// Number of the last change. Counts up and never repeats.
-    pub version: u64,
-    /// Whether there is an edit to undo.
-    pub can_undo: bool,
-    /// Whether there is an undone edit to redo.
-    pub can_redo: bool,
-    /// Why the API would refuse it as it is. A reset removes the cause.
-    pub invalid: Option<String>,
-}
-
-impl fmt::Debug for EditableRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EditableRequest")
-            .field("summary", &self.summary)
-            .field("messages", &self.messages.len())
-            .field("digest", &self.digest)
-            .finish_non_exhaustive()
-    }
+    /// The turn: its sections have their whole texts.
+    #[serde(flatten)]
+    #[deref]
+    pub turn: TurnView,
 }
 
 /// What is known of a request beside its messages.

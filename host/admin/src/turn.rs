@@ -249,7 +249,7 @@ pub struct Pins {
 }
 
 /// A section and its own leaves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionView {
     /// Its key, `user-1/content/0`, by which [`EditCommand`] names it. The key of an inserted
@@ -435,7 +435,7 @@ pub struct EditView {
 }
 
 /// An edit that a person makes to a turn.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "action", deny_unknown_fields)]
 pub enum EditCommand {
     /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling.
@@ -474,23 +474,6 @@ pub enum EditCommand {
     Redo,
     /// Takes all edits back.
     Reset,
-}
-
-impl std::fmt::Debug for EditCommand {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            EditCommand::Set { pointer, text } => write!(f, "Set {pointer} to {} bytes", text.expose().len()),
-            EditCommand::Delete { section } => write!(f, "Delete {section}"),
-            EditCommand::Restore { section } => write!(f, "Restore {section}"),
-            EditCommand::Insert { before, text } => {
-                write!(f, "Insert {} bytes before {before}", text.expose().len())
-            }
-            EditCommand::Release { redaction } => write!(f, "Release redaction {redaction}"),
-            EditCommand::Undo => f.write_str("Undo"),
-            EditCommand::Redo => f.write_str("Redo"),
-            EditCommand::Reset => f.write_str("Reset"),
-        }
-    }
 }
 
 /// The received request against what would leave.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::stream;
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
@@ -21,16 +21,16 @@ use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Head};
 use leafgate_tree::Document;
 use serde_json::Value;
 
-use crate::answer::gather;
+use crate::answer::gather_whole;
 use crate::apis::dialect::{self, ErrorBody};
 use crate::apis::{Api, Wants, segment};
 use crate::begun;
 use crate::blocked::unreadable;
+use crate::exchange::Exchange;
 use crate::shared::Shared;
 use crate::stages::Came;
-use crate::upstreams::Lane;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, CodingCaps, DecodedBody};
+use leafgate_http::coding::{self, DecodedBody};
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::media;
@@ -49,24 +49,9 @@ const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 /// How the fields begin that one provider alone reads.
 const OF_PROVIDERS: [&str; 3] = ["anthropic-", "openai-", "x-goog-"];
 
-/// A body, and where it goes.
-pub(crate) enum Adapting {
-    /// Its upstream speaks its API, or nobody was to adapt it.
-    Same(Came),
-    /// It was written anew.
-    Adapted(Box<AdaptedWay>),
-}
-
-/// A request that was written anew.
-pub(crate) struct AdaptedWay {
-    /// Its head as it leaves.
-    pub(crate) parts: request::Parts,
-    pub(crate) came: Came,
-    pub(crate) adapter: Adapter,
-}
-
 /// What writes the answer to an adapted request anew.
 pub(crate) struct Adapter {
+    shared: Arc<Shared>,
     /// The API that the client asked.
     client: Api,
     /// Whose form the answer is to have.
@@ -79,35 +64,29 @@ pub(crate) struct Adapter {
     /// Whether a stream of chat completions is to end with what it cost.
     usage: bool,
     /// Between which APIs, and what is lost: fixed words.
-    pub(crate) told: Arc<str>,
+    told: Arc<str>,
 }
 
-impl Shared {
-    /// Writes a request anew where its upstream speaks another API.
-    pub(crate) async fn adapt(
-        self: &Arc<Self>,
-        lane: &Arc<Lane>,
-        parts: &request::Parts,
-        came: Came,
-    ) -> Result<Adapting, Refusal> {
-        let Some(to) = lane.speaks else { return Ok(Adapting::Same(came)) };
-        let client = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
-        let from = client.format.and_then(|format| Some((format, format.api()?)));
+impl Exchange {
+    /// Writes a request anew where its upstream speaks another API, and gives what does so with its answer.
+    pub(crate) async fn adapt(self, came: Came) -> Result<(Exchange, Came, Option<Adapter>), Refusal> {
+        let Some(to) = self.lane.speaks else { return Ok((self, came, None)) };
+        let from = self.api.format.and_then(|format| Some((format, format.api()?)));
         let Some((format, from)) = from.filter(|(_, from)| *from != to) else {
-            return Ok(Adapting::Same(came));
+            return Ok((self, came, None));
         };
-        if client.wants(parts.uri.path()) != Wants::Turn {
+        if self.api.wants(self.parts.uri.path()) != Wants::Turn {
             let message = format!("this upstream speaks {to}: of {from} it answers conversations alone");
             return Err(Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message));
         }
-        let (shared, parts) = (Arc::clone(self), parts.clone());
-        let caps = CodingCaps { size: self.limits.body, ratio: self.limits.ratio };
+        let shared = Arc::clone(&self.shared);
         let is_small = came.body.len() <= INLINE_BODY && came.codings.is_empty();
         let work = move || {
             let mut came = came;
-            let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
+            let (client, parts) = (self.api, &self.parts);
+            let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, self.caps())?;
             came.reservation.cover(came.body.len() + body.len())?;
-            let document = Document::parse(body, format, &shared.limits.document).map_err(unreadable)?;
+            let document = Document::parse(body, format, &self.limits.document).map_err(unreadable)?;
             let named = || client.model(parts.uri.path());
             let model = document.model().map(String::from).or_else(named).unwrap_or_default();
             let model = model.strip_prefix("models/").unwrap_or(&model).to_owned();
@@ -121,15 +100,17 @@ impl Shared {
                 true => String::new(),
                 false => format!("; without {}", adapted.losses.join(", ")),
             };
-            let parts = head(&parts, to, &model, streams)?;
+            let head = head(parts, to, &model, streams)?;
             let came = Came { body: adapted.body.into(), codings: Vec::new(), reservation: came.reservation };
-            let told = format!("{from} to {to}{lost}").into();
-            let adapter = Adapter { client, to: from, from: to, model, streams, usage: adapted.usage, told };
-            Ok(Adapting::Adapted(Box::new(AdaptedWay { parts, came, adapter })))
+            let told: Arc<str> = format!("{from} to {to}{lost}").into();
+            self.progress.goes(|marks| marks.adapted = Some(Arc::clone(&told)));
+            let (shared, usage) = (Arc::clone(&self.shared), adapted.usage);
+            let adapter = Adapter { shared, client, to: from, from: to, model, streams, usage, told };
+            Ok((self.with_head(head), came, Some(adapter)))
         };
         match is_small {
             true => work(),
-            false => self.on_blocking_pool(work).await?,
+            false => shared.on_blocking_pool(work).await?,
         }
     }
 }
@@ -189,16 +170,22 @@ fn credential(headers: &HeaderMap) -> Option<&[u8]> {
 impl Adapter {
     /// Writes an answer as the client's API has it.
     pub(crate) async fn answer(
-        self,
-        shared: &Arc<Shared>,
+        adapter: Option<Self>,
         answer: Response<Content>,
     ) -> Result<Response<Content>, Refusal> {
+        match adapter {
+            Some(adapter) => adapter.write(answer).await,
+            None => Ok(answer),
+        }
+    }
+
+    async fn write(self, answer: Response<Content>) -> Result<Response<Content>, Refusal> {
         let (mut parts, body) = answer.into_parts();
         parts.headers.remove(CONTENT_LENGTH);
         if let Ok(told) = HeaderValue::from_str(&self.told) {
             parts.headers.insert(ADAPTED, told);
         }
-        let limits = AnswerLimits { bytes: shared.limits.answer, ..AnswerLimits::default() };
+        let limits = AnswerLimits { bytes: self.shared.limits.answer, ..AnswerLimits::default() };
         let body = match () {
             () if !parts.status.is_success() => {
                 parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -207,11 +194,11 @@ impl Adapter {
             () if media::is_event_stream(&parts.headers) && self.streams => {
                 let head = head_of_answer(&self.model)?;
                 let adapter = StreamAdapter::new(self.from, self.to, head, self.usage, limits);
-                let reservation = shared.answers.reserve();
+                let reservation = self.shared.answers.reserve();
                 self.events(StreamState { body, adapter, reservation, bytes: 0 })
             }
             () if media::is_json(&parts.headers) => {
-                let whole = self.whole(shared, body, limits).await?;
+                let whole = self.whole(body, limits).await?;
                 if self.streams {
                     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
                 }
@@ -231,19 +218,9 @@ impl Adapter {
         ErrorBody::of(&refusal, self.client).json()
     }
 
-    async fn whole(
-        &self,
-        shared: &Shared,
-        mut body: Content,
-        limits: AnswerLimits,
-    ) -> Result<Content, Refusal> {
-        let (mut bytes, mut reservation) = (BytesMut::new(), shared.answers.reserve());
-        if gather(&mut body, &mut bytes, limits.bytes, 2, &mut reservation).await?.is_none() {
-            return Err(Refusal::upstream(format!(
-                "the upstream's answer is larger than {} bytes (limit `answer`), and had to be read as a whole",
-                limits.bytes
-            )));
-        }
+    async fn whole(&self, body: Content, limits: AnswerLimits) -> Result<Content, Refusal> {
+        let mut reservation = self.shared.answers.reserve();
+        let bytes = gather_whole(body, limits.bytes, 2, &mut reservation).await?;
         let adapted = adapt_answer(self.from, self.to, &bytes, limits)
             .map_err(|fault| Refusal::upstream(format!("{fault}: it cannot be adapted")))?;
         if !self.streams {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::header::EXPECT;
-use http::{Request, Response, request};
+use http::{Request, Response};
 use http_body::Body;
 use hyper::body::Incoming;
 use leafgate_admin::{Status, TurnMode};
@@ -13,13 +13,14 @@ use leafgate_policy::{Assembly, Policy};
 use leafgate_record::Recorder;
 use leafgate_vault::TokenKeys;
 
-use crate::adapter::{AdaptedWay, Adapting};
+use crate::adapter::Adapter;
 use crate::admin::{self, AdminToken};
 use crate::apis::{Api, dialect};
 use crate::base::RequestBase;
 use crate::blocked::blocked;
 use crate::config::GateConfig;
 use crate::except::PolicyFiles;
+use crate::exchange::Exchange;
 use crate::flow::Delivered;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
@@ -30,9 +31,8 @@ use crate::saved::SavedStore;
 use crate::shared::Shared;
 use crate::stages::{Came, RequestOutcome};
 use crate::target::{UpstreamKind, UpstreamName};
-use crate::team::{ForTeam, refuse_elsewhere};
+use crate::team::ForTeam;
 use crate::teams::TeamSource;
-use crate::upstreams::Lane;
 use leafgate_http::body;
 use leafgate_http::content::Content;
 use leafgate_http::listener::Listener;
@@ -42,21 +42,6 @@ use leafgate_http::{guard, headers, server};
 /// A gate before its upstreams.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
-
-/// What a request is addressed to.
-struct Addressed {
-    /// Its upstream, or why there is none.
-    lane: Result<Arc<Lane>, Refusal>,
-    base: RequestBase,
-}
-
-/// A body on its way, and what it is judged by.
-struct GateWalk {
-    base: RequestBase,
-    lane: Arc<Lane>,
-    chosen: Option<Arc<Assembly>>,
-    policy: Arc<Policy>,
-}
 
 impl Gate {
     /// A gate that judges by `policy` and makes tokens with `keys`.
@@ -220,96 +205,90 @@ impl Shared {
         let base = if self.enabled { RequestBase::take(kind, &mut parts.uri) } else { RequestBase::Plain };
         let api = Api::of(kind, &parts.method, &parts.uri, &parts.headers);
         let policy = self.policy_of(lane.as_deref().ok());
-        let path = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await);
-        let mut request_log = RequestLog::new(&parts.method, path, &self.counters);
-        let to = Addressed { lane, base };
-        let mut response = match self.pass(to, &parts, policy, &mut body, local, &mut request_log).await {
+        let path: Arc<str> = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await).into();
+        let request_log = RequestLog::new(&parts.method, &path, &self.counters);
+        let (head, progress) = (Arc::new(parts), request_log.progress());
+        let answer = match guard::check(&head, local).and(lane) {
+            Ok(lane) => {
+                let (client, parts) = (Arc::clone(&head), Arc::clone(&head));
+                let (shared, progress) = (Arc::clone(self), Arc::clone(&progress));
+                let exchange = Exchange { shared, lane, client, parts, path, api, policy, progress };
+                exchange.pass(base, &mut body).await
+            }
+            Err(refusal) => Err(refusal),
+        };
+        let mut response = match answer {
             Ok(response) => response,
             Err(refusal) => {
                 // Who expects `100 Continue` has sent nothing yet, and reading on would ask for it.
-                let left = body.filter(|body| !parts.headers.contains_key(EXPECT) && !body.is_end_stream());
+                let left = body.filter(|body| !head.headers.contains_key(EXPECT) && !body.is_end_stream());
                 if let Some(left) = left {
                     body::drain(left, self.bounds()).await;
                 }
-                request_log.progress().tell(RequestEvent::Refused(&refusal));
+                progress.tell(RequestEvent::Refused(&refusal));
                 dialect::refused(refusal, api)
             }
         };
-        request_log.mark(response.headers_mut());
+        progress.mark(response.headers_mut());
         let status = response.status();
         response.map(|body| request_log.follow(status, body))
     }
+}
 
+impl Exchange {
     /// The way of a request, or the place where it ends. The body is taken where it leaves as it comes.
     async fn pass(
-        self: &Arc<Self>,
-        to: Addressed,
-        parts: &request::Parts,
-        policy: Arc<Policy>,
+        self,
+        base: RequestBase,
         body: &mut Option<Incoming>,
-        local: SocketAddr,
-        request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
-        guard::check(parts, local)?;
-        let lane = to.lane?;
         if !self.enabled {
-            return self.pass_plain(&lane, parts, body, &request_log.progress()).await;
+            return self.pass_plain(body).await;
         }
-        headers::check_connection(&parts.headers)?;
-        let chosen = to.base.profile(&policy)?;
+        headers::check_connection(&self.parts.headers)?;
+        let chosen = base.profile(&self.policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
-        let raw = lane.is_raw(parts.uri.path());
-        let route = BodyRoute::of(lane.kind, parts, !coming.is_end_stream(), raw)?;
-        refuse_elsewhere(&to.base, &lane, parts, request_log.path())?;
+        let raw = self.lane.is_raw(self.parts.uri.path());
+        let route = BodyRoute::of(self.lane.kind, &self.parts, !coming.is_end_stream(), raw)?;
+        self.refuse_elsewhere(&base)?;
         match route {
             BodyRoute::Pass => {
-                self.judge_bodyless(&lane, parts, policy, request_log).await?;
-                self.forward_bodyless(&lane, parts, &request_log.progress()).await
+                self.judge_bodyless().await?;
+                self.forward_bodyless().await
             }
             BodyRoute::Walk => {
-                let came = self.read(parts, &policy, coming, request_log).await?;
-                let walk = GateWalk { base: to.base, lane, chosen, policy };
-                match self.adapt(&walk.lane, parts, came).await? {
-                    Adapting::Same(came) => self.walk_on(walk, parts, came, request_log).await,
-                    Adapting::Adapted(way) => {
-                        let AdaptedWay { parts, came, adapter } = *way;
-                        request_log.adapted(&adapter.told);
-                        let answer = self.walk_on(walk, &parts, came, request_log).await?;
-                        adapter.answer(self, answer).await
-                    }
-                }
+                let came = self.read(coming).await?;
+                let (exchange, came, adapter) = self.adapt(came).await?;
+                let client = Arc::clone(&exchange.parts);
+                let answer = Exchange { client, ..exchange }.walk(&base, chosen, came).await?;
+                Adapter::answer(adapter, answer).await
             }
         }
     }
 
     /// The way of a body that its upstream can read.
-    async fn walk_on(
-        self: &Arc<Self>,
-        walk: GateWalk,
-        parts: &request::Parts,
+    async fn walk(
+        self,
+        base: &RequestBase,
+        chosen: Option<Arc<Assembly>>,
         came: Came,
-        request_log: &mut RequestLog,
     ) -> Result<Response<Content>, Refusal> {
-        let GateWalk { base, lane, chosen, policy } = walk;
-        let way = match self.for_team(&lane, parts, &base, &policy, came, request_log).await? {
+        let came = match self.for_team(base, came).await? {
             ForTeam::Yes(request) => return self.run_team(*request).await,
-            ForTeam::No(came) => self.find_way(lane, parts, chosen, policy, came, request_log).await?,
+            ForTeam::No(came) => came,
         };
-        let RequestWay { lane, parts: routed, outcome, adapter } = way;
-        let parts = routed.as_ref().unwrap_or(parts);
-        let answer = match outcome {
-            RequestOutcome::Pass(passed) => {
-                match self.deliver(&lane, parts, passed, false, &request_log.progress()).await? {
-                    Delivered::Answered(answer) => Ok(answer),
-                    Delivered::Waits(held) => self.hold(&lane, parts, *held, request_log).await,
-                }
+        let RequestWay { exchange, outcome, adapter } = self.find_way(chosen, came).await?;
+        let held = match outcome {
+            RequestOutcome::Pass(passed) => exchange.deliver(passed, false).await?,
+            RequestOutcome::Wait(held) => Delivered::Waits(Box::new(held)),
+            RequestOutcome::Route(further) => {
+                return Err(blocked(&further.route.refused("it was sent on already")));
             }
-            RequestOutcome::Wait(held) => self.hold(&lane, parts, held, request_log).await,
-            RequestOutcome::Route(further) => Err(blocked(&further.route.refused("it was sent on already"))),
-        }?;
-        match adapter {
-            Some(adapter) => adapter.answer(self, answer).await,
-            None => Ok(answer),
-        }
+        };
+        let answer = match held {
+            Delivered::Answered(answer) => answer,
+            Delivered::Waits(held) => exchange.hold(*held).await?,
+        };
+        Adapter::answer(adapter, answer).await
     }
 }

@@ -6,77 +6,58 @@
 
 use std::sync::Arc;
 
-use http::{Response, request};
+use http::Response;
 use leafgate_record::RecordedApproval;
 use tokio::time::timeout;
 
 use crate::begun;
+use crate::exchange::Exchange;
 use crate::flow::Delivered;
-use crate::log::{RequestLog, RequestProgress};
 use crate::pending::Decision;
 use crate::recording::recorded_edits;
 use crate::request_event::RequestEvent;
-use crate::shared::Shared;
 use crate::stages::{HeldRequest, Passed};
-use crate::upstreams::Lane;
 use leafgate_http::content::Content;
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
 
-impl Shared {
+impl Exchange {
     /// Holds a request's connection until its turn is decided, then sends what a person saw the same way as any other.
-    pub(crate) async fn hold(
-        self: &Arc<Self>,
-        lane: &Arc<Lane>,
-        parts: &request::Parts,
-        mut held: HeldRequest,
-        request_log: &mut RequestLog,
-    ) -> Result<Response<Content>, Refusal> {
-        request_log.paused(&held.waiter.guard.generation);
-        let decision = if held.streams {
-            match timeout(self.limits.silence, held.waiter.decision()).await {
-                Ok(decision) => decision,
-                Err(_) => return Ok(self.begin_stream(lane, parts.clone(), held, request_log.progress())),
+    pub(crate) async fn hold(self, mut held: HeldRequest) -> Result<Response<Content>, Refusal> {
+        loop {
+            self.progress.goes(|marks| {
+                marks.paused = true;
+                marks.generation = Some(Arc::clone(&held.waiter.guard.generation));
+            });
+            let decision = match held.streams {
+                true => timeout(self.limits.silence, held.waiter.decision()).await,
+                false => Ok(held.waiter.decision().await),
+            };
+            let Ok(decision) = decision else { return Ok(self.begin_stream(held)) };
+            let passed = self.release(held, decision).await?;
+            match self.deliver(passed, false).await? {
+                Delivered::Answered(answer) => return Ok(answer),
+                Delivered::Waits(again) => held = *again,
             }
-        } else {
-            held.waiter.decision().await
-        };
-        let passed = self.release(held, decision, &request_log.progress()).await?;
-        match self.deliver(lane, parts, passed, false, &request_log.progress()).await? {
-            Delivered::Answered(answer) => Ok(answer),
-            Delivered::Waits(held) => Box::pin(self.hold(lane, parts, *held, request_log)).await,
         }
     }
 
     /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
-    fn begin_stream(
-        self: &Arc<Self>,
-        lane: &Arc<Lane>,
-        parts: request::Parts,
-        held: HeldRequest,
-        progress: Arc<RequestProgress>,
-    ) -> Response<Content> {
-        let (shared, lane) = (Arc::clone(self), Arc::clone(lane));
-        let api = held.api;
+    fn begin_stream(self, held: HeldRequest) -> Response<Content> {
+        let (api, every) = (held.api, self.limits.keepalive);
         let answer = async move {
-            let answer = shared.answer_begun(&lane, &parts, held, &progress).await;
-            answer.inspect_err(|refusal| progress.tell(RequestEvent::Refused(refusal)))
+            let answer = self.answer_begun(held).await;
+            answer.inspect_err(|refusal| self.progress.tell(RequestEvent::Refused(refusal)))
         };
-        begun::begin(answer, api, self.limits.keepalive)
+        begun::begin(answer, api, every)
     }
 
     /// The answer of a turn whose stream has begun.
-    pub(crate) async fn answer_begun(
-        self: &Arc<Self>,
-        lane: &Lane,
-        parts: &request::Parts,
-        mut held: HeldRequest,
-        progress: &Arc<RequestProgress>,
-    ) -> Result<Response<Content>, Refusal> {
+    pub(crate) async fn answer_begun(&self, mut held: HeldRequest) -> Result<Response<Content>, Refusal> {
         loop {
             let decision = held.waiter.decision().await;
-            let passed = self.release(held, decision, progress).await?;
-            match self.deliver(lane, parts, passed, true, progress).await? {
+            let passed = self.release(held, decision).await?;
+            match self.deliver(passed, true).await? {
                 Delivered::Answered(answer) => return Ok(answer),
                 Delivered::Waits(again) => held = *again,
             }
@@ -84,17 +65,12 @@ impl Shared {
     }
 
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
-    pub(crate) async fn release(
-        &self,
-        mut held: HeldRequest,
-        decision: Decision,
-        progress: &RequestProgress,
-    ) -> Result<Passed, Refusal> {
+    pub(crate) async fn release(&self, mut held: HeldRequest, decision: Decision) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
             let to = held.waiter.destination().clone();
             let approval = RecordedApproval { to, digest: release.digest, by: release.by };
             let made = (release.edits, release.redactions);
-            progress.approved(made, approval, || recorded_edits(&release.draft));
+            self.progress.approved(made, approval, || recorded_edits(&release.draft));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
             let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
             reservation.cover_as_possible(held.received.body.len() + release.body.len());

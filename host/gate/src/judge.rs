@@ -3,7 +3,6 @@
 //! One call, without I/O, so that it can run on a blocking thread. It owns what it needs of one generation: a policy that is replaced
 //! meanwhile does not matter to it. A request that comes again while the first one waits for a person is not judged: it joins.
 
-mod bodyless;
 mod outcome;
 mod walk;
 
@@ -12,47 +11,47 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
 use leafgate_admin::{SubagentView, shown_url};
-use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
-use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Policy, Verdict};
+use leafgate_desk::{Asked, Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
+use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Verdict};
 use leafgate_record::{RecordId, RequestRecord};
-use leafgate_tree::{Document, Limits, NodeId};
+use leafgate_tree::{Document, NodeId};
 
-pub(crate) use self::walk::Walked;
 use crate::apis::{Api, Wants};
-use crate::assembly::{Assembler, Made};
+use crate::assembly::Made;
 use crate::blocked::{NOT_ELSEWHERE, blocked, unreadable};
+use crate::exchange::Exchange;
 use crate::files::{FileIn, RequestFiles};
 use crate::intercept::Interception;
 use crate::multipart;
 use crate::outside::OutsideTexts;
-use crate::pending::{ClassHint, Dismissed, ModeAnswer, PausedTurn, Turns};
+use crate::pending::{ClassHint, Dismissed, PausedTurn};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
-use crate::session::{Hints, Session, Sessions};
+use crate::session::{Hints, Session};
 use crate::shadow::TrialTurn;
 use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, CodingCaps, DecodedBody};
+use leafgate_http::coding::{self, DecodedBody};
 use leafgate_http::headers;
 use leafgate_http::refusal::Refusal;
 
 /// One request to judge.
+#[derive(derive_more::Deref)]
 pub(crate) struct JudgeCase {
+    #[deref]
+    pub(crate) exchange: Exchange,
     pub(crate) came: Came,
-    pub(crate) caps: CodingCaps,
-    pub(crate) limits: Limits,
     /// Whether the body may be anything.
     pub(crate) raw: bool,
     /// The boundary of the parts of an upload, which is no JSON and not anything either.
     pub(crate) boundary: Option<String>,
     /// The files that it holds, as far as they were looked at.
     pub(crate) files: RequestFiles,
-    /// Whether values are put back into its answer.
-    pub(crate) restore: bool,
     /// Whether a mode may pause it.
     pub(crate) intercepts: Interception,
+    /// The API of its path, and once it is read that of its shape.
     pub(crate) api: Api,
     /// The model that its path names.
     pub(crate) model: Option<Arc<str>>,
@@ -66,15 +65,9 @@ pub(crate) struct JudgeCase {
     pub(crate) hints: Hints,
     /// What its header says about who asks.
     pub(crate) class: ClassHint,
-    /// The generation that judges it, whatever is loaded meanwhile.
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) turns: Arc<Turns>,
     /// What it asks for beside its body.
     pub(crate) to: Destination,
-    /// The name of the upstream that it goes to.
-    pub(crate) lane: Option<Arc<str>>,
-    /// The rule that sent it there.
+    /// The rule that sent it to its upstream.
     pub(crate) routed: Option<Arc<str>>,
     /// Whether a rule may send it elsewhere.
     pub(crate) may_route: bool,
@@ -82,18 +75,18 @@ pub(crate) struct JudgeCase {
     pub(crate) agent: Arc<str>,
     /// The profile that its base URL chose.
     pub(crate) chosen: Option<Arc<Assembly>>,
-    /// `None` where no profile makes it.
-    pub(crate) assembler: Option<Arc<Assembler>>,
+    /// Whether a profile may make it.
+    pub(crate) assembles: bool,
     /// The profile that made it, once one has.
     pub(crate) assembly: Option<Arc<Assembly>>,
-    /// The path that it was sent to, where its client reads a cancel as the model's words.
-    pub(crate) answers_cancel: Option<String>,
+    /// Whether its client reads a cancel as the model's words.
+    pub(crate) answers_cancel: bool,
     /// The conversation that it belongs to, where that is known beforehand.
     pub(crate) session: Option<Session>,
     /// The agent of a team that asks.
     pub(crate) asker: Option<Asker>,
-    /// Where a recorder is told of it, when it came and its path, masked.
-    pub(crate) recorded: Option<(SystemTime, String)>,
+    /// When it came, where a recorder is told of it.
+    pub(crate) recorded: Option<SystemTime>,
     /// What it is tried with besides.
     pub(crate) trial: Option<TrialTurn>,
 }
@@ -145,7 +138,7 @@ impl JudgeCase {
     /// Reads the body as a document; also gives whether its codings may hold more than was read.
     fn read(&mut self) -> Result<(Arc<Document>, bool), Refusal> {
         let DecodedBody { body, wraps_more } =
-            coding::decode(self.came.body.clone(), &self.came.codings, self.caps)?;
+            coding::decode(self.came.body.clone(), &self.came.codings, self.caps())?;
         if self.came.is_coded() {
             // Both the received and the decoded body are held until the request has left.
             self.came.reservation.cover(self.came.body.len() + body.len())?;
@@ -165,8 +158,8 @@ impl JudgeCase {
             return Ok((Arc::new(document), wraps_more));
         }
         let document = match self.api.format {
-            Some(format) => Document::parse(body.clone(), format, &self.limits),
-            None => Document::detect(body.clone(), &self.limits),
+            Some(format) => Document::parse(body.clone(), format, &self.limits.document),
+            None => Document::detect(body.clone(), &self.limits.document),
         };
         let document = match document {
             // What is no JSON is one text. What is, but exceeds a limit, is no more readable for being one; where no rule looks,
@@ -225,12 +218,12 @@ impl JudgeCase {
 
     /// Returns what a recorder is told of it before rules ran.
     fn record(&self, subject: &Subject, document: &Document) -> Option<Box<RequestRecord>> {
-        let (at, path) = self.recorded.clone()?;
+        let at = self.recorded?;
         Some(Box::new(RequestRecord {
             id: RecordId(0),
             at,
             method: subject.to.method.to_string(),
-            path,
+            path: self.path.to_string(),
             upstream: shown_url(&subject.to.upstream).into(),
             upstream_name: subject.lane.clone(),
             api: subject.api.name(),
@@ -334,7 +327,7 @@ impl JudgeCase {
             let (by_path, agent) = (by_path.as_deref(), agent.as_deref());
             let request = agent_request(shown, &subject.session, &subject.title, by_path, agent, verdict);
             // The log has the same moment.
-            let came = self.recorded.as_ref().map_or_else(SystemTime::now, |(came, _)| *came);
+            let came = self.recorded.unwrap_or_else(SystemTime::now);
             let at = came.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
             self.turns.observe(SubagentView { at: u64::try_from(at).unwrap_or(u64::MAX), ..request });
         }
@@ -351,13 +344,13 @@ impl JudgeCase {
         // Nobody is asked about a request that is refused whatever they say.
         let ruling = self.ruling(subject, draft.document())?;
         let (holds, mode) = match (self.turns.ask(subject, shown), holds) {
-            (ModeAnswer::Dismissed(dismissal), _) => {
+            (Asked::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
                 return Err(dismissed.refusal(self.manner(subject, draft.document())));
             }
-            (ModeAnswer::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
-            (ModeAnswer::Nothing, Some(holds)) => (holds, None),
-            (ModeAnswer::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
+            (Asked::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
+            (Asked::Nothing, Some(holds)) => (holds, None),
+            (Asked::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
         self.pause(subject, PausedTurn::of(On::Request, subject, evaluation, holds, mode), wraps_more)
@@ -388,7 +381,7 @@ impl JudgeCase {
             class,
             to: self.to.clone(),
             endpoint: self.to.endpoint().into(),
-            lane: self.lane.clone(),
+            lane: self.lane.name().map(Into::into),
             title: self.title(),
             outside: Arc::clone(&self.outside),
             files: Arc::default(),
@@ -398,7 +391,9 @@ impl JudgeCase {
 
     /// Has a profile make the request, where one is for it: a turn, or a count of one.
     fn assemble(&mut self, document: &Arc<Document>, context: &Context<'_>) -> Result<Option<Made>, Refusal> {
-        let Some(assembler) = &self.assembler else { return Ok(None) };
+        if !self.assembles {
+            return Ok(None);
+        }
         let counted = match self.api.wants(self.to.endpoint()) {
             Wants::Count(counted) => Some(counted),
             Wants::Turn => None,
@@ -408,7 +403,7 @@ impl JudgeCase {
             Wants::Text | Wants::Later | Wants::Data | Wants::Other => None,
         };
         let chosen = self.chosen.as_ref();
-        let made = assembler.assemble(&self.policy, chosen, document, context, counted.as_ref())?;
+        let made = self.assembler.assemble(&self.policy, chosen, document, context, counted.as_ref())?;
         if let Some(made) = &made {
             let held = document.source().len() + made.document.source().len();
             self.came.reservation.cover(self.came.body.len() + held)?;
@@ -436,7 +431,8 @@ impl JudgeCase {
             if *class == TurnClass::Main { saved_holds(&outcomes) } else { Vec::new() }
         });
         let veiled = self.policy.veiled(&evaluation.draft, &evaluation.recall, vault);
-        self.turns.note_saved(session, outcomes, veiled.as_ref().unwrap_or(&evaluation.draft), *class);
+        let shown = veiled.as_ref().unwrap_or(&evaluation.draft);
+        self.turns.saved.note(session, outcomes, shown, *class == TurnClass::Main);
         evaluation
     }
 }

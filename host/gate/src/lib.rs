@@ -42,6 +42,7 @@ mod blocked;
 mod config;
 mod events;
 mod except;
+mod exchange;
 mod files;
 mod flow;
 mod gate;

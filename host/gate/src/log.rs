@@ -61,15 +61,9 @@ pub(crate) fn is_fixed_path(path: &str) -> bool {
 /// What is known of a request; logged when it is dropped.
 pub(crate) struct RequestLog {
     method: Method,
-    path: String,
+    path: Arc<str>,
     began: Instant,
     status: Option<StatusCode>,
-    generation: Option<String>,
-    paused: bool,
-    /// The upstream that a rule sent it to.
-    routed: Option<Arc<str>>,
-    /// Between which APIs it was adapted, and what got lost.
-    adapted: Option<Arc<str>>,
     progress: Arc<RequestProgress>,
     answered: usize,
     complete: bool,
@@ -77,10 +71,24 @@ pub(crate) struct RequestLog {
     _in_flight: InFlight,
 }
 
+/// The way that a request took.
+#[derive(Clone, Default)]
+pub(crate) struct RequestMarks {
+    /// The generation that it is pinned to, or that its turn keeps.
+    pub(crate) generation: Option<Arc<str>>,
+    /// Whether it waited for a person.
+    pub(crate) paused: bool,
+    /// The upstream that a rule sent it to, where it was judged anew.
+    pub(crate) routed: Option<Arc<str>>,
+    /// Between which APIs it was adapted, and what got lost.
+    pub(crate) adapted: Option<Arc<str>>,
+}
+
 /// What becomes of a request, known perhaps only when its answer has begun.
 pub(crate) struct RequestProgress {
     /// Counts it, for metrics too.
     counters: Arc<Counters>,
+    marks: Mutex<RequestMarks>,
     /// What the policy did so far, and how long that took.
     judged: Mutex<Option<(RuleTally, Duration)>>,
     refused: OnceLock<Code>,
@@ -100,6 +108,7 @@ impl RequestProgress {
     pub(crate) fn new(counters: &Arc<Counters>) -> Self {
         RequestProgress {
             counters: Arc::clone(counters),
+            marks: Mutex::default(),
             judged: Mutex::default(),
             refused: OnceLock::new(),
             received: AtomicUsize::new(0),
@@ -109,6 +118,11 @@ impl RequestProgress {
             recording: Mutex::default(),
             told: Mutex::default(),
         }
+    }
+
+    /// Notes which way it takes.
+    pub(crate) fn goes(&self, mark: impl FnOnce(&mut RequestMarks)) {
+        mark(&mut lock(&self.marks));
     }
 
     /// Tells all observers what happens to the request.
@@ -228,69 +242,19 @@ impl RequestProgress {
     pub(crate) fn recorded(&self) {
         lock(&self.recording).take();
     }
-}
-
-impl RequestLog {
-    /// `path` is masked: what rules find in it does not stand there.
-    pub(crate) fn new(method: &Method, path: String, counters: &Arc<Counters>) -> Self {
-        RequestLog {
-            method: method.clone(),
-            path,
-            began: Instant::now(),
-            status: None,
-            generation: None,
-            paused: false,
-            routed: None,
-            adapted: None,
-            progress: Arc::new(RequestProgress::new(counters)),
-            answered: 0,
-            complete: false,
-            _in_flight: counters.in_flight(),
-        }
-    }
-
-    /// Its path, as it is logged.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The generation that the request is pinned to.
-    pub(crate) fn generation(&mut self, name: String) {
-        self.generation = Some(name);
-    }
-
-    /// A rule sends it to this upstream, where it is judged anew.
-    pub(crate) fn routed(&mut self, to: &Arc<str>) {
-        self.routed = Some(Arc::clone(to));
-    }
-
-    /// It was written anew for an upstream that speaks another API.
-    pub(crate) fn adapted(&mut self, told: &Arc<str>) {
-        self.adapted = Some(Arc::clone(told));
-    }
-
-    /// It waits for a person, under the generation that its turn keeps.
-    pub(crate) fn paused(&mut self, generation: &str) {
-        self.paused = true;
-        self.generation = Some(generation.to_owned());
-    }
-
-    /// For what happens from now on.
-    pub(crate) fn progress(&self) -> Arc<RequestProgress> {
-        Arc::clone(&self.progress)
-    }
 
     /// Tells the client which generation judged its request, and how much it changed.
     pub(crate) fn mark(&self, headers: &mut HeaderMap) {
-        let Some(name) = &self.generation else { return };
+        let RequestMarks { generation, routed, .. } = &*lock(&self.marks);
+        let Some(name) = generation else { return };
         if let Ok(name) = HeaderValue::from_str(name) {
             headers.insert(GENERATION, name);
         }
-        let judged = lock(&self.progress.judged);
+        let judged = lock(&self.judged);
         let tally = judged.as_ref().map(|(tally, _)| tally);
         let (edits, redactions) = self.made(tally);
         headers.insert(EDITS, HeaderValue::from(edits + redactions));
-        if let Some(to) = self.routed.as_ref().and_then(|to| HeaderValue::from_str(to).ok()) {
+        if let Some(to) = routed.as_ref().and_then(|to| HeaderValue::from_str(to).ok()) {
             headers.insert(ROUTED, to);
         }
         let warnings = tally.map(|tally| tally.warnings.iter().map(String::as_str));
@@ -302,7 +266,28 @@ impl RequestLog {
     /// Edits and redactions in what left.
     fn made(&self, tally: Option<&RuleTally>) -> (usize, usize) {
         let by_policy = || tally.map(|tally| (tally.edits, tally.redactions)).unwrap_or_default();
-        self.progress.made.get().copied().unwrap_or_else(by_policy)
+        self.made.get().copied().unwrap_or_else(by_policy)
+    }
+}
+
+impl RequestLog {
+    /// `path` is masked: what rules find in it does not stand there.
+    pub(crate) fn new(method: &Method, path: &Arc<str>, counters: &Arc<Counters>) -> Self {
+        RequestLog {
+            method: method.clone(),
+            path: Arc::clone(path),
+            began: Instant::now(),
+            status: None,
+            progress: Arc::new(RequestProgress::new(counters)),
+            answered: 0,
+            complete: false,
+            _in_flight: counters.in_flight(),
+        }
+    }
+
+    /// For what happens from now on.
+    pub(crate) fn progress(&self) -> Arc<RequestProgress> {
+        Arc::clone(&self.progress)
     }
 
     /// Follows the answer to its end.
@@ -317,7 +302,8 @@ impl Drop for RequestLog {
     fn drop(&mut self) {
         let verdict = self.progress.refused.get().map_or("forwarded", |code| code.as_str());
         let (tally, _) = lock(&self.progress.judged).take().unwrap_or_default();
-        let (edits, redactions) = self.made(Some(&tally));
+        let (edits, redactions) = self.progress.made(Some(&tally));
+        let marks = lock(&self.progress.marks).clone();
         let ruled = lock(&self.progress.ruled).take();
         tracing::info!(
             target: "leafgate::request",
@@ -325,12 +311,12 @@ impl Drop for RequestLog {
             path = %Visible(&self.path),
             status = self.status.map(|status| status.as_u16()),
             verdict = self.status.map_or("abandoned", |_| verdict),
-            generation = self.generation.as_deref(),
+            generation = marks.generation.as_deref(),
             rules = %tally.rules.join(","),
             would = (!tally.would.is_empty()).then(|| tally.would.join("; ")),
             held = tally.held.as_deref(),
-            routed = self.routed.as_deref(),
-            adapted = self.adapted.as_deref(),
+            routed = marks.routed.as_deref(),
+            adapted = marks.adapted.as_deref(),
             assembled = tally.assembled.as_deref(),
             errors = (!tally.errors.is_empty()).then(|| tally.errors.join("; ")),
             edits,
@@ -338,7 +324,7 @@ impl Drop for RequestLog {
             files_read = (tally.files_read > 0).then_some(tally.files_read),
             unread = (tally.unread > 0).then_some(tally.unread),
             bytes_received = self.progress.received.load(Relaxed),
-            paused = self.paused,
+            paused = marks.paused,
             answer = ruled.as_ref().map(|(outcome, _)| outcome.as_str()),
             answer_rules = ruled.as_ref().map(|(_, rules)| rules.as_str()),
             bytes_sent = self.progress.sent.load(Relaxed),
@@ -349,19 +335,12 @@ impl Drop for RequestLog {
     }
 }
 
+const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
+
 /// Returns a method of RFC 9110 or 5789. Any other word is the client's own text, and stays out.
 fn method_name(method: &Method) -> &str {
-    let known = [
-        Method::GET,
-        Method::POST,
-        Method::PUT,
-        Method::DELETE,
-        Method::HEAD,
-        Method::OPTIONS,
-        Method::PATCH,
-    ];
-    let is_known = known.contains(method) || [Method::CONNECT, Method::TRACE].contains(method);
-    if is_known { method.as_str() } else { "other" }
+    let method = method.as_str();
+    if METHODS.contains(&method) { method } else { "other" }
 }
 
 /// A client's text with every character that is not printable ASCII as its number, `\u{1b}`. URLs have no other characters.

@@ -12,25 +12,18 @@ use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
-use crate::log::RequestProgress;
+use crate::exchange::Exchange;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::request_event::RequestEvent;
-use crate::shared::Shared;
-use crate::upstreams::Lane;
 use leafgate_http::body;
 use leafgate_http::content::Content;
 use leafgate_http::headers::{self, RequestChanges};
 use leafgate_http::refusal::Refusal;
 
-impl Shared {
+impl Exchange {
     /// Passes a request on as it comes, and its answer back.
-    pub(crate) async fn pass_plain(
-        &self,
-        lane: &Lane,
-        parts: &request::Parts,
-        body: &mut Option<Incoming>,
-        progress: &RequestProgress,
-    ) -> Result<Response<Content>, Refusal> {
+    pub(crate) async fn pass_plain(&self, body: &mut Option<Incoming>) -> Result<Response<Content>, Refusal> {
+        let Exchange { lane, parts, progress, .. } = self;
         let upgrade = Upgrade::of(parts);
         let coming = body.as_mut().expect("nobody has taken the body yet");
         let body = if lane.upstream.takes_streams() {

@@ -11,15 +11,12 @@ use std::sync::Arc;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
 use http::request;
 use http::uri::{PathAndQuery, Uri};
-use leafgate_policy::{Assembly, Policy};
+use leafgate_policy::Assembly;
 
-use crate::adapter::{Adapter, Adapting};
+use crate::adapter::Adapter;
 use crate::blocked::blocked;
-use crate::judge::Walked;
-use crate::log::RequestLog;
-use crate::shared::Shared;
+use crate::exchange::Exchange;
 use crate::stages::{Came, RequestOutcome, Rerouted};
-use crate::upstreams::Lane;
 use leafgate_http::refusal::Refusal;
 
 /// The fields that a request keeps on its way to a place that its client does not know.
@@ -38,56 +35,36 @@ const PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
 
 /// What becomes of a request, and where.
 pub(crate) struct RequestWay {
-    pub(crate) lane: Arc<Lane>,
-    /// Its head as it leaves for there; `None` for the one that came.
-    pub(crate) parts: Option<request::Parts>,
+    pub(crate) exchange: Exchange,
     pub(crate) outcome: RequestOutcome,
     /// What writes its answer anew, where the upstream that a rule chose speaks another API.
     pub(crate) adapter: Option<Adapter>,
 }
 
-impl Shared {
-    /// Has a body judged, and judged again where a rule sends it elsewhere.
+impl Exchange {
+    /// Has a body judged, and judged again where a rule sends it elsewhere. `chosen` is the profile that its base URL chose.
     pub(crate) async fn find_way(
-        self: &Arc<Self>,
-        lane: Arc<Lane>,
-        parts: &request::Parts,
+        self,
         chosen: Option<Arc<Assembly>>,
-        policy: Arc<Policy>,
         came: Came,
-        request_log: &mut RequestLog,
     ) -> Result<RequestWay, Refusal> {
-        let first =
-            Walked { lane: &lane, client: parts, parts, chosen: chosen.clone(), policy, sent_by: None };
-        let Rerouted { route, came } = match self.walk(first, came, request_log).await? {
+        let Rerouted { route, came } = match self.judge_body(chosen.clone(), None, came).await? {
             RequestOutcome::Route(rerouted) => *rerouted,
-            outcome => return Ok(RequestWay { lane, parts: None, outcome, adapter: None }),
+            outcome => return Ok(RequestWay { exchange: self, outcome, adapter: None }),
         };
         // Whoever loads a policy has looked whether it is there.
         let Some(lane) = self.upstreams.by_name(&route.to).cloned() else {
             return Err(blocked(&route.refused("this gate has none of that name")));
         };
-        let policy = self.policy_of(Some(&lane));
-        let head = head_for_another(parts)?;
-        let (head, came, adapter) = match self.adapt(&lane, &head, came).await? {
-            Adapting::Same(came) => (head, came, None),
-            Adapting::Adapted(way) => {
-                request_log.adapted(&way.adapter.told);
-                (way.parts, way.came, Some(way.adapter))
-            }
-        };
-        request_log.generation(policy.generation_name());
-        request_log.routed(&route.to);
-        let again = Walked {
-            lane: &lane,
-            client: parts,
-            parts: &head,
-            chosen,
-            policy,
-            sent_by: Some(Arc::clone(&route.rule)),
-        };
-        let outcome = self.walk(again, came, request_log).await?;
-        Ok(RequestWay { lane, parts: Some(head), outcome, adapter })
+        let (policy, head) = (self.policy_of(Some(&lane)), head_for_another(&self.parts)?);
+        let elsewhere = Exchange { lane, policy, ..self }.with_head(head);
+        let (exchange, came, adapter) = elsewhere.adapt(came).await?;
+        exchange.progress.goes(|marks| {
+            marks.generation = Some(exchange.policy.generation_name().into());
+            marks.routed = Some(Arc::clone(&route.to));
+        });
+        let outcome = exchange.judge_body(chosen, Some(route.rule), came).await?;
+        Ok(RequestWay { exchange, outcome, adapter })
     }
 }
 

@@ -1,82 +1,67 @@
 //! A request on its way to an upstream: told to the recorder, sent, its answer prepared.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{Response, request};
+use http::Response;
 use leafgate_record::Recorded;
 
 use crate::answer;
 use crate::apis::copilot;
 use crate::arriving::Arriving;
-use crate::log::RequestProgress;
+use crate::exchange::Exchange;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::recording::ToldRequest;
 use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
-use crate::shared::Shared;
 use crate::stages::Along;
-use crate::upstreams::Lane;
 use leafgate_http::content::Content;
 use leafgate_http::headers::RequestChanges;
 use leafgate_http::refusal::Refusal;
 
-impl Shared {
+impl Exchange {
     /// Sends a request on, and prepares the answer for its client.
     pub(crate) async fn forward(
-        self: &Arc<Self>,
-        lane: &Lane,
+        &self,
         outgoing: Outgoing,
         along: Along,
-        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
-        let answer = self.send(lane, outgoing, progress).await?;
-        self.answered(answer, along, progress).await
+        let answer = self.send(outgoing).await?;
+        self.answered(answer, along).await
     }
 
     /// Has an answer judged and prepared for its client: the request will not be sent in another form.
     pub(crate) async fn answered(
-        self: &Arc<Self>,
+        &self,
         answer: Response<Arriving>,
         along: Along,
-        progress: &Arc<RequestProgress>,
     ) -> Result<Response<Content>, Refusal> {
-        progress.recorded();
-        let answer = self.rule(answer, along.ruling.as_ref(), progress).await?;
+        self.progress.recorded();
+        let answer = self.rule(answer, along.ruling).await?;
         self.prepare(answer, along.restoring).await
     }
 
     /// Sends a request without a body on. What Copilot says of its models is put right by the way.
-    pub(crate) async fn forward_bodyless(
-        self: &Arc<Self>,
-        lane: &Lane,
-        parts: &request::Parts,
-        progress: &Arc<RequestProgress>,
-    ) -> Result<Response<Content>, Refusal> {
-        let mut outgoing = Outgoing::new(parts, OutgoingBody::None, RequestChanges::default());
-        if !copilot::asks_for_models(lane.kind, parts) {
-            return self.forward(lane, outgoing, Along::default(), progress).await;
+    pub(crate) async fn forward_bodyless(&self) -> Result<Response<Content>, Refusal> {
+        let mut outgoing = Outgoing::new(&self.parts, OutgoingBody::None, RequestChanges::default());
+        if !copilot::asks_for_models(self.lane.kind, &self.parts) {
+            return self.forward(outgoing, Along::default()).await;
         }
         outgoing.ask_for_plain_answer();
-        let answer = Arriving::passes(self.send(lane, outgoing, progress).await?);
+        let answer = Arriving::passes(self.send(outgoing).await?);
         let answer =
             answer::edited(answer, copilot::without_sockets, self.limits.answer, self.answers.reserve());
         self.prepare(answer.await?, None).await
     }
 
     /// Sends a request on, and returns the answer as it comes.
-    pub(crate) async fn send(
-        &self,
-        lane: &Lane,
-        mut outgoing: Outgoing,
-        progress: &RequestProgress,
-    ) -> Result<Response<Arriving>, Refusal> {
+    pub(crate) async fn send(&self, mut outgoing: Outgoing) -> Result<Response<Arriving>, Refusal> {
+        let progress = &self.progress;
         progress.tell(RequestEvent::Sent(outgoing.body.whole().map_or(0, Bytes::len)));
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
-        let told = self.tell(&mut outgoing, progress).await?;
+        let told = self.tell(&mut outgoing).await?;
         let began = Instant::now();
-        let sent = lane.upstream.send(outgoing).await;
+        let sent = self.lane.upstream.send(outgoing).await;
         let response = sent.inspect_err(|_| progress.tell(RequestEvent::Unanswered))?;
         let after = began.elapsed();
         progress.tell(RequestEvent::Answered(response.status(), after));
@@ -98,13 +83,10 @@ impl Shared {
 
     /// Tells the recorder, if there is one, what is about to leave. One that must have every request
     /// is waited for, and the request stays where it has none.
-    async fn tell(
-        &self,
-        outgoing: &mut Outgoing,
-        progress: &RequestProgress,
-    ) -> Result<Option<ToldRequest>, Refusal> {
+    async fn tell(&self, outgoing: &mut Outgoing) -> Result<Option<ToldRequest>, Refusal> {
         let Some(body) = outgoing.body.whole() else { return Ok(None) };
-        let Some((told, recorded)) = progress.leaves(|| self.next_record(), body) else { return Ok(None) };
+        let told = self.progress.leaves(|| self.next_record(), body);
+        let Some((told, recorded)) = told else { return Ok(None) };
         let kept = match recorded {
             Recorded::Taken => true,
             Recorded::Missed => return Ok(None),

@@ -32,6 +32,7 @@ use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
 use leafgate_http::body::BodyBounds;
 use leafgate_http::budget::BodyBudget;
+use leafgate_http::coding::CodingCaps;
 use leafgate_http::server::Timeouts;
 
 /// What all requests share.
@@ -188,6 +189,10 @@ impl Shared {
     /// The number of the next request that a recorder is told of.
     pub(crate) fn next_record(&self) -> RecordId {
         RecordId(self.recorded.fetch_add(1, Relaxed) + 1)
+    }
+
+    pub(crate) fn caps(&self) -> CodingCaps {
+        CodingCaps { size: self.limits.body, ratio: self.limits.ratio }
     }
 
     pub(crate) fn bounds(&self) -> BodyBounds {

@@ -37,16 +37,16 @@ pub struct TurnMetadata {
 impl From<EditableRequest> for TurnMetadata {
     fn from(request: EditableRequest) -> Self {
         TurnMetadata {
-            session: request.summary.session,
+            session: request.turn.summary.session,
             request: request.id,
             model: request.model,
             location: request.location,
-            mode: request.summary.mode,
-            is_dirty: request.is_dirty,
+            mode: request.turn.summary.mode,
+            is_dirty: request.turn.is_dirty,
             endpoint: request.metadata.endpoint_url,
             intent: request.metadata.intent,
             max_response_tokens: request.metadata.max_response_tokens,
-            budget: request.tokens.as_ref().map(crate::rows::budget_text),
+            budget: request.turn.tokens.as_ref().map(crate::rows::budget_text),
             fields: request.metadata.fields,
         }
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 leafgate_words::words! {
     /// Who speaks in a message.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Role {
@@ -17,6 +17,7 @@ leafgate_words::words! {
         /// The result of a tool call.
         Tool = "tool",
         /// No message, or an unknown role.
+        #[default]
         Other = "other",
     }
     /// The word for it in rule files, CEL and the plugin contract.
@@ -25,7 +26,7 @@ leafgate_words::words! {
 
 leafgate_words::words! {
     /// What a section is.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum SectionKind {
@@ -50,6 +51,7 @@ leafgate_words::words! {
         /// A member of the body beside the messages.
         RequestOption = "request-option",
         /// Anything unknown.
+        #[default]
         Other = "other",
     }
     /// The word for it in rule files, CEL and the plugin contract.

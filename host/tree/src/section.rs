@@ -49,7 +49,7 @@ impl MessageIndex {
 }
 
 /// Which level of the request a section stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum NodeType {
@@ -60,6 +60,7 @@ pub enum NodeType {
     /// An element of a message's tool calls.
     ToolCall,
     /// A member of the body beside the messages, or a tool definition in it.
+    #[default]
     RequestOption,
 }
 

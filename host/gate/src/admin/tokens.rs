@@ -55,9 +55,8 @@ impl CountedView for TurnView {
 
 impl CountedView for EditableRequest {
     fn count(&mut self, asked: &AskedModel, counter: &Counter) {
-        let facts = asked.facts(counter);
-        self.metadata.max_prompt_tokens = facts.prompt;
-        self.tokens = Some(count(&mut self.sections, &self.pinned, facts, counter));
+        self.metadata.max_prompt_tokens = asked.facts(counter).prompt;
+        self.turn.count(asked, counter);
     }
 }
 

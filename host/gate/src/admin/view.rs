@@ -13,7 +13,7 @@ use leafgate_admin::{
 use leafgate_desk::Change;
 use leafgate_tree::{
     Access, Author, Draft, Inserted, Leaf, LeafKind, LeafText, MarkedSpan, MessageIndex, NodeId, NodeType,
-    PutOption, ReleaseTerms, Role, SectionId, SectionKind, ValueSource, ValueType, display_mask,
+    PutOption, ReleaseTerms, SectionId, SectionKind, ValueSource, ValueType, display_mask,
 };
 
 use super::answer::CallFailure;
@@ -155,12 +155,8 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
             deleted: draft.is_deleted(section.node),
             pinned: pinned_by.is_some(),
             pinned_by,
-            token_count: None,
-            token_percent: None,
-            token_estimate: false,
-            content: None,
-            original_content: None,
             leaves: leaves.remove(&id).unwrap_or_default(),
+            ..SectionView::default()
         });
     }
     views.extend(draft.options().enumerate().map(|(at, option)| option_view(at, option)));
@@ -233,27 +229,9 @@ fn put_in_view(key: String, author: &Author, path: String, leaf: LeafView) -> Se
         key,
         label: format!("Put in by {author}"),
         kind: SectionKind::RequestOption,
-        node_type: NodeType::RequestOption,
-        role: Role::Other,
-        parent: None,
         path,
-        pointer: String::new(),
-        source_message_index: None,
-        content_index: None,
-        content_kind: None,
-        tool_call_index: None,
-        tool_invocation: None,
-        editable: false,
-        deletable: false,
-        deleted: false,
-        pinned: false,
-        pinned_by: None,
-        token_count: None,
-        token_percent: None,
-        token_estimate: false,
-        content: None,
-        original_content: None,
         leaves: vec![leaf],
+        ..SectionView::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A turn with its whole request, as one object.
 
 use leafgate_admin::{
-    EditableRequest, MetadataField, RawJson, RequestMetadata, SectionView, ShownText, TurnView, shown_url,
+    EditableRequest, MetadataField, RawJson, RequestMetadata, SectionView, ShownText, shown_url,
 };
 use leafgate_tree::{Document, Draft, LeafKind, NodeType, PutOption, Segment, ValueSource, display_mask};
 use serde_json::Value;
@@ -25,22 +25,9 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
     let draft = &*snapshot.shown();
     let document = draft.document();
     let (came, leaving) = (draft.as_received(), draft.as_leaving());
-    let TurnView {
-        summary,
-        mut sections,
-        edits,
-        digest,
-        version,
-        can_undo,
-        can_redo,
-        is_dirty,
-        invalid,
-        notes,
-        pinned,
-        tokens,
-    } = view::of_shown(snapshot, draft);
+    let mut turn = view::of_shown(snapshot, draft);
     let beside = document.messages_beside();
-    sections.iter_mut().for_each(|section| fill(section, beside, draft));
+    turn.sections.iter_mut().for_each(|section| fill(section, beside, draft));
     let raw = |messages: Vec<String>| messages.into_iter().filter_map(RawJson::new).collect();
     EditableRequest {
         id: document.request_id(),
@@ -51,7 +38,6 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
         original_messages: raw(draft.original_messages()),
         request_options: options(document, &leaving, draft.options()),
         original_request_options: options(document, &came, std::iter::empty()),
-        sections,
         metadata: RequestMetadata {
             fields,
             max_prompt_tokens: None,
@@ -63,18 +49,8 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
                 .or_else(|| text_at(draft, "/intent")),
             endpoint_url: Some(endpoint(&snapshot.to.upstream, &snapshot.to.path)),
         },
-        is_dirty,
         edit_history: draft.operation_history(str::to_owned),
-        summary,
-        edits,
-        notes,
-        pinned,
-        tokens,
-        digest,
-        version,
-        can_undo,
-        can_redo,
-        invalid,
+        turn,
     }
 }
 

@@ -13,18 +13,16 @@ mod judge;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::Response;
 use http::header::{HeaderName, HeaderValue};
-use http::{Response, request};
 use leafgate_assemble::{Api as AssembleApi, Refused, Without, downgrade, refused};
 use leafgate_policy::Otherwise;
 
 use crate::arriving::Arriving;
 use crate::begun;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
-use crate::log::RequestProgress;
-use crate::shared::Shared;
+use crate::exchange::Exchange;
 use crate::stages::{Along, DowngradeFlow, HeldRequest, Passed, RequestOutcome};
-use crate::upstreams::Lane;
 use leafgate_http::content::{self, Content};
 use leafgate_http::refusal::Refusal;
 
@@ -49,26 +47,19 @@ enum Next {
     Pass,
 }
 
-impl Shared {
+impl Exchange {
     /// Sends a request that may leave. One that a profile made is sent in lesser forms where the
     /// provider refuses it.
-    pub(crate) async fn deliver(
-        self: &Arc<Self>,
-        lane: &Lane,
-        parts: &request::Parts,
-        mut passed: Passed,
-        is_begun: bool,
-        progress: &Arc<RequestProgress>,
-    ) -> Result<Delivered, Refusal> {
+    pub(crate) async fn deliver(&self, mut passed: Passed, is_begun: bool) -> Result<Delivered, Refusal> {
         let Some(mut flow) = passed.along.flow.take() else {
-            let (outgoing, along) = passed.leaves(parts, is_begun);
-            return self.forward(lane, outgoing, along, progress).await.map(Delivered::Answered);
+            let (outgoing, along) = passed.leaves(&self.parts, is_begun);
+            return self.forward(outgoing, along).await.map(Delivered::Answered);
         };
         loop {
             let sent = passed.body.clone();
             // An error must be read, and so come uncompressed.
-            let (outgoing, mut along) = passed.leaves(parts, true);
-            let answer = self.send(lane, outgoing, progress).await?;
+            let (outgoing, mut along) = passed.leaves(&self.parts, true);
+            let answer = self.send(outgoing).await?;
             let (status, answer, error) = match answer.status().is_client_error() {
                 true => peeked(answer).await?,
                 false => (answer.status(), answer, None),
@@ -77,14 +68,14 @@ impl Shared {
             let next = refused.map_or(Next::Pass, |refused| flow.next(refused, &sent, &mut along));
             let (body, ask) = match next {
                 Next::Pass => {
-                    let response = self.answered(answer, along, progress).await?;
+                    let response = self.answered(answer, along).await?;
                     return Ok(Delivered::Answered(self.as_asked(response, *flow, is_begun).await?));
                 }
                 Next::Send(body) => (body, false),
                 Next::Ask => (sent, true),
             };
             drop(answer);
-            let shared = Arc::clone(self);
+            let shared = Arc::clone(&self.shared);
             let judged = self.on_blocking_pool(move || flow.judge_again(&shared, body, ask, along)).await?;
             match judged? {
                 RequestOutcome::Wait(held) => return Ok(Delivered::Waits(Box::new(held))),

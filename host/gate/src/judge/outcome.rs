@@ -45,7 +45,7 @@ impl JudgeCase {
     /// How its answer is restored, where it is.
     fn restoring(&self, subject: &Subject, document: &Document) -> Option<Restoring> {
         let thread = self.thread(subject, document);
-        Restoring::of(self.api, document, subject.vault.clone(), thread).filter(|_| self.restore)
+        Restoring::of(self.api, document, subject.vault.clone(), thread).filter(|_| self.lane.restore)
     }
 
     /// Its conversation, which remembers what rules need to know of the calls that results are of.
@@ -77,7 +77,7 @@ impl JudgeCase {
             // What stands in this body stands elsewhere in another one.
             subject: Arc::new(Subject { files: Arc::default(), ..subject.clone() }),
             thread: self.thread(subject, document),
-            restore: self.restore,
+            restore: self.lane.restore,
             lessened: Lessened::default(),
         }))
     }
@@ -110,7 +110,8 @@ impl JudgeCase {
 
     /// How a cancel is answered, where it is no error to the client.
     pub(super) fn manner(&self, subject: &Subject, document: &Document) -> Option<Box<Manner>> {
-        manner(self.api, self.answers_cancel.as_deref()?, subject.model.as_deref(), document)
+        let path = Some(self.parts.uri.path()).filter(|_| self.answers_cancel)?;
+        manner(self.api, path, subject.model.as_deref(), document)
     }
 
     /// Has it wait. Who joins a turn is judged further as that turn is.

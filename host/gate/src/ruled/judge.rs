@@ -9,10 +9,9 @@ use leafgate_policy::{Cause, Evaluation, Hold, On, Rest, Route, Verdict};
 use leafgate_tree::{Document, Format};
 use serde_json::Value;
 
-use super::Ruling;
+use super::RuledExchange;
 use crate::blocked::{because, blocked};
 use crate::pending::{PausedTurn, Waiter};
-use crate::shared::Shared;
 use crate::tally::RuleTally;
 use leafgate_http::refusal::Refusal;
 
@@ -35,21 +34,20 @@ pub(super) struct CallsDecision {
     pub(super) waiter: Option<Waiter>,
 }
 
-impl Ruling {
+impl RuledExchange {
     /// Judges an answer. `texts` are those that response rules read: of a stream that was read
     /// while it came, they have read most. What rules did is added to `told`, also where they block.
     pub(super) fn judge(
         &self,
-        shared: &Arc<Shared>,
         answer: &Answer,
         texts: &[TextRun],
         told: &mut RuleTally,
     ) -> Result<JudgedAnswer, Refusal> {
         let responds = self.of.whole || self.of.look_behind.is_some();
-        let changed = if responds { self.respond(shared, answer, texts, told)? } else { None };
+        let changed = if responds { self.respond(answer, texts, told)? } else { None };
         let calls = changed.as_ref().unwrap_or(answer).calls();
         let calls = match self.asks_about_calls() && !calls.is_empty() {
-            true => self.decide(shared, calls, told)?,
+            true => self.decide(calls, told)?,
             false => CallsDecision::default(),
         };
         Ok(JudgedAnswer { changed, calls })
@@ -58,7 +56,6 @@ impl Ruling {
     /// Has response rules change an answer; `None` where they change nothing.
     fn respond(
         &self,
-        shared: &Arc<Shared>,
         answer: &Answer,
         texts: &[TextRun],
         told: &mut RuleTally,
@@ -67,9 +64,9 @@ impl Ruling {
         if said.is_empty() && calls.is_empty() {
             return Ok(None);
         }
-        self.pass_joined(shared, &said, told)?;
+        self.pass_joined(&said, told)?;
         let before = answers::written(self.model.as_deref(), &said, calls);
-        let Some(after) = self.changed(shared, before, told)? else { return Ok(None) };
+        let Some(after) = self.changed(before, told)? else { return Ok(None) };
         let put = answers::put_back(answer, texts, &after);
         let put = put.map_err(|error| match error {
             NotWritten::Gone | NotWritten::Call(CallError::Sealed) => Refusal::upstream(error.to_string()),
@@ -97,12 +94,7 @@ impl Ruling {
 
     /// Has rules and the profile decide about calls. What is refused is refused for its own reason, and the others are judged
     /// without it: a call that does not pass takes no other one along.
-    fn decide(
-        &self,
-        shared: &Arc<Shared>,
-        calls: &[Call],
-        told: &mut RuleTally,
-    ) -> Result<CallsDecision, Refusal> {
+    fn decide(&self, calls: &[Call], told: &mut RuleTally) -> Result<CallsDecision, Refusal> {
         let mut refused = vec![None; calls.len()];
         loop {
             let left: Vec<(usize, &Call)> =
@@ -110,17 +102,17 @@ impl Ruling {
             if left.is_empty() {
                 return Ok(CallsDecision { refused, waiter: None });
             }
-            let evaluation = self.evaluate_calls(shared, left.iter().map(|(_, call)| *call))?;
+            let evaluation = self.evaluate_calls(left.iter().map(|(_, call)| *call))?;
             // What matched matched when all of them were there.
             if left.len() == calls.len() {
                 told.also(RuleTally::of(&evaluation));
             }
             let gone = match never(&evaluation) {
-                Some(hold) => self.blocked_calls(shared, &left, &hold)?,
+                Some(hold) => self.blocked_calls(&left, &hold)?,
                 None => self.unapproved(&left),
             };
             if gone.is_empty() {
-                let waiter = self.waiter(shared, &left, evaluation);
+                let waiter = self.waiter(&left, evaluation);
                 return Ok(CallsDecision { refused, waiter });
             }
             gone.into_iter().for_each(|(at, why)| refused[at] = Some(why));
@@ -130,13 +122,12 @@ impl Ruling {
     /// Which of several calls are refused, and why: those that are blocked alone, or all, where they are blocked only together.
     fn blocked_calls(
         &self,
-        shared: &Arc<Shared>,
         calls: &[(usize, &Call)],
         together: &Hold,
     ) -> Result<Vec<(usize, String)>, Refusal> {
         let mut alone = Vec::new();
         for (at, call) in calls.iter().filter(|_| calls.len() > 1) {
-            let hold = never(&self.evaluate_calls(shared, [*call])?);
+            let hold = never(&self.evaluate_calls([*call])?);
             alone.extend(hold.map(|hold| (*at, because(&hold))));
         }
         match alone.is_empty() {
@@ -156,12 +147,7 @@ impl Ruling {
     }
 
     /// Whom to ask about calls of which none is refused; `None` where they pass.
-    fn waiter(
-        &self,
-        shared: &Arc<Shared>,
-        calls: &[(usize, &Call)],
-        evaluation: Evaluation,
-    ) -> Option<Waiter> {
+    fn waiter(&self, calls: &[(usize, &Call)], evaluation: Evaluation) -> Option<Waiter> {
         let mut holds = match &evaluation.verdict {
             Verdict::Pause(holds) => holds.clone(),
             Verdict::Forward | Verdict::Block(_) | Verdict::Route(_) => Vec::new(),
@@ -174,7 +160,7 @@ impl Ruling {
             return None;
         }
         let paused = PausedTurn::of(On::ToolCall, &self.subject, evaluation, holds, None);
-        Some(shared.turns.pause(paused))
+        Some(self.shared.turns.pause(paused))
     }
 
     /// Whether the profile lets a call pass without asking. One without a word about calls does.
@@ -187,45 +173,31 @@ impl Ruling {
         self.assembly.as_ref().map(|assembly| &**assembly.id()).unwrap_or_default()
     }
 
-    fn evaluate_calls<'c>(
-        &self,
-        shared: &Arc<Shared>,
-        calls: impl IntoIterator<Item = &'c Call>,
-    ) -> Result<Evaluation, Refusal> {
+    fn evaluate_calls<'c>(&self, calls: impl IntoIterator<Item = &'c Call>) -> Result<Evaluation, Refusal> {
         let calls: Vec<Call> = calls.into_iter().cloned().collect();
-        self.evaluate(shared, answers::calls_written(self.model.as_deref(), &calls), On::ToolCall)
+        self.evaluate(answers::calls_written(self.model.as_deref(), &calls), On::ToolCall)
     }
 
     /// Texts of an answer that follow each other, as response rules leave them, joined.
-    pub(super) fn texts(
-        &self,
-        shared: &Arc<Shared>,
-        texts: &[&str],
-        told: &mut RuleTally,
-    ) -> Result<String, Refusal> {
+    pub(super) fn texts(&self, texts: &[&str], told: &mut RuleTally) -> Result<String, Refusal> {
         let said = [texts.iter().map(ToString::to_string).collect::<Vec<_>>()];
-        self.pass_joined(shared, &said, told)?;
+        self.pass_joined(&said, told)?;
         let before = answers::written(self.model.as_deref(), &said, &[]);
-        let Some(after) = self.changed(shared, before, told)? else { return Ok(texts.concat()) };
+        let Some(after) = self.changed(before, told)? else { return Ok(texts.concat()) };
         let read = answers::read(&after, &[texts.len()]).map(|(texts, _)| texts.concat().concat());
         read.ok_or_else(|| Refusal::internal("response rules left no answer that can be read"))
     }
 
     /// Has rules look at texts as those clients have them who join them: what holds the one text holds the answer. What is
     /// taken out of it is taken out of its parts.
-    fn pass_joined(
-        &self,
-        shared: &Arc<Shared>,
-        said: &[Vec<String>],
-        told: &mut RuleTally,
-    ) -> Result<(), Refusal> {
+    fn pass_joined(&self, said: &[Vec<String>], told: &mut RuleTally) -> Result<(), Refusal> {
         let joined: Vec<Vec<String>> =
             said.iter().filter(|texts| texts.len() > 1).map(|texts| vec![texts.concat()]).collect();
         if joined.is_empty() {
             return Ok(());
         }
         let body = answers::written(self.model.as_deref(), &joined, &[]);
-        let evaluation = self.evaluate(shared, body, On::Response)?;
+        let evaluation = self.evaluate(body, On::Response)?;
         let Some(hold) = held(&evaluation) else { return Ok(()) };
         told.also(RuleTally::of(&evaluation));
         Err(blocked(&hold))
@@ -233,13 +205,8 @@ impl Ruling {
 
     /// What response rules make of an answer that is spelled as a request; `None` where they change
     /// nothing.
-    fn changed(
-        &self,
-        shared: &Arc<Shared>,
-        before: Bytes,
-        told: &mut RuleTally,
-    ) -> Result<Option<Bytes>, Refusal> {
-        let evaluation = self.evaluate(shared, before.clone(), On::Response)?;
+    fn changed(&self, before: Bytes, told: &mut RuleTally) -> Result<Option<Bytes>, Refusal> {
+        let evaluation = self.evaluate(before.clone(), On::Response)?;
         told.also(RuleTally::of(&evaluation));
         if let Some(hold) = held(&evaluation) {
             return Err(blocked(&hold));
@@ -248,9 +215,9 @@ impl Ruling {
         Ok((after != before).then_some(after))
     }
 
-    fn evaluate(&self, shared: &Arc<Shared>, body: Bytes, on: On) -> Result<Evaluation, Refusal> {
+    fn evaluate(&self, body: Bytes, on: On) -> Result<Evaluation, Refusal> {
         let mut document =
-            Document::parse(body, Format::OpenaiChat, &shared.limits.document).map_err(|error| {
+            Document::parse(body, Format::OpenaiChat, &self.shared.limits.document).map_err(|error| {
                 Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
             })?;
         document.doubt_calls(|name| self.offered.has(name));

@@ -32,6 +32,7 @@ use leafgate_tree::{Document, NodeId};
 
 use crate::apis::{Wants, asks_for_several, configs};
 use crate::arriving::Arriving;
+use crate::exchange::Exchange;
 use crate::log::RequestProgress;
 use crate::request_event::RequestEvent;
 use crate::session::PriorResponse;
@@ -39,7 +40,7 @@ use crate::shared::Shared;
 use crate::subject::Subject;
 use crate::tally::RuleTally;
 use leafgate_http::content::Content;
-use leafgate_http::media;
+use leafgate_http::media::AnswerForm;
 use leafgate_http::refusal::{Code, Refusal};
 
 pub(crate) use whole::{RuledAnswer, SoFar};
@@ -134,49 +135,62 @@ impl Ruling {
     }
 }
 
-impl Shared {
+/// An exchange whose answer is judged.
+#[derive(derive_more::Deref)]
+pub(crate) struct RuledExchange {
+    shared: Arc<Shared>,
+    progress: Arc<RequestProgress>,
+    #[deref(forward)]
+    ruling: Arc<Ruling>,
+}
+
+impl Exchange {
     /// Has an answer judged, whole or while it comes. Errors pass: they have no calls.
     pub(crate) async fn rule(
-        self: &Arc<Self>,
+        &self,
         answer: Response<Arriving>,
-        ruling: Option<&Arc<Ruling>>,
-        progress: &Arc<RequestProgress>,
+        ruling: Option<Arc<Ruling>>,
     ) -> Result<Response<Content>, Refusal> {
         let Some(ruling) = ruling.filter(|_| answer.status().is_success()) else {
             return Ok(Arriving::passes(answer));
         };
+        let exchange = self.ruled_by(ruling);
         let (mut parts, body) = answer.into_parts();
-        let (is_stream, is_json) = (media::is_event_stream(&parts.headers), media::is_json(&parts.headers));
         parts.headers.remove(CONTENT_LENGTH);
-        let ruled = match (is_stream, is_json) {
-            (true, _) => Ok(self.rule_stream(body, ruling, progress)),
-            (false, true) => self.rule_whole(body, ruling, progress).await,
-            (false, false) => Err(Refusal::upstream(
+        let ruled = match AnswerForm::of(&parts.headers) {
+            Some(AnswerForm::Events) => Ok(exchange.rule_stream(body)),
+            Some(AnswerForm::Whole) => exchange.rule_whole(body).await,
+            None => Err(Refusal::upstream(
                 "rules decide about the answer, and it is neither JSON nor an event stream that can be read",
             )),
         };
-        let ruled = ruled.inspect_err(|_| progress.not_judged())?;
+        let ruled = ruled.inspect_err(|_| exchange.not_judged())?;
         Ok(Response::from_parts(parts, ruled))
+    }
+
+    pub(crate) fn ruled_by(&self, ruling: Arc<Ruling>) -> Arc<RuledExchange> {
+        let (shared, progress) = (Arc::clone(&self.shared), Arc::clone(&self.progress));
+        Arc::new(RuledExchange { shared, progress, ruling })
     }
 }
 
-impl RequestProgress {
+impl RuledExchange {
     /// Tells what rules did about an answer. Those that could not run get a line of log each.
-    fn rules_ran(&self, ruling: &Ruling, tally: &RuleTally) {
-        self.tell(RequestEvent::Judged { tally, is_first: false, took: None });
-        tally.warn_of_errors(&ruling.policy);
+    fn rules_ran(&self, tally: &RuleTally) {
+        self.progress.tell(RequestEvent::Judged { tally, is_first: false, took: None });
+        tally.warn_of_errors(&self.policy);
     }
 
     /// Tells what became of an answer. One that passes and no rule matched is nothing to tell.
     fn answer_is(&self, outcome: AnswerOutcome, tally: &RuleTally) {
         if outcome > AnswerOutcome::Passed || !tally.rules.is_empty() {
-            self.tell(RequestEvent::AnswerIs(outcome, &tally.rules));
+            self.progress.tell(RequestEvent::AnswerIs(outcome, &tally.rules));
         }
     }
 
     /// Tells that an answer does not pass, where nothing was told about it.
     fn not_judged(&self) {
-        if !self.is_ruled() {
+        if !self.progress.is_ruled() {
             self.answer_is(AnswerOutcome::Blocked, &RuleTally::default());
         }
     }

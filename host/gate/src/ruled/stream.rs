@@ -15,15 +15,13 @@ use leafgate_answer::{
 use leafgate_record::AnswerOutcome;
 use tokio::time::sleep;
 
-use super::Ruling;
+use super::RuledExchange;
 use super::texts::{Ends, PassingTexts};
 use super::whole::{COPIES, RuledAnswer, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
-use crate::log::RequestProgress;
 use crate::recording::ToldRequest;
 use crate::request_event::RequestEvent;
-use crate::shared::Shared;
 use leafgate_http::budget::{AnswerWeight, Reservation};
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Refusal;
@@ -33,9 +31,7 @@ type Given = Option<Result<Frame<Bytes>, ContentError>>;
 
 /// A stream that is judged.
 struct Judging {
-    shared: Arc<Shared>,
-    ruling: Arc<Ruling>,
-    progress: Arc<RequestProgress>,
+    exchange: Arc<RuledExchange>,
     body: Content,
     /// What spells the stream anew before it is heard, where rules say so.
     respelling: Option<Respelling>,
@@ -60,36 +56,30 @@ struct Judging {
     over: bool,
 }
 
-impl Shared {
-    pub(super) fn rule_stream(
-        self: &Arc<Self>,
-        answer: Arriving,
-        ruling: &Arc<Ruling>,
-        progress: &Arc<RequestProgress>,
-    ) -> Content {
+impl RuledExchange {
+    pub(super) fn rule_stream(self: &Arc<Self>, answer: Arriving) -> Content {
         let (body, recorder) = answer.heard();
-        let holding = match ruling.of.look_behind {
-            _ if ruling.of.whole => Holding::All,
+        let most = self.shared.limits.answer;
+        let holding = match self.of.look_behind {
+            _ if self.of.whole => Holding::All,
             Some(_) => Holding::Unspoken,
             None => Holding::Calls,
         };
-        let account = Account::new(ruling.answers, ruling.sealed).of_several(ruling.several);
+        let account = Account::new(self.ruling.answers, self.sealed).of_several(self.several);
         let judging = Judging {
-            shared: Arc::clone(self),
-            ruling: Arc::clone(ruling),
-            progress: Arc::clone(progress),
+            exchange: Arc::clone(self),
             body,
-            respelling: ruling.of.respells.then(|| Respelling::new(self.limits.answer)),
-            hearing: Hearing::new(account, self.limits.answer),
+            respelling: self.of.respells.then(|| Respelling::new(most)),
+            hearing: Hearing::new(account, most),
             event: BytesMut::new(),
-            gathering: Some(Gathering::new(ruling.answers, Some(holding))),
+            gathering: Some(Gathering::new(self.ruling.answers, Some(holding))),
             recorder,
-            texts: (holding == Holding::Unspoken).then(|| PassingTexts::new(self, ruling)),
+            texts: (holding == Holding::Unspoken).then(|| PassingTexts::new(self)),
             told: None,
             ends: Ends::default(),
             held: BytesMut::new(),
             came: 0,
-            reservation: self.answers.reserve(),
+            reservation: self.shared.answers.reserve(),
             deciding: None,
             over: false,
         };
@@ -106,7 +96,7 @@ impl Judging {
             if self.over {
                 return None;
             }
-            let every = self.shared.limits.keepalive;
+            let every = self.exchange.shared.limits.keepalive;
             if let Some(deciding) = &mut self.deciding {
                 let decided = tokio::select! {
                     biased;
@@ -152,7 +142,7 @@ impl Judging {
     }
 
     fn sign_of_life(&self) -> Given {
-        Some(Ok(Frame::data(dialect::keepalive(self.ruling.api))))
+        Some(Ok(Frame::data(dialect::keepalive(self.exchange.api))))
     }
 
     /// Ends the stream with an error.
@@ -160,9 +150,9 @@ impl Judging {
         self.over = true;
         self.record_end(false);
         self.tell(AnswerOutcome::Blocked);
-        self.progress.not_judged();
-        self.progress.tell(RequestEvent::Refused(&refusal));
-        Some(Ok(Frame::data(dialect::ending(&refusal, self.ruling.api))))
+        self.exchange.not_judged();
+        self.exchange.progress.tell(RequestEvent::Refused(&refusal));
+        Some(Ok(Frame::data(dialect::ending(&refusal, self.exchange.api))))
     }
 
     /// Takes more of the stream, and returns what goes on.
@@ -175,7 +165,7 @@ impl Judging {
     }
 
     fn steps(&mut self, steps: Vec<(Bytes, StreamStep)>) -> Result<Bytes, Refusal> {
-        let (mut passed, most) = (BytesMut::new(), self.shared.limits.answer);
+        let (mut passed, most) = (BytesMut::new(), self.exchange.shared.limits.answer);
         for (bytes, step) in steps {
             let is_within = !self.event.is_empty();
             self.event.extend_from_slice(&bytes);
@@ -223,7 +213,8 @@ impl Judging {
     fn heard(&mut self, heard: &Heard, passed: &mut BytesMut) -> Result<(), Refusal> {
         let event = self.event.split().freeze();
         self.came += event.len();
-        let (most, kept) = (self.shared.limits.answer, self.gathering.as_ref().map_or(0, Gathering::values));
+        let (most, kept) =
+            (self.exchange.shared.limits.answer, self.gathering.as_ref().map_or(0, Gathering::values));
         let weight = AnswerWeight::of_events(self.came, kept + heard.document.node_count());
         if self.came > most || self.reservation.cover(weight.total(COPIES)).is_err() {
             return Err(too_large(most));
@@ -254,9 +245,9 @@ impl Judging {
         let texts = self.texts.take();
         let texts = texts.map(|texts| SoFar { tally: texts.tally, changed: texts.changed });
         let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
-        self.progress.rules_ran(&self.ruling, &tally);
+        self.exchange.rules_ran(&tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
-        self.progress.answer_is(outcome.max(least), &tally);
+        self.exchange.answer_is(outcome.max(least), &tally);
     }
 
     /// The upstream's stream has ended.
@@ -290,12 +281,11 @@ impl Judging {
     }
 
     fn decide(&mut self, held: Gathered) -> Deciding {
-        let (shared, ruling) = (Arc::clone(&self.shared), Arc::clone(&self.ruling));
-        let (progress, as_it_came) = (Arc::clone(&self.progress), self.held.split().freeze());
+        let (exchange, as_it_came) = (Arc::clone(&self.exchange), self.held.split().freeze());
         let (told, ends) = (self.told.take().unwrap_or_default(), std::mem::take(&mut self.ends));
         let texts = held.texts(|kind| ends.of(kind));
         Box::pin(async move {
-            match shared.ruled(&ruling, held.answer.clone(), texts, told, &progress).await? {
+            match exchange.ruled(held.answer.clone(), texts, told).await? {
                 RuledAnswer::Unchanged => Ok(as_it_came),
                 RuledAnswer::Changed(changed) => {
                     let rest = held.rest(&changed.json()).ok_or_else(|| {

@@ -12,9 +12,8 @@ use bytes::{Bytes, BytesMut};
 use leafgate_answer::{Account, CallError, Heard, Position, RunKind, Said, TextPlace, with_data};
 use leafgate_tree::{Author, Document, Draft, NodeId};
 
-use super::Ruling;
+use super::RuledExchange;
 use super::scan::{TextScan, TextSegment, floor};
-use crate::shared::Shared;
 use crate::tally::RuleTally;
 use leafgate_http::refusal::Refusal;
 
@@ -23,8 +22,7 @@ const MAX_TEXTS: usize = 512;
 
 /// Judges the texts of one stream.
 pub(super) struct PassingTexts {
-    shared: Arc<Shared>,
-    ruling: Arc<Ruling>,
+    exchange: Arc<RuledExchange>,
     runs: Vec<JoinedTexts>,
     /// The runs that may go on: what is said, and what is thought.
     open: BTreeMap<bool, usize>,
@@ -87,10 +85,9 @@ struct WaitingEvent {
 }
 
 impl PassingTexts {
-    pub(super) fn new(shared: &Arc<Shared>, ruling: &Arc<Ruling>) -> Self {
+    pub(super) fn new(exchange: &Arc<RuledExchange>) -> Self {
         PassingTexts {
-            shared: Arc::clone(shared),
-            ruling: Arc::clone(ruling),
+            exchange: Arc::clone(exchange),
             runs: Vec::new(),
             open: BTreeMap::new(),
             texts: BTreeMap::new(),
@@ -151,7 +148,7 @@ impl PassingTexts {
             let Some(text) = heard.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()) else {
                 continue;
             };
-            let now = self.ruling.texts(&self.shared, &[&text], &mut self.tally)?;
+            let now = self.exchange.texts(&[&text], &mut self.tally)?;
             if now != text {
                 self.changed = true;
                 changes.push((leaf, now));
@@ -162,7 +159,7 @@ impl PassingTexts {
 
     /// The ends of what was said and thought, as they left: what comes behind a call goes on with them for some clients.
     pub(super) fn ends(&self) -> Ends {
-        let most = self.ruling.of.look_behind.unwrap_or_default();
+        let most = self.exchange.of.look_behind.unwrap_or_default();
         let end = |thinks: bool| {
             let run = self.runs.iter().rfind(|run| run.thinks == thinks);
             let mut left = run.map(|run| run.now(&(0..run.said.len())).unwrap_or_else(|| run.said.clone()));
@@ -193,7 +190,7 @@ impl PassingTexts {
             self.end(|thinks| thinks)?;
         }
         let run = *self.open.entry(thinks).or_insert_with(|| {
-            self.runs.push(JoinedTexts::new(self.ruling.of.look_behind.unwrap_or_default(), thinks));
+            self.runs.push(JoinedTexts::new(self.exchange.of.look_behind.unwrap_or_default(), thinks));
             self.runs.len() - 1
         });
         let spoken = &mut self.runs[run];
@@ -206,9 +203,9 @@ impl PassingTexts {
         if text.run != run || text.range.end != start {
             return Err(odd());
         }
-        let (shared, ruling, told) = (&self.shared, &self.ruling, &mut self.tally);
+        let (exchange, told) = (&self.exchange, &mut self.tally);
         spoken.said.push_str(more);
-        for segment in spoken.scan.push(more, |texts| ruling.texts(shared, texts, told))? {
+        for segment in spoken.scan.push(more, |texts| exchange.texts(texts, told))? {
             self.changed |= spoken.decide(segment);
         }
         text.range.end = spoken.scan.end();
@@ -220,11 +217,11 @@ impl PassingTexts {
     }
 
     fn end(&mut self, ends: impl Fn(bool) -> bool) -> Result<(), Refusal> {
-        let (shared, ruling, told) = (&self.shared, &self.ruling, &mut self.tally);
+        let (exchange, told) = (&self.exchange, &mut self.tally);
         let ended: Vec<bool> = self.open.keys().copied().filter(|&thinks| ends(thinks)).collect();
         for run in ended.into_iter().filter_map(|thinks| self.open.remove(&thinks)) {
             let spoken = &mut self.runs[run];
-            if let Some(segment) = spoken.scan.finish(|texts| ruling.texts(shared, texts, told))? {
+            if let Some(segment) = spoken.scan.finish(|texts| exchange.texts(texts, told))? {
                 self.changed |= spoken.decide(segment);
             }
         }

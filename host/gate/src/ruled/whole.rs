@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use bytes::BytesMut;
 use leafgate_answer::{Answer, AnswerError, Call, TextRun};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
 use leafgate_record::AnswerOutcome;
 
-use super::Ruling;
+use super::RuledExchange;
 use super::judge::{CallsDecision, JudgedAnswer};
 use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::log::RequestProgress;
 use crate::pending::{Decision, Waiter};
-use crate::shared::Shared;
 use crate::tally::RuleTally;
 use leafgate_http::content::{self, Content};
 use leafgate_http::in_place::INLINE_BODY;
@@ -45,21 +42,15 @@ pub(crate) enum RuledAnswer {
     Changed(Box<Answer>),
 }
 
-impl Shared {
+impl RuledExchange {
     /// Has an answer judged that comes whole.
-    pub(super) async fn rule_whole(
-        self: &Arc<Self>,
-        answer: Arriving,
-        ruling: &Arc<Ruling>,
-        progress: &Arc<RequestProgress>,
-    ) -> Result<Content, Refusal> {
+    pub(super) async fn rule_whole(self: &Arc<Self>, answer: Arriving) -> Result<Content, Refusal> {
         let (mut body, mut told) = answer.heard();
-        let mut reservation = self.answers.reserve();
-        let (mut bytes, most) = (BytesMut::new(), self.limits.answer);
-        let weight = gather(&mut body, &mut bytes, most, COPIES, &mut reservation).await?;
+        let mut reservation = self.shared.answers.reserve();
+        let most = self.shared.limits.answer;
+        let (came, weight) = gather(&mut body, most, COPIES, &mut reservation).await?;
         let Some(mut weight) = weight else { return Err(too_large(most)) };
-        let came = bytes.freeze();
-        let answer = ruling.read(&came);
+        let answer = self.read(&came);
         if let Some(told) = &mut told {
             told.end(true, answer.as_ref().ok());
         }
@@ -74,7 +65,7 @@ impl Shared {
             return Err(too_large(most));
         }
         let texts = answer.texts().to_vec();
-        let leaves = match self.ruled(ruling, answer, texts, SoFar::default(), progress).await? {
+        let leaves = match self.ruled(answer, texts, SoFar::default()).await? {
             RuledAnswer::Unchanged => bytes,
             RuledAnswer::Changed(changed) => changed.bytes().clone(),
         };
@@ -85,26 +76,24 @@ impl Shared {
     /// what rules did about it before.
     pub(crate) async fn ruled(
         self: &Arc<Self>,
-        ruling: &Arc<Ruling>,
         answer: Answer,
         texts: Vec<TextRun>,
         told: SoFar,
-        progress: &Arc<RequestProgress>,
     ) -> Result<RuledAnswer, Refusal> {
-        let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, ruling.policy.has_plugins());
+        let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, self.policy.has_plugins());
         let SoFar { mut tally, changed: changed_before } = told;
-        let (shared, judging, read) = (Arc::clone(self), Arc::clone(ruling), answer.clone());
+        let (judging, read) = (Arc::clone(self), answer.clone());
         let judge = move || {
-            let judged = judging.judge(&shared, &read, &texts, &mut tally);
+            let judged = judging.judge(&read, &texts, &mut tally);
             (judged, tally)
         };
         let (judged, tally) = match (small, plugins) {
             (true, false) => judge(),
-            (true, true) => self.on_worker(judge).await?,
-            (false, _) => self.on_blocking_pool(judge).await?,
+            (true, true) => self.shared.on_worker(judge).await?,
+            (false, _) => self.shared.on_blocking_pool(judge).await?,
         };
-        progress.rules_ran(ruling, &tally);
-        let told = |outcome| progress.answer_is(outcome, &tally);
+        self.rules_ran(&tally);
+        let told = |outcome| self.answer_is(outcome, &tally);
         let JudgedAnswer { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
         let was_changed = changed.is_some();
         let mut answer = changed.unwrap_or(answer);
@@ -113,10 +102,10 @@ impl Shared {
         if gone > 0 {
             let left_out: Vec<bool> = refused.iter().map(Option::is_some).collect();
             let changed = answer.refused(&left_out, &refusals(answer.calls(), &refused));
-            answer = ruling.read_again(&changed)?;
+            answer = self.read_again(&changed)?;
         }
         let outcome = match waiter {
-            Some(waiter) => self.asked(ruling, waiter, &mut answer, gone > 0, told).await?,
+            Some(waiter) => self.asked(waiter, &mut answer, gone > 0, told).await?,
             None => {
                 let outcome = match gone {
                     0 if was_changed || changed_before => AnswerOutcome::Changed,
@@ -138,20 +127,19 @@ impl Shared {
 
     /// Has a person decide about the calls of an answer, of which rules have refused `some` before.
     async fn asked(
-        self: &Arc<Self>,
-        ruling: &Ruling,
+        &self,
         waiter: Waiter,
         answer: &mut Answer,
         some: bool,
         told: impl Fn(AnswerOutcome),
     ) -> Result<AnswerOutcome, Refusal> {
         let waiting = WaitingCalls::begin(told);
-        let outcome = match self.decided(ruling, waiter, answer).await {
+        let outcome = match self.decided(waiter, answer).await {
             Ok(Ok(_)) if some => AnswerOutcome::PartlyRefused,
             Ok(Ok(outcome)) => outcome,
             Ok(Err(why)) => {
                 let refused = vec![true; answer.calls().len()];
-                *answer = ruling.read_again(&answer.refused(&refused, &words(answer.calls(), &why)))?;
+                *answer = self.read_again(&answer.refused(&refused, &words(answer.calls(), &why)))?;
                 AnswerOutcome::Refused
             }
             Err(refusal) => {
@@ -165,8 +153,7 @@ impl Shared {
 
     /// Waits for a decision about calls, and writes what was let go into the answer. What is refused has a reason.
     async fn decided(
-        self: &Arc<Self>,
-        ruling: &Ruling,
+        &self,
         mut waiter: Waiter,
         answer: &mut Answer,
     ) -> Result<Result<AnswerOutcome, String>, Refusal> {
@@ -185,7 +172,7 @@ impl Shared {
         let edited = calls != came;
         if edited {
             match answer.changed(&[], &calls) {
-                Ok(changed) => *answer = ruling.read_again(&changed)?,
+                Ok(changed) => *answer = self.read_again(&changed)?,
                 Err(error) => return Ok(Err(format!("what was let go cannot be written: {error}"))),
             }
         }
@@ -193,7 +180,7 @@ impl Shared {
             came.into_iter().zip(&refused).filter(|(_, refused)| **refused).map(|(call, _)| call).collect();
         if !gone.is_empty() {
             let changed = answer.refused(&refused, &words(&gone, A_PERSON_REFUSED));
-            *answer = ruling.read_again(&changed)?;
+            *answer = self.read_again(&changed)?;
         }
         Ok(Ok(match gone.len() {
             0 if edited => AnswerOutcome::Edited,

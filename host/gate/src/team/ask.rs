@@ -16,6 +16,7 @@ use super::unanswered::{Unanswered, fares_no_better};
 use crate::arriving::Arriving;
 use crate::begun;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
+use crate::exchange::Exchange;
 use crate::judge::{Asker, JudgeCase};
 use crate::log::RequestProgress;
 use crate::request_event::RequestEvent;
@@ -47,81 +48,58 @@ impl RunCase {
         live: Option<&LiveRun>,
     ) -> FrameAnswer {
         // A recorder is told of each frame's request by itself.
-        let progress = RequestProgress::new(&self.shared.counters);
-        let case = match self.case(body, agent) {
+        let progress = Arc::new(RequestProgress::new(&self.counters));
+        let exchange = Exchange { progress, ..Exchange::clone(self) };
+        let case = match self.case(&exchange, body, agent) {
             Ok(case) => JudgeCase { asker: Some(asker), ..case },
-            Err(refusal) => return not_asked(&progress, Why::Policy, refusal),
+            Err(refusal) => return not_asked(&exchange, Why::Policy, refusal),
         };
-        let passed = match self.let_through(case, &progress, turn).await {
+        let passed = match let_through(&exchange, case, turn).await {
             Ok(passed) => passed,
-            Err(refusal) => return not_asked(&progress, Why::Policy, refusal),
+            Err(refusal) => return not_asked(&exchange, Why::Policy, refusal),
         };
         // What frames hear stays as the model says it: values come back in what the client reads.
         let (outgoing, Along { ruling, .. }) = passed.leaves(&self.parts, true);
         self.progress.sent_for_frame(outgoing.body.whole().map_or(0, Bytes::len));
-        let answer = self.shared.send(&self.lane, outgoing, &progress).await;
-        progress.recorded();
+        let answer = exchange.send(outgoing).await;
+        exchange.progress.recorded();
         match answer {
             Ok(answer) if answer.status().is_success() => {
                 match self.read(answer, live.filter(|_| ruling.is_none())).await {
-                    Some(answer) => self.ruled(answer, ruling.as_ref(), &Arc::new(progress)).await,
+                    Some(answer) => self.ruled(&exchange, answer, ruling).await,
                     None => FrameAnswer::Failed(Why::Unreadable, Err(unreadable())),
                 }
             }
             Ok(answer) => refused_by_upstream(answer).await,
-            Err(refusal) => not_asked(&progress, Why::Upstream, refusal),
+            Err(refusal) => not_asked(&exchange, Why::Upstream, refusal),
         }
     }
 
     /// Has an answer judged, which waits where a person must decide about its calls.
-    async fn ruled(
-        &self,
-        answer: Answer,
-        ruling: Option<&Arc<Ruling>>,
-        progress: &Arc<RequestProgress>,
-    ) -> FrameAnswer {
+    async fn ruled(&self, exchange: &Exchange, answer: Answer, ruling: Option<Arc<Ruling>>) -> FrameAnswer {
         let turn =
             |answer: Answer| FrameAnswer::Turn(ModelTurn { turn: answer.turn().into(), reply: answer.reply });
         let Some(ruling) = ruling else { return turn(answer) };
         let texts = answer.texts().to_vec();
-        let ruled = self.shared.ruled(ruling, answer.clone(), texts, SoFar::default(), progress).await;
-        self.progress.ruled_as(progress);
+        let ruled = exchange.ruled_by(ruling).ruled(answer.clone(), texts, SoFar::default()).await;
+        self.progress.ruled_as(&exchange.progress);
         match ruled {
             Ok(RuledAnswer::Unchanged) => turn(answer),
             Ok(RuledAnswer::Changed(changed)) => turn(*changed),
-            Err(refusal) => not_asked(progress, Why::Policy, refusal),
-        }
-    }
-
-    /// Has a body judged, and waits where a person must decide.
-    async fn let_through(
-        &self,
-        case: JudgeCase,
-        progress: &RequestProgress,
-        turn: SemaphorePermit<'_>,
-    ) -> Result<Passed, Refusal> {
-        let outcome = self.shared.judge_told(case, &self.path, progress).await;
-        drop(turn);
-        match outcome? {
-            RequestOutcome::Pass(passed) => Ok(passed),
-            RequestOutcome::Route(further) => Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
-            RequestOutcome::Wait(mut held) => {
-                let decision = held.waiter.decision().await;
-                self.shared.release(held, decision, progress).await
-            }
+            Err(refusal) => not_asked(exchange, Why::Policy, refusal),
         }
     }
 
     /// Reads an answer to its end; `None` for what is none, for one that was cut off, and for what
     /// clients could read in another way.
     async fn read(&self, answer: Response<Arriving>, live: Option<&LiveRun>) -> Option<Answer> {
-        let limits = AnswerLimits { bytes: self.shared.limits.answer, ..AnswerLimits::default() };
+        let limits = AnswerLimits { bytes: self.limits.answer, ..AnswerLimits::default() };
         let api = self.wire.answers();
         let mut reader = match media::is_event_stream(answer.headers()) {
             true => Reader::stream(api, limits),
             false => Reader::whole(api, limits),
         };
-        let mut reservation = self.shared.answers.reserve();
+        let mut reservation = self.answers.reserve();
         let mut bytes = 0;
         let (mut body, mut told) = answer.into_body().heard();
         while let Some(frame) = body.frame().await {
@@ -136,7 +114,7 @@ impl RunCase {
                 }
             }
         }
-        let turn = self.shared.teams.turn().await;
+        let turn = self.teams.turn().await;
         let answer = reader.finish().ok();
         drop(turn);
         if let Some(told) = &mut told {
@@ -146,9 +124,27 @@ impl RunCase {
     }
 }
 
+/// Has a body judged, and waits where a person must decide.
+async fn let_through(
+    exchange: &Exchange,
+    case: JudgeCase,
+    turn: SemaphorePermit<'_>,
+) -> Result<Passed, Refusal> {
+    let outcome = exchange.judge_told(case).await;
+    drop(turn);
+    match outcome? {
+        RequestOutcome::Pass(passed) => Ok(passed),
+        RequestOutcome::Route(further) => Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
+        RequestOutcome::Wait(mut held) => {
+            let decision = held.waiter.decision().await;
+            exchange.release(held, decision).await
+        }
+    }
+}
+
 /// Tells of a frame's request that has no answer.
-fn not_asked(progress: &RequestProgress, why: Why, refusal: Refusal) -> FrameAnswer {
-    progress.tell(RequestEvent::Refused(&refusal));
+fn not_asked(exchange: &Exchange, why: Why, refusal: Refusal) -> FrameAnswer {
+    exchange.progress.tell(RequestEvent::Refused(&refusal));
     FrameAnswer::Failed(why, Err(refusal))
 }
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use http::request;
-use leafgate_policy::Policy;
 use leafgate_tree::{Document, Format, Limits};
 use memchr::memmem;
 use serde_json::Value;
@@ -13,33 +11,18 @@ use super::wire::{self, AnsweredCalls, Body};
 use crate::apis::{Api, Wants};
 use crate::base::RequestBase;
 use crate::blocked::unreadable;
-use crate::log::{RequestLog, RequestProgress};
-use crate::shared::Shared;
+use crate::exchange::Exchange;
 use crate::stages::Came;
-use crate::upstreams::Lane;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, CodingCaps, DecodedBody};
+use leafgate_http::coding::{self, DecodedBody};
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
 
 /// A model of this name is the team at its entry, and with a name behind it at that agent.
 const MODEL: &str = "agents";
 
-/// What a request is as long as a team answers it.
-pub(crate) struct TeamHead {
-    /// Where its frames' requests go.
-    pub(crate) lane: Arc<Lane>,
-    pub(crate) parts: request::Parts,
-    /// Its path, masked.
-    pub(crate) path: Arc<str>,
-    pub(crate) api: Api,
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) progress: Arc<RequestProgress>,
-}
-
 /// A request to a team as it came.
 pub(crate) struct TeamRequest {
-    pub(super) head: TeamHead,
     pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
     pub(super) answered: AnsweredCalls,
@@ -53,7 +36,6 @@ pub(crate) struct TeamRequest {
 
 /// A request that may be for the team.
 struct Coming {
-    head: TeamHead,
     format: Format,
     /// Whether teams speak the API.
     speaks: bool,
@@ -68,21 +50,12 @@ pub(crate) enum ForTeam {
     No(Came),
 }
 
-impl Shared {
+impl Exchange {
     /// Tells whether a request is for the team: by its base URL, or by a model that names it. One
     /// for words of a model in an API that teams do not speak is refused, and one for something
     /// else, as embeddings, never is.
-    pub(crate) async fn for_team(
-        self: &Arc<Self>,
-        lane: &Arc<Lane>,
-        parts: &request::Parts,
-        base: &RequestBase,
-        policy: &Arc<Policy>,
-        came: Came,
-        request_log: &RequestLog,
-    ) -> Result<ForTeam, Refusal> {
-        let api = Api::of(lane.kind, &parts.method, &parts.uri, &parts.headers);
-        let path = parts.uri.path();
+    pub(crate) async fn for_team(&self, base: &RequestBase, came: Came) -> Result<ForTeam, Refusal> {
+        let (api, path) = (self.api, self.parts.uri.path());
         let wants = api.wants(path);
         let Some(format) = api.format.filter(|_| !matches!(wants, Wants::Data | Wants::Other)) else {
             return match (base, wants) {
@@ -105,15 +78,7 @@ impl Shared {
             }
             RequestBase::Plain => None,
         };
-        let head = TeamHead {
-            lane: Arc::clone(lane),
-            parts: parts.clone(),
-            path: request_log.path().into(),
-            api,
-            policy: Arc::clone(policy),
-            progress: request_log.progress(),
-        };
-        let coming = Coming { head, format, speaks, by_base, came };
+        let coming = Coming { format, speaks, by_base, came };
         let _turn = match coming.by_base {
             Some(_) => Some(self.teams.turn().await),
             None => None,
@@ -121,14 +86,13 @@ impl Shared {
         if coming.came.body.len() <= INLINE_BODY && coming.came.codings.is_empty() {
             return self.read_for_team(coming);
         }
-        let shared = Arc::clone(self);
-        self.on_blocking_pool(move || shared.read_for_team(coming)).await?
+        let exchange = self.clone();
+        self.on_blocking_pool(move || exchange.read_for_team(coming)).await?
     }
 
     fn read_for_team(&self, coming: Coming) -> Result<ForTeam, Refusal> {
-        let Coming { head, format, speaks, by_base, mut came } = coming;
-        let caps = CodingCaps { size: self.limits.body, ratio: self.limits.ratio };
-        let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, caps)?;
+        let Coming { format, speaks, by_base, mut came } = coming;
+        let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, self.caps())?;
         came.reservation.cover(came.body.len() + body.len())?;
         let read = |body| Document::parse(body, format, &Limits::default()).map_err(unreadable);
         let document = read(body)?;
@@ -139,7 +103,7 @@ impl Shared {
             (None, None) => return Ok(ForTeam::No(untold(came, format))),
         };
         if !speaks {
-            return Err(not_spoken(head.api));
+            return Err(not_spoken(self.api));
         }
         let mut json: Body = serde_json::from_slice(document.source())
             .map_err(|_| Refusal::malformed("the request body is no JSON object that can be read"))?;
@@ -148,7 +112,6 @@ impl Shared {
             false => document,
         };
         Ok(ForTeam::Yes(Box::new(TeamRequest {
-            head,
             answered: wire::answered(&document),
             document: Arc::new(document),
             body: Arc::new(json),

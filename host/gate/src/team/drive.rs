@@ -22,7 +22,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
 use super::ask::FrameAnswer;
-use super::begin::{TeamHead, TeamRequest};
+use super::begin::TeamRequest;
 use super::give::{HeardReplies, mark_direct};
 use super::live::{self, Given, LiveRun, Running, ShownPiece};
 use super::plain::asker;
@@ -31,6 +31,7 @@ use super::unanswered::Unanswered;
 use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
+use crate::exchange::Exchange;
 use crate::request_event::RequestEvent;
 use crate::session::{Hints, Session};
 use crate::shared::Shared;
@@ -47,10 +48,9 @@ const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog
 /// What all requests of a run have in common while one answer of its client is made.
 #[derive(derive_more::Deref)]
 pub(super) struct RunCase {
-    pub(super) shared: Arc<Shared>,
     /// The client's present request, as of a body that is not compressed.
     #[deref]
-    head: TeamHead,
+    exchange: Exchange,
     pub(super) wire: &'static dyn TeamWire,
     /// The client's present body.
     pub(super) document: Arc<Document>,
@@ -64,38 +64,33 @@ pub(super) struct RunCase {
     pub(super) began: Began,
 }
 
-impl Shared {
+impl Exchange {
     /// Answers a request to the team.
-    pub(crate) async fn run_team(
-        self: &Arc<Self>,
-        request: TeamRequest,
-    ) -> Result<Response<Content>, Refusal> {
-        let api = request.head.api;
-        let streams = api.streams(&request.document);
-        let progress = Arc::clone(&request.head.progress);
+    pub(crate) async fn run_team(self, request: TeamRequest) -> Result<Response<Content>, Refusal> {
+        let streams = self.api.streams(&request.document);
         let (shows, pieces) = unbounded_channel();
-        let run = self.paced(request, streams.then_some(shows));
-        let client = live::StreamClient { shared: Arc::clone(self), progress: Arc::clone(&progress), api };
-        let mut answer = Box::pin(live::answer(run, pieces, client));
+        let run = self.clone().paced(request, streams.then_some(shows));
+        let mut answer = Box::pin(live::answer(run, pieces, self.clone()));
         if !streams {
             return answer.await;
         }
         match timeout(self.limits.silence, &mut answer).await {
             Ok(answer) => answer,
             Err(_) => {
-                let told = move |refusal: &Refusal| progress.tell(RequestEvent::Refused(refusal));
+                let (api, every) = (self.api, self.limits.keepalive);
+                let told = move |refusal: &Refusal| self.progress.tell(RequestEvent::Refused(refusal));
                 let answer = async move { answer.await.inspect_err(told) };
-                Ok(begun::begin(answer, api, self.limits.keepalive))
+                Ok(begun::begin(answer, api, every))
             }
         }
     }
 
     /// Answers a request to the team piece by piece, among all other runs.
-    fn paced(self: &Arc<Self>, request: TeamRequest, shows: Option<UnboundedSender<ShownPiece>>) -> Running {
-        let (shared, team) = (Arc::clone(self), Arc::clone(self));
+    fn paced(self, request: TeamRequest, shows: Option<UnboundedSender<ShownPiece>>) -> Running {
+        let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let run = shared.team_answer(request, shows);
-            team.teams.pace.run(run).await.unwrap_or_else(|| {
+            let run = self.team_answer(request, shows);
+            shared.teams.pace.run(run).await.unwrap_or_else(|| {
                 Err(Refusal::internal("the gate failed at this run of agents, so it is given up"))
             })
         })
@@ -103,7 +98,7 @@ impl Shared {
 
     /// `shows` where the client asked for a stream.
     async fn team_answer(
-        self: Arc<Self>,
+        mut self,
         request: TeamRequest,
         shows: Option<UnboundedSender<ShownPiece>>,
     ) -> Given {
@@ -112,20 +107,19 @@ impl Shared {
         let wire = wire::of(request.document.format()).ok_or_else(|| {
             Refusal::malformed("a team answers chat completions, Responses and Messages alone")
         })?;
-        let (mut head, body, answered) = (request.head, request.body, request.answered);
-        let session = self.sessions.of(&request.document, &Hints::of(&head.parts.headers));
-        let key = self.teams.key()?.client(&who(&session, &head.parts.headers));
+        let (body, answered) = (request.body, request.answered);
+        let session = self.sessions.of(&request.document, &Hints::of(&self.client.headers));
+        let key = self.teams.key()?.client(&who(&session, &self.client.headers));
         // Bodies leave as we write them.
-        head.parts.headers.remove(http::header::CONTENT_ENCODING);
+        Arc::make_mut(&mut self.parts).headers.remove(http::header::CONTENT_ENCODING);
         let now = self.teams.now();
 
         let ids: Vec<&str> = answered.results.iter().map(|result| result.id.as_str()).collect();
         let mut case = RunCase {
-            began: Began { opening: Arc::clone(&body), policy: Arc::clone(&head.policy), answers: 0 },
-            streams: head.api.streams(&request.document),
-            head,
+            began: Began { opening: Arc::clone(&body), policy: Arc::clone(&self.policy), answers: 0 },
+            streams: self.api.streams(&request.document),
+            exchange: self,
             document: request.document,
-            shared: Arc::clone(&self),
             wire,
             body,
             session,
@@ -133,9 +127,9 @@ impl Shared {
         };
         let counts = matches!(case.api.wants(case.parts.uri.path()), Wants::Count(_));
         // A run that waits for its client goes on with a turn, and with no question about one.
-        let waiting = if counts { None } else { self.teams.take(&key, ids) };
+        let waiting = if counts { None } else { case.teams.take(&key, ids) };
         if let Some((mut run, began)) = waiting {
-            case.head.policy = Arc::clone(&began.policy);
+            case.exchange.policy = Arc::clone(&began.policy);
             case.began = began;
             let said = answered.said.map(Into::into);
             let effects = run.answered(answered.results, said, now);
@@ -241,15 +235,15 @@ impl RunCase {
     async fn masked(&self, run: &Run) -> Option<RawJson> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let epoch = now.saturating_sub(self.shared.teams.now().as_millis());
+        let epoch = now.saturating_sub(self.teams.now().as_millis());
         let mut result = run.result().to_json(epoch);
         let (policy, vault) = (Arc::clone(&self.policy), self.session.vault.clone());
         let masked = move || {
             mask(&mut result, &|text| policy.masked_target(text, &vault));
             result
         };
-        let _turn = self.shared.teams.turn().await;
-        let result = self.shared.on_blocking_pool(masked).await.ok()?;
+        let _turn = self.teams.turn().await;
+        let result = self.on_blocking_pool(masked).await.ok()?;
         RawJson::new(result.to_string())
     }
 

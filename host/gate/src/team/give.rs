@@ -94,7 +94,7 @@ impl RunCase {
         let whole = self.wire.answers().write(reply, head);
         let mut answer = Response::new(content::full(whole.to_string().into()));
         answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let mut answer = self.shared.prepare(answer, self.restoring()).await?;
+        let mut answer = self.prepare(answer, self.restoring()).await?;
         if let Some(degraded) = degraded {
             answer.headers_mut().insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
         }
@@ -110,7 +110,7 @@ impl RunCase {
     }
 
     pub(super) fn restoring(&self) -> Option<Restoring> {
-        let thread = self.shared.sessions.thread(&self.session.key);
+        let thread = self.sessions.thread(&self.session.key);
         Restoring::of(self.api, &self.document, self.session.vault.clone(), thread)
             .filter(|_| self.lane.restore)
     }

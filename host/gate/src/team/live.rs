@@ -7,8 +7,7 @@
 
 use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -23,12 +22,11 @@ use tokio::time::sleep;
 
 use super::give::{AGENTS, BETWEEN};
 use crate::answer;
-use crate::apis::{Api, dialect};
+use crate::apis::dialect;
 use crate::begun;
-use crate::log::RequestProgress;
+use crate::exchange::Exchange;
 use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
-use crate::shared::Shared;
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Refusal;
 
@@ -161,58 +159,52 @@ impl Showing {
     }
 }
 
-/// What a client's stream needs besides its run.
-pub(super) struct StreamClient {
-    pub(super) shared: Arc<Shared>,
-    pub(super) progress: Arc<RequestProgress>,
-    pub(super) api: Api,
-}
-
 /// Waits for the beginning of what is shown, or for the answer of a run that showed nothing.
 pub(super) async fn answer(
     mut run: Running,
     mut pieces: UnboundedReceiver<ShownPiece>,
-    client: StreamClient,
+    client: Exchange,
 ) -> Result<Response<Content>, Refusal> {
     let given = tokio::select! {
         biased;
-        Some(ShownPiece::Begin(begin)) = pieces.recv() => return Ok(client.stream(*begin, pieces, run)),
+        Some(ShownPiece::Begin(begin)) = pieces.recv() => return Ok(stream_of(client, *begin, pieces, run)),
         given = &mut run => given,
     };
     // It may have begun and ended since its pieces were looked for.
     match pieces.try_recv() {
-        Ok(ShownPiece::Begin(begin)) => Ok(client.stream(*begin, pieces, Box::pin(ready(given)))),
+        Ok(ShownPiece::Begin(begin)) => Ok(stream_of(client, *begin, pieces, Box::pin(ready(given)))),
         _ => given?.ok_or_else(|| Refusal::internal("a run of agents ended without an answer")),
     }
 }
 
 /// What is left of a stream.
 struct Rest {
-    client: StreamClient,
+    client: Exchange,
     pieces: UnboundedReceiver<ShownPiece>,
     /// `None` once it has ended.
     run: Option<Running>,
-    every: Duration,
 }
 
-impl StreamClient {
-    fn stream(self, begin: Begin, pieces: UnboundedReceiver<ShownPiece>, run: Running) -> Response<Content> {
-        let every = self.shared.limits.keepalive;
-        let rest = Rest { client: self, pieces, run: Some(run), every };
-        let events = stream::unfold(rest, |mut rest| async move {
-            let events = rest.next().await?;
-            Some((Ok::<_, ContentError>(Frame::data(events)), rest))
-        });
-        let mut body = content::stream(StreamBody::new(events));
-        if let Some(restoring) = begin.restoring {
-            body = answer::events(body, restoring);
-        }
-        let mut response = begun::events(body);
-        if let Some(degraded) = begin.degraded {
-            response.headers_mut().insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
-        }
-        response
+fn stream_of(
+    client: Exchange,
+    begin: Begin,
+    pieces: UnboundedReceiver<ShownPiece>,
+    run: Running,
+) -> Response<Content> {
+    let rest = Rest { client, pieces, run: Some(run) };
+    let events = stream::unfold(rest, |mut rest| async move {
+        let events = rest.next().await?;
+        Some((Ok::<_, ContentError>(Frame::data(events)), rest))
+    });
+    let mut body = content::stream(StreamBody::new(events));
+    if let Some(restoring) = begin.restoring {
+        body = answer::events(body, restoring);
     }
+    let mut response = begun::events(body);
+    if let Some(degraded) = begin.degraded {
+        response.headers_mut().insert(AGENTS, HeaderValue::from_static(degraded.as_str()));
+    }
+    response
 }
 
 impl Rest {
@@ -227,7 +219,7 @@ impl Rest {
                     // Nothing more is shown: the run is over, or breaks off.
                     None => break,
                 },
-                () = sleep(self.every) => return Some(dialect::keepalive(self.client.api)),
+                () = sleep(self.client.limits.keepalive) => return Some(dialect::keepalive(self.client.api)),
             }
         }
         let api = self.client.api;

@@ -21,4 +21,3 @@ mod unanswered;
 mod wire;
 
 pub(crate) use self::begin::ForTeam;
-pub(crate) use self::elsewhere::refuse_elsewhere;

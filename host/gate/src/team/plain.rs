@@ -11,6 +11,7 @@ use super::drive::{RunCase, agent_name};
 use super::wire;
 use crate::agent;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
+use crate::exchange::Exchange;
 use crate::flow::Delivered;
 use crate::judge::{Asker, JudgeCase};
 use crate::session::Session;
@@ -19,20 +20,25 @@ use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
 
 impl RunCase {
-    /// A body to be judged in the run's session.
-    pub(super) fn case(&self, body: Bytes, agent: Arc<str>) -> Result<JudgeCase, Refusal> {
-        let mut reservation = self.shared.bodies.reserve();
+    /// A body to be judged in the run's session: the client's own request, or with `exchange` that of a frame.
+    pub(super) fn case(
+        &self,
+        exchange: &Exchange,
+        body: Bytes,
+        agent: Arc<str>,
+    ) -> Result<JudgeCase, Refusal> {
+        let mut reservation = self.bodies.reserve();
         reservation.cover(body.len())?;
         let came = Came { body, codings: Vec::new(), reservation };
         Ok(JudgeCase {
             model: None,
             agent,
             // A team's prompts are its own: no profile puts others in their place.
-            assembler: None,
+            assembles: false,
             // How a run ends is told by the run.
-            answers_cancel: None,
+            answers_cancel: false,
             session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
-            ..self.shared.case(&self.lane, &self.parts, &self.parts, Arc::clone(&self.policy), came)
+            ..exchange.case(came)
         })
     }
 
@@ -46,7 +52,7 @@ impl RunCase {
             }
             _ => self.document.source().clone(),
         };
-        self.pass(self.case(body, agent::agent(&self.parts.headers).into())?).await
+        self.pass(self.case(self, body, agent::agent(&self.parts.headers).into())?).await
     }
 
     /// Answers what a run would cost: the first request of its entry is counted, as its provider
@@ -55,24 +61,20 @@ impl RunCase {
         let entry = run.frames().first().ok_or_else(|| Refusal::internal("a run has no entry"))?;
         let body = wire::body(self.wire, &self.body, entry, run.team(), run.model());
         let body = serde_json::Value::Object(body).to_string();
-        let case = self.case(body.into(), agent_name(entry))?;
+        let case = self.case(self, body.into(), agent_name(entry))?;
         self.pass(JudgeCase { asker: Some(asker(run, entry, TurnClass::Side)), ..case }).await
     }
 
     /// Has a body judged and sent, and gives its answer as it comes.
     async fn pass(&self, case: JudgeCase) -> Result<Response<Content>, Refusal> {
-        let passed = match self.shared.judge_told(case, &self.path, &self.progress).await? {
-            RequestOutcome::Wait(held) => {
-                return self.shared.answer_begun(&self.lane, &self.parts, held, &self.progress).await;
-            }
-            RequestOutcome::Pass(passed) => passed,
+        let held = match self.judge_told(case).await? {
+            RequestOutcome::Wait(held) => Delivered::Waits(Box::new(held)),
+            RequestOutcome::Pass(passed) => self.deliver(passed, self.streams).await?,
             RequestOutcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
         };
-        match self.shared.deliver(&self.lane, &self.parts, passed, self.streams, &self.progress).await? {
+        match held {
             Delivered::Answered(answer) => Ok(answer),
-            Delivered::Waits(held) => {
-                self.shared.answer_begun(&self.lane, &self.parts, *held, &self.progress).await
-            }
+            Delivered::Waits(held) => self.answer_begun(*held).await,
         }
     }
 }

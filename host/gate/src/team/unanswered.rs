@@ -22,6 +22,6 @@ pub(super) fn fares_no_better(status: StatusCode) -> bool {
 impl RunCase {
     /// Answers the client with what ended its run.
     pub(super) async fn unanswered(&self, with: Unanswered) -> Given {
-        self.shared.prepare(with?, self.restoring()).await.map(Some)
+        self.prepare(with?, self.restoring()).await.map(Some)
     }
 }

@@ -269,7 +269,10 @@ async fn a_list_shows_the_beginning_of_a_long_name_and_the_request_all_of_it() {
     let turn = events.paused().await;
     assert!(turn.model.len() == 64 && name.starts_with(&turn.model));
     let whole: EditableRequest = house.get(&format!("/v1/pending/{}/request", turn.id)).await;
-    assert_eq!((whole.model, whole.summary.model, whole.summary.id), (name, turn.model, turn.id.clone()));
+    assert_eq!(
+        (whole.model, whole.turn.summary.model, whole.turn.summary.id),
+        (name, turn.model, turn.id.clone())
+    );
     house.cancel(&turn.id).await.unwrap();
     client.await.unwrap().refusal();
 }
