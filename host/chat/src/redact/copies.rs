@@ -166,7 +166,7 @@ impl<'k> Finder<'k> {
 
 impl StandIn {
     fn redaction(&self, at: Range<usize>) -> Redaction {
-        Redaction { at, label: Arc::clone(&self.label), replacement: self.replacement.clone() }
+        Redaction::new(at, Arc::clone(&self.label), self.replacement.as_str())
     }
 }
 

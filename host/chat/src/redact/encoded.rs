@@ -200,7 +200,7 @@ pub(super) fn write(
     let ends = ends(original.expose(), &encoded.at);
     let start = find_run(draft.text(encoded.node).expose(), &digits, ends).ok_or(EditError::BadRange)?;
     let replacement = encode(text, &digits);
-    let redaction = Redaction { at: start..start + digits.len(), label: Arc::clone(label), replacement };
+    let redaction = Redaction::new(start..start + digits.len(), Arc::clone(label), replacement);
     draft.redact(encoded.node, &[redaction], author)
 }
 

@@ -173,7 +173,7 @@ impl SeamRun {
             let at = range.start.saturating_sub(piece.start)..end;
             value.push_str(&piece.text[at.clone()]);
             let replacement = if shares.is_empty() { replacement.clone() } else { String::new() };
-            shares.push((piece.node, Redaction { at, label: Arc::clone(label), replacement }));
+            shares.push((piece.node, Redaction::new(at, Arc::clone(label), replacement)));
         }
         SeamFinding { value, shares, author }
     }
