@@ -117,7 +117,7 @@ pub(crate) enum Switched {
 }
 
 impl Switch {
-    pub(crate) fn on(what: Switched) -> Self {
+    pub(crate) fn forward(what: Switched) -> Self {
         Switch { what, from: 0, to: 1 }
     }
 

@@ -42,7 +42,7 @@ enum What {
 impl What {
     /// Returns the number of a place in a block: how far its value is from the block's own, and what of that value. `None`
     /// where it has none.
-    fn at(self, offset: usize) -> Option<u32> {
+    fn place(self, offset: usize) -> Option<u32> {
         let offset = u32::try_from(offset).ok().filter(|offset| *offset < 1 << 30)?;
         Some(offset << 2 | self as u32)
     }
@@ -60,7 +60,7 @@ struct KnownStretch {
 impl KnownStretch {
     fn leads_to(&self, offset: usize, what: What) -> bool {
         let places = self.places.as_ref().map(Places::as_slice).unwrap_or_default();
-        what.at(offset).is_some_and(|place| places.contains(&place))
+        what.place(offset).is_some_and(|place| places.contains(&place))
     }
 
     /// Returns the values to look at for something: all of them, or those that are known for it.
@@ -138,7 +138,7 @@ impl<'p> Known<'p> {
             let offset =
                 if what == What::Seams { 0 } else { node.index() - self.stretches[number].nodes.start };
             // A place that has no number makes too many of them.
-            places[number].push(what.at(offset).unwrap_or(u32::MAX));
+            places[number].push(what.place(offset).unwrap_or(u32::MAX));
         };
         let mut keys: HashSet<String> = HashSet::new();
         for site in &found.noisy {

@@ -181,12 +181,12 @@ impl Draft {
         }
         received.iter().try_for_each(|&member| self.may_leave(member, author))?;
         let mut switches: Vec<Switch> =
-            received.iter().map(|&node| Switch::on(Switched::Deleted(node))).collect();
+            received.iter().map(|&node| Switch::forward(Switched::Deleted(node))).collect();
         let gone = received.iter().flat_map(|&member| self.put_below(member)).chain(put);
-        switches.extend(gone.map(|(number, _)| Switch::on(Switched::PutIn(number)).inverse()));
+        switches.extend(gone.map(|(number, _)| Switch::forward(Switched::PutIn(number)).inverse()));
         let json = value.to_string().into();
         let option = PutOption { parent, key: path.into(), json, author: author.clone() };
-        switches.push(self.add(Added::Option(option.into())));
+        switches.push(self.keep_added(Added::Option(option.into())));
         let target = received.first().copied().unwrap_or(parent);
         Ok(Some(self.make(author, EditKind::Option, target, switches)))
     }

@@ -70,9 +70,9 @@ impl Added {
 
 impl Draft {
     /// Puts something in; gives the step by which it stands.
-    pub(super) fn add(&mut self, what: Added) -> Switch {
+    pub(super) fn keep_added(&mut self, what: Added) -> Switch {
         self.put_in.push(PutIn { what, stands: false });
-        Switch::on(Switched::PutIn(self.put_in.len() - 1))
+        Switch::forward(Switched::PutIn(self.put_in.len() - 1))
     }
 
     /// What was put in and stands, in the order in which that happened.

@@ -98,7 +98,7 @@ impl Draft {
         }
         let number = self.put_in.len();
         let inserted = Inserted::new(number, (node, role, spelling), text, author);
-        let switch = self.add(Added::Message(inserted.into()));
+        let switch = self.keep_added(Added::Message(inserted.into()));
         Ok(self.make(author, EditKind::Insert, node, vec![switch]))
     }
 
@@ -113,8 +113,8 @@ impl Draft {
         let place = (old.before, old.role, old.spelling);
         let new = Inserted::new(self.put_in.len(), place, text, &old.author);
         let (node, author) = (new.before, new.author.clone());
-        let gone = Switch::on(Switched::PutIn(old.number)).inverse();
-        let switches = vec![gone, self.add(Added::Message(new.into()))];
+        let gone = Switch::forward(Switched::PutIn(old.number)).inverse();
+        let switches = vec![gone, self.keep_added(Added::Message(new.into()))];
         Ok(self.make(&author, EditKind::Insert, node, switches))
     }
 
