@@ -246,12 +246,12 @@ pub(crate) fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result
         words::print(leaf.before.expose(), leaf.after.expose(), printer)?;
     }
     for inserted in changes.inserted {
-        let place = format!("before {}", path(inserted.before()));
-        head(&place, &inserted.author().to_string(), printer)?;
+        let place = format!("before {}", path(inserted.before));
+        head(&place, &inserted.author.to_string(), printer)?;
         printer.text(Style::Added, &format!("  [+{}+]\n", inserted.text().expose()))?;
     }
     for option in changes.options {
-        head(&masking::masked(option.key()), &option.author().to_string(), printer)?;
+        head(&masking::masked(option.key()), &option.author.to_string(), printer)?;
         let json = masking::masked(option.json().expose());
         printer.text(Style::Added, &format!("  [+{json}+]\n"))?;
     }

@@ -107,7 +107,7 @@ mod tests {
             Document::parse(body.to_owned().into(), Format::OpenaiChat, &Limits::default()).unwrap();
         let mut draft = Draft::new(Arc::new(document));
         let node = draft.document().resolve("/messages/1/content").unwrap();
-        let redaction = Redaction { at: 0..5, label: "NAME".into(), replacement: "NAME_x".to_owned() };
+        let redaction = Redaction::new(0..5, "NAME", "NAME_x");
         draft.redact(node, &[redaction], &Author::rule("names")).unwrap();
         let title = Title { location: "chat".into(), name: "agent".into() };
         agent_request(&draft, session, &title, None, Some("a9da"), SubagentVerdict::Sent)

@@ -170,7 +170,7 @@ mod tests {
     fn invariant_6_the_first_words_are_those_that_would_leave_and_debug_hides_them() {
         let mut draft = asks(r#""Write to jane""#);
         let node = draft.document().resolve("/messages/2/content").unwrap();
-        let redaction = Redaction { at: 9..13, label: "NAME".into(), replacement: "NAME_x".to_owned() };
+        let redaction = Redaction::new(9..13, "NAME", "NAME_x");
         draft.redact(node, &[redaction], &leafgate_tree::Author::rule("names")).unwrap();
         let words = first_words_of(&draft).unwrap();
         assert_eq!(words.expose(), "Write to NAME_x");

@@ -52,6 +52,7 @@ impl Subject {
     pub(crate) fn context<'a>(&'a self, on: On, outside: &'a [Outside<'a>]) -> Context<'a> {
         Context {
             on,
+            only: None,
             session: &self.session,
             agent: Some(&self.agent),
             model: self.model.as_deref(),

@@ -90,7 +90,7 @@ impl Run {
         let text = self.draft.text(node).into_cow().into_owned();
         let at = input.range(&text);
         let expected = format!("{}{TOKEN}{}", &text[..at.start], &text[at.end..]);
-        let redaction = Redaction { at, label: "LABEL".into(), replacement: TOKEN.to_owned() };
+        let redaction = Redaction::new(at, "LABEL", TOKEN);
         let before = self.draft.render();
         match self.draft.redact(node, &[redaction], &Author::rule("rule")) {
             Ok(()) => {
@@ -159,7 +159,7 @@ impl Run {
 
     /// A change that is given up leaves nothing behind but the numbers that it took.
     fn and_back(&mut self, input: &mut Input<'_>, before: &Bytes) -> Option<Version> {
-        let (checkpoint, redacted) = (self.draft.checkpoint(), self.redacted.clone());
+        let (checkpoint, redacted) = (self.draft.clone(), self.redacted.clone());
         self.set(input);
         self.redact(input);
         self.draft.rollback(checkpoint);

@@ -66,6 +66,7 @@ mod verdict;
 mod work;
 mod written_exception;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -137,6 +138,8 @@ pub struct Policy {
 pub struct Context<'a> {
     /// What is looked at: rules about anything else are not asked.
     pub on: On,
+    /// Of the policy's rules those that are asked, by their ids; `None` for all, so that everything that leaves is judged.
+    pub only: Option<&'a BTreeSet<String>>,
     /// Opaque, the same for every turn of one conversation.
     pub session: &'a str,
     /// The client program, one of [`AGENTS`]; `None` where no client sent the request, as in

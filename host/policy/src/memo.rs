@@ -91,21 +91,6 @@ impl Answer {
     }
 }
 
-/// A text as a question names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spelling<'t> {
-    pub(crate) text: &'t str,
-    /// Whether it is spelled with the escapes of JSON.
-    pub(crate) escaped: bool,
-}
-
-impl<'t> Spelling<'t> {
-    /// A text that is not spelled otherwise.
-    pub(crate) fn plain(text: &'t str) -> Self {
-        Spelling { text, escaped: false }
-    }
-}
-
 /// What stands for a text in questions: itself a hash under the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest(u128);
@@ -143,11 +128,11 @@ impl Memo {
         !self.forgets
     }
 
-    /// Digests a text that several engines are asked about; `None` where asking costs less than
-    /// remembering.
-    pub(crate) fn digest(&self, text: Spelling<'_>) -> Option<Digest> {
-        let how = [u8::from(text.escaped)];
-        (text.text.len() >= LEAST).then(|| Digest(self.question(0, &[b"text", &how], text.text.as_bytes()).0))
+    /// Digests a text that several engines are asked about, by its spelling and whether that has the escapes of JSON; `None` where
+    /// asking costs less than remembering.
+    pub(crate) fn digest(&self, (text, escaped): (&str, bool)) -> Option<Digest> {
+        let how = [u8::from(escaped)];
+        (text.len() >= LEAST).then(|| Digest(self.question(0, &[b"text", &how], text.as_bytes()).0))
     }
 
     /// What an engine is asked about a text under a key. `whole`: all its detectors look, not those
@@ -351,13 +336,13 @@ mod tests {
     }
 
     fn ask(memo: &Memo, engine: usize) -> Question {
-        memo.engine(EngineIndex::new(engine), "", true, memo.digest(Spelling::plain(TEXT)).unwrap())
+        memo.engine(EngineIndex::new(engine), "", true, memo.digest((TEXT, false)).unwrap())
     }
 
     #[test]
     fn every_part_of_a_question_makes_another_one() {
         let memo = Memo::default();
-        let engine = |engine: usize, key: &str, whole: bool, text: Spelling<'_>| {
+        let engine = |engine: usize, key: &str, whole: bool, text: (&str, bool)| {
             memo.digest(text).map(|text| memo.engine(EngineIndex::new(engine), key, whole, text))
         };
         let leaf = DetectLeaf {
@@ -369,14 +354,14 @@ mod tests {
             text: TEXT,
         };
         let longer = format!("{TEXT}!");
-        let (plain, escaped) = (Spelling::plain(TEXT), Spelling { text: TEXT, escaped: true });
+        let (plain, escaped) = ((TEXT, false), (TEXT, true));
         let questions = [
             engine(0, "", true, plain),
             engine(1, "", true, plain),
             engine(0, "key", true, plain),
             engine(0, "", false, plain),
             engine(0, "", true, escaped),
-            engine(0, "", true, Spelling::plain(&longer)),
+            engine(0, "", true, (&longer, false)),
             Some(memo.plugin(PluginIndex::new(0), &leaf, None)),
             Some(memo.plugin(PluginIndex::new(1), &leaf, None)),
             Some(memo.plugin(PluginIndex::new(0), &DetectLeaf { kind: LeafKind::Other, ..leaf }, None)),

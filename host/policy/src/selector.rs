@@ -292,13 +292,13 @@ impl Selection<'_> {
         let selector = self.selector;
         // The client sends such a message back as material, where it begins like that.
         let section =
-            Bits::of(section_of(inserted.role()) as usize).union(Bits::of(SectionKind::Context as usize));
-        let behind = document.subtree(inserted.before());
+            Bits::of(section_of(inserted.role) as usize).union(Bits::of(SectionKind::Context as usize));
+        let behind = document.subtree(inserted.before);
         let in_place = |ranges: &Vec<Range<usize>>| {
             ranges.iter().any(|range| range.start < behind.end && behind.start < range.end)
         };
         selector.kinds.allows(Bits::of(LeafKind::Text as usize))
-            && selector.roles.allows(Bits::of(inserted.role() as usize))
+            && selector.roles.allows(Bits::of(inserted.role as usize))
             && selector.sections.allows(section)
             && selector.tools.is_everything()
             // What somebody put in before it is not what the user said.

@@ -1,9 +1,9 @@
-//! Counts the bytes that an evaluation decodes, hashes and scans, so that tests can tell work that
-//! is proportional to what is new from more.
+//! Counts the bytes that an evaluation decodes, hashes and scans, and what it does for each finding, so that
+//! tests can tell work that is proportional to what is new from more.
 
 #[cfg(test)]
 thread_local! {
-    static DONE: std::cell::Cell<Work> = const { std::cell::Cell::new(Work { decoded: 0, hashed: 0, scanned: 0 }) };
+    static DONE: std::cell::Cell<Work> = const { std::cell::Cell::new(Work { decoded: 0, hashed: 0, scanned: 0, steps: 0 }) };
 }
 
 /// Bytes of texts, since the last call of [`take`].
@@ -13,6 +13,7 @@ pub(crate) struct Work {
     pub(crate) decoded: usize,
     pub(crate) hashed: usize,
     pub(crate) scanned: usize,
+    pub(crate) steps: usize,
 }
 
 /// Counts a text that was decoded from its spelling.
@@ -20,6 +21,13 @@ pub(crate) struct Work {
 pub(crate) fn decoded(_bytes: usize) {
     #[cfg(test)]
     add(|work| work.decoded += _bytes);
+}
+
+/// Counts a step that is made for a finding.
+#[inline(always)]
+pub(crate) fn step() {
+    #[cfg(test)]
+    add(|work| work.steps += 1);
 }
 
 /// Counts a text that was hashed.

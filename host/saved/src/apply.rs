@@ -147,8 +147,7 @@ fn overlaps(nodes: &BTreeSet<NodeId>, draft: &Draft, node: NodeId) -> bool {
     let document = draft.document();
     let subtree = document.subtree(node);
     let inside = NodeId::from_index(subtree.start)..NodeId::from_index(subtree.end);
-    nodes.range(inside).next().is_some()
-        || std::iter::successors(Some(node), |&at| document.parent(at)).any(|at| nodes.contains(&at))
+    nodes.range(inside).next().is_some() || document.way_up(node).any(|at| nodes.contains(&at))
 }
 
 fn make(edit: &SavedEdit, node: NodeId, draft: &mut Draft) -> Fit {
@@ -162,9 +161,9 @@ fn make(edit: &SavedEdit, node: NodeId, draft: &mut Draft) -> Fit {
             if draft.is_deleted(node) {
                 return Err(EditError::Deleted);
             }
-            let stands = draft.inserted().any(|other| {
-                other.before() == node && other.role() == *role && other.text().expose() == text
-            });
+            let stands = draft
+                .inserted()
+                .any(|other| other.before == node && other.role == *role && other.text().expose() == text);
             if stands { Ok(false) } else { draft.insert(section, *role, text, &author).map(|_| true) }
         }),
     };

@@ -71,10 +71,9 @@ impl Capture {
                 EditKind::Set => SavedChange::Set { text: draft.text(node).into_cow().into_owned() },
                 EditKind::Delete => SavedChange::Delete,
                 EditKind::Insert => match draft.inserted_by(edit) {
-                    Some(put_in) => SavedChange::Insert {
-                        role: put_in.role(),
-                        text: put_in.text().into_cow().into_owned(),
-                    },
+                    Some(put_in) => {
+                        SavedChange::Insert { role: put_in.role, text: put_in.text().into_cow().into_owned() }
+                    }
                     None => continue,
                 },
                 // What stands of these, other edits say; only rules put members into a body; and a
@@ -202,7 +201,7 @@ impl Capture {
             }
             SavedChange::Delete => evaluated.is_deleted(*node),
             SavedChange::Insert { role, text } => evaluated.inserted().any(|put_in| {
-                let is_same: (NodeId, Role) = (put_in.before(), put_in.role());
+                let is_same: (NodeId, Role) = (put_in.before, put_in.role);
                 is_same == (*node, *role) && put_in.text().expose() == text
             }),
         }

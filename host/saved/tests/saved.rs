@@ -215,8 +215,7 @@ fn invariant_10_a_pinned_leaf_takes_no_saved_edit() {
 fn redacted(mut draft: Draft, value: &str, token: &str) -> Draft {
     let leaf = node(&draft, "/messages/0/content");
     let at = draft.text(leaf).expose().find(value).unwrap();
-    let redaction =
-        Redaction { at: at..at + value.len(), label: "NAME".into(), replacement: token.to_owned() };
+    let redaction = Redaction::new(at..at + value.len(), "NAME", token);
     draft.redact(leaf, &[redaction], &Author::rule("names")).unwrap();
     draft
 }
@@ -244,9 +243,9 @@ fn invariant_6_a_redacted_value_is_neither_in_the_edit_nor_in_its_guard() {
 fn a_release_is_not_captured_and_neither_is_a_text_that_holds_what_was_released() {
     let mut draft = conversation();
     let leaf = node(&draft, "/messages/1/content");
-    let terms = [ReleaseTerms::Releasable(draft.new_finding())];
-    let redaction = Redaction { at: 10..15, label: "NAME".into(), replacement: "NAME_1".to_owned() };
-    draft.redact_on(leaf, &[redaction], &terms, &Author::rule("names")).unwrap();
+    let terms = ReleaseTerms::Releasable(draft.new_finding());
+    let redaction = Redaction { terms, ..Redaction::new(10..15, "NAME", "NAME_1") };
+    draft.redact(leaf, &[redaction], &Author::rule("names")).unwrap();
     let mut fresh = draft.clone();
     draft.release(0).unwrap();
     assert!(Capture::of(&draft).is_empty());

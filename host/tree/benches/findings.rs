@@ -23,9 +23,8 @@ fn request(findings: usize) -> (Draft, NodeId, Vec<Redaction>) {
     let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
     let leaf = document.resolve("/messages/0/content").unwrap();
     let at = |place: usize| place * stretch..place * stretch + 4;
-    let redactions = (0..findings)
-        .map(|place| Redaction { at: at(place), label: "KEY".into(), replacement: format!("KEY_{place}") })
-        .collect();
+    let redactions =
+        (0..findings).map(|place| Redaction::new(at(place), "KEY", format!("KEY_{place}"))).collect();
     (Draft::new(Arc::new(document)), leaf, redactions)
 }
 

@@ -15,33 +15,15 @@ use crate::section::SectionId;
 /// An outermost section with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    node: NodeId,
-    nodes: Range<usize>,
+    /// Its own value.
+    pub node: NodeId,
+    /// Places of its value and of everything below it.
+    pub nodes: Range<usize>,
     sections: Range<usize>,
 }
 
 /// A block with more sections is not described: numbers in descriptions are short.
 const MOST_SECTIONS: usize = 1 << 16;
-
-impl Block {
-    /// Its own value.
-    #[must_use]
-    pub fn node(&self) -> NodeId {
-        self.node
-    }
-
-    /// Places of its value and of everything below it.
-    #[must_use]
-    pub fn nodes(&self) -> Range<usize> {
-        self.nodes.clone()
-    }
-
-    /// The sections in it, in body order.
-    #[must_use]
-    pub fn sections(&self) -> Range<SectionId> {
-        SectionId(self.sections.start as u32)..SectionId(self.sections.end as u32)
-    }
-}
 
 impl Document {
     /// Returns the outermost sections, in body order. What lies in none of them is in no block; a

@@ -18,26 +18,32 @@ pub struct ParseError {
 }
 
 /// What was wrong with a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
     /// A byte sequence that is not UTF-8 (RFC 8259, section 8.1).
+    #[display("invalid UTF-8")]
     InvalidUtf8,
     /// Not JSON; the text says what RFC 8259 would have allowed there.
+    #[display("not JSON: expected {_0}")]
     Syntax(&'static str),
     /// The body ended inside a value.
+    #[display("not JSON: the text ends inside a value")]
     Truncated,
     /// Containers nested deeper than the limit.
+    #[display("nested deeper than {limit} levels")]
     TooDeep {
         /// The limit.
         limit: usize,
     },
     /// More values than the limit.
+    #[display("more than {limit} values")]
     TooManyNodes {
         /// The limit.
         limit: usize,
     },
     /// More bytes than offsets of 32 bits can address.
+    #[display("body larger than 4 GiB")]
     TooLarge,
 }
 
@@ -62,15 +68,11 @@ impl ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)?;
         match self.kind {
-            ParseErrorKind::InvalidUtf8 => write!(f, "invalid UTF-8")?,
-            ParseErrorKind::Syntax(expected) => write!(f, "not JSON: expected {expected}")?,
-            ParseErrorKind::Truncated => write!(f, "not JSON: the text ends inside a value")?,
-            ParseErrorKind::TooDeep { limit } => write!(f, "nested deeper than {limit} levels")?,
-            ParseErrorKind::TooManyNodes { limit } => write!(f, "more than {limit} values")?,
-            ParseErrorKind::TooLarge => return write!(f, "body larger than 4 GiB"),
+            ParseErrorKind::TooLarge => Ok(()),
+            _ => write!(f, " at line {}, column {}", self.line, self.column),
         }
-        write!(f, " at line {}, column {}", self.line, self.column)
     }
 }
 

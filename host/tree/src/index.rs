@@ -174,6 +174,22 @@ impl Index {
         })
     }
 
+    /// A value and all around it, the innermost first.
+    pub fn way_up(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        std::iter::successors(Some(node), |&at| self.parent(at))
+    }
+
+    /// Where a node and everything below it stand in a table by node.
+    pub(crate) fn nodes_in(&self, node: NodeId) -> Range<NodeId> {
+        node..NodeId(self.node(node).next)
+    }
+
+    /// The values directly below an array; none below any other value.
+    pub(crate) fn elements(&self, list: NodeId) -> impl Iterator<Item = NodeId> {
+        let is_list = self.kind(list) == JsonKind::Array;
+        self.children(list).take_while(move |_| is_list)
+    }
+
     /// Places of a node and of everything below it.
     #[must_use]
     pub fn subtree(&self, node: NodeId) -> Range<usize> {

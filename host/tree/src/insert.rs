@@ -13,6 +13,7 @@ use crate::journal::{Author, Redaction};
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::leaf::Leaf;
 use crate::node::NodeId;
+use crate::pieces::{LeafPiece, LeafPieces};
 use crate::section::{NodeType, Section, SectionId};
 use crate::text::LeafText;
 
@@ -28,27 +29,29 @@ fn is_seen(c: char) -> bool {
 /// A message that was put in.
 #[derive(Clone)]
 pub struct Inserted {
-    pub(crate) before: NodeId,
-    pub(crate) role: Role,
+    /// Its number among all that was ever put in. It keeps it, whatever is undone.
+    pub number: usize,
+    /// The received message that it stands before.
+    pub before: NodeId,
+    /// Who speaks in it.
+    pub role: Role,
+    /// Who put it in.
+    pub author: Author,
     pub(crate) spelling: MessageSpelling,
     pub(crate) text: Arc<str>,
-    /// Where redaction wrote in the text, and what it had recognised.
-    pub(crate) redacted: Vec<(Range<usize>, Arc<str>)>,
-    pub(crate) author: Author,
-    pub(crate) stands: bool,
+    /// The text as pieces of nothing that was received.
+    pieces: LeafPieces,
 }
 
 impl Inserted {
-    /// The received message that it stands before.
-    #[must_use]
-    pub fn before(&self) -> NodeId {
-        self.before
-    }
-
-    /// Who speaks in it.
-    #[must_use]
-    pub fn role(&self) -> Role {
-        self.role
+    pub(crate) fn new(
+        number: usize,
+        (before, role, spelling): (NodeId, Role, MessageSpelling),
+        text: &str,
+        author: &Author,
+    ) -> Self {
+        let pieces = LeafPieces::untouched(0).replace([(0..0, LeafPiece::Written(text.into()))]);
+        Inserted { number, before, role, spelling, text: text.into(), pieces, author: author.clone() }
     }
 
     /// Its text.
@@ -59,40 +62,18 @@ impl Inserted {
 
     /// Where redaction wrote in its text, with the labels.
     #[must_use]
-    pub fn redacted(&self) -> &[(Range<usize>, Arc<str>)] {
-        &self.redacted
-    }
-
-    /// Who put it in.
-    #[must_use]
-    pub fn author(&self) -> &Author {
-        &self.author
+    pub fn redacted(&self) -> Vec<(Range<usize>, Arc<str>)> {
+        self.pieces.redacted()
     }
 
     /// Redacts ranges of the text. They are sorted and do not overlap.
     pub(crate) fn redact(&mut self, redactions: &[Redaction]) {
-        let mut text = String::with_capacity(self.text.len());
-        let mut spans = Vec::with_capacity(self.redacted.len() + redactions.len());
-        let mut at = 0;
-        // A span that an earlier redaction wrote moves with the text before it; one that is covered again is gone.
-        let mut earlier = std::mem::take(&mut self.redacted).into_iter().peekable();
-        let mut keep_until = |end: usize, from: usize, to: usize, spans: &mut Vec<_>| {
-            while let Some((span, label)) = earlier.next_if(|(span, _)| span.start < end) {
-                if span.start >= from && span.end <= end {
-                    spans.push((span.start - from + to..span.end - from + to, label));
-                }
-            }
+        let edit = |one: &Redaction| {
+            let (label, text) = (one.label.clone(), one.replacement.as_str().into());
+            (one.at.clone(), LeafPiece::Redacted { label, text, record: None })
         };
-        for redaction in redactions {
-            keep_until(redaction.at.start, at, text.len(), &mut spans);
-            text.push_str(&self.text[at..redaction.at.start]);
-            spans.push((text.len()..text.len() + redaction.replacement.len(), redaction.label.clone()));
-            text.push_str(&redaction.replacement);
-            at = redaction.at.end;
-        }
-        keep_until(self.text.len() + 1, at, text.len(), &mut spans);
-        text.push_str(&self.text[at..]);
-        (self.text, self.redacted) = (text.into(), spans);
+        self.pieces = self.pieces.replace(redactions.iter().map(edit));
+        self.text = self.pieces.text("").into();
     }
 
     /// The message as JSON of its format.
@@ -107,7 +88,7 @@ impl fmt::Debug for Inserted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Inserted");
         fields.field("before", &self.before).field("role", &self.role).field("text", &self.text());
-        fields.field("author", &self.author).field("stands", &self.stands).finish()
+        fields.field("author", &self.author).finish()
     }
 }
 

@@ -5,7 +5,6 @@
 //! brings a redacted value back. They are listed beside the edits as span, label and replacement. Only a release, which is an edit of
 //! a person, shows a received value again, and only where the redaction was made on such terms.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -74,63 +73,56 @@ pub struct Edit {
     pub(crate) switches: Vec<Switch>,
 }
 
-/// What an edit does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum EditKind {
-    /// Gives a leaf another text.
-    Set,
-    /// Leaves a section out, with what must go with it.
-    Delete,
-    /// Puts a deleted section back, with what went with it.
-    Restore,
-    /// Puts a whole message in.
-    Insert,
-    /// Puts a member into the body, in the place of what stands under its key.
-    Option,
-    /// Takes a redaction back, so that the received value leaves.
-    Release,
-    /// Takes every edit back at once.
-    Reset,
-}
-
-impl EditKind {
-    /// The word for it, as in JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            EditKind::Set => "set",
-            EditKind::Delete => "delete",
-            EditKind::Restore => "restore",
-            EditKind::Insert => "insert",
-            EditKind::Option => "option",
-            EditKind::Release => "release",
-            EditKind::Reset => "reset",
-        }
+leafgate_words::words! {
+    /// What an edit does.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "camelCase")]
+    pub enum EditKind {
+        /// Gives a leaf another text.
+        Set = "set",
+        /// Leaves a section out, with what must go with it.
+        Delete = "delete",
+        /// Puts a deleted section back, with what went with it.
+        Restore = "restore",
+        /// Puts a whole message in.
+        Insert = "insert",
+        /// Puts a member into the body, in the place of what stands under its key.
+        Option = "option",
+        /// Takes a redaction back, so that the received value leaves.
+        Release = "release",
+        /// Takes every edit back at once.
+        Reset = "reset",
     }
+    /// The word for it, as in JSON.
+    pub fn name = 0;
 }
 
-/// One step of an edit.
+/// One step of an edit: from one numbered state of something to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Switch {
-    /// A leaf goes from one of its states to another.
-    Leaf { node: NodeId, from: usize, to: usize },
-    /// A node is left out, or no longer.
-    Deleted { node: NodeId, from: bool, to: bool },
-    /// A message that was put in stands, or no longer.
-    Inserted { at: usize, from: bool, to: bool },
-    /// A member that was put in stands, or no longer.
-    Option { at: usize, from: bool, to: bool },
+pub(crate) struct Switch {
+    pub(crate) what: Switched,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+/// What has states. In state 0 it is as it was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Switched {
+    /// A leaf, with its texts.
+    Leaf(NodeId),
+    /// A value that is left out in state 1.
+    Deleted(NodeId),
+    /// What was put in and stands in state 1, by its number.
+    PutIn(usize),
 }
 
 impl Switch {
+    pub(crate) fn forward(what: Switched) -> Self {
+        Switch { what, from: 0, to: 1 }
+    }
+
     pub(crate) fn inverse(self) -> Self {
-        match self {
-            Switch::Leaf { node, from, to } => Switch::Leaf { node, from: to, to: from },
-            Switch::Deleted { node, from, to } => Switch::Deleted { node, from: to, to: from },
-            Switch::Inserted { at, from, to } => Switch::Inserted { at, from: to, to: from },
-            Switch::Option { at, from, to } => Switch::Option { at, from: to, to: from },
-        }
+        Switch { from: self.to, to: self.from, ..self }
     }
 }
 
@@ -143,6 +135,19 @@ pub struct Redaction {
     pub label: Arc<str>,
     /// What stands there from now on.
     pub replacement: String,
+    /// The id of what recognised it, where that is known.
+    pub detector: Option<Arc<str>>,
+    /// Whether a person may take it back.
+    pub terms: ReleaseTerms,
+}
+
+impl Redaction {
+    /// A redaction for good.
+    #[must_use]
+    pub fn new(at: Range<usize>, label: impl Into<Arc<str>>, replacement: impl Into<String>) -> Self {
+        let (label, replacement) = (label.into(), replacement.into());
+        Redaction { at, label, replacement, detector: None, terms: ReleaseTerms::KEPT }
+    }
 }
 
 /// Whether a person may take a redaction back. The value must have been received as well: what somebody wrote is kept nowhere.
@@ -183,7 +188,7 @@ pub struct RedactionRecord {
     pub removed: usize,
     /// On whose behalf.
     pub author: Author,
-    /// The id of what recognised it, where [`crate::Draft::found_by`] said so.
+    /// The id of what recognised it, where that is known.
     pub detector: Option<Arc<str>>,
     /// Whether a person may take it back.
     pub terms: ReleaseTerms,
@@ -204,58 +209,16 @@ impl RedactionRecord {
 pub(crate) struct Journal {
     pub(crate) done: Vec<Edit>,
     pub(crate) undone: Vec<Edit>,
-    redactions: Arc<Redactions>,
+    /// All redactions, in order.
+    pub(crate) redactions: Arc<Vec<RedactionRecord>>,
     last_version: Version,
     last_finding: usize,
 }
 
-/// All redactions, in order, and where those of each value stand among them.
-#[derive(Clone, Debug, Default)]
-struct Redactions {
-    all: Vec<RedactionRecord>,
-    of: BTreeMap<NodeId, Vec<usize>>,
-}
-
 impl Journal {
-    /// Notes the redactions that were made in a value.
-    pub(crate) fn note(&mut self, node: NodeId, records: Vec<RedactionRecord>) {
-        let redactions = Arc::make_mut(&mut self.redactions);
-        let places = redactions.all.len()..redactions.all.len() + records.len();
-        redactions.of.entry(node).or_default().extend(places);
-        redactions.all.extend(records);
-    }
-
-    /// Names what recognised the last redactions, in their order.
-    pub(crate) fn found_by(&mut self, detectors: Vec<Arc<str>>) {
-        let all = &mut Arc::make_mut(&mut self.redactions).all;
-        let first = all.len().saturating_sub(detectors.len());
-        all[first..].iter_mut().zip(detectors).for_each(|(record, id)| record.detector = Some(id));
-    }
-
-    /// The number that the next redaction gets.
-    pub(crate) fn next_redaction(&self) -> usize {
-        self.redactions.all.len()
-    }
-
-    /// The redaction of a number.
-    pub(crate) fn redaction(&self, number: usize) -> Option<&RedactionRecord> {
-        self.redactions.all.get(number)
-    }
-
     pub(crate) fn next_finding(&mut self) -> FindingId {
         self.last_finding += 1;
         FindingId(self.last_finding)
-    }
-
-    /// All redactions, in order.
-    pub(crate) fn redactions(&self) -> impl Iterator<Item = &RedactionRecord> {
-        self.redactions.all.iter()
-    }
-
-    /// The redactions of one value, in order.
-    pub(crate) fn redactions_of(&self, node: NodeId) -> impl DoubleEndedIterator<Item = &RedactionRecord> {
-        let places = self.redactions.of.get(&node).map(Vec::as_slice).unwrap_or_default();
-        places.iter().map(|&place| &self.redactions.all[place])
     }
 
     /// Bytes of memory, about.
@@ -264,7 +227,7 @@ impl Journal {
         let edits: usize =
             edits.map(|edit| size_of::<Edit>() + edit.switches.len() * size_of::<Switch>()).sum();
         let redaction = |made: &RedactionRecord| size_of::<RedactionRecord>() + made.replacement.len();
-        edits + self.redactions().map(redaction).sum::<usize>()
+        edits + self.redactions.iter().map(redaction).sum::<usize>()
     }
 
     pub(crate) fn next_version(&mut self) -> Version {

@@ -138,8 +138,7 @@ mod tests {
     fn redact(draft: &mut Draft, pointer: &str, word: &str, with: &str) {
         let node = draft.document().resolve(pointer).unwrap();
         let start = draft.text(node).expose().find(word).unwrap();
-        let redaction =
-            Redaction { at: start..start + word.len(), label: "KEY".into(), replacement: with.to_owned() };
+        let redaction = Redaction::new(start..start + word.len(), "KEY", with);
         draft.redact(node, &[redaction], &Author::rule("r")).unwrap();
     }
 

@@ -31,31 +31,33 @@ leafgate_words::words! {
     #[serde(rename_all = "kebab-case")]
     pub enum SectionKind {
         /// A system or developer message.
-        System = "system",
+        System = "system" / "System",
         /// A message of the user.
-        User = "user",
+        User = "user" / "User",
         /// A message of the model.
-        Assistant = "assistant",
+        Assistant = "assistant" / "Assistant",
         /// Material that the client put in: files, directory maps.
-        Context = "context",
+        Context = "context" / "Context",
         /// Earlier turns, summarised.
-        History = "history",
+        History = "history" / "History",
         /// A call of a tool.
-        ToolCall = "tool-call",
+        ToolCall = "tool-call" / "Tool call",
         /// A result of a tool.
-        ToolResult = "tool-result",
+        ToolResult = "tool-result" / "Tool result",
         /// One part of a message's content.
-        ContentPart = "content-part",
+        ContentPart = "content-part" / "Content",
         /// Predicted output.
-        Prediction = "prediction",
+        Prediction = "prediction" / "Prediction",
         /// A member of the body beside the messages.
-        RequestOption = "request-option",
+        RequestOption = "request-option" / "Option",
         /// Anything unknown.
         #[default]
-        Other = "other",
+        Other = "other" / "Message",
     }
     /// The word for it in rule files, CEL and the plugin contract.
     pub fn name = 0;
+    /// What people read.
+    pub(crate) fn title = 1;
 }
 
 impl SectionKind {

@@ -50,7 +50,7 @@ impl Document {
                 } else {
                     SectionKind::ContentPart
                 };
-                format!("{} #{}", title(what), section.content_index.unwrap_or(0) + 1)
+                format!("{} #{}", what.title(), section.content_index.unwrap_or(0) + 1)
             }
             (NodeType::ToolCall, _, Some(tool)) => format!("Tool call · {tool}"),
             (NodeType::ToolCall, _, None) => "Tool call".to_owned(),
@@ -84,24 +84,8 @@ impl Document {
 fn message_label(kind: SectionKind, tool: Option<&str>) -> String {
     match tool {
         Some(tool) if matches!(kind, SectionKind::ToolResult | SectionKind::ToolCall) => {
-            format!("{} · {tool}", title(kind))
+            format!("{} · {tool}", kind.title())
         }
-        _ => title(kind).to_owned(),
-    }
-}
-
-fn title(kind: SectionKind) -> &'static str {
-    match kind {
-        SectionKind::System => "System",
-        SectionKind::User => "User",
-        SectionKind::Assistant => "Assistant",
-        SectionKind::Context => "Context",
-        SectionKind::History => "History",
-        SectionKind::ToolCall => "Tool call",
-        SectionKind::ToolResult => "Tool result",
-        SectionKind::ContentPart => "Content",
-        SectionKind::Prediction => "Prediction",
-        SectionKind::RequestOption => "Option",
-        SectionKind::Other => "Message",
+        _ => kind.title().to_owned(),
     }
 }

@@ -60,7 +60,7 @@ impl Document {
     /// The leaves of a message that say something: all but its marks for caches, which clients move every turn.
     pub fn lasting_leaves(&self, message: NodeId) -> impl Iterator<Item = Leaf<'_>> + '_ {
         let is_mark = move |leaf: &Leaf<'_>| {
-            let way = std::iter::successors(Some(leaf.id()), |&node| self.parent(node));
+            let way = self.way_up(leaf.id());
             way.take_while(|&node| node != message).any(|node| self.has_key(node, "cache_control"))
         };
         let leaves = self.subtree(message).filter_map(|at| self.leaf(NodeId::from_index(at)));

@@ -60,7 +60,7 @@ mod validate;
 pub use block::Block;
 pub use changes::{ChangedLeaf, Changes, LeftOut, display_mask};
 pub use document::Document;
-pub use draft::{Checkpoint, Draft, EditError, MarkedSpan, PutOption};
+pub use draft::{Draft, EditError, MarkedSpan, PutOption};
 pub use error::{ParseError, ParseErrorKind};
 pub use formats::Format;
 pub use index::{Children, Index, Key, Segment};

@@ -74,7 +74,7 @@ impl Draft {
         let mut put_in: Vec<&Inserted> = self.inserted().collect();
         let mut messages = Vec::new();
         for section in document.messages_in_object() {
-            let here = put_in.extract_if(.., |inserted| inserted.before() == section.node);
+            let here = put_in.extract_if(.., |inserted| inserted.before == section.node);
             messages.extend(here.map(Inserted::json));
             if !self.is_deleted(section.node) {
                 messages.push(document.message_in_object(section, &leaving));
@@ -95,7 +95,7 @@ impl<'d> ObjectPaths<'d> {
     pub(crate) fn of(draft: &'d Draft) -> Self {
         let (document, mut at, mut messages) = (draft.document(), 0, HashMap::new());
         for (came, section) in document.messages_in_object().enumerate() {
-            at += draft.inserted().filter(|inserted| inserted.before() == section.node).count();
+            at += draft.inserted().filter(|inserted| inserted.before == section.node).count();
             let mut path = match draft.is_deleted(section.node) {
                 true => format!("originalMessages[{came}]"),
                 false => format!("messages[{at}]"),
@@ -170,7 +170,7 @@ mod tests {
         let document = Document::parse(CHAT.into(), Format::OpenaiChat, &Limits::default()).unwrap();
         let mut draft = Draft::new(Arc::new(document));
         let node = draft.document().resolve("/messages/0/content").unwrap();
-        let redaction = Redaction { at: 4..7, label: "KEY".into(), replacement: "KEY_1".to_owned() };
+        let redaction = Redaction::new(4..7, "KEY", "KEY_1");
         draft.redact(node, &[redaction], &Author::rule("r")).unwrap();
         let [second, last] = ["assistant-1", "user-2"].map(|key| section(&draft, key).unwrap());
         draft.delete(second, &Author::Person).unwrap();

@@ -16,7 +16,6 @@ use crate::changes::display_mask;
 use crate::document::Document;
 use crate::draft::Draft;
 use crate::index::Segment;
-use crate::insert::Inserted;
 use crate::journal::{Author, Edit, EditKind, RedactionRecord};
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::NodeId;
@@ -185,7 +184,7 @@ impl<M: Fn(&str) -> String> OperationWriter<'_, M> {
                 let text = inserted.map(|inserted| inserted.text().into_cow().into_owned());
                 OperationChange::Insert {
                     guard: guard(),
-                    role: inserted.map_or(Role::User, Inserted::role),
+                    role: inserted.map_or(Role::User, |inserted| inserted.role),
                     new_value: text.unwrap_or_default(),
                 }
             }

@@ -13,7 +13,7 @@ use crate::escape::Splice;
 
 /// One stretch of a leaf's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum LeafPiece {
+pub(crate) enum LeafPiece {
     /// Received: a byte range of the original text.
     Kept(Range<usize>),
     /// Written by a rule, a plugin or a person.
@@ -65,41 +65,30 @@ impl LeafPiece {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeafPieces(Arc<[LeafPiece]>);
 
-/// What to put in a place of a text.
-pub(crate) enum New {
-    Written(ByteString),
-    Redacted { label: Arc<str>, text: ByteString, record: Option<usize> },
-}
-
 /// Turns a replacement in a text into an edit of it.
-pub(crate) fn edit(splice: Splice) -> (Range<usize>, New) {
+pub(crate) fn edit(splice: Splice) -> (Range<usize>, LeafPiece) {
     let text = splice.with.into();
     match splice.label {
-        Some(label) => (splice.at, New::Redacted { label, text, record: None }),
-        None => (splice.at, New::Written(text)),
+        Some(label) => (splice.at, LeafPiece::Redacted { label, text, record: None }),
+        None => (splice.at, LeafPiece::Written(text)),
     }
 }
 
-/// A received stretch of a leaf that some redaction took away. No later view of the leaf shows it, not even as an old value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HiddenStretch {
-    /// Byte range of the original text.
-    pub(crate) at: Range<usize>,
-    pub(crate) label: Arc<str>,
-}
+/// A stretch of a text, and what redaction recognised there. Of a received text: what redaction took away, and no later view of the
+/// leaf shows, not even as an old value.
+pub(crate) type Labelled = (Range<usize>, Arc<str>);
 
 /// Adds stretches to those that are hidden already, uniting overlaps under the label of the first.
-pub(crate) fn hide(hidden: &mut Vec<HiddenStretch>, more: Vec<HiddenStretch>) {
+pub(crate) fn hide(hidden: &mut Vec<Labelled>, more: Vec<Labelled>) {
     hidden.extend(more);
-    hidden.sort_by_key(|stretch| (stretch.at.start, stretch.at.end));
-    let mut united: Vec<HiddenStretch> = Vec::with_capacity(hidden.len());
-    for stretch in hidden.drain(..) {
-        match united.last_mut() {
-            Some(last) if stretch.at.start < last.at.end => last.at.end = last.at.end.max(stretch.at.end),
-            _ => united.push(stretch),
+    hidden.sort_by_key(|(at, _)| (at.start, at.end));
+    hidden.dedup_by(|(next, _), (last, _)| {
+        let overlaps = next.start < last.end;
+        if overlaps {
+            last.end = last.end.max(next.end);
         }
-    }
-    *hidden = united;
+        overlaps
+    });
 }
 
 /// A walk over the pieces from the beginning of the text to its end, at most once.
@@ -194,7 +183,7 @@ impl LeafPieces {
     }
 
     /// Where redaction wrote, in the present text.
-    pub(crate) fn redacted(&self) -> Vec<(Range<usize>, Arc<str>)> {
+    pub(crate) fn redacted(&self) -> Vec<Labelled> {
         self.redactions().map(|(at, label, _)| (at, Arc::clone(label))).collect()
     }
 
@@ -236,25 +225,14 @@ impl LeafPieces {
         Some(LeafPieces(pieces.into()))
     }
 
-    /// What redaction wrote in the present text, with the labels.
-    pub(crate) fn redacted_texts(&self) -> impl Iterator<Item = (&str, &str, Option<usize>)> {
-        self.0.iter().filter_map(|piece| match piece {
-            LeafPiece::Redacted { label, text, record } => Some((&**text, &**label, *record)),
-            LeafPiece::Kept(_) | LeafPiece::Written(_) | LeafPiece::Released { .. } => None,
-        })
-    }
-
     /// Replaces ranges of the present text; they are sorted and do not overlap.
-    pub(crate) fn replace(&self, edits: impl IntoIterator<Item = (Range<usize>, New)>) -> LeafPieces {
+    pub(crate) fn replace(&self, edits: impl IntoIterator<Item = (Range<usize>, LeafPiece)>) -> LeafPieces {
         let mut pieces = Vec::with_capacity(self.0.len());
         let mut walk = PieceWalk::new(self);
         for (range, new) in edits {
             walk.up_to(range.start, |piece| join(&mut pieces, piece));
             walk.covered(range.end, drop);
-            pieces.push(match new {
-                New::Written(text) => LeafPiece::Written(text),
-                New::Redacted { label, text, record } => LeafPiece::Redacted { label, text, record },
-            });
+            pieces.push(new);
         }
         walk.up_to(usize::MAX, |piece| join(&mut pieces, piece));
         LeafPieces(pieces.into())
@@ -265,14 +243,14 @@ impl LeafPieces {
     pub(crate) fn received<'r>(
         &self,
         ranges: impl IntoIterator<Item = (&'r Range<usize>, &'r Arc<str>)>,
-    ) -> Vec<HiddenStretch> {
+    ) -> Vec<Labelled> {
         let mut covered = Vec::new();
         let mut walk = PieceWalk::new(self);
         for (range, label) in ranges {
             walk.covered(range.start, drop);
             walk.covered(range.end, |piece| {
                 if let Some(at) = piece.received() {
-                    covered.push(HiddenStretch { at, label: label.clone() });
+                    covered.push((at, label.clone()));
                 }
             });
         }
@@ -304,7 +282,7 @@ impl LeafPieces {
     pub(crate) fn masked(
         &self,
         original: &str,
-        hidden: &[HiddenStretch],
+        hidden: &[Labelled],
         mask: impl Fn(&str) -> String,
     ) -> String {
         let mut text = String::new();
@@ -314,11 +292,11 @@ impl LeafPieces {
                 continue;
             };
             let mut at = kept.start;
-            let first = hidden.partition_point(|stretch| stretch.at.end <= kept.start);
-            for stretch in hidden[first..].iter().take_while(|stretch| stretch.at.start < kept.end) {
-                text.push_str(&original[at..stretch.at.start.max(at)]);
-                text.push_str(&mask(&stretch.label));
-                at = stretch.at.end.min(kept.end);
+            let first = hidden.partition_point(|(gone, _)| gone.end <= kept.start);
+            for (gone, label) in hidden[first..].iter().take_while(|(gone, _)| gone.start < kept.end) {
+                text.push_str(&original[at..gone.start.max(at)]);
+                text.push_str(&mask(label));
+                at = gone.end.min(kept.end);
             }
             text.push_str(&original[at..kept.end]);
         }
@@ -436,9 +414,9 @@ mod tests {
         (0..count).map(|at| at * 10 + 3..at * 10 + 7).collect()
     }
 
-    fn redacted(spots: &[Range<usize>]) -> impl Iterator<Item = (Range<usize>, New)> + '_ {
+    fn redacted(spots: &[Range<usize>]) -> impl Iterator<Item = (Range<usize>, LeafPiece)> + '_ {
         let label: Arc<str> = "X".into();
-        let token = move || New::Redacted { label: label.clone(), text: "TOKEN".into(), record: None };
+        let token = move || LeafPiece::Redacted { label: label.clone(), text: "TOKEN".into(), record: None };
         spots.iter().map(move |at| (at.clone(), token()))
     }
 
@@ -463,8 +441,8 @@ mod tests {
     #[test]
     fn a_text_that_was_written_is_shared() {
         let written: ByteString = "a text of some length".into();
-        let pieces = LeafPieces::untouched(10).replace([(2..5, New::Written(written.clone()))]);
-        let later = pieces.clone().replace([(4..6, New::Written("x".into()))]);
+        let pieces = LeafPieces::untouched(10).replace([(2..5, LeafPiece::Written(written.clone()))]);
+        let later = pieces.clone().replace([(4..6, LeafPiece::Written("x".into()))]);
         let share = |pieces: &LeafPieces| {
             let LeafPiece::Written(text) = &pieces.0[1] else {
                 panic!("the second piece is the written one")
@@ -477,9 +455,9 @@ mod tests {
 
     #[test]
     fn what_was_taken_away_stays_known() {
-        let drop = |label: &str| New::Redacted { label: label.into(), text: "".into(), record: None };
+        let drop = |label: &str| LeafPiece::Redacted { label: label.into(), text: "".into(), record: None };
         let pieces = LeafPieces::untouched(10).replace([(2..4, drop("A")), (6..8, drop("B"))]);
-        let later = pieces.replace([(2..3, New::Written("x".into()))]);
+        let later = pieces.replace([(2..3, LeafPiece::Written("x".into()))]);
         let labels = |pieces: &LeafPieces| {
             pieces.redacted().into_iter().map(|(_, label)| label.to_string()).collect::<Vec<_>>()
         };

@@ -80,9 +80,7 @@ impl Index {
     /// The way from the root to a value.
     #[must_use]
     pub fn segments(&self, node: NodeId) -> Vec<Segment<'_>> {
-        let mut segments: Vec<_> = std::iter::successors(Some(node), |&at| self.parent(at))
-            .filter_map(|at| self.segment(at))
-            .collect();
+        let mut segments: Vec<_> = self.way_up(node).filter_map(|at| self.segment(at)).collect();
         segments.reverse();
         segments
     }

@@ -3,14 +3,13 @@
 //! An edit starts as a replacement in a leaf's decoded text. It is lifted, layer by layer, through the escapes of every string around
 //! it until it is a replacement in the body; what lies between replacements is copied as it came.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::draft::{Draft, PutOption};
+use crate::draft::Draft;
 use crate::escape::Splice;
-use crate::insert::Inserted;
 use crate::lift::lift;
 use crate::node::{LayerId, NodeId};
 
@@ -42,8 +41,7 @@ impl Draft {
         let deletions = self.deletions();
         outside(&mut body, &deletions);
         body.extend(deletions);
-        body.extend(self.insertions());
-        body.extend(self.put_options());
+        body.extend(self.additions());
         body.sort_by_key(|splice| (splice.at.start, splice.at.end));
         body
     }
@@ -78,53 +76,31 @@ impl Draft {
         removals
     }
 
-    /// Messages that were put in, each before the first message behind its place that is still there, else behind the last.
-    fn insertions(&self) -> Vec<Splice> {
+    /// What was put in: a message before the first one behind its place that is still there, and all else behind the last value of
+    /// its container.
+    fn additions(&self) -> Vec<Splice> {
         let document = self.document();
-        let mut lists: BTreeMap<NodeId, Vec<&Inserted>> = BTreeMap::new();
-        for inserted in self.inserted() {
-            let list = document.parent(inserted.before).unwrap_or(inserted.before);
-            lists.entry(list).or_default().push(inserted);
-        }
         let mut splices: Vec<Splice> = Vec::new();
-        for (list, mut inserted) in lists {
-            inserted.sort_by_key(|inserted| inserted.before);
+        for (container, added) in self.added_by_container() {
+            if self.is_deleted(container) {
+                continue;
+            }
             let kept: Vec<NodeId> =
-                document.children(list).filter(|node| !self.deleted.contains(node)).collect();
-            let first_byte = document.node(list).span().start + 1;
-            for (place, inserted) in inserted.into_iter().enumerate() {
-                let message = inserted.json();
-                let next = kept.get(kept.partition_point(|&node| node < inserted.before));
+                document.children(container).filter(|node| !self.deleted.contains(node)).collect();
+            let first_byte = document.node(container).span().start + 1;
+            for (place, added) in added.into_iter().enumerate() {
+                let spelled = added.spell();
+                let next = kept.get(kept.partition_point(|&node| !added.is_before(node)));
                 let (at, with) = match (next, kept.last()) {
-                    (Some(&next), _) => (document.node(next).span().start, format!("{message},")),
-                    (None, Some(&last)) => (document.node(last).span().end, format!(",{message}")),
-                    (None, None) if place == 0 => (first_byte, message),
-                    (None, None) => (first_byte, format!(",{message}")),
+                    (Some(&next), _) => (document.node(next).span().start, format!("{spelled},")),
+                    (None, Some(&last)) => (document.node(last).span().end, format!(",{spelled}")),
+                    (None, None) if place == 0 => (first_byte, spelled),
+                    (None, None) => (first_byte, format!(",{spelled}")),
                 };
                 splices.push(Splice { at: at..at, with, label: None });
             }
         }
         splices
-    }
-
-    /// Members that were put in, behind the last one of their object that is kept.
-    fn put_options(&self) -> Vec<Splice> {
-        let document = self.document();
-        let mut ends: BTreeMap<NodeId, (usize, &str)> = BTreeMap::new();
-        let kept = |parent: NodeId| {
-            let members = document.children(parent).filter(|node| !self.deleted.contains(node));
-            match members.last() {
-                Some(last) => (document.node(last).span().end, ","),
-                None => (document.node(parent).span().start + 1, ""),
-            }
-        };
-        let option = |option: &PutOption| {
-            let (at, separator) = ends.entry(option.parent).or_insert_with(|| kept(option.parent));
-            let with = format!("{separator}{}", option.spell());
-            *separator = ",";
-            Splice { at: *at..*at, with, label: None }
-        };
-        self.options().filter(|option| !self.is_deleted(option.parent)).map(option).collect()
     }
 }
 

@@ -156,16 +156,10 @@ impl Operation {
 
     /// Whether all that it does is to write or to put in.
     fn adds(&self) -> bool {
-        match self.change {
-            OperationChange::Set { .. } | OperationChange::Option { .. } | OperationChange::Insert { .. } => {
-                true
-            }
-            OperationChange::Redact { .. }
-            | OperationChange::Release { .. }
-            | OperationChange::Reset
-            | OperationChange::Delete { .. }
-            | OperationChange::Restore { .. } => false,
-        }
+        matches!(
+            self.change,
+            OperationChange::Set { .. } | OperationChange::Option { .. } | OperationChange::Insert { .. }
+        )
     }
 
     /// The value that it writes to.
@@ -178,10 +172,8 @@ impl Operation {
     fn finds(&self, draft: &Draft, written: &BTreeSet<NodeId>) -> bool {
         let Some(node) = self.writes(draft).filter(|_| !written.is_empty()) else { return false };
         let document = draft.document();
-        let inside = document.subtree(node);
-        let mut around = std::iter::successors(Some(node), |&at| document.parent(at));
-        written.range(NodeId::from_index(inside.start)..NodeId::from_index(inside.end)).next().is_some()
-            || around.any(|at| written.contains(&at))
+        written.range(document.nodes_in(node)).next().is_some()
+            || document.way_up(node).any(|at| written.contains(&at))
     }
 
     fn node(&self, draft: &Draft) -> Result<NodeId, ResolveError> {

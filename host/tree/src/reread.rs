@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::draft::Draft;
+use crate::draft::{Added, Draft};
 use crate::error::ParseError;
 use crate::node::{Flags, NodeId};
 use crate::scan::Limits;
@@ -19,7 +19,7 @@ pub enum Origin {
     Received(NodeId),
     /// It lies in the new text of this value of the received body, which spells a document now.
     Within(NodeId),
-    /// It belongs to the message at this place of [`Draft::inserted`].
+    /// It belongs to the message of this number that was put in.
     Inserted(usize),
 }
 
@@ -74,8 +74,8 @@ impl Draft {
 struct Matching<'d> {
     draft: &'d Draft,
     now: &'d Document,
-    /// The messages that were put in, by the list that they stand in, in the order in which they leave.
-    put_in: BTreeMap<NodeId, Vec<(NodeId, usize)>>,
+    /// What was put in, by the value that it stands in, in the order in which it leaves.
+    added: BTreeMap<NodeId, Vec<&'d Added>>,
     origins: Vec<Origin>,
     /// Pairs of values that correspond and whose content has not been compared yet.
     open: Vec<(NodeId, NodeId)>,
@@ -83,16 +83,9 @@ struct Matching<'d> {
 
 impl<'d> Matching<'d> {
     fn new(draft: &'d Draft, now: &'d Document) -> Self {
-        let document = draft.document();
-        let mut put_in: BTreeMap<NodeId, Vec<(NodeId, usize)>> = BTreeMap::new();
-        for (place, inserted) in draft.inserted().enumerate() {
-            let list = document.parent(inserted.before).unwrap_or(inserted.before);
-            put_in.entry(list).or_default().push((inserted.before, place));
-        }
-        // Stable, as rendering is: messages before the same place stand in the order in which they were put in.
-        put_in.values_mut().for_each(|list| list.sort_by_key(|&(before, _)| before));
-        let origins = vec![Origin::Within(document.root()); now.node_count()];
-        Matching { draft, now, put_in, origins, open: vec![(document.root(), now.root())] }
+        let root = draft.document().root();
+        let origins = vec![Origin::Within(root); now.node_count()];
+        Matching { draft, now, added: draft.added_by_container(), origins, open: vec![(root, now.root())] }
     }
 
     fn run(mut self) -> Vec<Origin> {
@@ -127,21 +120,22 @@ impl<'d> Matching<'d> {
         self.origins[self.now.subtree(node)].fill(origin);
     }
 
-    /// What stands in a received container now: its values but for those left out, and the messages put in.
+    /// What stands in a received container now: its values but for those left out, and what was put in.
     fn parts(&self, container: NodeId) -> Vec<Origin> {
         let children = self.draft.document().children(container);
         let children = children.filter(|child| !self.draft.deleted.contains(child));
-        let mut put_in = self.put_in.get(&container).into_iter().flatten().copied().peekable();
+        let mut added = self.added.get(&container).into_iter().flatten().peekable();
+        let origin = |added: &&Added| {
+            added.message().map_or(Origin::Within(container), |message| Origin::Inserted(message.number))
+        };
         let mut parts = Vec::new();
         for child in children {
-            while let Some((_, place)) = put_in.next_if(|&(before, _)| before <= child) {
-                parts.push(Origin::Inserted(place));
+            while let Some(before) = added.next_if(|added| added.is_before(child)) {
+                parts.push(origin(before));
             }
             parts.push(Origin::Received(child));
         }
-        parts.extend(put_in.map(|(_, place)| Origin::Inserted(place)));
-        let options = self.draft.options().filter(|option| option.parent == container);
-        parts.extend(options.map(|_| Origin::Within(container)));
+        parts.extend(added.map(origin));
         parts
     }
 }

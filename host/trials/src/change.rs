@@ -106,15 +106,15 @@ pub(super) fn made(draft: &Draft) -> Vec<MadeChange> {
     for inserted in &changes.inserted {
         let text = inserted.text().into_cow().into_owned();
         add(
-            document.display_path(inserted.before()),
-            &[inserted.author()],
+            document.display_path(inserted.before),
+            &[&inserted.author],
             ChangeKind::Inserted(text.clone()),
             text,
         );
     }
     for option in &changes.options {
         let text = option.json().into_cow().into_owned();
-        add(option.key().to_owned(), &[option.author()], ChangeKind::Text(text.clone()), text);
+        add(option.key().to_owned(), &[&option.author], ChangeKind::Text(text.clone()), text);
     }
     made
 }

@@ -218,16 +218,13 @@ impl RuleTest {
             upstream_name: said.upstream.as_deref(),
             endpoint: said.endpoint.as_deref(),
             outside: headers,
+            only: self.rules.as_ref(),
             ..Context::default()
         }
     }
 
     fn evaluate(&self, policy: &Policy, context: &Context<'_>, document: &Arc<Document>) -> Evaluation {
-        let vault = Vault::new(keys());
-        match &self.rules {
-            Some(ids) => policy.evaluate_only(ids, document, context, &vault),
-            None => policy.evaluate(Arc::clone(document), context, &vault),
-        }
+        policy.evaluate(Arc::clone(document), context, &Vault::new(keys()))
     }
 
     fn expects_nothing(&self) -> bool {

@@ -27,7 +27,7 @@ pub(crate) struct StandIn {
 
 impl StandIn {
     fn redaction(&self, at: Range<usize>) -> Redaction {
-        Redaction { at, label: Arc::clone(&self.label), replacement: self.replacement.clone() }
+        Redaction::new(at, Arc::clone(&self.label), self.replacement.as_str())
     }
 }
 

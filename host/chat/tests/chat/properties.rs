@@ -239,7 +239,7 @@ proptest! {
         let leaves: Vec<_> = document.leaves().map(|leaf| leaf.id()).collect();
         let node = leaves[which.index(leaves.len())];
         let length = draft.text(node).expose().len();
-        let whole = Redaction { at: 0..length, label: "X".into(), replacement: "X_4711_X".to_owned() };
+        let whole = Redaction::new(0..length, "X", "X_4711_X");
         let is_redacted = draft.redact(node, &[whole], &Author::rule("r")).is_ok();
         let mut known = KnownCopies::default();
         known.learn(&draft);

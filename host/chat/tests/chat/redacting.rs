@@ -23,11 +23,7 @@ fn redact(draft: &mut Draft, pointer: &str, value: &str) {
     let text = draft.text(node).into_cow().into_owned();
     let redactions: Vec<_> = text
         .match_indices(value)
-        .map(|(at, _)| Redaction {
-            at: at..at + value.len(),
-            label: "TOKEN".into(),
-            replacement: TOKEN.to_owned(),
-        })
+        .map(|(at, _)| Redaction::new(at..at + value.len(), "TOKEN", TOKEN))
         .collect();
     assert!(!redactions.is_empty());
     draft.redact(node, &redactions, &Author::rule("secrets")).unwrap();

@@ -111,10 +111,10 @@ fn a_secret_that_an_edit_brings_in_is_redacted_before_it_is_shown() {
 fn a_release_is_an_edit_of_the_turn_and_what_a_rule_keeps_is_refused() {
     let mut draft = crate::common::chat("prod of xyzzy and plugh");
     let said = leaf(&draft, SAID);
-    let redaction = |at, label: &str| Redaction { at, label: label.into(), replacement: TOKEN.to_owned() };
-    let terms = [ReleaseTerms::Releasable(draft.new_finding()), ReleaseTerms::KEPT];
-    let both = [redaction(8..13, "WORD"), redaction(18..23, "SECRET")];
-    draft.redact_on(said, &both, &terms, &Author::rule("words")).unwrap();
+    let terms = ReleaseTerms::Releasable(draft.new_finding());
+    let word = Redaction { terms, ..Redaction::new(8..13, "WORD", TOKEN) };
+    let both = [word, Redaction::new(18..23, "SECRET", TOKEN)];
+    draft.redact(said, &both, &Author::rule("words")).unwrap();
     let mut bench = Bench::new();
     let paused = bench.paused("s", draft, vec![hold("prod")]);
     let (admission, _) = bench.desk.pause(paused, bench.now);

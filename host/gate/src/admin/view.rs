@@ -88,14 +88,14 @@ pub(super) fn diff(draft: &Draft) -> Diff {
         after: ShownText::new(leaf.after.into_cow()),
     });
     let inserted = changes.inserted.into_iter().map(|inserted| InsertedDiff {
-        before: draft.display_path_now(inserted.before()),
-        role: inserted.role(),
-        author: inserted.author().to_string(),
+        before: draft.display_path_now(inserted.before),
+        role: inserted.role,
+        author: inserted.author.to_string(),
         text: ShownText::new(inserted.text().into_cow()),
     });
     let options = changes.options.into_iter().map(|option| OptionDiff {
         key: option.key().to_owned(),
-        author: option.author().to_string(),
+        author: option.author.to_string(),
         json: ShownText::new(option.json().into_cow()),
     });
     // Nothing is left of these in the present order.
@@ -130,7 +130,7 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
     for (place, section) in document.sections().iter().enumerate() {
         let id = SectionId::from_index(place);
         if section.node_type == NodeType::Message {
-            let here = inserted.extract_if(.., |(_, inserted)| inserted.before() == section.node);
+            let here = inserted.extract_if(.., |(_, inserted)| inserted.before == section.node);
             views.extend(here.map(|(at, inserted)| inserted_view(draft, at, inserted)));
         }
         // What a rule pinned stays pinned wherever a person moves it.
@@ -195,31 +195,29 @@ fn put_in_leaf(path: &str, kind: LeafKind, text: LeafText<'_>) -> LeafView {
 /// A member that was put into the body.
 fn option_view(at: usize, option: &PutOption) -> SectionView {
     let leaf = put_in_leaf(option.key(), LeafKind::RequestOption, option.json());
-    put_in_view(format!("option-{at}"), option.author(), option.key().to_owned(), leaf)
+    put_in_view(format!("option-{at}"), &option.author, option.key().to_owned(), leaf)
 }
 
 /// A message that was put in.
 fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
-    let redacted = inserted.redacted().iter();
-    let redacted = redacted.map(|(at, label)| {
-        redacted_span(MarkedSpan { at: at.clone(), label: label.clone(), redaction: None })
-    });
+    let redacted = inserted.redacted().into_iter();
+    let redacted = redacted.map(|(at, label)| redacted_span(MarkedSpan { at, label, redaction: None }));
     let key = format!("{INSERTED}{at}");
     // What a rule put in is the rule's.
-    let editable = inserted.author().is_person();
+    let editable = inserted.author.is_person();
     let leaf = LeafView {
         pointer: if editable { key.clone() } else { String::new() },
         access: if editable { Access::Open } else { Access::Frozen },
         redacted: redacted.collect(),
         ..put_in_leaf("content", LeafKind::Text, inserted.text())
     };
-    let path = format!("before {}", draft.display_path_now(inserted.before()));
+    let path = format!("before {}", draft.display_path_now(inserted.before));
     SectionView {
         kind: SectionKind::Context,
         node_type: NodeType::Message,
-        role: inserted.role(),
+        role: inserted.role,
         editable,
-        ..put_in_view(key, inserted.author(), path, leaf)
+        ..put_in_view(key, &inserted.author, path, leaf)
     }
 }
 

@@ -74,8 +74,8 @@ fn redacted() -> Draft {
     let rule = Author::rule("words");
     let mut redact = |pointer: &str, at: std::ops::Range<usize>, with: &str, terms: ReleaseTerms| {
         let node = draft.document().resolve(pointer).unwrap();
-        let redaction = Redaction { at, label: "WORD".into(), replacement: with.to_owned() };
-        draft.redact_on(node, &[redaction], &[terms], &rule).unwrap();
+        let redaction = Redaction { terms, ..Redaction::new(at, "WORD", with) };
+        draft.redact(node, &[redaction], &rule).unwrap();
         draft.new_finding()
     };
     let first = redact("/messages/0/content", 0..2, "WORD_1", ReleaseTerms::KEPT);

@@ -73,7 +73,7 @@ pub(super) fn with<'d>(
     run: &Run<'_>,
     rules: &Rules<'_>,
     new: impl Iterator<Item = Leaf<'d>>,
-    search: impl FnOnce(&mut Ahead<'_, '_>),
+    search: impl FnOnce(Ahead<'_, '_>),
 ) {
     let engines: Vec<(&Selection<'_>, EngineIndex)> = rules
         .iter()
@@ -85,11 +85,11 @@ pub(super) fn with<'d>(
     };
     let bytes = texts.iter().map(Text::len).sum::<usize>();
     if bytes < WORTH || texts.len() < 2 {
-        return search(&mut Ahead::default());
+        return search(None);
     }
     let share = Share::take(bytes);
     let (true, Some(pool)) = (share.has_second(), &*POOL) else {
-        return search(&mut Ahead::default());
+        return search(None);
     };
     let (policy, meeting) = (run.policy, Meeting::new(texts));
     let _shared = SharedSearch::begin();
@@ -99,7 +99,7 @@ pub(super) fn with<'d>(
             let _ = catch_unwind(AssertUnwindSafe(|| fill(policy, &engines, &meeting)));
             meeting.second_ends();
         });
-        search(&mut Ahead { meeting: Some(&meeting) });
+        search(Some(&meeting));
         meeting.first_ends();
     });
 }
@@ -169,7 +169,7 @@ fn fill(policy: &Policy, engines: &[(&Selection<'_>, EngineIndex)], meeting: &Me
 }
 
 /// Where the two threads are.
-struct Meeting<'d> {
+pub(super) struct Meeting<'d> {
     between: Mutex<Between<'d>>,
     second_ended: Condvar,
 }
@@ -209,7 +209,7 @@ impl<'d> Meeting<'d> {
 
     /// Records what the first thread has reached. Where the second one was there before it, waits
     /// until all that it took is in the memo.
-    fn reach(&self, node: NodeId) {
+    pub(super) fn reach(&self, node: NodeId) {
         let mut between = self.lock();
         between.first = between.first.max(Some(node));
         while between.is_taken(node) && !between.second_ended {
@@ -232,21 +232,8 @@ impl<'d> Meeting<'d> {
     }
 }
 
-/// What runs ahead of a search: nothing, where there is little to search or no core is idle.
-#[derive(Default)]
-pub(super) struct Ahead<'a, 'd> {
-    meeting: Option<&'a Meeting<'d>>,
-}
-
-impl Ahead<'_, '_> {
-    /// Says that the search has come to a leaf. Where that was taken, waits until all that was
-    /// taken is in the memo.
-    pub(super) fn reach(&mut self, node: NodeId) {
-        if let Some(meeting) = self.meeting {
-            meeting.reach(node);
-        }
-    }
-}
+/// What runs ahead of a search; `None` where there is little to search or no core is idle.
+pub(super) type Ahead<'a, 'd> = Option<&'a Meeting<'d>>;
 
 #[cfg(test)]
 mod tests {

@@ -66,18 +66,8 @@ impl<'s> Search<'s, '_> {
     /// Returns true if and only if a rule shows a text at this site to its plugins. What stands
     /// outside the body is no leaf: only rules that look at everything ask a plugin about it.
     pub(super) fn asks_plugins(&self, rule: RuleIndex, site: Site) -> bool {
-        match site {
-            Site::Outside(_) | Site::OutsideName(_) => {
-                self.run.policy.rules[rule].selector.is_everything_in_a_request()
-            }
-            Site::Leaf(_)
-            | Site::Key(_)
-            | Site::Seam(_)
-            | Site::Inserted(_)
-            | Site::Option(_)
-            | Site::File(_)
-            | Site::Elsewhere => true,
-        }
+        let is_outside = matches!(site, Site::Outside(_) | Site::OutsideName(_));
+        !is_outside || self.run.policy.rules[rule].selector.is_everything_in_a_request()
     }
 
     /// Keeps a text, and those beneath it, for the plugins that are to see it. Detectors of the
@@ -160,8 +150,9 @@ impl<'s> Search<'s, '_> {
 
     /// Keeps what a plugin found in a text. `plain` is where its hits in the text itself stand.
     fn take(&mut self, candidate: &Candidate<'_>, findings: &[Finding], plain: &Range<usize>) {
+        let subject = &candidate.subject;
         let sure: Vec<Finding>;
-        let findings = match candidate.subject.wants_certainty() {
+        let findings = match subject.wants_certainty() {
             false => findings,
             true => {
                 let is_sure = |finding: &&Finding| finding.confidence == Confidence::High;
@@ -171,10 +162,9 @@ impl<'s> Search<'s, '_> {
         };
         match (candidate.view, candidate.beneath()) {
             (Some(view), Some(beneath)) => {
-                let stands = candidate.subject.stands(self.run);
-                self.found.push_beneath(self.run, stands, (view, beneath), findings, candidate.rule, plain);
+                self.found.push_beneath(self.run, subject, (view, beneath), findings, candidate.rule, plain);
             }
-            _ => self.found.push(self.run, &candidate.subject, findings, candidate.rule),
+            _ => self.found.push(self.run, subject, findings, candidate.rule),
         }
     }
 

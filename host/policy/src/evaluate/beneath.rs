@@ -8,7 +8,6 @@
 //!
 //! What is encoded as a block is not decoded, redacted and encoded again: only the client knows what its encoding is for.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use leafgate_detect::{View, views, views_of_media};
@@ -47,14 +46,6 @@ impl Under {
         match self {
             Under::Escapes => None,
             Under::Encoding { at, .. } => at.clone(),
-        }
-    }
-
-    /// Returns where a finding lies, for the operator.
-    pub(super) fn place(&self) -> Cow<'_, str> {
-        match self {
-            Under::Escapes => "below nested escapes".into(),
-            Under::Encoding { phrase, .. } => format!("in {phrase}").into(),
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) struct Candidates {
     /// Leaves that were written to since.
     written: Vec<NodeId>,
     /// The literals in each message that was put in, and the text that they were looked for in.
-    inserted: Vec<(String, BTreeSet<Needle>)>,
+    inserted: HashMap<usize, (String, BTreeSet<Needle>)>,
 }
 
 impl Candidates {
@@ -59,7 +59,7 @@ impl Candidates {
             tools: None,
             holding: None,
             written: Vec::new(),
-            inserted: Vec::new(),
+            inserted: HashMap::new(),
         }
     }
 }
@@ -145,10 +145,10 @@ impl<'p> Run<'p> {
         let Some(active) = &self.active[rule.get()] else { return false };
         let needles = active.needles(lookup, rule).filter(|_| !Self::walks_every_leaf());
         let candidates = self.candidates.get_or_insert_with(|| Candidates::of(&self.draft));
-        self.draft.inserted().enumerate().any(|(number, inserted)| {
+        self.draft.inserted().any(|inserted| {
             active.selection.selects_inserted(document, inserted)
                 && needles.is_none_or(|needles| {
-                    let held = candidates.inserted(lookup, number, inserted);
+                    let held = candidates.inserted(lookup, inserted);
                     needles.iter().any(|needle| held.contains(needle))
                 })
         })
@@ -239,11 +239,8 @@ impl Candidates {
         tools.get(&rule).map_or(&[], Vec::as_slice)
     }
 
-    fn inserted(&mut self, lookup: &Lookup, number: usize, inserted: &Inserted) -> &BTreeSet<Needle> {
-        if self.inserted.len() <= number {
-            self.inserted.resize_with(number + 1, Default::default);
-        }
-        let (of, held) = &mut self.inserted[number];
+    fn inserted(&mut self, lookup: &Lookup, inserted: &Inserted) -> &BTreeSet<Needle> {
+        let (of, held) = self.inserted.entry(inserted.number).or_default();
         let text = inserted.text();
         if of != text.expose() {
             *of = text.into_cow().into_owned();

@@ -10,48 +10,38 @@ use std::sync::Arc;
 use leafgate_tree::{Document, NodeId, SectionId, SectionKind};
 use leafgate_vault::Vault;
 
+use super::Run;
 use super::holds::Holds;
 use super::trace::{Trace, WouldAt};
-use super::{Run, Which};
 use crate::index::RuleIndex;
-use crate::report::{PhaseTime, RuleReport};
+use crate::report::Report;
 use crate::rule::{Action, Phase};
 use crate::{Context, Policy};
 
-/// A request of which rules have said what its sections are.
-pub(super) struct Classified {
-    pub(super) document: Arc<Document>,
-    /// What they did; `None` where none was asked.
-    pub(super) begun: Option<Begun>,
-}
-
 /// What has happened in an evaluation before its other phases.
 pub(super) struct Begun {
-    reports: Vec<(RuleIndex, RuleReport)>,
-    phases: Vec<PhaseTime>,
+    report: Report,
     holds: Holds,
     would: Vec<(RuleIndex, Option<WouldAt>, String)>,
     trace: Option<Trace>,
 }
 
-/// Asks the rules that classify.
+/// Asks the rules that classify. Returns the request with what they said, and what they did; `None` where none was asked.
 pub(super) fn classified(
-    which: Which<'_>,
     policy: &Policy,
     document: &Arc<Document>,
     context: &Context<'_>,
     vault: &Vault,
     traced: bool,
-) -> Classified {
+) -> (Arc<Document>, Option<Begun>) {
     if document.is_reclassified() {
-        return Classified { document: Arc::clone(document), begun: None };
+        return (Arc::clone(document), None);
     }
     let document = &policy.with_prompt(document, context).map_or_else(|| Arc::clone(document), Arc::new);
-    let rules = policy.lookup.of_phase(Phase::Classify);
-    if rules.is_empty() {
-        return Classified { document: Arc::clone(document), begun: None };
+    if policy.lookup.of_phase(Phase::Classify).is_empty() {
+        return (Arc::clone(document), None);
     }
-    let mut run = Run::asking(which, policy, document, context, vault);
+    let mut run = Run::new(policy, document, context, vault);
     run.trace = traced.then(|| Trace::of(policy));
     let mut kinds = BTreeMap::new();
     run.phase(Phase::Classify, |run| run.classify(&mut kinds));
@@ -59,10 +49,8 @@ pub(super) fn classified(
         true => Arc::clone(document),
         false => Arc::new(document.reclassified(&kinds)),
     };
-    let Run { mut report, holds, would, trace, .. } = run;
-    let reports = rules.iter().map(|&rule| (rule, report.rules[rule.get()].clone())).collect();
-    let phases = std::mem::take(&mut report.phases);
-    Classified { document, begun: Some(Begun { reports, phases, holds, would, trace }) }
+    let Run { report, holds, would, trace, .. } = run;
+    (document, Some(Begun { report, holds, would, trace }))
 }
 
 impl Policy {
@@ -77,11 +65,9 @@ impl Policy {
 impl Run<'_> {
     /// Goes on from what has happened.
     pub(super) fn go_on(mut self, begun: Option<Begun>) -> Self {
-        let Some(Begun { reports, phases, holds, would, trace }) = begun else { return self };
-        for (rule, report) in reports {
-            self.report.rules[rule] = report;
+        if let Some(Begun { report, holds, would, trace }) = begun {
+            (self.report, self.holds, self.would, self.trace) = (report, holds, would, trace);
         }
-        (self.report.phases, self.holds, self.would, self.trace) = (phases, holds, would, trace);
         self
     }
 

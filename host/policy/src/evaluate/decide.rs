@@ -55,9 +55,9 @@ impl Run<'_> {
     fn place_of(&self, matched: &Match) -> HoldPlace {
         let (what, node) = match matched {
             Match::Request => ("the request as a whole".to_owned(), None),
-            Match::Leaf(node) => (first_at(&self.pointer(*node)), Some(*node)),
+            Match::Leaf(node) => (first_at(&self.draft.pointer(*node)), Some(*node)),
             Match::Inserted(before) => {
-                (format!("in a message that is put in before {}", self.pointer(*before)), None)
+                (format!("in a message that is put in before {}", self.draft.pointer(*before)), None)
             }
         };
         HoldPlace { what, at: None, node, stands: true }
@@ -89,9 +89,9 @@ impl Run<'_> {
         if !self.may_apply_to_inserted(index) {
             return Ok(None);
         }
-        for (number, inserted) in self.draft.inserted().enumerate() {
-            if self.applies_to_inserted(index, number, inserted)? {
-                return Ok(Some(Match::Inserted(inserted.before())));
+        for inserted in self.draft.inserted() {
+            if self.applies_to_inserted(index, inserted)? {
+                return Ok(Some(Match::Inserted(inserted.before)));
             }
         }
         Ok(None)
@@ -115,9 +115,9 @@ impl Run<'_> {
                         .then_some(Match::Leaf(node))
                 }
                 FactsOf::Leaf(_) => None,
-                FactsOf::Inserted(_) => self.inserted_of(*of).map_or(Ok(None), |(number, inserted)| {
-                    let applies = self.applies_to_inserted(index, number, inserted)?;
-                    Ok(applies.then(|| Match::Inserted(inserted.before())))
+                FactsOf::Inserted(number) => self.draft.inserted_at(number).map_or(Ok(None), |inserted| {
+                    let applies = self.applies_to_inserted(index, inserted)?;
+                    Ok(applies.then(|| Match::Inserted(inserted.before)))
                 })?,
             };
             if let Some(at) = at {
@@ -126,11 +126,6 @@ impl Run<'_> {
             }
         }
         Ok((found, first))
-    }
-
-    fn inserted_of(&self, of: FactsOf) -> Option<(usize, &Inserted)> {
-        let mut inserted = self.draft.inserted().enumerate();
-        inserted.find(|(_, inserted)| FactsOf::inserted(inserted.text().expose()) == of)
     }
 
     fn applies_as_it_stands(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Result<bool, ConditionError> {
@@ -181,39 +176,35 @@ impl Run<'_> {
 
     /// Returns true if and only if a rule applies to a message that was put in: to its text, which
     /// stands where the message behind it does.
-    fn applies_to_inserted(
-        &self,
-        index: RuleIndex,
-        number: usize,
-        inserted: &Inserted,
-    ) -> Result<bool, ConditionError> {
+    fn applies_to_inserted(&self, index: RuleIndex, inserted: &Inserted) -> Result<bool, ConditionError> {
         let Some(active) = &self.active[index.get()] else { return Ok(false) };
         if !active.selection.selects_inserted(self.document, inserted) {
             return Ok(false);
         }
         let Some((condition, decided)) = active.condition else { return Ok(true) };
         let text = inserted.text();
-        let pointer = self.pointer_of_inserted(number, inserted);
-        let path = self.document.display_path(inserted.before());
+        let pointer = self.pointer_of_inserted(inserted);
+        let path = self.document.display_path(inserted.before);
         let facts = LeafFacts {
             place: FactPlace::Named { path: &path, pointer: &pointer },
             text: text.expose(),
             kind: "text",
             value: "text",
-            role: inserted.role().name(),
-            section: section_of(inserted.role()).name(),
+            role: inserted.role.name(),
+            section: section_of(inserted.role).name(),
             tool: "",
             arguments: FactArguments::Unknown,
             key: "content",
-            findings: self.findings.get(&FactsOf::inserted(text.expose())).map_or(&[], Vec::as_slice),
+            findings: self.findings.get(&FactsOf::Inserted(inserted.number)).map_or(&[], Vec::as_slice),
         };
         condition.for_leaf(decided, &self.request, facts)
     }
 
     /// Returns where the message stands in the request as it would leave.
-    fn pointer_of_inserted(&self, number: usize, inserted: &Inserted) -> String {
-        let before = self.draft.pointer_now(inserted.before());
-        let later = self.draft.inserted().skip(number).filter(|other| other.before() == inserted.before());
+    fn pointer_of_inserted(&self, inserted: &Inserted) -> String {
+        let before = self.draft.pointer_now(inserted.before);
+        let is_later = |other: &&Inserted| other.before == inserted.before && other.number >= inserted.number;
+        let later = self.draft.inserted().filter(is_later);
         let Some((list, index)) = before.rsplit_once('/') else { return before };
         match index.parse::<usize>() {
             Ok(index) => format!("{list}/{}/content", index.saturating_sub(later.count())),

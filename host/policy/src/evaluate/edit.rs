@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use leafgate_tree::{
-    Author, Checkpoint, Document, EditError, EditKind, NodeId, NodeType, Role, SectionId, ValueType,
+    Author, Document, Draft, EditError, EditKind, NodeId, NodeType, Role, SectionId, ValueType,
 };
 use regex::Regex;
 use serde_json::Value;
@@ -26,12 +26,6 @@ pub(super) enum Change<'c> {
     Insert(SectionId, Role, &'c str),
     /// Puts a member into the body.
     Option(&'c str, &'c Value),
-}
-
-/// The draft before a rule's edits.
-pub(super) struct Before {
-    draft: Checkpoint,
-    edits: usize,
 }
 
 impl<'p> Run<'p> {
@@ -130,7 +124,7 @@ impl<'p> Run<'p> {
 
     /// Makes edits of a rule, which stay together or not at all. `edit` returns how many it made.
     fn make(&mut self, index: RuleIndex, edit: impl FnOnce(&mut Self) -> Result<usize, EditError>) {
-        let before = self.before();
+        let before = self.draft.clone();
         match edit(self) {
             Ok(made) => self.made(index, before, made),
             Err(error) => {
@@ -140,20 +134,16 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Returns what [`Run::made`] and [`Run::take_back`] lead back to.
-    pub(super) fn before(&self) -> Before {
-        Before { draft: self.draft.checkpoint(), edits: self.draft.edits().count() }
-    }
-
     /// Counts the edits that a rule made, and redacts at once what it wrote or put in. In monitor mode they
     /// are taken back instead, and told.
-    pub(super) fn made(&mut self, index: RuleIndex, before: Before, made: usize) {
+    pub(super) fn made(&mut self, index: RuleIndex, before: Draft, made: usize) {
+        let known = before.edits().count();
         self.report.rules[index].edits += made;
         if self.policy.rules[index].monitors() {
-            self.would_have_edited(index, before.edits);
+            self.would_have_edited(index, known);
             return self.take_back(before);
         }
-        let edits = self.draft.edits().skip(before.edits);
+        let edits = self.draft.edits().skip(known);
         let edits: Vec<_> = edits.map(|edit| (edit.target, edit.kind)).collect();
         // What something was only taken out of is another text too.
         let set = edits.iter().filter(|(_, kind)| *kind == EditKind::Set);
@@ -161,13 +151,13 @@ impl<'p> Run<'p> {
         set.iter().for_each(|&node| self.was_written(node));
         let puts_in = edits.iter().any(|(_, kind)| matches!(kind, EditKind::Insert | EditKind::Option));
         if puts_in || !set.is_empty() {
-            self.redact_again(&set);
+            self.redact_written(&set, 0);
         }
     }
 
     /// Takes back what was edited since.
-    pub(super) fn take_back(&mut self, to: Before) {
-        self.draft.rollback(to.draft);
+    pub(super) fn take_back(&mut self, to: Draft) {
+        self.draft.rollback(to);
         self.were_taken_back();
     }
 

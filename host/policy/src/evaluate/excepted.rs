@@ -46,7 +46,7 @@ impl<'p> Run<'p> {
         match site {
             Site::Leaf(node) | Site::Key(node) => selects(node),
             Site::Inserted(number) => {
-                let inserted = self.draft.inserted().nth(number);
+                let inserted = self.draft.inserted_at(number);
                 inserted.is_some_and(|inserted| place.selects_inserted(self.document, inserted))
             }
             Site::File(number) => selects(self.files[number].node),

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use leafgate_tree::{Access, Document, Leaf, LeafKind, NodeId, Segment, ValueType};
+use leafgate_tree::{Access, LeafKind, NodeId, Segment, ValueType};
 
 use super::beneath::Under;
 use super::found::Hidden;
@@ -165,27 +165,35 @@ impl Run<'_> {
 
     /// Returns why nothing can be replaced in a leaf; `None` where it can.
     pub(super) fn unredactable_leaf(&self, node: NodeId) -> Option<Why> {
-        self.document.settable(node).and_then(|leaf| unredactable_leaf(self.document, &leaf))
+        let leaf = self.document.settable(node)?;
+        let in_tool_data = matches!(leaf.kind(), LeafKind::ToolArguments | LeafKind::ToolResult);
+        match (leaf.access(), leaf.value_type()) {
+            _ if self.document.is_raw() => Some(Why::Raw),
+            (Access::Protected, _) => Some(Why::Protected),
+            (Access::Frozen, _) => Some(Why::Frozen),
+            (Access::Opaque, _) => Some(Why::Media),
+            (Access::Open, ValueType::Number) if !in_tool_data => Some(Why::NumberOutsideToolData),
+            (Access::Open, _) => None,
+        }
     }
 
-    /// Returns the text that was searched at a place.
+    /// Returns the text that was searched at a place, but for borders.
     pub(super) fn text_at(&self, site: Site) -> Cow<'_, str> {
         match site {
             Site::Leaf(node) => self.draft.text(node).into_cow(),
-            Site::Inserted(number) => self
-                .draft
-                .inserted()
-                .nth(number)
-                .map(|inserted| inserted.text().into_cow())
-                .unwrap_or_default(),
-            Site::Outside(number) => {
-                Cow::Borrowed(self.outside.get(number).map_or("", |outside| outside.text))
+            Site::Key(node) => self.document.key(node).map(|key| key.text.into_cow()).unwrap_or_default(),
+            Site::Inserted(number) => {
+                self.draft.inserted_at(number).map(|inserted| inserted.text().into_cow()).unwrap_or_default()
+            }
+            Site::Outside(number) => self.outside.get(number).map_or("", |outside| outside.text).into(),
+            Site::OutsideName(number) => {
+                self.outside.get(number).and_then(|outside| outside.part.name()).unwrap_or_default().into()
             }
             Site::Option(number) => {
                 self.draft.options().nth(number).map(|option| option.json().into_cow()).unwrap_or_default()
             }
             Site::File(number) => Cow::Borrowed(&*self.files[number].text),
-            Site::Key(_) | Site::Seam(_) | Site::OutsideName(_) | Site::Elsewhere => Cow::Borrowed(""),
+            Site::Seam(_) | Site::Elsewhere => Cow::Borrowed(""),
         }
     }
 }
@@ -193,18 +201,6 @@ impl Run<'_> {
 fn why_beneath(under: &Under) -> Why {
     match under {
         Under::Escapes => Why::Escapes,
-        Under::Encoding { .. } => Why::Encoded(under.place().into_owned().into()),
-    }
-}
-
-fn unredactable_leaf(document: &Document, leaf: &Leaf<'_>) -> Option<Why> {
-    let in_tool_data = matches!(leaf.kind(), LeafKind::ToolArguments | LeafKind::ToolResult);
-    match (leaf.access(), leaf.value_type()) {
-        _ if document.is_raw() => Some(Why::Raw),
-        (Access::Protected, _) => Some(Why::Protected),
-        (Access::Frozen, _) => Some(Why::Frozen),
-        (Access::Opaque, _) => Some(Why::Media),
-        (Access::Open, ValueType::Number) if !in_tool_data => Some(Why::NumberOutsideToolData),
-        (Access::Open, _) => None,
+        Under::Encoding { phrase, .. } => Why::Encoded(format!("in {phrase}")),
     }
 }

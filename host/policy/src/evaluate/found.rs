@@ -15,10 +15,10 @@ use super::Run;
 use super::beneath::{Beneath, Lies, Under};
 use super::hits::{Hit, exempt};
 use super::site::Site;
-use super::subject::{Stands, Subject};
+use super::subject::Subject;
 use crate::condition::ConditionError;
 use crate::index::RuleIndex;
-use crate::rule::{Action, Published};
+use crate::rule::Published;
 
 /// How many findings one request may have. Redaction costs time and memory for each; a real request
 /// has a few dozen.
@@ -34,10 +34,10 @@ pub(super) struct Found {
     pub(super) failed: Vec<(RuleIndex, ConditionError)>,
     /// Rules whose plugin gave no answer, and the value on which it failed.
     pub(super) faults: Vec<(RuleIndex, Arc<str>, Fault, Option<NodeId>)>,
-    /// Published examples that are left alone, by rule and place.
-    pub(super) published: Vec<(RuleIndex, Site, Label)>,
-    /// What an exception allows, by rule and place.
-    pub(super) excepted: Vec<(RuleIndex, Site, Label)>,
+    /// Published examples that are left alone.
+    pub(super) published: Vec<LeftAlone>,
+    /// What an exception allows.
+    pub(super) excepted: Vec<LeftAlone>,
     /// How long was looked on behalf of each rule, where somebody wants to know. What rules look for
     /// together counts for the first of them.
     pub(super) took: BTreeMap<RuleIndex, Duration>,
@@ -48,6 +48,9 @@ pub(super) struct Found {
     /// Texts of leaves as they came that were decoded, where transformers may want to see them too.
     pub(super) decoded: Vec<(NodeId, String)>,
 }
+
+/// A finding that nothing is done about, by rule and place.
+pub(super) type LeftAlone = (RuleIndex, Site, Label);
 
 /// A hit beneath a text. No `Debug`: it holds what was found.
 pub(super) struct Hidden {
@@ -78,22 +81,12 @@ impl Found {
         let replaceable = subject.is_replaceable(run);
         let findings = self.without_excepted(run, site, || subject.text(), findings, rule);
         let findings = self.without_kept(run, site, &findings, rule, replaceable);
-        let hits = findings.iter().map(|finding| Hit::new(finding, rule));
-        match site {
-            Site::Key(_)
-            | Site::Option(_)
-            | Site::Outside(_)
-            | Site::OutsideName(_)
-            | Site::File(_)
-            | Site::Elsewhere => {
-                let text = subject.text();
-                let hits = exempt(hits.collect(), &run.vault.keys().find(text), text);
-                self.hits.extend(hits.into_iter().map(|hit| (site, hit)));
-            }
-            Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_) => {
-                self.hits.extend(hits.map(|hit| (site, hit)));
-            }
+        let mut hits: Vec<Hit> = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
+        if !site.is_replaced() {
+            let text = subject.text();
+            hits = exempt(hits, &run.vault.keys().find(text), text);
         }
+        self.hits.extend(hits.into_iter().map(|hit| (site, hit)));
     }
 
     /// Keeps what was found beneath a text, but for tokens of ours: as a hit of the text itself
@@ -102,7 +95,7 @@ impl Found {
     pub(super) fn push_beneath(
         &mut self,
         run: &Run<'_>,
-        Stands { site, replaceable }: Stands,
+        subject: &Subject<'_>,
         (view, beneath): (usize, &Beneath),
         findings: &[Finding],
         rule: RuleIndex,
@@ -111,6 +104,7 @@ impl Found {
         if findings.is_empty() || !self.has_room(findings.len()) {
             return;
         }
+        let (site, replaceable) = (subject.site, subject.is_replaceable(run));
         self.noisy.push(site);
         let text = beneath.text();
         let findings = self.without_excepted(run, site, || text, findings, rule);
@@ -147,12 +141,7 @@ impl Found {
         }
         let text = text();
         let excepts = |found: &Finding| run.excepts(site, rule, &found.label, &text[found.range.clone()]);
-        if !findings.iter().any(excepts) {
-            return Cow::Borrowed(findings);
-        }
-        let (allowed, rest): (Vec<Finding>, Vec<Finding>) = findings.iter().cloned().partition(excepts);
-        self.excepted.extend(allowed.into_iter().map(|finding| (rule, site, finding.label)));
-        Cow::Owned(rest)
+        leave_alone(&mut self.excepted, (rule, site), findings, excepts)
     }
 
     /// Takes out published examples that nothing replaces, by the rule's will or because nothing
@@ -165,17 +154,9 @@ impl Found {
         rule: RuleIndex,
         replaceable: bool,
     ) -> Cow<'f, [Finding]> {
-        let keeps = match &run.policy.rules[rule].action {
-            Action::Redact(redact) => !replaceable || redact.published == Published::Keep,
-            Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => false,
-        };
-        if !keeps || findings.iter().all(|finding| !finding.published) {
-            return Cow::Borrowed(findings);
-        }
-        let (kept, rest): (Vec<Finding>, Vec<Finding>) =
-            findings.iter().cloned().partition(|found| found.published);
-        self.published.extend(kept.into_iter().map(|finding| (rule, site, finding.label)));
-        Cow::Owned(rest)
+        let redact = run.policy.rules[rule].redact();
+        let keeps = redact.is_some_and(|redact| !replaceable || redact.published == Published::Keep);
+        leave_alone(&mut self.published, (rule, site), findings, |found| keeps && found.published)
     }
 
     /// Adds to the time of a rule, where it is taken.
@@ -189,4 +170,19 @@ impl Found {
         self.too_much |= self.hits.len() + self.hidden.len() + more > MAX_FINDINGS;
         !self.too_much
     }
+}
+
+/// Takes the findings out that nothing is done about, and lists them.
+fn leave_alone<'f>(
+    alone: &mut Vec<LeftAlone>,
+    (rule, site): (RuleIndex, Site),
+    findings: &'f [Finding],
+    is_one: impl Fn(&Finding) -> bool,
+) -> Cow<'f, [Finding]> {
+    if !findings.iter().any(&is_one) {
+        return Cow::Borrowed(findings);
+    }
+    let (left, rest): (Vec<Finding>, Vec<Finding>) = findings.iter().cloned().partition(is_one);
+    alone.extend(left.into_iter().map(|finding| (rule, site, finding.label)));
+    Cow::Owned(rest)
 }

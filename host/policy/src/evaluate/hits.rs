@@ -6,6 +6,7 @@ use std::ops::Range;
 use leafgate_detect::{Confidence, DetectorId, Finding, Label};
 
 use crate::index::RuleIndex;
+use crate::work;
 
 /// A finding, and the rule on whose behalf it was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,26 +131,6 @@ pub(crate) fn sorted_apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
         overlaps
     });
     ranges
-}
-
-/// Counts what redaction does for each finding, so that tests can tell linear work from more.
-pub(crate) mod work {
-    #[cfg(test)]
-    thread_local! {
-        static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-    }
-
-    #[inline]
-    pub(crate) fn step() {
-        #[cfg(test)]
-        STEPS.with(|steps| steps.set(steps.get() + 1));
-    }
-
-    /// Returns the steps since the last call.
-    #[cfg(test)]
-    pub(crate) fn take() -> usize {
-        STEPS.with(|steps| steps.replace(0))
-    }
 }
 
 #[cfg(test)]

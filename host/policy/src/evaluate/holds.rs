@@ -26,19 +26,14 @@ pub(super) struct Held {
 #[derive(Default)]
 pub(super) struct Holds {
     pub(super) pauses: Vec<Hold>,
-    block: Option<Hold>,
+    pub(super) block: Option<Hold>,
     /// Where it goes instead.
-    route: Option<Route>,
+    pub(super) route: Option<Route>,
 }
 
 impl Holds {
     pub(super) fn blocks(&self) -> bool {
         self.block.is_some()
-    }
-
-    /// Returns the pauses, the block and the route.
-    pub(super) fn into_parts(self) -> (Vec<Hold>, Option<Hold>, Option<Route>) {
-        (self.pauses, self.block, self.route)
     }
 
     /// Sends the request elsewhere, where no earlier rule does.
@@ -48,11 +43,7 @@ impl Holds {
 
     /// Blocks the request, where nothing blocks it yet.
     pub(super) fn block(&mut self, hold: Hold) {
-        self.push(hold, true);
-    }
-
-    pub(super) fn into_block(self) -> Option<Hold> {
-        self.block
+        self.block.get_or_insert(hold);
     }
 
     /// Returns the hold of the same rule and cause. A block of another rule is told instead of this
@@ -62,13 +53,6 @@ impl Holds {
         match blocks {
             true => self.block.as_mut(),
             false => self.pauses.iter_mut().find(same),
-        }
-    }
-
-    fn push(&mut self, hold: Hold, blocks: bool) {
-        match blocks {
-            true => self.block = self.block.take().or(Some(hold)),
-            false => self.pauses.push(hold),
         }
     }
 
@@ -153,7 +137,10 @@ impl Run<'_> {
         let (severity, rule) = (rule.severity, Arc::clone(&rule.id));
         let mut hold = Hold { timeout, on_timeout, severity, ..Hold::new(rule, cause, reason) };
         hold.add(place);
-        self.holds.push(hold, blocks);
+        match blocks {
+            true => self.holds.block(hold),
+            false => self.holds.pauses.push(hold),
+        }
     }
 
     /// Holds the request for a finding that must be replaced and cannot be: by the rule's

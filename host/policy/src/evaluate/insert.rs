@@ -59,7 +59,7 @@ impl<'p> Run<'p> {
         let same = |other: &str| other == text || leaves_as.as_deref() == Some(other);
         let node = self.document.section(before).node;
         let put_in = |inserted: &Inserted| {
-            inserted.before() == node && inserted.role() == role && same(inserted.text().expose())
+            inserted.before == node && inserted.role == role && same(inserted.text().expose())
         };
         if self.draft.inserted().any(put_in) {
             return true;
@@ -84,21 +84,20 @@ impl<'p> Run<'p> {
         let replacements =
             self.replacements(&self.united_of_acting(hits), false, text, &Arc::default()).ok()?;
         let mut copy = text.to_owned();
-        for one in replacements.into_iter().rev() {
-            copy.replace_range(one.redaction.at, &one.redaction.replacement);
+        for (_, redaction) in replacements.into_iter().rev() {
+            copy.replace_range(redaction.at, &redaction.replacement);
         }
         Some(copy)
     }
 
     /// Replaces what was found in a message that was put in.
     pub(super) fn replace_in_inserted(&mut self, number: usize, hits: Vec<Hit>) {
-        let Some(inserted) = self.draft.inserted().nth(number) else { return };
+        let Some(inserted) = self.draft.inserted_at(number) else { return };
         let text = inserted.text().into_cow().into_owned();
         let mut ours = self.vault.keys().find(&text);
-        ours.extend(inserted.redacted().iter().map(|(range, _)| range.clone()));
+        ours.extend(inserted.redacted().into_iter().map(|(range, _)| range));
         let hits = exempt(hits, &sorted_apart(ours), &text);
-        let before = FactsOf::inserted(&text);
-        self.remember(before, &hits);
+        self.remember(FactsOf::Inserted(number), &hits);
         let replacements =
             match self.replacements(&self.united_of_acting(hits), false, &text, &Arc::default()) {
                 Ok(replacements) => replacements,
@@ -107,29 +106,22 @@ impl<'p> Run<'p> {
         if replacements.is_empty() {
             return;
         }
-        for one in &replacements {
-            self.report.rules[one.rule].edits += 1;
+        for (rule, _) in &replacements {
+            self.report.rules[*rule].edits += 1;
         }
-        let redactions: Vec<Redaction> = replacements.into_iter().map(|one| one.redaction).collect();
+        let redactions: Vec<Redaction> = replacements.into_iter().map(|(_, redaction)| redaction).collect();
         self.draft
             .redact_inserted(number, &redactions)
             .expect("united findings are sorted, apart and on the text's own character boundaries");
-        // What was found stays known under the text that stands there now.
-        if let (Some(facts), Some(inserted)) =
-            (self.findings.remove(&before), self.draft.inserted().nth(number))
-        {
-            let after = FactsOf::inserted(inserted.text().expose());
-            self.findings.insert(after, facts);
-        }
     }
 }
 
 impl<'p> Search<'_, 'p> {
     /// Searches the messages that were put in and stand, but for the first `from`.
     pub(super) fn inserted(&mut self, rules: &Rules<'p>, from: usize) {
-        for (number, inserted) in self.run.draft.inserted().enumerate().skip(from) {
+        for inserted in self.run.draft.inserted().skip(from) {
             let text = inserted.text().into_cow().into_owned();
-            self.text(rules, message_text(Site::Inserted(number), inserted.role(), text));
+            self.text(rules, message_text(Site::Inserted(inserted.number), inserted.role, text));
         }
     }
 }

@@ -30,10 +30,6 @@ use crate::selector::Selection;
 /// A block with more places is searched anew each time: remembering is for what seldom happens.
 const MOST_PLACES: usize = 256;
 
-/// A place in a block: how far its value is from the block's own, and what of that value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct KnownPlace(u32);
-
 /// What of a value a place is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
@@ -43,12 +39,12 @@ enum What {
     Seams,
 }
 
-impl KnownPlace {
-    fn new(offset: usize, what: What) -> Option<KnownPlace> {
-        u32::try_from(offset)
-            .ok()
-            .filter(|offset| *offset < 1 << 30)
-            .map(|offset| KnownPlace(offset << 2 | what as u32))
+impl What {
+    /// Returns the number of a place in a block: how far its value is from the block's own, and what of that value. `None`
+    /// where it has none.
+    fn place(self, offset: usize) -> Option<u32> {
+        let offset = u32::try_from(offset).ok().filter(|offset| *offset < 1 << 30)?;
+        Some(offset << 2 | self as u32)
     }
 }
 
@@ -64,7 +60,7 @@ struct KnownStretch {
 impl KnownStretch {
     fn leads_to(&self, offset: usize, what: What) -> bool {
         let places = self.places.as_ref().map(Places::as_slice).unwrap_or_default();
-        KnownPlace::new(offset, what).is_some_and(|place| places.contains(&place.0))
+        what.place(offset).is_some_and(|place| places.contains(&place))
     }
 
     /// Returns the values to look at for something: all of them, or those that are known for it.
@@ -97,7 +93,7 @@ impl<'p> Known<'p> {
         let (mut stretches, mut at) = (Vec::with_capacity(2 * blocks.len() + 1), 0);
         let mut description = Vec::new();
         for block in blocks {
-            let nodes = block.nodes();
+            let nodes = block.nodes.clone();
             stretches.push(KnownStretch { nodes: at..nodes.start, question: None, places: None });
             at = nodes.end;
             let question = selections.question(run, &block, &mut description);
@@ -142,8 +138,7 @@ impl<'p> Known<'p> {
             let offset =
                 if what == What::Seams { 0 } else { node.index() - self.stretches[number].nodes.start };
             // A place that has no number makes too many of them.
-            let place = KnownPlace::new(offset, what).map_or(u32::MAX, |place| place.0);
-            places[number].push(place);
+            places[number].push(what.place(offset).unwrap_or(u32::MAX));
         };
         let mut keys: HashSet<String> = HashSet::new();
         for site in &found.noisy {
@@ -198,12 +193,14 @@ impl<'s, 'p> Search<'s, 'p> {
         stretch: &KnownStretch,
         rules: &Rules<'p>,
         known: &Known<'p>,
-        ahead: &mut Ahead<'_, '_>,
+        ahead: Ahead<'_, '_>,
     ) {
         let document = self.run.document;
         if stretch.places.is_none() || known.asked_always.is_empty() {
             for leaf in stretch.values(What::Leaf).filter_map(|node| document.leaf(node)) {
-                ahead.reach(leaf.id());
+                if let Some(ahead) = ahead {
+                    ahead.reach(leaf.id());
+                }
                 self.leaf(rules, leaf);
             }
             return;
@@ -247,7 +244,7 @@ impl<'r> Selections<'r> {
         if !run.document.describe(block, description) {
             return None;
         }
-        let nodes = block.nodes();
+        let nodes = block.nodes.clone();
         for (index, selection) in &self.by_place {
             for range in selection.ranges_in(&nodes) {
                 for number in [index.get(), range.start - nodes.start, range.end - nodes.start] {

@@ -58,6 +58,7 @@ mod work_tests;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::mem::take;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -72,12 +73,12 @@ use crate::condition::{
 use crate::index::RuleIndex;
 use crate::report::{Note, PhaseTime, PluginTime, Report, RuleReport};
 use crate::request::facts::request_facts;
-use crate::rule::{Action, Edit, On, Phase, Rule};
+use crate::rule::{Action, Edit, Phase, Rule};
 use crate::selector::{Places, Selection};
 use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
 use crate::{Context, FileText, Outside, Policy};
 use candidates::{Candidates, Leaves};
-use classify::{Classified, classified};
+use classify::classified;
 use holds::{Held, Holds};
 use recall::FactsOf;
 use trace::{Trace, WouldAt};
@@ -104,19 +105,7 @@ impl Policy {
     /// of the tokens written.
     #[must_use]
     pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
-        all_phases(Which::All(context.on), self, &document, context, vault, |_| {})
-    }
-
-    /// Evaluates one request by the rules of these ids, as tests of rules ask for it.
-    #[must_use]
-    pub fn evaluate_only(
-        &self,
-        ids: &BTreeSet<String>,
-        document: &Arc<Document>,
-        context: &Context<'_>,
-        vault: &Vault,
-    ) -> Evaluation {
-        all_phases(Which::Only(context.on, ids), self, document, context, vault, |_| {})
+        all_phases(self, &document, context, vault, |_| {})
     }
 
     /// Returns the model that a rule chooses for a request; `None` where none does.
@@ -129,22 +118,20 @@ impl Policy {
             return None;
         }
         let request = request_facts(&self.lookup.asked, document, context);
-        let which = Which::All(context.on);
-        let chosen = options::chosen_model(self, document, &request, which, context.model.is_some());
+        let chosen = options::chosen_model(self, document, &request, context);
         chosen.map(|(_, model)| model)
     }
 }
 
 fn all_phases(
-    which: Which<'_>,
     policy: &Policy,
     document: &Arc<Document>,
     context: &Context<'_>,
     vault: &Vault,
     saved: impl FnOnce(&mut Run<'_>),
 ) -> Evaluation {
-    let Classified { document, begun } = classified(which, policy, document, context, vault, false);
-    Run::asking(which, policy, &document, context, vault).go_on(begun).all_phases(saved)
+    let (document, begun) = classified(policy, document, context, vault, false);
+    Run::new(policy, &document, context, vault).go_on(begun).all_phases(saved)
 }
 
 /// The state of one evaluation.
@@ -190,21 +177,10 @@ struct Run<'p> {
     trace: Option<Trace>,
 }
 
-/// Which rules of a policy are asked about a request.
-#[derive(Clone, Copy, Debug)]
-enum Which<'w> {
-    /// All that look at it: so is everything that leaves judged.
-    All(On),
-    /// Those of them that have one of these ids.
-    Only(On, &'w BTreeSet<String>),
-}
-
-impl Which<'_> {
-    fn asks(self, rule: &Rule) -> bool {
-        match self {
-            Which::All(on) => rule.on == on,
-            Which::Only(on, ids) => rule.on == on && ids.contains(&*rule.id),
-        }
+impl Context<'_> {
+    /// Whether a rule is asked at all.
+    fn asks(&self, rule: &Rule) -> bool {
+        rule.on == self.on && self.only.is_none_or(|ids| ids.contains(&*rule.id))
     }
 }
 
@@ -217,20 +193,10 @@ struct Active<'p> {
 
 impl<'p> Run<'p> {
     fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'p>, vault: &'p Vault) -> Self {
-        Run::asking(Which::All(context.on), policy, document, context, vault)
-    }
-
-    fn asking(
-        which: Which<'_>,
-        policy: &'p Policy,
-        document: &'p Arc<Document>,
-        context: &Context<'p>,
-        vault: &'p Vault,
-    ) -> Self {
         let mut request = request_facts(&policy.lookup.asked, document, context);
-        let chosen = options::chosen_model(policy, document, &request, which, context.model.is_some());
+        let chosen = options::chosen_model(policy, document, &request, context);
         let before = chosen.map(|(_, model)| std::mem::replace(&mut request.model, model.to_owned()));
-        let mut run = Run::of_facts(which, policy, document, context, vault, request);
+        let mut run = Run::of_facts(policy, document, context, vault, request);
         if let (Some((index, _)), Some(before)) = (chosen, before) {
             run.choose_model(index, before);
         }
@@ -239,7 +205,6 @@ impl<'p> Run<'p> {
 
     /// Begins with facts about a request; every rule is asked about these.
     fn of_facts(
-        which: Which<'_>,
         policy: &'p Policy,
         document: &'p Arc<Document>,
         context: &Context<'p>,
@@ -251,7 +216,7 @@ impl<'p> Run<'p> {
         let active = rules
             .map(|(index, rule)| {
                 let index = RuleIndex::new(index);
-                match which.asks(rule) {
+                match context.asks(rule) {
                     true => activate(index, rule, document, &request, &mut places),
                     false => None,
                 }
@@ -331,7 +296,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn finish(mut self) -> Evaluation {
+    fn finish(&mut self) -> Evaluation {
         if !self.holds.blocks()
             && let Err(invalid) = self.draft.validate()
         {
@@ -343,15 +308,16 @@ impl<'p> Run<'p> {
         }
         self.tell_what_would_have_been();
         self.report.plugins = self.plugin_times();
+        let received = Draft::new(Arc::clone(self.draft.document()));
         Evaluation {
-            draft: self.draft,
-            verdict: self.holds.into_verdict(),
-            report: self.report,
+            draft: std::mem::replace(&mut self.draft, received),
+            verdict: take(&mut self.holds).into_verdict(),
+            report: take(&mut self.report),
             recall: Recall {
-                findings: self.findings,
-                examples: self.examples,
-                held: self.held,
-                standing: self.standing,
+                findings: take(&mut self.findings),
+                examples: take(&mut self.examples),
+                held: take(&mut self.held),
+                standing: take(&mut self.standing),
             },
         }
     }
@@ -476,7 +442,7 @@ impl<'p> Run<'p> {
         text: String,
     ) {
         let rule = Arc::clone(&self.policy.rules[index].id);
-        let pointer = node.map(|node| self.pointer(node));
+        let pointer = node.map(|node| self.draft.pointer(node));
         self.report.notes.push(Note { rule, plugin: Arc::clone(plugin), about, pointer, text });
     }
 }

@@ -11,12 +11,12 @@ use super::edit::Change;
 use super::search::{Rules, Search};
 use super::site::Site;
 use super::subject::Subject;
-use super::{Run, Which, author};
-use crate::Policy;
+use super::{Run, author};
 use crate::condition::RequestFacts;
 use crate::index::RuleIndex;
 use crate::rule::{Action, Edit, Phase, Rule};
 use crate::selector::Places;
+use crate::{Context, Policy};
 
 /// Returns the rule that chooses the model of a request, and the model: the first in file order that
 /// applies.
@@ -24,17 +24,16 @@ pub(super) fn chosen_model<'p>(
     policy: &'p Policy,
     document: &Document,
     request: &RequestFacts,
-    which: Which<'_>,
-    in_path: bool,
+    context: &Context<'_>,
 ) -> Option<(RuleIndex, &'p str)> {
     // Where nobody names a model there is nothing to change.
-    if !in_path {
+    if context.model.is_none() {
         document.model_leaf()?;
     }
     let rules = policy.lookup.of_phase(Phase::Rewrite).iter();
     let asked = |index: &&RuleIndex| {
         let rule = &policy.rules[**index];
-        which.asks(rule) && !rule.monitors()
+        context.asks(rule) && !rule.monitors()
     };
     rules.filter(asked).find_map(|&index| {
         let rule = &policy.rules[index];

@@ -18,7 +18,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_tree::{Document, Draft, Limits, NodeId, Origin, Redaction, ReleaseTerms, Reread};
 
-use super::holds::Held;
+use super::holds::{Held, Holds};
 use super::site::{Site, Why};
 use super::{FactsOf, Run, author};
 use crate::Context;
@@ -28,6 +28,7 @@ use crate::request::facts::request_facts;
 use crate::rule::Phase;
 use crate::selector::Places;
 use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE, first_at, spelled};
+use crate::work;
 
 /// A stretch of a text, and the label of the redaction that wrote it.
 type Labelled = (Range<usize>, Arc<str>);
@@ -49,8 +50,7 @@ impl Run<'_> {
         let context = &Context { files: &[], ..*context };
         let facts = request_facts(&self.policy.lookup.asked, &document, context);
         // The model has been chosen: what stands there is what it goes to.
-        let mut now =
-            Run::of_facts(super::Which::All(context.on), self.policy, &document, context, self.vault, facts);
+        let mut now = Run::of_facts(self.policy, &document, context, self.vault, facts);
         now.keep_places(self.document, &reread);
         now.keep_findings(self, &reread);
         let marks = now.draft.redactions().count();
@@ -86,26 +86,17 @@ impl Run<'_> {
             }
             let text = self.draft.text(node).into_cow().into_owned();
             let (of, written) = before.written_by_redaction(origin, &text, &mut within);
-            let same = |(at, label): (std::ops::Range<usize>, Arc<str>)| {
-                let replacement = text[at.clone()].to_owned();
-                Redaction { at, label, replacement }
-            };
             let released = match origin {
                 Origin::Received(from) => before.draft.released(from),
                 Origin::Within(_) | Origin::Inserted(_) => Vec::new(),
             };
-            let released = released.into_iter().map(|span| (span.at, span.label, true));
-            let mut spans: Vec<_> = written.into_iter().map(|(at, label)| (at, label, false)).collect();
-            spans.extend(released);
-            spans.sort_by_key(|(at, ..)| at.start);
-            let terms: Vec<ReleaseTerms> = spans
-                .iter()
-                .map(|(.., released)| match released {
-                    true => ReleaseTerms::Releasable(self.draft.new_finding()),
-                    false => ReleaseTerms::KEPT,
-                })
-                .collect();
-            let marks: Vec<Redaction> = spans.into_iter().map(|(at, label, _)| same((at, label))).collect();
+            let same = |at: Range<usize>, label| Redaction::new(at.clone(), label, &text[at]);
+            let mut marks: Vec<Redaction> = written.into_iter().map(|(at, label)| same(at, label)).collect();
+            marks.extend(released.into_iter().map(|span| Redaction {
+                terms: ReleaseTerms::Releasable(self.draft.new_finding()),
+                ..same(span.at, span.label)
+            }));
+            marks.sort_by_key(|mark| mark.at.start);
             let stands = |label: &str| match origin {
                 Origin::Received(from) if !before.draft.is_written(from) => true,
                 Origin::Received(_) | Origin::Within(_) => marks.iter().any(|mark| *mark.label == *label),
@@ -124,9 +115,9 @@ impl Run<'_> {
             if !marks.is_empty() {
                 let first = self.draft.redactions().count();
                 // A leaf that takes no redaction has none.
-                let made = self.draft.redact_on(node, &marks, &terms, &by).is_ok();
-                let places = terms.iter().enumerate().filter(|_| made);
-                for (place, _) in places.filter(|(_, terms)| **terms != ReleaseTerms::KEPT) {
+                let made = self.draft.redact(node, &marks, &by).is_ok();
+                let places = marks.iter().enumerate().filter(|_| made);
+                for (place, _) in places.filter(|(_, mark)| mark.terms != ReleaseTerms::KEPT) {
                     // It stands, as it was just made.
                     let _ = self.draft.release(first + place);
                 }
@@ -148,9 +139,9 @@ impl Run<'_> {
                     within.entry(node).or_insert_with(|| Replacements::in_string(&self.draft, node));
                 (FactsOf::Leaf(node), replacements.find(text))
             }
-            Origin::Inserted(place) => match self.draft.inserted().nth(place) {
+            Origin::Inserted(number) => match self.draft.inserted_at(number) {
                 Some(inserted) if inserted.text().expose() == text => {
-                    (FactsOf::inserted(text), inserted.redacted().to_vec())
+                    (FactsOf::Inserted(number), inserted.redacted())
                 }
                 _ => (FactsOf::Leaf(self.document.root()), Vec::new()),
             },
@@ -173,7 +164,7 @@ impl Run<'_> {
             match reread.origin(node) {
                 Origin::Received(from) if before.draft.has_released(from) => {
                     // Another rule finds it now: it was let go on other terms.
-                    let what = before.pointer(from);
+                    let what = before.draft.pointer(from);
                     self.hold(rule, Cause::Unredactable, true, what);
                 }
                 Origin::Received(from) if !before.draft.is_written(from) => {
@@ -202,7 +193,7 @@ impl Run<'_> {
                 self.hold_held(&held, true);
             }
         }
-        let (pauses, block, route) = now.holds.into_parts();
+        let Holds { pauses, block, route } = now.holds;
         for mut hold in pauses {
             let known =
                 self.holds.pauses.iter().any(|known| known.rule == hold.rule && known.cause == hold.cause);
@@ -223,14 +214,14 @@ impl Run<'_> {
     fn name_as_received(&self, place: &mut HoldPlace, reread: &Reread) {
         let Some(node) = place.node else { return };
         (place.what, place.node) = match reread.origin(node) {
-            Origin::Received(from) => (first_at(&self.pointer(from)), Some(from)),
+            Origin::Received(from) => (first_at(&self.draft.pointer(from)), Some(from)),
             Origin::Within(from) => {
-                (format!("first in the new text of {}", spelled(&self.pointer(from))), Some(from))
+                (format!("first in the new text of {}", spelled(&self.draft.pointer(from))), Some(from))
             }
-            Origin::Inserted(place) => {
-                let before =
-                    self.draft.inserted().nth(place).map_or(self.document.root(), |put_in| put_in.before());
-                (format!("in a message that is put in before {}", self.pointer(before)), None)
+            Origin::Inserted(number) => {
+                let put_in = self.draft.inserted_at(number);
+                let before = put_in.map_or(self.document.root(), |put_in| put_in.before);
+                (format!("in a message that is put in before {}", self.draft.pointer(before)), None)
             }
         };
     }
@@ -258,7 +249,7 @@ impl Replacements {
         let redacted = draft.redacted(string).into_iter();
         let labels_by_word: BTreeMap<&str, Arc<str>> = redacted
             .map(|(at, label)| {
-                super::hits::work::step();
+                work::step();
                 (&whole.expose()[at], label)
             })
             .filter(|(word, _)| !word.is_empty())
@@ -274,7 +265,7 @@ impl Replacements {
     fn find(&self, text: &str) -> Vec<Labelled> {
         let found = self.words.iter().flat_map(|words| words.find_iter(text));
         let labelled = |word: aho_corasick::Match| {
-            super::hits::work::step();
+            work::step();
             (word.range(), Arc::clone(&self.labels[word.pattern().as_usize()]))
         };
         found.map(labelled).collect()
@@ -284,7 +275,7 @@ impl Replacements {
 fn received_site(origin: Origin, site: impl Fn(NodeId) -> Site) -> Site {
     match origin {
         Origin::Received(node) | Origin::Within(node) => site(node),
-        Origin::Inserted(place) => Site::Inserted(place),
+        Origin::Inserted(number) => Site::Inserted(number),
     }
 }
 

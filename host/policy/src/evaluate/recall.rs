@@ -61,15 +61,8 @@ impl Recall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FactsOf {
     Leaf(NodeId),
-    /// A message that was put in, by a digest of its text: its number changes when others are
-    /// undone.
-    Inserted([u8; 32]),
-}
-
-impl FactsOf {
-    pub(super) fn inserted(text: &str) -> Self {
-        FactsOf::Inserted(*blake3::hash(text.as_bytes()).as_bytes())
-    }
+    /// The message of a number that was put in.
+    Inserted(usize),
 }
 
 /// A place with a value that must be redacted and cannot be.

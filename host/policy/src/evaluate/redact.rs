@@ -19,8 +19,18 @@ use super::trace::{EXCEPTED, PUBLISHED};
 use super::{FactsOf, Run};
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
-use crate::rule::Action;
+use crate::rule::{Action, Redact, Rule};
 use crate::verdict::Cause;
+
+impl Rule {
+    /// What a redact rule does; `None` for any other.
+    pub(super) fn redact(&self) -> Option<&Redact> {
+        match &self.action {
+            Action::Redact(redact) => Some(redact),
+            Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => None,
+        }
+    }
+}
 
 impl<'p> Run<'p> {
     /// Redacts the received request, keys and what stands outside the body included.
@@ -47,12 +57,8 @@ impl<'p> Run<'p> {
         self.settle(&rules, found, &seams);
     }
 
-    /// Redacts what an author wrote or put in, before anything else looks at it.
-    pub(super) fn redact_again(&mut self, written: &[NodeId]) {
-        self.redact_written(written, 0);
-    }
-
-    /// Does the same, but for the messages that were put in first, so many of them.
+    /// Redacts what an author wrote or put in, before anything else looks at it, but for the messages that were
+    /// put in first, so many of them.
     pub(super) fn redact_written(&mut self, written: &[NodeId], inserted: usize) {
         let rules = self.redact_rules();
         if rules.is_empty() {
@@ -90,12 +96,7 @@ impl<'p> Run<'p> {
     /// Returns all redact rules of the policy.
     pub(super) fn all_redact_rules(&self) -> Rules<'p> {
         let rules = self.policy.rules.iter().enumerate();
-        rules
-            .filter_map(|(index, rule)| match &rule.action {
-                Action::Redact(redact) => Some((RuleIndex::new(index), redact)),
-                Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => None,
-            })
-            .collect()
+        rules.filter_map(|(index, rule)| Some((RuleIndex::new(index), rule.redact()?))).collect()
     }
 
     /// Acts on what a search found: what can be replaced is, and what cannot holds the request.

@@ -10,9 +10,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_detect::views;
-use leafgate_tree::{Author, FindingId, NodeId, RedactionRecord, ReleaseTerms, Segment};
+use leafgate_tree::{Author, FindingId, NodeId, RedactionRecord, ReleaseTerms};
 
-use super::beneath::Under;
 use super::found::Hidden;
 use super::hits::{Hit, exempt, sorted_apart};
 use super::holds::Held;
@@ -20,7 +19,6 @@ use super::seams::Seams;
 use super::site::Site;
 use super::{Recall, Run};
 use crate::index::RuleIndex;
-use crate::rule::Action;
 use crate::verdict::{Cause, Hold};
 
 /// Bytes of the shortest text that counts as a part of another one. Shorter ones are in everything.
@@ -55,7 +53,7 @@ impl Guarded {
 impl Run<'_> {
     /// Returns true if and only if a person may release what a rule redacted.
     pub(super) fn lets_release(&self, rule: RuleIndex) -> bool {
-        matches!(&self.policy.rules[rule].action, Action::Redact(redact) if redact.releasable)
+        self.policy.rules[rule].redact().is_some_and(|redact| redact.releasable)
     }
 
     /// Returns on which terms a finding is redacted.
@@ -75,22 +73,16 @@ impl Run<'_> {
         let keeps = |rule: RuleIndex| !self.policy.rules[rule].monitors() && !self.lets_release(rule);
         for hidden in hidden.iter().filter(|hidden| keeps(hidden.hit.rule)) {
             let mut guard = |node, at| guarded.0.entry(node).or_default().push((at, hidden.hit.rule));
-            match (hidden.site, &hidden.under) {
-                (Site::Leaf(node), Under::Encoding { at, .. }) => guard(node, at.clone()),
-                (Site::Leaf(node), Under::Escapes) => guard(node, None),
-                (Site::Seam(window), _) => {
-                    seams.leaves_of(window).iter().for_each(|&node| guard(node, None));
-                }
-                (
-                    Site::Key(_)
-                    | Site::Inserted(_)
-                    | Site::Option(_)
-                    | Site::Outside(_)
-                    | Site::OutsideName(_)
-                    | Site::File(_)
-                    | Site::Elsewhere,
-                    _,
-                ) => {}
+            match hidden.site {
+                Site::Leaf(node) => guard(node, hidden.under.at()),
+                Site::Seam(window) => seams.leaves_of(window).iter().for_each(|&node| guard(node, None)),
+                Site::Key(_)
+                | Site::Inserted(_)
+                | Site::Option(_)
+                | Site::Outside(_)
+                | Site::OutsideName(_)
+                | Site::File(_)
+                | Site::Elsewhere => {}
             }
         }
         guarded
@@ -128,11 +120,9 @@ impl Run<'_> {
             return false;
         }
         let released = self.released_in(node);
-        match &hidden.under {
-            Under::Encoding { at: Some(at), .. } => {
-                released.iter().any(|one| one.start < at.end && at.start < one.end)
-            }
-            Under::Encoding { at: None, .. } | Under::Escapes => !released.is_empty(),
+        match hidden.under.at() {
+            Some(at) => released.iter().any(|one| one.start < at.end && at.start < one.end),
+            None => !released.is_empty(),
         }
     }
 
@@ -195,30 +185,10 @@ impl Run<'_> {
     fn holder_of(&self, values: &[ReleasedValue], recall: &Recall) -> Option<Arc<str>> {
         let mut held = recall.held.iter().chain(&self.held).filter(|held| !self.lets_release(held.rule));
         let holds = |held: &&Held| {
-            let text = self.text_that_holds(held.site);
+            let text = self.text_at(held.site);
             values.iter().any(|value| value.stands_in(&text))
         };
         held.find(holds).map(|held| self.policy.rules[held.rule].id.clone())
-    }
-
-    fn text_that_holds(&self, site: Site) -> String {
-        match site {
-            Site::Key(node) => match self.document.segment(node) {
-                Some(Segment::Key(key)) => key.into_owned(),
-                _ => String::new(),
-            },
-            Site::OutsideName(number) => {
-                let name = self.outside.get(number).and_then(|outside| outside.part.name());
-                name.unwrap_or_default().to_owned()
-            }
-            Site::Leaf(_)
-            | Site::Seam(_)
-            | Site::Inserted(_)
-            | Site::Option(_)
-            | Site::Outside(_)
-            | Site::File(_)
-            | Site::Elsewhere => self.text_at(site).into_owned(),
-        }
     }
 }
 

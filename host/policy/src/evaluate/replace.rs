@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_detect::{Confidence, DetectorId};
-use leafgate_tree::{EditError, NodeId, Redaction, ReleaseTerms, ValueType};
+use leafgate_detect::Confidence;
+use leafgate_tree::{EditError, NodeId, Redaction, ValueType};
 use leafgate_vault::{Collision, Seen, mask, surrogate};
 
 use super::hits::{Hit, sorted_apart, unite};
@@ -13,19 +13,12 @@ use super::release::Guarded;
 use super::site::{Site, Why};
 use super::{FactsOf, Run, author};
 use crate::index::RuleIndex;
-use crate::rule::{Action, Restore, With};
+use crate::rule::{Restore, With};
 use crate::verdict::Cause;
 use crate::work;
 
-/// What is put in the place of a finding.
-pub(super) struct Replacement {
-    /// The rule that does it.
-    pub(super) rule: RuleIndex,
-    pub(super) detector: DetectorId,
-    pub(super) redaction: Redaction,
-    /// Whether a person may take it back.
-    pub(super) terms: ReleaseTerms,
-}
+/// What is put in the place of a finding, and the rule that does it.
+pub(super) type Replacement = (RuleIndex, Redaction);
 
 impl Run<'_> {
     /// Replaces what was found in one leaf.
@@ -47,8 +40,8 @@ impl Run<'_> {
         drop(text);
         match replacements {
             Ok(mut replacements) => {
-                for (replacement, hit) in replacements.iter_mut().zip(&hits) {
-                    replacement.terms = self.terms(hit);
+                for ((_, redaction), hit) in replacements.iter_mut().zip(&hits) {
+                    redaction.terms = self.terms(hit);
                 }
                 self.replace(node, replacements);
             }
@@ -86,10 +79,8 @@ impl Run<'_> {
     ) -> Result<Vec<Replacement>, (RuleIndex, Collision)> {
         let replacement = |hit: &Hit| {
             let with = if in_number { With::Surrogate } else { self.with(hit.rule) };
-            let redaction =
-                self.redaction(hit, with, text, seen).map_err(|collision| (hit.rule, collision))?;
-            let (rule, detector) = (hit.rule, hit.detector.clone());
-            Ok(Replacement { rule, detector, redaction, terms: ReleaseTerms::KEPT })
+            let redaction = self.redaction(hit, with, text, seen);
+            redaction.map(|redaction| (hit.rule, redaction)).map_err(|collision| (hit.rule, collision))
         };
         hits.iter().map(replacement).collect()
     }
@@ -97,19 +88,14 @@ impl Run<'_> {
     /// Makes replacements in a leaf, sorted and apart. Each rule is the author of its own, so they
     /// are made rule by rule.
     pub(super) fn replace(&mut self, node: NodeId, mut replacements: Vec<Replacement>) {
-        let mut rules: Vec<RuleIndex> = replacements.iter().map(|one| one.rule).collect();
+        let mut rules: Vec<RuleIndex> = replacements.iter().map(|(rule, _)| *rule).collect();
         rules.sort_unstable();
         rules.dedup();
         for index in rules {
-            let (of_rule, terms): (Vec<Redaction>, Vec<ReleaseTerms>) = replacements
-                .iter()
-                .filter(|one| one.rule == index)
-                .map(|one| (one.redaction.clone(), one.terms.clone()))
-                .unzip();
-            match self.draft.redact_on(node, &of_rule, &terms, &author(&self.policy.rules[index])) {
+            let own = replacements.iter().filter(|(rule, _)| *rule == index);
+            let of_rule: Vec<Redaction> = own.map(|(_, redaction)| redaction.clone()).collect();
+            match self.draft.redact(node, &of_rule, &author(&self.policy.rules[index])) {
                 Ok(()) => {
-                    let found = replacements.iter().filter(|one| one.rule == index);
-                    self.draft.found_by(found.map(|one| one.detector.as_str().into()).collect());
                     self.report.rules[index].edits += of_rule.len();
                     self.was_written(node);
                     shift(&mut replacements, index);
@@ -120,7 +106,7 @@ impl Run<'_> {
                             self.unredactable(index, Site::Leaf(node), &label, refusal(&error));
                         }
                     }
-                    replacements.retain(|one| one.rule != index);
+                    replacements.retain(|(rule, _)| *rule != index);
                 }
             }
         }
@@ -132,15 +118,12 @@ impl Run<'_> {
 
     /// Returns how a redact rule replaces a text.
     pub(super) fn with(&self, index: RuleIndex) -> With {
-        match &self.policy.rules[index].action {
-            Action::Redact(redact) => redact.with,
-            Action::Classify(_) | Action::Pin(_) | Action::Edit(_) | Action::Decide(_) => With::Token,
-        }
+        self.policy.rules[index].redact().map_or(With::Token, |redact| redact.with)
     }
 
     /// Returns whether a rule's tokens stay in the answer.
     fn stays(&self, index: RuleIndex) -> bool {
-        matches!(&self.policy.rules[index].action, Action::Redact(redact) if redact.restore == Restore::Off)
+        self.policy.rules[index].redact().is_some_and(|redact| redact.restore == Restore::Off)
     }
 
     pub(super) fn redaction(
@@ -163,7 +146,8 @@ impl Run<'_> {
             With::Surrogate => surrogate(self.vault.keys(), label, value),
             With::Drop => String::new(),
         };
-        Ok(Redaction { at: hit.range.clone(), label: label.into(), replacement })
+        let detector = Some(hit.detector.as_str().into());
+        Ok(Redaction { detector, ..Redaction::new(hit.range.clone(), label, replacement) })
     }
 
     /// Blocks a request in which two values have one token: the answer would be restored to the
@@ -178,8 +162,8 @@ impl Run<'_> {
 /// the list.
 fn shift(replacements: &mut Vec<Replacement>, made: RuleIndex) {
     let (mut grown, mut shrunk) = (0, 0);
-    replacements.retain_mut(|Replacement { rule, redaction, .. }| {
-        super::hits::work::step();
+    replacements.retain_mut(|(rule, redaction)| {
+        work::step();
         if *rule == made {
             grown += redaction.replacement.len();
             shrunk += redaction.at.len();

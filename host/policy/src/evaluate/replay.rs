@@ -5,8 +5,8 @@ use std::sync::Arc;
 use leafgate_tree::{Document, Draft, Edit, EditKind, NodeId};
 use leafgate_vault::Vault;
 
-use super::classify::{Classified, classified};
-use super::{Evaluation, Run, Which};
+use super::classify::classified;
+use super::{Evaluation, Run};
 use crate::rule::Phase;
 use crate::{Context, Policy};
 
@@ -21,8 +21,7 @@ impl Policy {
         vault: &Vault,
         mut step: impl FnMut(&mut Draft) -> bool,
     ) -> Evaluation {
-        let Classified { document, begun } =
-            classified(Which::All(context.on), self, &document, context, vault, false);
+        let (document, begun) = classified(self, &document, context, vault, false);
         let mut run = Run::new(self, &document, context, vault).go_on(begun);
         run.phase(Phase::Redact, Run::redact_received);
         run.phase(Phase::Pin, Run::pin);
@@ -45,14 +44,6 @@ impl Policy {
 
 /// The value that an edit wrote to.
 fn written(edit: &Edit) -> Option<NodeId> {
-    match edit.kind {
-        EditKind::Set => Some(edit.target),
-        // What these bring back was redacted when it was written, and other texts are searched anyhow.
-        EditKind::Delete
-        | EditKind::Restore
-        | EditKind::Insert
-        | EditKind::Option
-        | EditKind::Release
-        | EditKind::Reset => None,
-    }
+    // What others bring back was redacted when it was written, and other texts are searched anyhow.
+    (edit.kind == EditKind::Set).then_some(edit.target)
 }

@@ -38,7 +38,7 @@ impl Policy {
         run.findings = recall.findings.clone();
         run.forget_replaced_findings();
         let written = run.draft.written();
-        run.redact_again(&written);
+        run.redact_written(&written, 0);
         if run.holds.blocks() {
             return Err(run.refused());
         }
@@ -70,7 +70,7 @@ impl Run<'_> {
     }
 
     pub(super) fn refused(self) -> Hold {
-        let mut hold = self.holds.into_block().expect("it was asked whether there is one");
+        let mut hold = self.holds.block.expect("it was asked whether there is one");
         hold.finish();
         hold
     }
@@ -123,5 +123,5 @@ impl Run<'_> {
 
 /// Whether a value was written to, or a string around it that spells its document.
 fn is_replaced(document: &Document, node: NodeId, written: &BTreeSet<NodeId>) -> bool {
-    std::iter::successors(Some(node), |&at| document.parent(at)).any(|at| written.contains(&at))
+    document.way_up(node).any(|at| written.contains(&at))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
-use super::{Evaluation, Run, Which, all_phases};
+use super::{Evaluation, Run, all_phases};
 use crate::rule::Phase;
 use crate::verdict::Hold;
 use crate::{Context, Policy};
@@ -25,7 +25,7 @@ impl Policy {
         vault: &Vault,
         make: impl FnOnce(&mut Draft) -> Vec<Hold>,
     ) -> Evaluation {
-        all_phases(Which::All(context.on), self, &document, context, vault, |run| {
+        all_phases(self, &document, context, vault, |run| {
             run.phase(Phase::Saved, |run| run.make_saved(make));
         })
     }
@@ -40,7 +40,7 @@ impl Run<'_> {
             // One of them may have set a JSON text as a whole.
             self.candidates = None;
             let written = self.draft.written();
-            self.redact_again(&written);
+            self.redact_written(&written, 0);
         }
     }
 }

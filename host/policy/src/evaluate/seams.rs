@@ -16,13 +16,14 @@ use leafgate_tree::{
 };
 use leafgate_vault::mask;
 
-use super::hits::{Hit, sorted_apart, work};
+use super::hits::{Hit, sorted_apart};
 use super::release::Guarded;
 use super::replace::Replacement;
 use super::search::{Rules, Search};
 use super::site::Site;
 use super::subject::Subject;
 use super::{FactsOf, Run};
+use crate::work;
 
 /// How far from a border is looked, to either side. Private keys, the longest of values, have some
 /// 3,500 bytes.
@@ -238,17 +239,15 @@ impl Run<'_> {
                 hit.kept_by = hit.kept_by.or(guarded.keeper(run[*part], &at));
             }
             let terms = self.terms(&hit);
-            let mut redaction = match self.redaction(&hit, self.with(hit.rule), &text, &self.seen(run[0])) {
+            let redaction = match self.redaction(&hit, self.with(hit.rule), &text, &self.seen(run[0])) {
                 Ok(redaction) => redaction,
                 Err(collision) => return self.collided(hit.rule, &collision),
             };
+            let mut replacement = redaction.replacement.clone();
             for (part, at) in parts {
                 let at = at.start - borders[part]..at.end - borders[part];
-                let next = Redaction { at: 0..0, label: redaction.label.clone(), replacement: String::new() };
-                let here = std::mem::replace(&mut redaction, next);
-                let redaction = Redaction { at, ..here };
-                let (rule, detector) = (hit.rule, hit.detector.clone());
-                of_leaf[part].push(Replacement { rule, detector, redaction, terms: terms.clone() });
+                let (replacement, terms) = (std::mem::take(&mut replacement), terms.clone());
+                of_leaf[part].push((hit.rule, Redaction { at, replacement, terms, ..redaction.clone() }));
             }
         }
         for ((&node, replacements), at) in run.iter().zip(of_leaf).zip(borders.windows(2)) {
@@ -265,14 +264,14 @@ impl Run<'_> {
 fn not_blank(mut replacements: Vec<Replacement>, text: &str) -> Vec<Replacement> {
     let mut at = 0;
     let mut blank = true;
-    for Replacement { redaction, .. } in &replacements {
+    for (_, redaction) in &replacements {
         blank &= text[at..redaction.at.start].trim().is_empty() && redaction.replacement.trim().is_empty();
         at = redaction.at.end;
     }
     if blank
         && text[at..].trim().is_empty()
         && !text.trim().is_empty()
-        && let Some(Replacement { redaction: last, .. }) = replacements.last_mut()
+        && let Some((_, last)) = replacements.last_mut()
     {
         last.replacement = mask(&last.label);
     }

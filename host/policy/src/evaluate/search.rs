@@ -6,6 +6,7 @@
 //! to see and that it has not answered for before. Nothing is changed here: the outcome says what
 //! was found where.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use leafgate_detect::Input;
@@ -18,6 +19,7 @@ use super::scanner::Scanner;
 use super::subject::Subject;
 use crate::index::{PluginIndex, RuleIndex};
 use crate::rule::Redact;
+use crate::work;
 
 /// Redact rules with their indices.
 pub(super) type Rules<'p> = Vec<(RuleIndex, &'p Redact)>;
@@ -45,7 +47,7 @@ impl<'s, 'p> Search<'s, 'p> {
         if matches!(leaf.value_type(), ValueType::Boolean | ValueType::Null) || self.found.too_much {
             return;
         }
-        super::hits::work::step();
+        work::step();
         let subject = Subject::of_leaf(self.run, leaf);
         // All of them apply to most leaves: a list of its own is for a leaf to which one does not.
         let mut applying: Option<Rules<'p>> = None;
@@ -117,9 +119,8 @@ impl<'s, 'p> Search<'s, 'p> {
                 let views = if quiet { 0 } else { subject.beneath().len() };
                 for view in 0..views {
                     let findings = self.scanner.scan_beneath(self.run.policy, engine, &mut subject, view);
-                    let stands = subject.stands(self.run);
-                    let beneath = (view, &*subject.beneath()[view]);
-                    self.found.push_beneath(self.run, stands, beneath, findings, rule, &plain);
+                    let beneath = Arc::clone(&subject.beneath()[view]);
+                    self.found.push_beneath(self.run, &subject, (view, &beneath), findings, rule, &plain);
                 }
             }
             self.found.took(rule, since);

@@ -4,7 +4,6 @@
 //! A key, and the name of a header or parameter, are text of the request too: one that holds a
 //! finding is not spelled.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use leafgate_tree::{NodeId, PutOption};
@@ -21,7 +20,7 @@ pub(crate) enum Site {
     Key(NodeId),
     /// The text around the border of adjacent parts, by its number in the search.
     Seam(usize),
-    /// A message that was put in, by its number among those that stand.
+    /// A message that was put in, by its number.
     Inserted(usize),
     /// A member that was put into the body, by its number among those that stand.
     Option(usize),
@@ -47,6 +46,19 @@ impl Site {
             | Site::OutsideName(_)
             | Site::File(_)
             | Site::Elsewhere => None,
+        }
+    }
+
+    /// Whether something can stand in the place of a part of a text there: what else is found holds the request.
+    pub(super) fn is_replaced(self) -> bool {
+        match self {
+            Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_) => true,
+            Site::Key(_)
+            | Site::Option(_)
+            | Site::Outside(_)
+            | Site::OutsideName(_)
+            | Site::File(_)
+            | Site::Elsewhere => false,
         }
     }
 }
@@ -77,7 +89,7 @@ pub(crate) enum Why {
     /// It is seen only in the request as it would leave, read anew.
     Outgoing,
     /// It is seen once the text is decoded. The words say how it is encoded.
-    Encoded(Cow<'static, str>),
+    Encoded(String),
     /// It stands in the text of a packed file. The words say what that is.
     File(&'static str),
 }
@@ -109,10 +121,10 @@ impl Run<'_> {
     /// body.
     pub(super) fn place(&self, site: Site) -> String {
         match site {
-            Site::Leaf(node) | Site::Key(node) => self.pointer(node),
+            Site::Leaf(node) | Site::Key(node) => self.draft.pointer(node),
             Site::Inserted(number) => {
-                let before = self.draft.inserted().nth(number).map(|inserted| inserted.before());
-                self.pointer(before.unwrap_or(self.document.root()))
+                let before = self.draft.inserted_at(number).map(|inserted| inserted.before);
+                self.draft.pointer(before.unwrap_or(self.document.root()))
             }
             Site::Option(number) => {
                 self.draft.options().nth(number).map(PutOption::pointer).unwrap_or_default()
@@ -132,12 +144,6 @@ impl Run<'_> {
             (false, true) => format!("a {}", part.kind()),
             (false, false) => part.to_string(),
         }
-    }
-
-    /// Returns the RFC 6901 pointer of a value in the received request, in which no key stands that
-    /// holds a finding.
-    pub(super) fn pointer(&self, node: NodeId) -> String {
-        self.draft.pointer(node)
     }
 }
 

@@ -13,7 +13,7 @@ use leafgate_tree::{Access, Leaf, LeafKind, Role, ValueType};
 use super::Run;
 use super::beneath::{Beneath, beneath};
 use super::site::Site;
-use crate::memo::{Digest, Memo, Spelling};
+use crate::memo::{Digest, Memo};
 use crate::work;
 
 /// One text to search, and what detectors may know about it.
@@ -100,10 +100,8 @@ impl<'s> Subject<'s> {
     /// Returns what the memo knows the text by; `None` where it is not worth remembering. It goes by
     /// the spelling: nothing is decoded for it.
     pub(super) fn digest(&self, memo: &Memo) -> Option<Digest> {
-        *self.digest.get_or_init(|| match self.leaf.map(|leaf| leaf.spelling()) {
-            Some((text, escaped)) => memo.digest(Spelling { text, escaped }),
-            None => memo.digest(Spelling::plain(self.text())),
-        })
+        let spelling = || self.leaf.map_or_else(|| (self.text(), false), |leaf| leaf.spelling());
+        *self.digest.get_or_init(|| memo.digest(spelling()))
     }
 
     /// Returns the texts beneath this one. They are looked for when they are first asked for.
@@ -147,12 +145,10 @@ impl<'s> Subject<'s> {
 
     /// Whether something can stand in the place of a part of it.
     pub(super) fn is_replaceable(&self, run: &Run<'_>) -> bool {
-        let place = matches!(self.site, Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_));
-        place && self.access == Access::Open && self.value == ValueType::Text && !run.document.is_raw()
-    }
-
-    pub(super) fn stands(&self, run: &Run<'_>) -> Stands {
-        Stands { site: self.site, replaceable: self.is_replaceable(run) }
+        self.site.is_replaced()
+            && self.access == Access::Open
+            && self.value == ValueType::Text
+            && !run.document.is_raw()
     }
 
     /// Returns true if and only if a plugin must be sure: a guess about what cannot be replaced
@@ -160,11 +156,4 @@ impl<'s> Subject<'s> {
     pub(super) fn wants_certainty(&self) -> bool {
         self.access != Access::Open || matches!(self.site, Site::Key(_))
     }
-}
-
-/// Where a text stands, and whether something can stand in the place of a part of it.
-#[derive(Clone, Copy)]
-pub(super) struct Stands {
-    pub(super) site: Site,
-    pub(super) replaceable: bool,
 }

@@ -139,7 +139,7 @@ impl Run<'_> {
         for said in &speech {
             self.draft.insert(first, said.role, &said.text, author)?;
             // What redaction wrote stays what it is, and is not looked at again.
-            let number = self.draft.inserted().count() - 1;
+            let number = self.draft.inserted().last().map_or(0, |last| last.number);
             self.draft.redact_inserted(number, &said.redacted)?;
         }
         Ok(1 + speech.len())
@@ -165,10 +165,8 @@ impl Run<'_> {
                 speech.text.push_str("\n\n");
             }
             let start = speech.text.len();
-            speech.redacted.extend(self.draft.redacted(node).into_iter().map(|(range, label)| Redaction {
-                replacement: text[range.clone()].to_owned(),
-                at: start + range.start..start + range.end,
-                label,
+            speech.redacted.extend(self.draft.redacted(node).into_iter().map(|(range, label)| {
+                Redaction::new(start + range.start..start + range.end, label, &text[range])
             }));
             speech.text.push_str(&text);
         }

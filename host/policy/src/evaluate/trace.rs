@@ -12,9 +12,9 @@ use leafgate_detect::Label;
 use leafgate_tree::{Author, Document, Draft, Edit, EditKind, Leaf, NodeId, Section};
 use leafgate_vault::Vault;
 
-use super::classify::{Classified, classified};
+use super::classify::classified;
 use super::site::complaint;
-use super::{Evaluation, Run, Which};
+use super::{Evaluation, Run};
 use crate::condition::Unmet;
 use crate::explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 use crate::index::RuleIndex;
@@ -32,7 +32,7 @@ pub(super) struct Trace {
     /// What rules let stand in leaves, and why: no edit and no hold tells of it.
     stood: Vec<Stood>,
     /// Of rules that count findings, how many there are and how many there must be.
-    counts: BTreeMap<usize, (usize, usize)>,
+    counts: BTreeMap<RuleIndex, (usize, usize)>,
 }
 
 /// Something that a rule met in a leaf and let stand.
@@ -51,7 +51,7 @@ impl Trace {
     }
 
     /// How much a rule has found of what it asks for.
-    fn counted(&self, rule: usize) -> Option<String> {
+    fn counted(&self, rule: RuleIndex) -> Option<String> {
         let (found, least) = self.counts.get(&rule)?;
         let missing = match least.saturating_sub(*found) {
             0 => String::new(),
@@ -61,8 +61,8 @@ impl Trace {
     }
 
     /// What a rule said, leaf by leaf.
-    fn answers(&self, at: usize) -> Option<&[Answer]> {
-        self.answers.get(at)?.as_deref()
+    fn answers(&self, rule: RuleIndex) -> Option<&[Answer]> {
+        self.answers.get(rule.get())?.as_deref()
     }
 
     /// What a rule let stand in a leaf, one line for each reason, in its order.
@@ -122,71 +122,56 @@ impl Policy {
         vault: &Vault,
         leaves: &[NodeId],
     ) -> (Evaluation, RequestExplanation) {
-        let Classified { document, begun } =
-            classified(Which::All(context.on), self, &document, context, vault, true);
+        let (document, begun) = classified(self, &document, context, vault, true);
         let document = &document;
         let mut run = Run::new(self, document, context, vault).go_on(begun);
         run.trace.get_or_insert_with(|| Trace::of(self));
         run.run_phases(|_| {});
         let trace = run.trace.take().unwrap_or_default();
-        let (request, active) =
-            (run.request.clone(), run.active.iter().map(Option::is_some).collect::<Vec<_>>());
-        let nearest: Vec<Option<Near>> =
-            (0..self.rules.len()).map(|at| run.near(at, trace.answers(at).unwrap_or_default())).collect();
-        let told: Vec<Vec<Told>> = leaves.iter().map(|&node| run.told(&trace, node)).collect();
-        let pointers: Vec<String> = leaves.iter().map(|&node| run.pointer(node)).collect();
         let evaluation = run.finish();
-
-        let rules = self.rules.iter().enumerate().map(|(at, rule)| {
-            let answers = trace.answers(at);
-            let matched = answers.unwrap_or_default().iter().filter(|answer| answer.miss.is_none()).count();
-            let report = &evaluation.report.rules[at];
-            RuleAccount {
-                rule: rule.id.to_string(),
-                origin: rule.origin.clone(),
-                action: rule.action.name(),
-                mode: rule.mode,
-                phase: rule.action.phase(),
-                applies: active[at],
-                why_not: match (active[at], answers) {
-                    (false, _) => Some(why_not(rule, document, &request)),
-                    (true, None) => Some(NOT_ASKED.to_owned()),
-                    (true, Some(_)) => None,
-                },
-                selected: matched,
-                nearest: nearest[at].clone().filter(|_| matched == 0),
-                did: trace.counted(at).into_iter().chain(did(report, &evaluation, rule)).collect(),
-                micros: report.micros,
-            }
-        });
-        let rules: Vec<RuleAccount> = rules.collect();
-        let leaves = leaves.iter().zip(told).zip(pointers).filter_map(|((&node, told), pointer)| {
-            let leaf = document.settable(node)?;
-            Some(self.leaf_account(&evaluation, &leaf, told, pointer))
-        });
-        let leaves = leaves.collect();
+        let rules = (0..self.rules.len()).map(RuleIndex::new);
+        let leaves = leaves.iter().filter_map(|&node| document.settable(node));
         let explanation = RequestExplanation {
             generation: self.generation_name(),
             format: document.format().name(),
-            rules,
-            leaves,
+            rules: rules.map(|index| run.rule_account(&trace, &evaluation, index)).collect(),
+            leaves: leaves.map(|leaf| run.leaf_account(&trace, &evaluation, &leaf)).collect(),
         };
         (evaluation, explanation)
     }
+}
+
+impl Run<'_> {
+    /// Says what a rule made of the request.
+    fn rule_account(&self, trace: &Trace, evaluation: &Evaluation, index: RuleIndex) -> RuleAccount {
+        let (rule, report) = (&self.policy.rules[index], &evaluation.report.rules[index]);
+        let answers = trace.answers(index).unwrap_or_default();
+        let matched = answers.iter().filter(|answer| answer.miss.is_none()).count();
+        RuleAccount {
+            rule: rule.id.to_string(),
+            origin: rule.origin.clone(),
+            action: rule.action.name(),
+            mode: rule.mode,
+            phase: rule.action.phase(),
+            applies: self.active[index.get()].is_some(),
+            why_not: self.not_asked(trace, index),
+            selected: matched,
+            nearest: (matched == 0).then(|| self.near(&evaluation.draft, index, answers)).flatten(),
+            did: trace.counted(index).into_iter().chain(did(report, evaluation, rule)).collect(),
+            micros: report.micros,
+        }
+    }
 
     /// Says of each rule what it made of one leaf.
-    fn leaf_account(
-        &self,
-        evaluation: &Evaluation,
-        leaf: &Leaf<'_>,
-        told: Vec<Told>,
-        pointer: String,
-    ) -> LeafAccount {
-        let of_rule = |(at, Told { why_not, stood }): (usize, Told)| {
-            let index = RuleIndex::new(at);
-            let rule = &self.rules[index];
+    fn leaf_account(&self, trace: &Trace, evaluation: &Evaluation, leaf: &Leaf<'_>) -> LeafAccount {
+        let pointer = evaluation.draft.pointer(leaf.id());
+        let of_rule = |index: RuleIndex| {
+            let rule = &self.policy.rules[index];
+            let answers = trace.answers(index).unwrap_or_default();
+            let miss = || answers.iter().find(|answer| answer.node == leaf.id())?.miss.as_ref();
+            let why_not = self.not_asked(trace, index).or_else(|| Some(self.words(rule, leaf, miss()?)));
             let mut did = did_at(evaluation, (index, rule), leaf.id(), &pointer);
-            did.extend(stood);
+            did.extend(trace.stood(index, leaf.id()));
             LeafRule {
                 rule: rule.id.to_string(),
                 action: rule.action.name(),
@@ -196,20 +181,26 @@ impl Policy {
                 did,
             }
         };
-        let section = leaf.section().map(|section| evaluation.draft.document().section(section));
+        let section = leaf.section().map(|section| self.document.section(section));
         LeafAccount {
             kind: leaf.kind().name(),
             role: leaf.role().name(),
             section: section.map_or("other", |section: &Section| section.kind.name()),
             tool: leaf.tool().map(str::to_owned),
             length: leaf.text().expose().len(),
-            rules: told.into_iter().enumerate().map(of_rule).collect(),
+            rules: (0..self.policy.rules.len()).map(RuleIndex::new).map(of_rule).collect(),
             pointer,
         }
     }
-}
 
-impl Run<'_> {
+    /// Why a rule was asked about no leaf; `None` where it was.
+    fn not_asked(&self, trace: &Trace, index: RuleIndex) -> Option<String> {
+        if self.active[index.get()].is_none() {
+            return Some(why_not(&self.policy.rules[index], self.document, &self.request));
+        }
+        trace.answers(index).is_none().then(|| NOT_ASKED.to_owned())
+    }
+
     /// Takes down what a rule makes of every leaf, where somebody wants to know.
     pub(super) fn trace_rule(&mut self, index: RuleIndex) {
         let Some(mut trace) = self.trace.take() else { return };
@@ -236,7 +227,7 @@ impl Run<'_> {
     /// Takes down how much a rule counts, where somebody wants to know.
     pub(super) fn trace_count(&mut self, index: RuleIndex, found: usize, least: usize) {
         if let Some(trace) = &mut self.trace {
-            trace.counts.insert(index.get(), (found, least));
+            trace.counts.insert(index, (found, least));
         }
     }
 
@@ -258,33 +249,15 @@ impl Run<'_> {
 
     /// The leaf that a rule came nearest to, and what kept it away. A leaf that fails a condition is
     /// nearer than one that is of another kind; among equals the first counts.
-    fn near(&self, at: usize, answers: &[Answer]) -> Option<Near> {
+    fn near(&self, draft: &Draft, index: RuleIndex, answers: &[Answer]) -> Option<Near> {
         let misses = answers.iter().filter_map(|answer| Some((answer.miss.as_ref()?, answer.node)));
         let (miss, node) = misses.rev().max_by(|(one, _), (other, _)| one.cmp(other))?;
         let leaf = self.document.leaf(node)?;
         Some(Near {
-            pointer: self.pointer(node),
+            pointer: draft.pointer(node),
             length: leaf.text().expose().len(),
-            why: self.words(&self.policy.rules[RuleIndex::new(at)], &leaf, miss),
+            why: self.words(&self.policy.rules[index], &leaf, miss),
         })
-    }
-
-    /// What keeps each rule away from a leaf, and what it let stand there.
-    fn told(&self, trace: &Trace, node: NodeId) -> Vec<Told> {
-        let why_not = |(at, rule): (usize, &Rule)| {
-            if self.active[at].is_none() {
-                return Some(why_not(rule, self.document, &self.request));
-            }
-            let Some(answers) = trace.answers(at) else { return Some(NOT_ASKED.to_owned()) };
-            let answer = answers.iter().find(|answer| answer.node == node)?;
-            let leaf = self.document.leaf(node)?;
-            answer.miss.as_ref().map(|miss| self.words(rule, &leaf, miss))
-        };
-        let of_rule = |(at, rule): (usize, &Rule)| Told {
-            why_not: why_not((at, rule)),
-            stood: trace.stood(RuleIndex::new(at), node),
-        };
-        self.policy.rules.iter().enumerate().map(of_rule).collect()
     }
 
     fn words(&self, rule: &Rule, leaf: &Leaf<'_>, miss: &Miss) -> String {
@@ -362,7 +335,7 @@ impl Run<'_> {
     pub(super) fn tell_what_would_have_been(&mut self) {
         for (index, at, what) in std::mem::take(&mut self.would) {
             let at = at.map(|at| match at {
-                WouldAt::Node(node) => self.pointer(node),
+                WouldAt::Node(node) => self.draft.pointer(node),
                 WouldAt::Option(pointer) => pointer,
             });
             self.report.rules[index].would.push(Would { what, at });
@@ -375,14 +348,6 @@ pub(super) enum WouldAt {
     Node(NodeId),
     /// A member that it would put in, by its pointer.
     Option(String),
-}
-
-/// What is told of a rule and a leaf.
-struct Told {
-    /// What keeps the rule away; `None` where nothing does.
-    why_not: Option<String>,
-    /// What it let stand there.
-    stood: Vec<String>,
 }
 
 /// Why a rule does not apply to a request at all.

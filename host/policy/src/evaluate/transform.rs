@@ -28,11 +28,7 @@ use crate::rule::{Action as RuleAction, Edit, Phase, Sees, Transform};
 use crate::verdict::Cause;
 use crate::work;
 
-/// What a transformer was shown, so that its answer can be read back.
-struct ShownSection {
-    leaves: Vec<ShownLeaf>,
-}
-
+/// A leaf that a transformer was shown, so that its answer can be read back.
 struct ShownLeaf {
     node: NodeId,
     /// Its text then, where the answer names stretches of it.
@@ -73,7 +69,7 @@ impl<'p> Run<'p> {
             return;
         }
         let loaded = &self.policy.plugins[transform.plugin];
-        let before = self.before();
+        let before = self.draft.clone();
         let skipped = self.report.rules[index].skipped.clone();
         self.decode(&selected, transform.sees);
         let answer = self.call(transform, &selected).map_err(Dropped::Fault);
@@ -134,7 +130,7 @@ impl<'p> Run<'p> {
     }
 
     /// Returns what an answer refers to. Most leaves are left alone, and no copy is made of them.
-    fn shown(&self, selected: &[NodeId], edits: &[PluginEdit], sees: Sees) -> ShownSection {
+    fn shown(&self, selected: &[NodeId], edits: &[PluginEdit], sees: Sees) -> Vec<ShownLeaf> {
         let mut leaves: Vec<ShownLeaf> =
             selected.iter().map(|&node| ShownLeaf { node, text: None }).collect();
         for edit in edits {
@@ -145,7 +141,7 @@ impl<'p> Run<'p> {
                 shown.text.get_or_insert_with(|| self.text_for(&leaf, sees).into_owned());
             }
         }
-        ShownSection { leaves }
+        leaves
     }
 
     /// Asks a transformer about the leaves that are given. Their texts are borrowed as they stand.
@@ -201,7 +197,7 @@ impl<'p> Run<'p> {
         index: RuleIndex,
         transform: &Transform,
         loaded: &LoadedPlugin,
-        shown: &ShownSection,
+        shown: &[ShownLeaf],
         edits: Vec<PluginEdit>,
     ) -> Result<AskedPlugin, Dropped> {
         let rule = Arc::clone(&self.policy.rules[index].id);
@@ -210,12 +206,12 @@ impl<'p> Run<'p> {
         for PluginEdit { target, action } in edits {
             match action {
                 Action::Set(text) => {
-                    let node = shown.leaf(target)?.node;
+                    let node = shown_leaf(shown, target)?.node;
                     let set = self.change(index, &author, Some(node), Change::Set(node, &text));
                     asked.made += set.map_err(misfit)?;
                 }
                 Action::Redact(spans) => {
-                    let leaf = shown.leaf(target)?;
+                    let leaf = shown_leaf(shown, target)?;
                     self.redact_spans(index, transform, loaded, leaf, &spans, &author, &mut asked)?;
                 }
                 Action::Pin => {
@@ -233,9 +229,9 @@ impl<'p> Run<'p> {
                     let insert = before.map(|before| Change::Insert(before, role, &text));
                     asked.made += self.change_around(index, &author, node, insert, "not insertable")?;
                 }
-                Action::Note(words) => asked.say("note", self.target_place(shown, target)?, words),
-                Action::Pause(words) => asked.say("pause", self.target_place(shown, target)?, words),
-                Action::Block(words) => asked.say("block", self.target_place(shown, target)?, words),
+                Action::Note(words) => asked.words.push(("note", self.target_place(shown, target)?, words)),
+                Action::Pause(words) => asked.words.push(("pause", self.target_place(shown, target)?, words)),
+                Action::Block(words) => asked.words.push(("block", self.target_place(shown, target)?, words)),
             }
         }
         Ok(asked)
@@ -293,7 +289,6 @@ impl<'p> Run<'p> {
             if let Err(error) = self.draft.redact(node, &redactions, author) {
                 asked.unredactable.extend(hits.iter().map(|hit| (node, hit.label.clone(), refusal(&error))));
             } else {
-                self.draft.found_by(hits.iter().map(|hit| hit.detector.as_str().into()).collect());
                 asked.made += redactions.len();
                 self.was_written(node);
             }
@@ -332,7 +327,8 @@ impl<'p> Run<'p> {
                     token.as_str().to_owned()
                 }
             };
-            Ok(Redaction { at: hit.range.clone(), label: label.into(), replacement })
+            let detector = Some(hit.detector.as_str().into());
+            Ok(Redaction { detector, ..Redaction::new(hit.range.clone(), label, replacement) })
         };
         hits.iter().map(token).collect()
     }
@@ -350,9 +346,9 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn target_node(&self, shown: &ShownSection, target: Target) -> Result<NodeId, Dropped> {
+    fn target_node(&self, shown: &[ShownLeaf], target: Target) -> Result<NodeId, Dropped> {
         match target {
-            Target::Leaf(_) => shown.leaf(target).map(|leaf| leaf.node),
+            Target::Leaf(_) => shown_leaf(shown, target).map(|leaf| leaf.node),
             Target::Section(place) => match self.document.sections().get(place) {
                 Some(section) => Ok(section.node),
                 None => Ok(self.document.root()),
@@ -361,7 +357,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn target_place(&self, shown: &ShownSection, target: Target) -> Result<Option<NodeId>, Dropped> {
+    fn target_place(&self, shown: &[ShownLeaf], target: Target) -> Result<Option<NodeId>, Dropped> {
         match target {
             Target::Request => Ok(None),
             target => self.target_node(shown, target).map(Some),
@@ -369,18 +365,10 @@ impl<'p> Run<'p> {
     }
 }
 
-impl ShownSection {
-    fn leaf(&self, target: Target) -> Result<&ShownLeaf, Dropped> {
-        match target {
-            Target::Leaf(place) => self.leaves.get(place).ok_or(InvalidAnswer::UnknownLeaf.into()),
-            _ => Err(InvalidAnswer::Misfit.into()),
-        }
-    }
-}
-
-impl AskedPlugin {
-    fn say(&mut self, about: &'static str, node: Option<NodeId>, words: String) {
-        self.words.push((about, node, words));
+fn shown_leaf(shown: &[ShownLeaf], target: Target) -> Result<&ShownLeaf, Dropped> {
+    match target {
+        Target::Leaf(place) => shown.get(place).ok_or(InvalidAnswer::UnknownLeaf.into()),
+        Target::Section(_) | Target::Request => Err(InvalidAnswer::Misfit.into()),
     }
 }
 

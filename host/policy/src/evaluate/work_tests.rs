@@ -6,7 +6,7 @@ use leafgate_contract::NoPlugins;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, Replay, Role, SectionId};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
-use super::hits::work;
+use crate::work;
 use crate::{Context, Outside, Part, Policy, PolicySource, Verdict};
 
 const RULES: &str = r#"
@@ -61,7 +61,7 @@ fn steps(policy: &Policy, count: usize) -> usize {
     let evaluation = policy.evaluate(Arc::new(document), &Context::default(), &vault);
     let found = count - count / 3;
     assert_eq!(evaluation.draft.redactions().count(), found, "of {count}");
-    work::take()
+    work::take().steps
 }
 
 /// Steps for tool arguments that a person sets as a whole, with `count` addresses in leaves of
@@ -77,7 +77,7 @@ fn steps_of_a_review(policy: &Policy, count: usize) -> usize {
     work::take();
     let verdict = policy.review(&mut evaluation.draft, &Context::default(), &vault, &evaluation.recall);
     assert!(matches!(verdict, Ok(Verdict::Forward)), "{verdict:?}");
-    work::take()
+    work::take().steps
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn steps_over_seams(policy: &Policy, long: usize, small: usize) -> usize {
     work::take();
     let evaluation = policy.evaluate(Arc::new(document), &Context::default(), &vault());
     assert_eq!(evaluation.verdict, Verdict::Forward);
-    work::take()
+    work::take().steps
 }
 
 #[test]
@@ -156,10 +156,10 @@ fn costs_what_is_new(policy: &Policy, replaced: impl Fn(usize) -> usize) {
     let evaluate = |messages: usize| {
         let body = conversation(messages);
         let document = Document::parse(body.clone().into(), Format::OpenaiChat, &Limits::default()).unwrap();
-        crate::work::take();
+        work::take();
         let evaluation = policy.evaluate(Arc::new(document), &Context::default(), &vault());
         assert_eq!(evaluation.draft.redactions().count(), messages / 3, "of {messages} messages");
-        (body.len(), crate::work::take())
+        (body.len(), work::take())
     };
     let (_, first) = evaluate(300);
     let (length, next) = evaluate(301);
@@ -176,9 +176,9 @@ fn scanned_beside(policy: &Policy, text: &str, key: &str, header: &str) -> (usiz
     let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
     let outside = [Outside { part: Part::Header { name: "x-client" }, text: header }];
     let context = Context { outside: &outside, ..Context::default() };
-    crate::work::take();
+    work::take();
     let verdict = policy.evaluate(Arc::new(document), &context, &vault()).verdict;
-    (crate::work::take().scanned, verdict)
+    (work::take().scanned, verdict)
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn steps_of_a_replay(policy: &Policy, count: usize) -> usize {
     assert_eq!(record.into_misfits().len(), 0);
     assert_eq!(replayed.draft.redactions().count(), count);
     assert!(replayed.draft.inserted().all(|inserted| inserted.redacted().len() == 1));
-    work::take()
+    work::take().steps
 }
 
 #[test]

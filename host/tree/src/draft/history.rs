@@ -3,11 +3,8 @@
 use std::sync::Arc;
 
 use super::Draft;
-use crate::journal::{Author, EditKind, Switch, Version};
-
-/// A draft to return to. See [`Draft::rollback`].
-#[derive(Clone)]
-pub struct Checkpoint(Draft);
+use crate::journal::{Author, EditKind, Switch, Switched, Version};
+use crate::node::NodeId;
 
 impl Draft {
     /// Takes the last edit back. Redactions stay.
@@ -34,59 +31,57 @@ impl Draft {
 
     /// Takes all edits back in one step, which undo takes back in turn. Redactions stay. `None`: there was nothing to take back.
     pub fn reset(&mut self) -> Option<Version> {
-        let leaves = self.leaves.iter().filter(|(_, state)| state.current != 0);
-        let leaves = leaves.map(|(&node, state)| Switch::Leaf { node, from: state.current, to: 0 });
-        let sections = self.deleted.iter().map(|&node| Switch::Deleted { node, from: true, to: false });
-        let inserted = self.inserted.iter().enumerate().filter(|(_, inserted)| inserted.stands);
-        let inserted = inserted.map(|(at, _)| Switch::Inserted { at, from: true, to: false });
-        let options = self.options.iter().enumerate().filter(|(_, option)| option.stands);
-        let options = options.map(|(at, _)| Switch::Option { at, from: true, to: false });
-        let switches: Vec<_> = leaves.chain(sections).chain(inserted).chain(options).collect();
+        let leaves = self.leaves.keys().map(|&node| Switched::Leaf(node));
+        let sections = self.deleted.iter().map(|&node| Switched::Deleted(node));
+        let all = leaves.chain(sections).chain((0..self.put_in.len()).map(Switched::PutIn));
+        let back = all.map(|what| Switch { what, from: self.state_of(what), to: 0 });
+        let switches: Vec<_> = back.filter(|switch| switch.from != 0).collect();
         if switches.is_empty() {
             return None;
         }
-        switches.iter().for_each(|&switch| self.apply(switch));
-        Some(self.journal.record(Author::Person, EditKind::Reset, self.document.root(), switches))
+        Some(self.make(&Author::Person, EditKind::Reset, self.document.root(), switches))
     }
 
-    pub(super) fn apply(&mut self, switch: Switch) {
-        match switch {
-            Switch::Leaf { node, to, .. } => {
+    /// Makes an edit of these steps.
+    pub(super) fn make(
+        &mut self,
+        author: &Author,
+        kind: EditKind,
+        target: NodeId,
+        switches: Vec<Switch>,
+    ) -> Version {
+        switches.iter().for_each(|&switch| self.apply(switch));
+        self.journal.record(author.clone(), kind, target, switches)
+    }
+
+    /// Returns the number of the state that something is in.
+    pub(super) fn state_of(&self, what: Switched) -> usize {
+        match what {
+            Switched::Leaf(node) => self.leaves.get(&node).map_or(0, |state| state.current),
+            Switched::Deleted(node) => usize::from(self.deleted.contains(&node)),
+            Switched::PutIn(number) => usize::from(self.put_in[number].stands),
+        }
+    }
+
+    fn apply(&mut self, Switch { what, to, .. }: Switch) {
+        match what {
+            Switched::Leaf(node) => {
                 if let Some(state) = self.leaves.get_mut(&node) {
                     Arc::make_mut(state).current = to;
                 }
             }
-            Switch::Deleted { node, to: true, .. } => {
-                self.deleted.insert(&self.document, node);
-            }
-            Switch::Deleted { node, to: false, .. } => {
-                self.deleted.remove(&node);
-            }
-            Switch::Inserted { at, to, .. } => {
-                if let Some(inserted) = self.inserted.get_mut(at) {
-                    Arc::make_mut(inserted).stands = to;
-                }
-            }
-            Switch::Option { at, to, .. } => {
-                if let Some(option) = self.options.get_mut(at) {
-                    Arc::make_mut(option).stands = to;
-                }
-            }
+            Switched::Deleted(node) if to == 0 => self.deleted.remove(&node),
+            Switched::Deleted(node) => self.deleted.insert(&self.document, node),
+            Switched::PutIn(number) => self.put_in[number].stands = to != 0,
         }
     }
 
-    /// Remembers the present state.
-    #[must_use]
-    pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint(self.clone())
-    }
-
-    /// Returns to a remembered state, as if nothing had happened since. Version numbers still do not repeat, and hidden keys stay
-    /// hidden.
-    pub fn rollback(&mut self, to: Checkpoint) {
+    /// Returns to an earlier state of itself, as if nothing had happened since. Version numbers still do not repeat, and hidden keys
+    /// stay hidden.
+    pub fn rollback(&mut self, to: Draft) {
         let last_version = self.journal.next_version();
         let hidden_keys = std::mem::take(&mut self.hidden_keys);
-        *self = Draft { hidden_keys, ..to.0 };
+        *self = Draft { hidden_keys, ..to };
         self.journal.skip_to(last_version);
     }
 }

@@ -35,9 +35,7 @@ impl Draft {
     /// Who keeps the text of a leaf, or of anything that a string spells.
     #[must_use]
     pub fn kept_by(&self, node: NodeId) -> Option<&Author> {
-        let within = self.document.subtree(node);
-        let within = NodeId::from_index(within.start)..NodeId::from_index(within.end);
-        self.kept.texts.range(within).next().map(|(_, by)| by)
+        self.kept.texts.range(self.document.nodes_in(node)).next().map(|(_, by)| by)
     }
 
     /// Whether anybody keeps a section from being left out.
@@ -48,12 +46,9 @@ impl Draft {
 
     /// Nothing that would be left out with these is kept.
     pub(super) fn may_leave_out(&self, nodes: &[NodeId]) -> Result<(), EditError> {
-        let kept = nodes.iter().find_map(|node| {
-            let within = self.document.subtree(*node);
-            let within = NodeId::from_index(within.start)..NodeId::from_index(within.end);
-            self.kept.sections.range(within).next()
-        });
-        kept.map_or(Ok(()), |(_, by)| Err(EditError::Kept { by: by.clone() }))
+        let mut within =
+            nodes.iter().flat_map(|&node| self.kept.sections.range(self.document.nodes_in(node)));
+        within.next().map_or(Ok(()), |(_, by)| Err(EditError::Kept { by: by.clone() }))
     }
 }
 
@@ -81,7 +76,7 @@ mod tests {
         let kept = Err(EditError::Kept { by: rule.clone() });
         assert_eq!(draft.set(inner, "x", &Author::Person), kept);
         assert_eq!(draft.set(whole, "{}", &Author::Person), kept, "it would go with what is around it");
-        let redaction = Redaction { at: 0..3, label: "WORD".into(), replacement: "WORD_1".to_owned() };
+        let redaction = Redaction::new(0..3, "WORD", "WORD_1");
         draft.redact(inner, &[redaction], &rule).unwrap();
         assert_eq!(draft.text(inner).expose(), "WORD_1");
     }

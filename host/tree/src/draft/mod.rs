@@ -10,6 +10,7 @@ mod history;
 mod kept;
 mod names;
 mod options;
+mod put_in;
 mod release;
 mod sections;
 mod standing;
@@ -18,10 +19,11 @@ mod whole;
 
 use deleted::Deleted;
 pub use error::EditError;
-pub use history::Checkpoint;
 use kept::KeptValues;
 use names::HiddenKeys;
 pub use options::PutOption;
+pub(crate) use put_in::Added;
+use put_in::PutIn;
 pub use release::MarkedSpan;
 
 use std::collections::BTreeMap;
@@ -31,13 +33,12 @@ use std::sync::Arc;
 
 use crate::document::Document;
 use crate::escape;
-use crate::insert::Inserted;
 use crate::journal::{
-    Author, Edit, EditKind, Journal, Redaction, RedactionRecord, ReleaseTerms, Switch, Version,
+    Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Switched, Version,
 };
 use crate::kinds::ValueType;
 use crate::node::{Flags, NodeId};
-use crate::pieces::{self, HiddenStretch, LeafPieces, New};
+use crate::pieces::{self, Labelled, LeafPiece, LeafPieces};
 use crate::project::Access;
 use crate::scan::is_bare_scalar;
 use crate::text::LeafText;
@@ -48,10 +49,8 @@ pub struct Draft {
     document: Arc<Document>,
     leaves: BTreeMap<NodeId, Arc<LeafState>>,
     pub(crate) deleted: Deleted,
-    /// Every message that was ever put in, whether it stands now or not.
-    inserted: Vec<Arc<Inserted>>,
-    /// Every member that was ever put into the body, whether it stands now or not.
-    options: Vec<Arc<PutOption>>,
+    /// Everything that was ever put in, whether it stands now or not.
+    put_in: Vec<PutIn>,
     pins: BTreeMap<NodeId, Author>,
     kept: KeptValues,
     /// Keys that no name may spell.
@@ -67,7 +66,7 @@ struct LeafState {
     /// Every state that it has been in; the first is the received one with its redactions.
     states: Vec<LeafPieces>,
     current: usize,
-    hidden: Vec<HiddenStretch>,
+    hidden: Vec<Labelled>,
 }
 
 impl LeafState {
@@ -88,8 +87,7 @@ impl Draft {
             document,
             leaves: BTreeMap::new(),
             deleted: Deleted::default(),
-            inserted: Vec::new(),
-            options: Vec::new(),
+            put_in: Vec::new(),
             pins: BTreeMap::new(),
             kept: KeptValues::default(),
             hidden_keys: Arc::default(),
@@ -109,21 +107,13 @@ impl Draft {
         let leaf = |state: &LeafState| {
             let states: usize = state.states.iter().map(LeafPieces::memory).sum();
             // The node of the map around it is about as large as the state itself.
-            2 * size_of::<LeafState>() + states + state.hidden.len() * size_of::<HiddenStretch>()
+            2 * size_of::<LeafState>() + states + state.hidden.len() * size_of::<Labelled>()
         };
         let leaves: usize = self.leaves.values().map(|state| leaf(state)).sum();
-        let inserted: usize =
-            self.inserted.iter().map(|inserted| size_of::<Inserted>() + inserted.text.len()).sum();
-        let options: usize = self.options.iter().map(|option| option.memory()).sum();
+        let put_in: usize = self.put_in.iter().map(|put_in| put_in.what.memory()).sum();
         let marks =
             (self.deleted.len() + self.pins.len() + self.kept.len()) * 2 * size_of::<(NodeId, Author)>();
-        self.document.memory()
-            + leaves
-            + inserted
-            + options
-            + marks
-            + self.hidden_keys.memory()
-            + self.journal.memory()
+        self.document.memory() + leaves + put_in + marks + self.hidden_keys.memory() + self.journal.memory()
     }
 
     /// The present text of a leaf, or of a string that spells a document.
@@ -167,12 +157,6 @@ impl Draft {
         self.pieces_of(node, self.document.content_text(node).len()).redacted()
     }
 
-    /// Returns which stretches of the received text of a leaf redaction took away, with the labels: in order, and overlaps united.
-    #[must_use]
-    pub fn hidden(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
-        self.hidden_of(node).into_iter().map(|one| (one.at, one.label)).collect()
-    }
-
     /// The values in whose received text redaction ever took something away.
     pub(crate) fn hidden_leaves(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.leaves.iter().filter(|(_, state)| !state.hidden.is_empty()).map(|(&node, _)| node)
@@ -205,7 +189,7 @@ impl Draft {
     #[must_use]
     pub fn masked_original(&self, node: NodeId, mask: impl Fn(&str) -> String) -> LeafText<'_> {
         let original = self.document.content_text(node);
-        let hidden = self.hidden_of(node);
+        let hidden = self.hidden(node);
         if hidden.is_empty() {
             return LeafText::new(original);
         }
@@ -221,10 +205,12 @@ impl Draft {
         edit: &Edit,
         mask: impl Fn(&str) -> String,
     ) -> Option<(LeafText<'_>, LeafText<'_>)> {
-        let [Switch::Leaf { node, from, to }] = *edit.switches.as_slice() else { return None };
+        let [Switch { what: Switched::Leaf(node), from, to }] = *edit.switches.as_slice() else {
+            return None;
+        };
         let original = self.document.content_text(node);
         let state = self.leaves.get(&node)?;
-        let hidden = self.hidden_of(node);
+        let hidden = self.hidden(node);
         let view = |at: usize| LeafText::new(state.states[at].masked(&original, &hidden, &mask));
         Some((view(from), view(to)))
     }
@@ -300,23 +286,31 @@ impl Draft {
         if edits.is_empty() {
             return Ok(None);
         }
-        let edits = edits.into_iter().map(|(range, with)| (range, New::Written(with.into())));
+        let edits = edits.into_iter().map(|(range, with)| (range, LeafPiece::Written(with.into())));
         let original = self.document.content_text(node);
         let mut pieces = self.pieces_of(node, original.len()).replace(edits);
         let new = pieces.text(&original);
         if was != ValueType::Text && !is_bare_scalar(&new) {
             return Err(EditError::BadScalar { was });
         }
-        if new == *original && !self.is_touched_within(node) && self.hidden_of(node).is_empty() {
+        if new == *original && !self.is_touched_within(node) && self.hidden(node).is_empty() {
             pieces = LeafPieces::untouched(original.len());
         }
         let length = original.len();
-        let state =
-            Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()));
-        let switch = Switch::Leaf { node, from: state.current, to: state.states.len() };
-        state.current = state.states.len();
+        let switch = self.next_state(node, length, pieces);
+        Ok(Some(self.make(author, EditKind::Set, node, vec![switch])))
+    }
+
+    /// Returns a leaf to be changed, whose received text has so many bytes.
+    fn state_mut(&mut self, node: NodeId, length: usize) -> &mut LeafState {
+        Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()))
+    }
+
+    /// Adds a state to a leaf; gives the step to it.
+    fn next_state(&mut self, node: NodeId, length: usize, pieces: LeafPieces) -> Switch {
+        let state = self.state_mut(node, length);
         state.states.push(pieces);
-        Ok(Some(self.journal.record(author.clone(), EditKind::Set, node, vec![switch])))
+        Switch { what: Switched::Leaf(node), from: state.current, to: state.states.len() - 1 }
     }
 
     /// Redacts ranges of the present text of a leaf, for good. Pins do not stop it, and undo does not reach it.
@@ -329,20 +323,6 @@ impl Draft {
         redactions: &[Redaction],
         author: &Author,
     ) -> Result<(), EditError> {
-        self.redact_on(node, redactions, &[], author)
-    }
-
-    /// Does what [`Draft::redact`] does, on terms of each redaction; those that have none are made for good.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn redact_on(
-        &mut self,
-        node: NodeId,
-        redactions: &[Redaction],
-        terms: &[ReleaseTerms],
-        author: &Author,
-    ) -> Result<(), EditError> {
         let was = self.redactable(node)?;
         let original = self.document.content_text(node);
         let before = self.pieces_of(node, original.len());
@@ -353,7 +333,7 @@ impl Draft {
             false => check_ranges(&before.text(&original), ranges)?,
         }
         let shown = before.wholly_received(redactions.iter().map(|one| &one.at));
-        let first = self.journal.next_redaction();
+        let first = self.journal.redactions.len();
         let mut records = Vec::with_capacity(redactions.len());
         let mut edits = Vec::with_capacity(redactions.len());
         let (mut grown, mut shrunk) = (0, 0);
@@ -370,12 +350,12 @@ impl Draft {
                 replacement: redaction.replacement.as_str().into(),
                 removed: redaction.at.len(),
                 author: author.clone(),
-                detector: None,
-                terms: terms.get(place).cloned().unwrap_or(ReleaseTerms::KEPT),
+                detector: redaction.detector.clone(),
+                terms: redaction.terms.clone(),
                 received,
             });
             let text = redaction.replacement.as_str().into();
-            let new = New::Redacted { label: redaction.label.clone(), text, record: Some(number) };
+            let new = LeafPiece::Redacted { label: redaction.label.clone(), text, record: Some(number) };
             edits.push((redaction.at.clone(), new));
         }
         let pieces = before.replace(edits);
@@ -384,18 +364,17 @@ impl Draft {
         }
         let received = before.received(redactions.iter().map(|one| (&one.at, &one.label)));
         let length = original.len();
-        let state =
-            Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()));
-        let current = state.current;
-        state.states[current] = pieces;
-        pieces::hide(&mut state.hidden, received);
-        self.journal.note(node, records);
+        self.amend(node, length, pieces, received);
+        Arc::make_mut(&mut self.journal.redactions).extend(records);
         Ok(())
     }
 
-    /// Names what recognised the redactions that were made last, one id for each, in their order.
-    pub fn found_by(&mut self, detectors: Vec<Arc<str>>) {
-        self.journal.found_by(detectors);
+    /// Puts other pieces in the place of a leaf's present ones, and hides stretches of its received text.
+    fn amend(&mut self, node: NodeId, length: usize, pieces: LeafPieces, hidden: Vec<Labelled>) {
+        let state = self.state_mut(node, length);
+        let current = state.current;
+        state.states[current] = pieces;
+        pieces::hide(&mut state.hidden, hidden);
     }
 
     /// Returns the type of a leaf whose text may be redacted.
@@ -429,9 +408,7 @@ impl Draft {
     /// Who pinned something inside a value, or around it.
     #[must_use]
     pub fn pin_in(&self, node: NodeId) -> Option<&Author> {
-        let subtree = self.document.subtree(node);
-        let inside =
-            self.pins.range(NodeId::from_index(subtree.start)..NodeId::from_index(subtree.end)).next();
+        let inside = self.pins.range(self.document.nodes_in(node)).next();
         inside.map(|(_, by)| by).or_else(|| self.pinned_by(node))
     }
 
@@ -447,15 +424,14 @@ impl Draft {
         if self.pins.is_empty() {
             return None;
         }
-        std::iter::successors(Some(node), |&at| self.document.parent(at)).find_map(|at| self.pins.get(&at))
+        self.document.way_up(node).find_map(|at| self.pins.get(&at))
     }
 
     /// Whether anything differs from what was received, redactions included.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         !self.deleted.is_empty()
-            || self.inserted().next().is_some()
-            || self.options().next().is_some()
+            || self.put_in.iter().any(|put_in| put_in.stands)
             || self.touched().next().is_some()
     }
 
@@ -471,7 +447,7 @@ impl Draft {
 
     /// The redactions, in order.
     pub fn redactions(&self) -> impl Iterator<Item = &RedactionRecord> {
-        self.journal.redactions()
+        self.journal.redactions.iter()
     }
 
     /// The leaves whose text differs from what was received, in body order.

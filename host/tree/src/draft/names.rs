@@ -103,17 +103,15 @@ impl Draft {
     /// Returns true if and only if a key on the way to a value is hidden.
     #[must_use]
     pub fn hides_key_of(&self, node: NodeId) -> bool {
-        let mut way = std::iter::successors(Some(node), |&at| self.document.parent(at));
+        let mut way = self.document.way_up(node);
         !self.hidden_keys.numbers.is_empty() && way.any(|at| self.hidden_keys.numbers.contains_key(&at))
     }
 
     /// Returns true if and only if a key inside a value is hidden.
     #[must_use]
     pub fn hides_key_in(&self, node: NodeId) -> bool {
-        let inside = self.document.subtree(node);
-        let inside =
-            NodeId::from_index(inside.start + 1)..NodeId::from_index(inside.end.max(inside.start + 1));
-        self.hidden_keys.numbers.range(inside).next().is_some()
+        let inside = self.document.nodes_in(node);
+        self.hidden_keys.numbers.range(inside).any(|(member, _)| *member != node)
     }
 
     /// Returns the RFC 6901 pointer of a value in the body as received, with words for hidden keys.
@@ -187,8 +185,7 @@ impl Draft {
     }
 
     pub(crate) fn segments(&self, node: NodeId) -> Vec<Segment<'_>> {
-        let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
-        let mut segments: Vec<_> = way.filter_map(|at| self.segment(at)).collect();
+        let mut segments: Vec<_> = self.document.way_up(node).filter_map(|at| self.segment(at)).collect();
         segments.reverse();
         segments
     }
@@ -198,8 +195,8 @@ impl Draft {
         if self.deleted.is_empty() && self.inserted().next().is_none() {
             return segments;
         }
-        let way = std::iter::successors(Some(node), |&at| self.document.parent(at));
-        let way: Vec<_> = way.filter(|&at| self.document.segment(at).is_some()).collect();
+        let way = self.document.way_up(node).filter(|&at| self.document.segment(at).is_some());
+        let way: Vec<_> = way.collect();
         for (segment, &at) in segments.iter_mut().rev().zip(&way) {
             if let Segment::Index(index) = segment {
                 let parent = self.document.parent(at).unwrap_or(at);
@@ -265,7 +262,7 @@ mod tests {
     #[test]
     fn a_key_that_was_hidden_stays_hidden_when_a_draft_returns_to_an_earlier_state() {
         let mut draft = draft(r#"{"secret": 1}"#);
-        let before = draft.checkpoint();
+        let before = draft.clone();
         let nodes = hide(&mut draft, &["/secret"]);
         draft.rollback(before);
         assert_eq!(draft.pointer(nodes[0]), "/[KEY]");

@@ -11,11 +11,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Draft, EditError};
+use super::{Added, Draft, EditError};
 use crate::document::Document;
-use crate::journal::{Author, EditKind, Switch, Version};
+use crate::index::Segment;
+use crate::journal::{Author, EditKind, Switch, Switched, Version};
 use crate::kinds::ValueType;
 use crate::node::{JsonKind, NodeId};
+use crate::pointer::write_pointer;
 use crate::project::Access;
 use crate::section::{NodeType, Section, SectionId};
 use crate::text::LeafText;
@@ -28,8 +30,8 @@ pub struct PutOption {
     /// The keys on the way to it.
     key: Arc<str>,
     json: Arc<str>,
-    author: Author,
-    pub(super) stands: bool,
+    /// Who put it in.
+    pub author: Author,
 }
 
 impl PutOption {
@@ -48,20 +50,14 @@ impl PutOption {
     /// Its place in the body that leaves, as an RFC 6901 pointer.
     #[must_use]
     pub fn pointer(&self) -> String {
-        let keys = self.key.split('.').map(|key| key.replace('~', "~0").replace('/', "~1"));
-        keys.map(|key| format!("/{key}")).collect()
+        let keys: Vec<_> = self.key.split('.').map(|key| Segment::Key(key.into())).collect();
+        write_pointer(&keys)
     }
 
     /// Its value, as JSON.
     #[must_use]
     pub fn json(&self) -> LeafText<'_> {
         LeafText::new(&*self.json)
-    }
-
-    /// Who put it in.
-    #[must_use]
-    pub fn author(&self) -> &Author {
-        &self.author
     }
 
     /// The member as it stands in the body.
@@ -92,7 +88,9 @@ impl Document {
             let section = &self.sections()[*at];
             // Tools that stand in no array are no list that an edit could have emptied.
             let is_array = self.kind(section.node) == JsonKind::Array;
-            section.node_type == NodeType::RequestOption && is_array && self.is_member(section.node, list)
+            let is_member =
+                self.parent(section.node) == Some(self.request()) && self.has_key(section.node, list);
+            section.node_type == NodeType::RequestOption && is_array && is_member
         };
         (0..self.sections().len()).find(is_list).map(SectionId::from_index)
     }
@@ -102,10 +100,6 @@ impl Document {
         let keys = self.format().spec().tool_options;
         let members = self.children(self.request());
         members.filter(|&member| keys.iter().any(|key| self.has_key(member, key))).collect()
-    }
-
-    fn is_member(&self, node: NodeId, key: &str) -> bool {
-        self.parent(node) == Some(self.request()) && self.has_key(node, key)
     }
 
     /// The object that is the request: the body, or the member that holds all of it.
@@ -148,8 +142,8 @@ impl Draft {
         for (depth, key) in keys.iter().enumerate().take(keys.len() - 1) {
             let place = |value| OptionPlace { parent, key: keys[..=depth].join("."), value };
             let inner = &keys[depth + 1..];
-            if let Some(at) = self.put_at(parent, key) {
-                let mut put = serde_json::from_str(&self.options[at].json).unwrap_or(Value::Null);
+            if let Some((_, put)) = self.put_at(parent, key) {
+                let mut put = serde_json::from_str(&put.json).unwrap_or(Value::Null);
                 set_inside(&mut put, inner, value)?;
                 return Ok(place(put));
             }
@@ -182,25 +176,19 @@ impl Draft {
                 return self.set(member, &text_of(value), author);
             }
             (&[member], None) if self.says(member, value) => return Ok(None),
-            ([], Some(at)) if *self.options[at].json == *value.to_string() => return Ok(None),
+            ([], Some((_, put))) if *put.json == *value.to_string() => return Ok(None),
             _ => {}
         }
         received.iter().try_for_each(|&member| self.may_leave(member, author))?;
         let mut switches: Vec<Switch> =
-            received.iter().map(|&node| Switch::Deleted { node, from: false, to: true }).collect();
+            received.iter().map(|&node| Switch::forward(Switched::Deleted(node))).collect();
         let gone = received.iter().flat_map(|&member| self.put_below(member)).chain(put);
-        switches.extend(gone.map(|at| Switch::Option { at, from: true, to: false }));
-        self.options.push(Arc::new(PutOption {
-            parent,
-            key: path.into(),
-            json: value.to_string().into(),
-            author: author.clone(),
-            stands: false,
-        }));
-        switches.push(Switch::Option { at: self.options.len() - 1, from: false, to: true });
-        switches.iter().for_each(|&switch| self.apply(switch));
+        switches.extend(gone.map(|(number, _)| Switch::forward(Switched::PutIn(number)).inverse()));
+        let json = value.to_string().into();
+        let option = PutOption { parent, key: path.into(), json, author: author.clone() };
+        switches.push(self.keep_added(Added::Option(option.into())));
         let target = received.first().copied().unwrap_or(parent);
-        Ok(Some(self.journal.record(author.clone(), EditKind::Option, target, switches)))
+        Ok(Some(self.make(author, EditKind::Option, target, switches)))
     }
 
     /// The received members of an object that have a key and were not left out.
@@ -210,18 +198,21 @@ impl Draft {
         members.filter(|member| !self.deleted.contains(member)).collect()
     }
 
-    /// The member that was put into an object under a key and stands.
-    fn put_at(&self, parent: NodeId, key: &str) -> Option<usize> {
-        self.options
-            .iter()
-            .position(|option| option.stands && option.parent == parent && option.member() == key)
+    /// The members that were put in and stand, with their numbers.
+    fn numbered_options(&self) -> impl Iterator<Item = (usize, &PutOption)> {
+        let standing = self.put_in.iter().enumerate().filter(|(_, put_in)| put_in.stands);
+        standing.filter_map(|(number, put_in)| Some((number, put_in.what.option()?)))
     }
 
-    /// The members that were put into a received one, and stand.
-    fn put_below(&self, member: NodeId) -> Vec<usize> {
+    /// The one that was put into an object under a key.
+    fn put_at(&self, parent: NodeId, key: &str) -> Option<(usize, &PutOption)> {
+        self.numbered_options().find(|(_, option)| option.parent == parent && option.member() == key)
+    }
+
+    /// Those that were put into a received member.
+    fn put_below(&self, member: NodeId) -> impl Iterator<Item = (usize, &PutOption)> {
         let inside = self.document.subtree(member);
-        let below = |option: &PutOption| option.stands && inside.contains(&option.parent.index());
-        (0..self.options.len()).filter(|&at| below(&self.options[at])).collect()
+        self.numbered_options().filter(move |(_, option)| inside.contains(&option.parent.index()))
     }
 
     /// Whether an author may put members into an object.
@@ -255,22 +246,6 @@ impl Draft {
         self.replace(node, vec![(range, with)], author)
     }
 
-    /// The members that were put in and stand, in the order in which they were put in.
-    pub fn options(&self) -> impl Iterator<Item = &PutOption> {
-        self.options.iter().map(Arc::as_ref).filter(|option| option.stands)
-    }
-
-    /// The member that an edit put in; `None` for edits of another kind.
-    #[must_use]
-    pub fn option_by(&self, edit: &crate::journal::Edit) -> Option<&PutOption> {
-        match edit.switches.last() {
-            Some(&Switch::Option { at, .. }) if edit.kind == EditKind::Option => {
-                self.options.get(at).map(Arc::as_ref)
-            }
-            _ => None,
-        }
-    }
-
     /// Whether an author may leave a member out to put another value in its place.
     fn may_leave(&self, member: NodeId, author: &Author) -> Result<(), EditError> {
         let document = &self.document;
@@ -299,7 +274,7 @@ impl Draft {
     fn says(&self, member: NodeId, value: &Value) -> bool {
         let inside = self.document.subtree(member).map(NodeId::from_index);
         let as_received = |node| self.is_as_received(node) && !self.deleted.contains(&node);
-        let untouched = inside.clone().all(as_received) && self.put_below(member).is_empty();
+        let untouched = inside.clone().all(as_received) && self.put_below(member).next().is_none();
         let spelled = &self.document.source()[self.document.body_span(member)];
         untouched && serde_json::from_slice::<Value>(spelled).is_ok_and(|received| received == *value)
     }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Draft, EditError, LeafState};
-use crate::journal::{Author, Edit, EditKind, FindingId, RedactionRecord, ReleaseTerms, Switch, Version};
+use crate::journal::{Author, Edit, EditKind, FindingId, RedactionRecord, ReleaseTerms, Switched, Version};
 use crate::node::NodeId;
 use crate::pieces::LeafPieces;
 
@@ -37,12 +37,10 @@ impl Draft {
     /// # Errors
     /// Says why not; nothing has changed then. Whether its terms allow it is asked before anything else.
     pub fn release(&mut self, number: usize) -> Result<Version, EditError> {
-        let record = self.journal.redaction(number).ok_or(EditError::NoSuchRedaction)?;
+        let record = self.redaction(number).ok_or(EditError::NoSuchRedaction)?;
         let (finding, target) = (releasable(record)?, record.node);
         let mut shown: Vec<(NodeId, LeafPieces)> = Vec::new();
-        for piece in
-            self.journal.redactions().filter(|piece| piece.terms == ReleaseTerms::Releasable(finding))
-        {
+        for piece in self.redactions().filter(|piece| piece.terms == ReleaseTerms::Releasable(finding)) {
             let node = piece.node;
             self.may_release(node)?;
             let received = piece.received.as_ref().ok_or(EditError::NotReceived)?;
@@ -55,8 +53,12 @@ impl Draft {
                 None => shown.push((node, after)),
             }
         }
-        let switches = shown.into_iter().map(|(node, pieces)| self.switch_to(node, pieces)).collect();
-        Ok(self.journal.record(Author::Person, EditKind::Release, target, switches))
+        let steps = shown.into_iter().map(|(node, pieces)| {
+            let length = self.document.content_text(node).len();
+            self.next_state(node, length, pieces)
+        });
+        let switches = steps.collect();
+        Ok(self.make(&Author::Person, EditKind::Release, target, switches))
     }
 
     fn may_release(&self, node: NodeId) -> Result<(), EditError> {
@@ -69,21 +71,10 @@ impl Draft {
         }
     }
 
-    /// Makes the next state of a leaf.
-    fn switch_to(&mut self, node: NodeId, pieces: LeafPieces) -> Switch {
-        let length = self.document.content_text(node).len();
-        let state =
-            Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()));
-        let switch = Switch::Leaf { node, from: state.current, to: state.states.len() };
-        state.current = state.states.len();
-        state.states.push(pieces);
-        switch
-    }
-
     /// Returns the redaction of a number.
     #[must_use]
     pub fn redaction(&self, number: usize) -> Option<&RedactionRecord> {
-        self.journal.redaction(number)
+        self.journal.redactions.get(number)
     }
 
     /// Returns the received value of a redaction, for whoever decides whether it may leave.
@@ -101,7 +92,7 @@ impl Draft {
         let span = |(at, label, number): (Range<usize>, &Arc<str>, usize)| MarkedSpan {
             at,
             label: Arc::clone(label),
-            redaction: self.journal.redaction(number),
+            redaction: self.redaction(number),
         };
         state.pieces().released().map(span).collect()
     }
@@ -116,7 +107,7 @@ impl Draft {
         let span = |(at, label, number): (Range<usize>, &Arc<str>, Option<usize>)| MarkedSpan {
             at,
             label: Arc::clone(label),
-            redaction: number.and_then(|number| self.journal.redaction(number)),
+            redaction: number.and_then(|number| self.redaction(number)),
         };
         pieces.redactions().map(span).collect()
     }
@@ -138,16 +129,16 @@ impl Draft {
     /// Returns the redactions that an edit released; none where it is another kind of edit.
     pub fn released_by(&self, edit: &Edit) -> impl Iterator<Item = &RedactionRecord> {
         let leaves = edit.switches.iter().filter(|_| edit.kind == EditKind::Release);
-        let shown = leaves.filter_map(|switch| match *switch {
-            Switch::Leaf { node, from, to } => Some((self.leaves.get(&node)?, from, to)),
-            Switch::Deleted { .. } | Switch::Inserted { .. } | Switch::Option { .. } => None,
+        let shown = leaves.filter_map(|switch| match switch.what {
+            Switched::Leaf(node) => Some((self.leaves.get(&node)?, switch.from, switch.to)),
+            Switched::Deleted(_) | Switched::PutIn(_) => None,
         });
         let numbers = shown.flat_map(|(state, from, to)| {
             let before: Vec<usize> = state.states[from].released().map(|(_, _, number)| number).collect();
             let after = state.states[to].released().map(|(_, _, number)| number);
             after.filter(|number| !before.contains(number)).collect::<Vec<_>>()
         });
-        numbers.filter_map(|number| self.journal.redaction(number))
+        numbers.filter_map(|number| self.redaction(number))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Draft, EditError};
+use super::{Added, Draft, EditError};
 use crate::exchange;
 use crate::insert::{self, Inserted};
-use crate::journal::{Author, Edit, EditKind, Redaction, Switch, Version};
+use crate::journal::{Author, EditKind, Redaction, Switch, Switched, Version};
 use crate::kinds::Role;
 use crate::node::NodeId;
 use crate::section::SectionId;
@@ -27,7 +27,7 @@ impl Draft {
                 self.is_free(node)?;
             }
         }
-        Ok(self.switch_deleted(nodes, true, author, EditKind::Delete, target))
+        Ok(self.switch_deleted(nodes, 1, author, EditKind::Delete, target))
     }
 
     /// Puts a deleted section back, with everything that went with it.
@@ -40,38 +40,33 @@ impl Draft {
         if !self.deleted.contains(&target) {
             return Err(EditError::NotDeleted);
         }
-        Ok(self.switch_deleted(nodes, false, author, EditKind::Restore, target))
+        Ok(self.switch_deleted(nodes, 0, author, EditKind::Restore, target))
     }
 
     fn switch_deleted(
         &mut self,
         nodes: Vec<NodeId>,
-        to: bool,
+        to: usize,
         author: &Author,
         kind: EditKind,
         target: NodeId,
     ) -> Version {
-        let switches: Vec<_> = nodes
-            .into_iter()
-            .filter(|node| self.deleted.contains(node) != to)
-            .map(|node| Switch::Deleted { node, from: !to, to })
-            .collect();
-        switches.iter().for_each(|&switch| self.apply(switch));
-        self.journal.record(author.clone(), kind, target, switches)
+        let steps = nodes.into_iter().map(Switched::Deleted);
+        let steps = steps.map(|what| Switch { what, from: self.state_of(what), to });
+        let switches = steps.filter(|step| step.from != to).collect();
+        self.make(author, kind, target, switches)
     }
 
     /// Whether a value is left out, by itself or with something around it.
     #[must_use]
     pub fn is_deleted(&self, node: NodeId) -> bool {
-        !self.deleted.is_empty()
-            && std::iter::successors(Some(node), |&at| self.document.parent(at))
-                .any(|at| self.deleted.contains(&at))
+        !self.deleted.is_empty() && self.document.way_up(node).any(|at| self.deleted.contains(&at))
     }
 
     /// Returns the section that was left out and that a value belongs to.
     #[must_use]
     pub fn deleted_around(&self, node: NodeId) -> Option<SectionId> {
-        let mut way = std::iter::successors(Some(node), |&at| self.document.parent(at));
+        let mut way = self.document.way_up(node);
         way.find(|at| self.deleted.contains(at)).and_then(|at| self.document.section_at(at))
     }
 
@@ -101,18 +96,10 @@ impl Draft {
         {
             return Err(EditError::Pinned { by: by.clone() });
         }
-        let inserted = Inserted {
-            before: node,
-            role,
-            spelling,
-            text: text.into(),
-            redacted: Vec::new(),
-            author: author.clone(),
-            stands: true,
-        };
-        self.inserted.push(Arc::new(inserted));
-        let switch = Switch::Inserted { at: self.inserted.len() - 1, from: false, to: true };
-        Ok(self.journal.record(author.clone(), EditKind::Insert, node, vec![switch]))
+        let number = self.put_in.len();
+        let inserted = Inserted::new(number, (node, role, spelling), text, author);
+        let switch = self.keep_added(Added::Message(inserted.into()));
+        Ok(self.make(author, EditKind::Insert, node, vec![switch]))
     }
 
     /// Gives a message that a person put in another text. It is named by its place among [`Draft::inserted`], the last of which it is
@@ -121,46 +108,28 @@ impl Draft {
     /// # Errors
     /// There is no such message of a person. Nothing has changed then.
     pub fn rewrite_inserted(&mut self, place: usize, text: &str) -> Result<Version, EditError> {
-        let standing = self.inserted.iter().enumerate().filter(|(_, inserted)| inserted.stands).nth(place);
-        let (at, old) = standing.filter(|(_, old)| old.author.is_person()).ok_or(EditError::NotALeaf)?;
-        let new = Inserted { text: text.into(), redacted: Vec::new(), ..Inserted::clone(old) };
+        let standing = self.inserted().nth(place);
+        let old = standing.filter(|old| old.author.is_person()).ok_or(EditError::NotALeaf)?;
+        let place = (old.before, old.role, old.spelling);
+        let new = Inserted::new(self.put_in.len(), place, text, &old.author);
         let (node, author) = (new.before, new.author.clone());
-        Arc::make_mut(&mut self.inserted[at]).stands = false;
-        self.inserted.push(Arc::new(new));
-        let new = self.inserted.len() - 1;
-        let switches = vec![
-            Switch::Inserted { at, from: true, to: false },
-            Switch::Inserted { at: new, from: false, to: true },
-        ];
-        Ok(self.journal.record(author, EditKind::Insert, node, switches))
+        let gone = Switch::forward(Switched::PutIn(old.number)).inverse();
+        let switches = vec![gone, self.keep_added(Added::Message(new.into()))];
+        Ok(self.make(&author, EditKind::Insert, node, switches))
     }
 
-    /// Redacts ranges of the text of a message that was put in, named by its place among [`Draft::inserted`]. Like every redaction it
-    /// amends what it finds: no undo brings the text back.
+    /// Redacts ranges of the text of a message that was put in and stands, named by its number. Like every redaction it amends what it
+    /// finds: no undo brings the text back.
     ///
     /// # Errors
     /// Ranges that do not fit the text. Nothing has changed then.
-    pub fn redact_inserted(&mut self, place: usize, redactions: &[Redaction]) -> Result<(), EditError> {
-        let standing = self.inserted.iter_mut().filter(|inserted| inserted.stands).nth(place);
-        let inserted = standing.ok_or(EditError::NotALeaf)?;
-        super::check_ranges(&inserted.text, redactions.iter().map(|redaction| &redaction.at))?;
-        Arc::make_mut(inserted).redact(redactions);
+    pub fn redact_inserted(&mut self, number: usize, redactions: &[Redaction]) -> Result<(), EditError> {
+        let put_in = self.put_in.get_mut(number).filter(|put_in| put_in.stands);
+        let Some(Added::Message(message)) = put_in.map(|put_in| &mut put_in.what) else {
+            return Err(EditError::NotALeaf);
+        };
+        super::check_ranges(&message.text, redactions.iter().map(|redaction| &redaction.at))?;
+        Arc::make_mut(message).redact(redactions);
         Ok(())
-    }
-
-    /// The messages that were put in and stand, in the order in which they were put in.
-    pub fn inserted(&self) -> impl Iterator<Item = &Inserted> {
-        self.inserted.iter().map(Arc::as_ref).filter(|inserted| inserted.stands)
-    }
-
-    /// The message that an edit put in; `None` for edits of another kind.
-    #[must_use]
-    pub fn inserted_by(&self, edit: &Edit) -> Option<&Inserted> {
-        match *edit.switches.as_slice() {
-            [.., Switch::Inserted { at, .. }] if edit.kind == EditKind::Insert => {
-                self.inserted.get(at).map(Arc::as_ref)
-            }
-            _ => None,
-        }
     }
 }

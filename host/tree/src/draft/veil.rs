@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Draft, LeafState};
+use super::Draft;
 use crate::changes::display_mask;
 use crate::kinds::ValueType;
 use crate::node::NodeId;
-use crate::pieces::{self, HiddenStretch, New};
+use crate::pieces::LeafPiece;
 
 /// What a number reads as that nobody may read.
 const NO_NUMBER: &str = "0";
@@ -25,7 +25,7 @@ impl Draft {
         let Ok(value) = self.settable(node) else { return };
         let length = self.document.content_text(node).len();
         let before = self.pieces_of(node, length);
-        let shown = |label: &Arc<str>, text: &str| New::Redacted {
+        let shown = |label: &Arc<str>, text: &str| LeafPiece::Redacted {
             label: Arc::clone(label),
             text: text.into(),
             record: None,
@@ -38,12 +38,6 @@ impl Draft {
             (_, None) => Vec::new(),
         };
         let pieces = before.replace(edits);
-        let hidden =
-            received.iter().map(|(at, label)| HiddenStretch { at: at.clone(), label: Arc::clone(label) });
-        let state =
-            Arc::make_mut(self.leaves.entry(node).or_insert_with(|| LeafState::untouched(length).into()));
-        let current = state.current;
-        state.states[current] = pieces;
-        pieces::hide(&mut state.hidden, hidden.collect());
+        self.amend(node, length, pieces, received.to_vec());
     }
 }

@@ -3,13 +3,14 @@
 //! The text of such a string is composed of what its inner leaves say now. Once somebody has set the string itself, its inner leaves
 //! are no longer there: they cannot be edited, and no view shows them. Undo brings them back as they were.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Draft, LeafState};
 use crate::escape::Splice;
 use crate::lift::lift;
 use crate::node::NodeId;
-use crate::pieces::{self, HiddenStretch, LeafPieces};
+use crate::pieces::{self, Labelled, LeafPieces};
 
 impl Draft {
     /// Returns the string around a value that was set as a whole, so that the value itself is no longer there.
@@ -18,7 +19,7 @@ impl Draft {
         if self.leaves.is_empty() {
             return None;
         }
-        let around = std::iter::successors(self.document.parent(node), |&at| self.document.parent(at));
+        let around = self.document.way_up(node).skip(1);
         around
             .filter(|&string| self.document.layer_within(string).is_some())
             .find(|&string| self.is_whole(string))
@@ -53,22 +54,22 @@ impl Draft {
         }
     }
 
-    /// What was ever redacted in the received text of a value, in its inner leaves too.
-    pub(super) fn hidden_of(&self, node: NodeId) -> Vec<HiddenStretch> {
+    /// Returns which stretches of the received text of a value redaction took away, in its inner leaves too, with the labels: in order,
+    /// and overlaps united.
+    #[must_use]
+    pub fn hidden(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
         let mut hidden = self.leaves.get(&node).map(|state| state.hidden.clone()).unwrap_or_default();
         if let Some(layer) = self.document.layer_within(node) {
             let stretches = |state: &LeafState| {
-                let splice = |stretch: &HiddenStretch| Splice {
-                    at: stretch.at.clone(),
-                    with: String::new(),
-                    label: Some(stretch.label.clone()),
+                let splice = |(at, label): &Labelled| {
+                    let label = Some(Arc::clone(label));
+                    Splice { at: at.clone(), with: String::new(), label }
                 };
                 state.hidden.iter().map(splice).collect()
             };
             let inner = self.inner(node).map(|(node, state)| (node, stretches(state)));
             let lifted = lift(&self.document, inner, layer).into_iter();
-            let more =
-                lifted.filter_map(|splice| Some(HiddenStretch { at: splice.at, label: splice.label? }));
+            let more = lifted.filter_map(|splice| Some((splice.at, splice.label?)));
             pieces::hide(&mut hidden, more.collect());
         }
         hidden
@@ -76,9 +77,8 @@ impl Draft {
 
     /// The values inside a string's document that somebody touched.
     fn inner(&self, string: NodeId) -> impl Iterator<Item = (NodeId, &LeafState)> + '_ {
-        let subtree = self.document.subtree(string);
-        let (first, end) = (NodeId::from_index(subtree.start + 1), NodeId::from_index(subtree.end));
-        self.leaves.range(first..end).map(|(&node, state)| (node, &**state))
+        let all = self.leaves.range(self.document.nodes_in(string)).map(|(&node, state)| (node, &**state));
+        all.filter(move |(node, _)| *node != string)
     }
 
     /// Whether somebody touched a value inside a string's document.

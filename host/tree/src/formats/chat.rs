@@ -126,10 +126,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
 /// A message's content: a string, or an array of parts.
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
-    if projector.body.kind(node) != JsonKind::Array {
-        return;
-    }
-    for (index, part) in projector.body.children(node).enumerate() {
+    for (index, part) in projector.body.elements(node).enumerate() {
         let kind = projector.text_member(part, "type");
         let editable = matches!(kind.as_deref(), Some("text" | "refusal"));
         projector.part(part, message, index, content_kind(kind.as_deref()), editable);

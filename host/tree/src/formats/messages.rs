@@ -150,7 +150,7 @@ fn project(projector: &mut Projector<'_>) {
             let id = this.message(member, SectionKind::System, Role::System, None);
             content(this, member, id, LeafKind::Text);
         }
-        "messages" if this.body.kind(member) == JsonKind::Array => messages(this, member),
+        "messages" if this.body.kind(member) == JsonKind::Array => this.exchanges(member, message),
         "thinking" | "cache_control" => {
             this.option(member, key);
             this.object(member, &BLOCK);
@@ -160,38 +160,27 @@ fn project(projector: &mut Projector<'_>) {
     projector.classify_maps();
 }
 
-fn messages(projector: &mut Projector<'_>, messages: NodeId) {
-    let (mut exchange, mut makes_calls) = (0, false);
-    for (index, node) in projector.body.children(messages).enumerate() {
-        let role = projector.role(node, ROLES);
-        let id = projector.message(node, message_kind(role), role, Some(index));
-        projector.mark(node, LeafKind::Other, Access::Open);
-        projector.members(node, &MESSAGE, |this, member, key, _| {
-            if key == "content" {
-                content(this, member, id, LeafKind::Text);
-            }
-        });
-        let below = &projector.projection.sections[id.index()..];
-        let answers =
-            below.iter().any(|section| section.kind == SectionKind::ToolResult && section.role == Role::User);
-        if !(answers && makes_calls) {
-            exchange += 1;
+fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
+    let role = projector.role(node, ROLES);
+    let id = projector.message(node, message_kind(role), role, Some(index));
+    projector.mark(node, LeafKind::Other, Access::Open);
+    projector.members(node, &MESSAGE, |this, member, key, _| {
+        if key == "content" {
+            content(this, member, id, LeafKind::Text);
         }
-        makes_calls = below.iter().any(|section| section.kind == SectionKind::ToolCall);
-        projector.projection.sections[id.index()].exchange = Some(exchange);
-        projector.classify_user(id, None);
-    }
+    });
+    projector.classify_user(id, None);
+    id
 }
 
 /// Content of a message or of a tool result: a string, or an array of blocks.
 fn content(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
     projector.mark(node, text, Access::Open);
-    if projector.body.kind(node) == JsonKind::Array {
-        for (index, part) in projector.body.children(node).enumerate() {
-            block(projector, part, around, index, text);
-        }
-    } else if projector.body.kind(node) == JsonKind::Object {
-        // Server tools answer with an object, or an array of them.
+    for (index, part) in projector.body.elements(node).enumerate() {
+        block(projector, part, around, index, text);
+    }
+    // Server tools answer with an object, or an array of them.
+    if projector.body.kind(node) == JsonKind::Object {
         projector.object(node, &BLOCK);
     }
 }
@@ -218,9 +207,7 @@ fn block(projector: &mut Projector<'_>, node: NodeId, around: SectionId, index: 
         "text" => this.mark(member, text, Access::Open),
         "content" => content(this, member, id, text),
         "source" => source(this, member, id, text),
-        "citations" if this.body.kind(member) == JsonKind::Array => {
-            this.body.children(member).for_each(|citation| this.object(citation, &BLOCK));
-        }
+        "citations" => this.body.elements(member).for_each(|citation| this.object(citation, &BLOCK)),
         _ => {}
     });
 }

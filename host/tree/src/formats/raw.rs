@@ -117,10 +117,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
 fn content(projector: &mut Projector<'_>, node: NodeId, message: SectionId, text: LeafKind) {
     let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if body.kind(node) != JsonKind::Array {
-        return;
-    }
-    for (index, node) in body.children(node).enumerate() {
+    for (index, node) in body.elements(node).enumerate() {
         let kind = body.member(node, "type").map(|kind| body.content_text(kind));
         let holds = content_kind(kind.as_deref());
         projector.part(node, message, index, holds, holds == ContentKind::Text);

@@ -251,12 +251,9 @@ fn item(projector: &mut Projector<'_>, node: NodeId, id: SectionId, kind: Sectio
 fn parts(projector: &mut Projector<'_>, node: NodeId, around: SectionId, text: LeafKind) {
     let body = projector.body;
     projector.mark(node, text, Access::Open);
-    if body.kind(node) != JsonKind::Array {
-        return;
-    }
     // An item may have several lists of parts: reasoning has a summary and content. They are numbered as one, in body order.
     let first = projector.projection.sections.len() - around.index() - 1;
-    for (index, part) in (first..).zip(body.children(node)) {
+    for (index, part) in (first..).zip(body.elements(node)) {
         let kind = projector.text_member(part, "type");
         let editable = kind.as_deref().is_some_and(|kind| kind.ends_with("text") || kind == "refusal");
         projector.part(part, around, index, content_kind(kind.as_deref()), editable);

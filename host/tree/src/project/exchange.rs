@@ -1,16 +1,10 @@
 //! The messages of a body by the numbers of the exchanges that its format gives them.
 
-use std::ops::Range;
-
 use crate::node::NodeId;
 
-/// The messages of each exchange. Most exchanges are one message, so they share two lists.
+/// The messages of each exchange, with its number. Most exchanges are one message, so they share a list.
 #[derive(Clone, Default)]
-pub(crate) struct ExchangeGroups {
-    /// The number of the exchange of each message, in order.
-    numbers: Vec<u32>,
-    messages: Vec<NodeId>,
-}
+pub(crate) struct ExchangeGroups(Vec<(u32, NodeId)>);
 
 impl ExchangeGroups {
     /// Groups messages, which come with the numbers of their exchanges and in body order.
@@ -18,26 +12,20 @@ impl ExchangeGroups {
         let mut messages: Vec<(u32, NodeId)> = messages.collect();
         // Messages of one exchange stay in their order.
         messages.sort_by_key(|(number, _)| *number);
-        let (numbers, messages) = messages.into_iter().unzip();
-        ExchangeGroups { numbers, messages }
+        ExchangeGroups(messages)
     }
 
     /// Returns the messages of one exchange.
-    pub(crate) fn of(&self, number: u32) -> &[NodeId] {
-        let behind = |bound: u32| self.numbers.partition_point(|one| *one < bound);
-        let end = number.checked_add(1).map_or(self.numbers.len(), behind);
-        &self.messages[behind(number)..end]
+    pub(crate) fn of(&self, number: u32) -> Vec<NodeId> {
+        let first = self.0.partition_point(|(one, _)| *one < number);
+        let group = self.0[first..].iter().take_while(|(one, _)| *one == number);
+        group.map(|(_, message)| *message).collect()
     }
 
     /// Returns the messages of each exchange.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &[NodeId]> {
-        let mut at = 0;
-        let ranges = self.numbers.chunk_by(|one, other| one == other).map(move |group| {
-            let start = at;
-            at += group.len();
-            start..at
-        });
-        ranges.map(|range: Range<usize>| &self.messages[range])
+    pub(crate) fn all(&self) -> impl Iterator<Item = Vec<NodeId>> {
+        let groups = self.0.chunk_by(|(one, _), (other, _)| one == other);
+        groups.map(|group| group.iter().map(|(_, message)| *message).collect())
     }
 }
 
@@ -50,7 +38,7 @@ mod tests {
         let said = [(2, 10), (0, 11), (2, 12), (u32::MAX, 13), (0, 14), (5, 15)];
         let said = said.map(|(number, node)| (number, NodeId::from_index(node)));
         let exchanges = ExchangeGroups::new(said.into_iter());
-        let indices = |nodes: &[NodeId]| nodes.iter().map(|node| node.index()).collect::<Vec<_>>();
+        let indices = |nodes: Vec<NodeId>| nodes.into_iter().map(NodeId::index).collect::<Vec<_>>();
         let all: Vec<_> = exchanges.all().map(indices).collect();
         assert_eq!(all, [vec![11, 14], vec![10, 12], vec![15], vec![13]]);
         for (number, of) in

@@ -259,17 +259,19 @@ impl<'i> Projector<'i> {
         })
     }
 
-    /// Projects the elements of a list of messages and numbers their exchanges, where a result is a message of its own: a message with
-    /// calls and the results right behind it are one.
+    /// Projects the elements of a list of messages and numbers their exchanges: a message with calls and those right behind it with
+    /// results are one. A result is a message of its own, or a part of one of the user.
     pub(crate) fn exchanges(&mut self, messages: NodeId, message: fn(&mut Self, NodeId, usize) -> SectionId) {
         let (mut exchange, mut makes_calls) = (0, false);
         for (index, node) in self.body.children(messages).enumerate() {
             let id = message(self, node, index);
-            let is_result = self.projection.sections[id.index()].role == Role::Tool;
-            if !(is_result && makes_calls) {
+            let (said, parts) =
+                (&self.projection.sections[id.index()], &self.projection.sections[id.index() + 1..]);
+            let is_of_user = |part: &Section| part.kind == SectionKind::ToolResult && part.role == Role::User;
+            let answers = said.role == Role::Tool || parts.iter().any(is_of_user);
+            if !(answers && makes_calls) {
                 exchange += 1;
-                let below = &self.projection.sections[id.index()..];
-                makes_calls = below.iter().any(|section| section.kind == SectionKind::ToolCall);
+                makes_calls = parts.iter().any(|part| part.kind == SectionKind::ToolCall);
             }
             self.projection.sections[id.index()].exchange = Some(exchange);
         }

@@ -78,7 +78,7 @@ fn lone_surrogates_nul_and_line_separators_survive_outside_the_edit() {
     let mut draft = chat(body);
     let leaf = draft.document().resolve("/messages/0/content").unwrap();
     let at = draft.text(leaf).expose().find("secret").unwrap();
-    let redaction = Redaction { at: at..at + 6, label: "X".into(), replacement: "TOKEN".into() };
+    let redaction = Redaction::new(at..at + 6, "X", "TOKEN");
     draft.redact(leaf, &[redaction], &Author::rule("r")).unwrap();
     assert_eq!(draft.render(), body.replace("secret", "TOKEN"));
     let set = draft.text(leaf).expose().replace("TOKEN", "word");
@@ -92,7 +92,7 @@ fn duplicate_keys_are_all_leaves_and_ambiguous_to_pointers() {
     let leaves: Vec<_> = draft.document().leaves().map(|leaf| leaf.id()).collect();
     assert_eq!(leaves.len(), 2);
     assert_eq!(draft.document().resolve("/a"), Err(ResolveError::Ambiguous));
-    let redaction = Redaction { at: 0..3, label: "X".into(), replacement: "T".into() };
+    let redaction = Redaction::new(0..3, "X", "T");
     draft.redact(leaves[0], &[redaction], &Author::rule("r")).unwrap();
     assert_eq!(draft.render(), r#"{"a": "T", "a": "two"}"#);
 }

@@ -18,7 +18,7 @@ fn described(document: &Document, block: &Block) -> Option<(Vec<u8>, Vec<u8>)> {
 
 /// All that a rule or a detector may know about the leaves and keys of a block.
 fn shown(document: &Document, block: &Block) -> Vec<String> {
-    let first = block.nodes().start;
+    let first = block.nodes.start;
     let of_leaf = |at: usize| {
         let leaf = document.leaf(NodeId::from_index(at))?;
         let section = leaf.section().map(|section| {
@@ -33,7 +33,7 @@ fn shown(document: &Document, block: &Block) -> Vec<String> {
         let key = document.key(NodeId::from_index(at)).filter(|_| at != first)?;
         Some(format!("{} {}", at - first, key.text.expose()))
     };
-    block.nodes().filter_map(of_leaf).chain(block.nodes().filter_map(of_key)).collect()
+    block.nodes.clone().filter_map(of_leaf).chain(block.nodes.clone().filter_map(of_key)).collect()
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn blocks_are_apart_and_hold_every_section() {
     for (body, format) in requests {
         let document = Document::parse(body.into(), format, &Limits::default()).unwrap();
         let blocks = document.blocks();
-        assert!(blocks.windows(2).all(|two| two[0].nodes().end <= two[1].nodes().start));
+        assert!(blocks.windows(2).all(|two| two[0].nodes.end <= two[1].nodes.start));
         for section in document.sections() {
-            let holds = |block: &&Block| block.nodes().contains(&section.node.index());
+            let holds = |block: &&Block| block.nodes.contains(&section.node.index());
             assert_eq!(blocks.iter().filter(holds).count(), 1);
         }
         described_blocks += blocks.iter().filter(|block| described(&document, block).is_some()).count();
@@ -116,7 +116,7 @@ fn the_key_that_names_an_option_is_described() {
     let of = |key: &str| {
         let document = parse(&json!({ (key): "abc", "messages": [] }), &Limits::default());
         let at = document.resolve(&format!("/{key}")).unwrap();
-        described(&document, document.blocks().iter().find(|block| block.node() == at).unwrap()).unwrap()
+        described(&document, document.blocks().iter().find(|block| block.node == at).unwrap()).unwrap()
     };
     assert_ne!(of("user"), of("stop"));
 }

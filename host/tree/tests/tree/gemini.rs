@@ -318,7 +318,7 @@ fn a_signed_thought_is_frozen_and_nothing_else_for_its_sake() {
     assert_eq!(of("/contents/0/parts/2/text"), (LeafKind::Text, Access::Open));
     assert_eq!(of("/contents/0/parts/3/functionCall/args/a"), (LeafKind::ToolArguments, Access::Open));
     let argument = draft.document().resolve("/contents/0/parts/3/functionCall/args/a").unwrap();
-    let redaction = Redaction { at: 0..1, label: "X".into(), replacement: "TOKEN".into() };
+    let redaction = Redaction::new(0..1, "X", "TOKEN");
     draft.redact(argument, &[redaction], &Author::rule("secrets")).unwrap();
     assert_eq!(draft.validate(), Ok(()));
 }

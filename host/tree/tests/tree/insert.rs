@@ -134,19 +134,15 @@ fn where_nothing_can_be_put_in() {
 fn what_was_put_in_is_redacted_for_good() {
     let mut draft = chat(r#"{"messages":[{"role":"user","content":"q"}]}"#);
     insert(&mut draft, "/messages/0", "ann and bob and cid").unwrap();
-    let redaction = |at, label: &str, replacement: &str| Redaction {
-        at,
-        label: label.into(),
-        replacement: replacement.into(),
-    };
+    let redaction = |at, label: &str, replacement: &str| Redaction::new(at, label, replacement);
     draft.redact_inserted(0, &[redaction(8..11, "B", "BBBB_1")]).unwrap();
     // The later ones stand on both sides of the first, and one covers it.
     draft.redact_inserted(0, &[redaction(0..3, "A", "A_1"), redaction(19..22, "C", "C")]).unwrap();
     let now = |draft: &Draft| {
         let inserted = draft.inserted().next().unwrap();
         let text = inserted.text();
-        let spans =
-            inserted.redacted().iter().map(|(at, label)| format!("{label}={}", &text.expose()[at.clone()]));
+        let spans = inserted.redacted().into_iter();
+        let spans = spans.map(|(at, label)| format!("{label}={}", &text.expose()[at]));
         (text.expose().to_owned(), spans.collect::<Vec<_>>())
     };
     assert_eq!(

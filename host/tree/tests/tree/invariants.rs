@@ -90,7 +90,7 @@ proptest! {
         let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         let (a, b) = (boundaries[from.index(boundaries.len())], boundaries[to.index(boundaries.len())]);
         let at = a.min(b)..a.max(b);
-        let redaction = Redaction { at: at.clone(), label: "X".into(), replacement: "TOKEN".into() };
+        let redaction = Redaction::new(at.clone(), "X", "TOKEN");
         draft.redact(leaf, &[redaction], &RULE()).unwrap();
         let expected = format!("{}TOKEN{}", &text[..at.start], &text[at.end..]);
         let now = draft.text(leaf).into_cow().into_owned();
@@ -173,7 +173,7 @@ proptest! {
         prop_assume!(!leaves.is_empty());
         let leaf = leaves[which.index(leaves.len())];
         let length = draft.text(leaf).expose().len();
-        draft.redact(leaf, &[Redaction { at: 0..length, label: "X".into(), replacement: "T".into() }], &RULE()).unwrap();
+        draft.redact(leaf, &[Redaction::new(0..length, "X", "T")], &RULE()).unwrap();
         let redacted = draft.render();
         draft.set(leaf, &text, &Author::Person).unwrap();
         draft.undo();
@@ -196,7 +196,7 @@ proptest! {
         prop_assert_eq!(refused, Err(EditError::Pinned { by: RULE() }));
         prop_assert!(!draft.is_dirty());
         let length = draft.text(leaf).expose().len();
-        draft.redact(leaf, &[Redaction { at: 0..length, label: "X".into(), replacement: "T".into() }], &RULE()).unwrap();
+        draft.redact(leaf, &[Redaction::new(0..length, "X", "T")], &RULE()).unwrap();
         let now = draft.text(leaf);
         prop_assert_eq!(now.expose(), "T");
     }
@@ -385,7 +385,7 @@ fn invariant_12_what_is_signed_or_encrypted_is_edited_by_nobody() {
         let document = draft.document().clone();
         for leaf in document.leaves().filter(|leaf| leaf.access() == Access::Frozen) {
             frozen += 1;
-            let redaction = Redaction { at: 0..0, label: "X".into(), replacement: "T".into() };
+            let redaction = Redaction::new(0..0, "X", "T");
             assert_eq!(draft.set(leaf.id(), "other", &Author::Person), Err(EditError::Frozen), "{name}");
             assert_eq!(draft.redact(leaf.id(), &[redaction], &RULE()), Err(EditError::Frozen), "{name}");
         }

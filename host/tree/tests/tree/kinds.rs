@@ -48,7 +48,7 @@ fn a_label_names_the_path_as_it_is_now() {
     let expected = ["Context · notes/a.md", "Context · cat.png", "Context", "User"];
     assert_eq!(labels(&draft)[3..], expected.map(str::to_owned));
     let leaf = draft.document().resolve("/messages/3/content").unwrap();
-    let redaction = Redaction { at: 13..18, label: "DIR".into(), replacement: "DIR_1".into() };
+    let redaction = Redaction::new(13..18, "DIR", "DIR_1");
     draft.redact(leaf, &[redaction], &leafgate_tree::Author::rule("dirs")).unwrap();
     assert_eq!(labels(&draft)[3], "Context · DIR_1/a.md");
 }

@@ -11,7 +11,7 @@ fn draft() -> (Draft, NodeId) {
 }
 
 fn redaction(at: std::ops::Range<usize>, replacement: &str) -> Redaction {
-    Redaction { at, label: "NAME".into(), replacement: replacement.into() }
+    Redaction::new(at, "NAME", replacement)
 }
 
 /// Who is named beside those who set the text.

@@ -21,20 +21,25 @@ fn leaf(draft: &Draft, pointer: &str) -> NodeId {
 }
 
 fn redaction(at: std::ops::Range<usize>, replacement: &str) -> Redaction {
-    Redaction { at, label: "EMAIL".into(), replacement: replacement.into() }
+    Redaction::new(at, "EMAIL", replacement)
+}
+
+/// The redaction of a finding of its own, which a person may release.
+fn releasable(draft: &mut Draft, redaction: Redaction) -> Redaction {
+    Redaction { terms: ReleaseTerms::Releasable(draft.new_finding()), ..redaction }
 }
 
 /// Two addresses are redacted on terms that let a person release them, and a name for good.
 fn redacted() -> (Draft, NodeId) {
     let mut draft = draft();
     let node = leaf(&draft, TEXT);
-    let terms = [
-        ReleaseTerms::Releasable(draft.new_finding()),
-        ReleaseTerms::Kept { by: Some("names".into()) },
-        ReleaseTerms::Releasable(draft.new_finding()),
+    let name = redaction(16..19, "NAME_1");
+    let all = [
+        releasable(&mut draft, redaction(3..11, "EMAIL_1")),
+        Redaction { terms: ReleaseTerms::Kept { by: Some("names".into()) }, ..name },
+        releasable(&mut draft, redaction(21..29, "EMAIL_1")),
     ];
-    let all = [redaction(3..11, "EMAIL_1"), redaction(16..19, "NAME_1"), redaction(21..29, "EMAIL_1")];
-    draft.redact_on(node, &all, &terms, &rule()).unwrap();
+    draft.redact(node, &all, &rule()).unwrap();
     (draft, node)
 }
 
@@ -93,8 +98,8 @@ fn what_was_written_and_redacted_then_cannot_be_released() {
     let mut draft = draft();
     let node = leaf(&draft, TEXT);
     draft.set(node, "mail me@y.org now", &Author::Person).unwrap();
-    let terms = [ReleaseTerms::Releasable(draft.new_finding())];
-    draft.redact_on(node, &[redaction(5..13, "EMAIL_2")], &terms, &rule()).unwrap();
+    let email = releasable(&mut draft, redaction(5..13, "EMAIL_2"));
+    draft.redact(node, &[email], &rule()).unwrap();
     assert_eq!(draft.release(0), Err(EditError::NotReceived));
     assert!(!draft.redaction(0).unwrap().is_releasable());
 }
@@ -103,9 +108,10 @@ fn what_was_written_and_redacted_then_cannot_be_released() {
 fn a_finding_over_two_parts_is_released_in_both_or_in_none() {
     let mut draft = draft();
     let parts = ["/messages/1/content/0/text", "/messages/1/content/1/text"].map(|at| leaf(&draft, at));
-    let terms = [ReleaseTerms::Releasable(draft.new_finding())];
-    draft.redact_on(parts[0], &[redaction(4..6, "KEY_1")], &terms, &rule()).unwrap();
-    draft.redact_on(parts[1], &[redaction(0..2, "")], &terms, &rule()).unwrap();
+    let first = releasable(&mut draft, redaction(4..6, "KEY_1"));
+    let second = Redaction { terms: first.terms.clone(), ..redaction(0..2, "") };
+    draft.redact(parts[0], &[first], &rule()).unwrap();
+    draft.redact(parts[1], &[second], &rule()).unwrap();
     let before = body(&draft);
     assert!(before.contains("key KEY_1") && before.contains(r#"" end""#), "{before}");
     draft.release(1).unwrap();

@@ -25,7 +25,7 @@ fn edited() -> Draft {
     let mut draft = draft(BODY);
     let leaf = |pointer: &str| draft.document().resolve(pointer).unwrap();
     let (first, number) = (leaf("/messages/0/content"), leaf("/temperature"));
-    let at = Redaction { at: 3..6, label: "NAME".into(), replacement: "NAME_x".to_owned() };
+    let at = Redaction::new(3..6, "NAME", "NAME_x");
     draft.redact(first, &[at], &Author::rule("names")).unwrap();
     draft.set(first, "Hello NAME_x", &Author::rule("polite")).unwrap();
     draft.set(number, "1", &Author::Person).unwrap();
@@ -44,7 +44,7 @@ fn record(draft: &Draft) -> String {
 fn replayed(record: &str, body: &str) -> (Draft, Vec<leafgate_tree::Misfit>) {
     let mut draft = draft(body);
     if let Ok(first) = draft.document().resolve("/messages/0/content") {
-        let at = Redaction { at: 3..6, label: "NAME".into(), replacement: "NAME_x".to_owned() };
+        let at = Redaction::new(3..6, "NAME", "NAME_x");
         let _ = draft.redact(first, &[at], &Author::rule("names"));
     }
     let mut replay = Replay::parse(record).unwrap();

@@ -248,6 +248,23 @@ fn no_part_and_no_call_is_ever_deleted_or_moved() {
     }
 }
 
+/// The API joins messages of the user that follow each other, and wants a result of every call.
+#[test]
+fn results_in_two_messages_of_the_user_go_with_their_calls() {
+    let body = r#"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[
+        {"type":"tool_use","id":"1","name":"f","input":{}},{"type":"tool_use","id":"2","name":"f","input":{}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"2","content":"b"}]},
+        {"role":"user","content":"And?"}]}"#;
+    let mut draft = parse(body.as_bytes(), Format::AnthropicMessages);
+    let calls = keyed(&draft, "assistant-1");
+    draft.delete(calls, &Author::Person).unwrap();
+    let left = r#"{"messages":[{"role":"user","content":"q"},
+        {"role":"user","content":"And?"}]}"#;
+    assert_eq!(draft.render(), left);
+    assert_eq!(draft.validate(), Ok(()));
+}
+
 // S0-36
 #[test]
 fn a_new_edit_takes_the_redo_away() {

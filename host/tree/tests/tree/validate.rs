@@ -97,7 +97,7 @@ fn texts_of_messages_stay_texts() {
     // Redaction is no exception.
     let mut draft = parse(MESSAGES.as_bytes(), Format::AnthropicMessages);
     let text = draft.document().resolve("/messages/0/content/0/text").unwrap();
-    let all = Redaction { at: 0..1, label: "X".into(), replacement: String::new() };
+    let all = Redaction::new(0..1, "X", String::new());
     draft.redact(text, &[all], &Author::rule("drop")).unwrap();
     assert!(refusal(&draft).contains(rule));
     // What is left out is not sent, whatever it says.

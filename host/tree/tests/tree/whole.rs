@@ -19,7 +19,7 @@ fn inner(draft: &Draft, path: &str) -> NodeId {
 }
 
 fn redaction(at: std::ops::Range<usize>, label: &str, replacement: &str) -> Redaction {
-    Redaction { at, label: label.into(), replacement: replacement.into() }
+    Redaction::new(at, label, replacement)
 }
 
 /// Where a leaf stands now, and what it says.

@@ -34,9 +34,9 @@ impl Reviewer for Words {
                 draft.redact(node, &found, &Author::rule("secrets")).map_err(|_| hold("secrets"))?;
             }
         }
-        let inserted: Vec<_> = draft.inserted().map(|inserted| secrets(inserted.text().expose())).collect();
-        for (place, found) in inserted.iter().enumerate() {
-            draft.redact_inserted(place, found).map_err(|_| hold("secrets"))?;
+        let inserted: Vec<_> = draft.inserted().map(|it| (it.number, secrets(it.text().expose()))).collect();
+        for (number, found) in inserted {
+            draft.redact_inserted(number, &found).map_err(|_| hold("secrets"))?;
         }
         Ok(verdict(draft))
     }
@@ -59,11 +59,9 @@ impl Reviewer for Words {
 }
 
 fn secrets(text: &str) -> Vec<Redaction> {
-    let found = text.match_indices(SECRET).map(|(start, secret)| Redaction {
-        at: start..start + secret.len(),
-        label: "SECRET".into(),
-        replacement: TOKEN.to_owned(),
-    });
+    let found = text
+        .match_indices(SECRET)
+        .map(|(start, secret)| Redaction::new(start..start + secret.len(), "SECRET", TOKEN));
     found.collect()
 }
 

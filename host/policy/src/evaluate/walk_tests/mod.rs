@@ -46,6 +46,7 @@ fn vault() -> Vault {
 
 const CONTEXT: Context<'_> = Context {
     on: crate::On::Request,
+    only: None,
     session: "s",
     agent: Some("codex"),
     model: None,

@@ -636,13 +636,15 @@ fn redact(draft: &mut Draft, node: NodeId) {
         let released: Vec<_> = draft.released(node).into_iter().map(|span| span.at).collect();
         let text = draft.text(node);
         let places = text.expose().match_indices(word).map(|(at, word)| at..at + word.len());
-        let redaction = |at| Redaction { at, label: label.into(), replacement: replacement.to_owned() };
+        let redaction = |at| Redaction::new(at, label, replacement);
         places.filter(|at| !released.contains(at)).map(redaction).collect()
     };
-    let contacts = found(draft, CONTACT, ("EMAIL", CONTACT_TOKEN));
+    let mut contacts = found(draft, CONTACT, ("EMAIL", CONTACT_TOKEN));
     if !contacts.is_empty() {
-        let terms: Vec<_> = contacts.iter().map(|_| ReleaseTerms::Releasable(draft.new_finding())).collect();
-        draft.redact_on(node, &contacts, &terms, &Author::rule("contacts")).unwrap();
+        for contact in &mut contacts {
+            contact.terms = ReleaseTerms::Releasable(draft.new_finding());
+        }
+        draft.redact(node, &contacts, &Author::rule("contacts")).unwrap();
     }
     let secrets = found(draft, SECRET, ("PASSWORD", TOKEN));
     if !secrets.is_empty() {
