@@ -94,7 +94,8 @@ pub struct ToolsOf {
 
 leafgate_words::words! {
     /// Whether context is sent again while tools run.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+    #[serde(rename_all = "kebab-case")]
     pub enum Continuation {
         /// It is left out until the user says something again.
         SkipContext = "skip-context",

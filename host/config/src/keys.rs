@@ -1,6 +1,8 @@
 //! What can be set.
 
-use crate::value::{Kind, LONGEST, NumberRange};
+use leafgate_diagnostic::number::NumberRange;
+
+use crate::value::{Kind, LONGEST};
 
 /// A setting.
 #[derive(Clone, Copy, Debug)]

@@ -23,4 +23,4 @@ mod value;
 pub use file::Layer;
 pub use keys::{KEYS, SettingKey, UPSTREAM_KEYS, UPSTREAMS, is_setting, variable};
 pub use resolve::{SettingSource, Settings, Shown, UpstreamSettings};
-pub use value::{Kind, NumberRange, Value, ValueError};
+pub use value::{Kind, Value, ValueError};

@@ -1,9 +1,10 @@
 //! The configuration file as a JSON Schema, for editors.
 
+use leafgate_diagnostic::number::NumberRange;
 use serde_json::{Map, Value, json};
 
 use crate::keys::{KEYS, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
-use crate::value::{Kind, NumberRange};
+use crate::value::Kind;
 
 /// Returns the schema.
 #[must_use]

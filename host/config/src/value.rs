@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use leafgate_admin::shown_url;
+use leafgate_diagnostic::number::{NumberRange, in_millis, in_unit, in_units, shown_time};
 use toml::de::DeValue;
 
 /// What a setting takes.
@@ -33,40 +34,6 @@ pub enum Kind {
     Time(NumberRange),
     /// One of these words.
     Word(&'static [&'static str]),
-}
-
-/// The numbers that make sense, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NumberRange {
-    /// The smallest.
-    pub least: u64,
-    /// The largest; `u64::MAX` for none.
-    pub most: u64,
-}
-
-impl NumberRange {
-    /// From one on.
-    pub(crate) const ANY: NumberRange = NumberRange::from(1);
-
-    pub(crate) const fn from(least: u64) -> NumberRange {
-        NumberRange { least, most: u64::MAX }
-    }
-
-    pub(crate) const fn between(least: u64, most: u64) -> NumberRange {
-        NumberRange { least, most }
-    }
-
-    fn allow(self, number: u64) -> bool {
-        (self.least..=self.most).contains(&number)
-    }
-
-    /// Says them, each number as it is written there.
-    fn said(self, write: impl Fn(u64) -> String) -> String {
-        match self.most {
-            u64::MAX => format!("from {} on", write(self.least)),
-            most => format!("from {} to {}", write(self.least), write(most)),
-        }
-    }
 }
 
 /// A value, made of what a value of its kind is.
@@ -135,9 +102,6 @@ const SIZES: [(&str, u64); 7] = [
     ("B", 1),
 ];
 
-/// Units of times, each before those that it ends with.
-const TIMES: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-
 /// Longest time in milliseconds. Nothing of a gate takes a week, and longer ones overflow clocks.
 pub(crate) const LONGEST: u64 = 7 * 24 * 3600 * 1000;
 
@@ -192,7 +156,7 @@ impl Kind {
                 text.parse().ok().filter(|number| bounds.allow(*number)).map(Value::Number)
             }
             Kind::Time(bounds) => {
-                let millis = in_units(text, &TIMES, 0).filter(|millis| bounds.allow(*millis));
+                let millis = in_millis(text).filter(|millis| bounds.allow(*millis));
                 millis.map(|millis| Value::Time(Duration::from_millis(millis)))
             }
             Kind::Word(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
@@ -253,33 +217,8 @@ impl Kind {
     }
 }
 
-fn shown_time(millis: u64) -> String {
-    let units = [TIMES[3], TIMES[2], TIMES[1], TIMES[0]];
-    in_unit(millis, &units).unwrap_or_default().replace(' ', "")
-}
-
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
-}
-
-/// Reads a whole number and a unit. `bare` is what a number without one counts, 0 for nothing.
-fn in_units(text: &str, units: &[(&str, u64)], bare: u64) -> Option<u64> {
-    let text = text.trim();
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').len();
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.replace('_', "").parse().ok()?;
-    let unit = unit.trim_start();
-    let size = match unit {
-        "" => bare,
-        unit => units.iter().find(|(name, _)| *name == unit)?.1,
-    };
-    number.checked_mul(size).filter(|value| *value > 0)
-}
-
-/// Returns a number in the largest unit that leaves no rest; the units are ordered from the largest.
-fn in_unit(number: u64, units: &[(&str, u64)]) -> Option<String> {
-    let (name, size) = units.iter().find(|(_, size)| number >= *size && number.is_multiple_of(*size))?;
-    Some(format!("{} {name}", number / size))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use leafgate_words::words;
 
 words! {
     /// How sure a detector is of a finding.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize, serde::Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Confidence {
         /// Plausible shape only.

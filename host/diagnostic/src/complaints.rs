@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use crate::keys::Table;
-use crate::{Diagnostics, hint_for};
+use crate::Diagnostics;
 
 /// Diagnostics of one file.
 pub struct Complaints<'d> {
@@ -26,17 +25,10 @@ impl Complaints<'_> {
         self.diagnostics.warning(self.file, span, message, Some(hint.into()));
     }
 
-    /// Reports a key that a table lacks; what could not be read has been reported.
-    pub fn missing<T: Table>(
-        &mut self,
-        (table, key): (&T, &str),
-        header: Range<usize>,
-        message: &str,
-        hint: impl Into<String>,
-    ) {
-        if !table.is_broken(key) {
-            self.error(header, message, hint);
-        }
+    /// Returns the file and the line of a place, for people.
+    #[must_use]
+    pub fn origin(&self, span: &Range<usize>) -> String {
+        format!("{}:{}", self.diagnostics.name(self.file), self.diagnostics.line(self.file, span))
     }
 
     /// Returns a name in kebab-case; reports any other. `like` is one.
@@ -62,22 +54,6 @@ impl Complaints<'_> {
             }
             _ => string,
         }
-    }
-
-    /// Returns the value of a word of a closed list; reports any other.
-    pub fn word<T>(
-        &mut self,
-        field: &str,
-        value: &Spanned<String>,
-        known: &[&str],
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Option<T> {
-        let word = value.get_ref();
-        let read = read(word);
-        if read.is_none() {
-            self.error(value.span(), format!("`{word}` is no value of `{field}`"), hint_for(word, known));
-        }
-        read
     }
 }
 

@@ -1,14 +1,15 @@
 //! The keys of the tables of a TOML file, each declared once: [`table!`](crate::table) makes the struct that is read
-//! and the rows from which everything else follows, that is what an unknown key may have meant, what
-//! belongs to which action, the schema for editors, and the test of the reference.
+//! and the rows from which everything else follows: what is wrong with a value, what an unknown key may have
+//! meant, what belongs to which action and what it needs, the schema for editors, and the test of the reference.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
+use crate::number::NumberRange;
 use crate::words::{OneOrMany, WordMatch};
 
 /// A key of a table.
@@ -17,62 +18,76 @@ pub struct TableKey {
     pub name: &'static str,
     /// What it takes.
     pub takes: Type,
-    /// To which actions of a rule it belongs; to all where none is named.
-    pub actions: &'static [&'static str],
-    /// Whether the table says nothing without it.
-    pub is_needed: bool,
+    /// To which words of the key that is the table's [`Need::Tag`] it belongs; to all where none is named.
+    pub of: &'static [&'static str],
+    /// Whether it must be there.
+    pub need: Need,
+    /// How it is written, for whoever leaves it out or writes something else.
+    pub hint: Option<&'static str>,
 }
 
+/// Whether a key must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It may be left out.
+    No,
+    /// It must be there.
+    There,
+    /// It must be there and say something: no blank text, no empty list.
+    Said,
+    /// It must be there, and says to what of the other keys belong.
+    Tag,
+}
+
+/// Words that are put together once they are asked for.
+pub type WordList = fn() -> Vec<&'static str>;
+
 /// What a key takes.
+#[derive(Clone, Copy)]
 pub enum Type {
     /// A text.
     Text,
     /// A text or a list of texts.
     Texts,
     /// A whole number.
-    Number,
+    Number(NumberRange),
+    /// A number and a unit; its bounds are milliseconds.
+    Time(NumberRange),
     /// `true` or `false`.
     Flag,
     /// One of these words.
-    Word(&'static [&'static str]),
-    /// The same, of words that are put together.
-    WordOf(fn() -> Vec<&'static str>),
+    Word(WordList),
     /// A word or a list of words.
-    Words(fn() -> Vec<&'static str>),
+    Words(WordList),
     /// A text, a list of texts, or a table that says more; of these words, where they are known.
-    WordMatch(Option<fn() -> Vec<&'static str>>),
+    WordMatch(Option<WordList>),
     /// Any names, each with what is wanted of its text.
     Named,
+    /// Any names, each with a text.
+    Texted,
     /// Any table.
     Table,
+    /// A text or any table.
+    TextOrTable,
     /// A day, or `never`.
     Until,
     /// `true`, `false` or a word.
     FlagOr(&'static str),
-    /// A table with these keys.
-    Of(&'static [TableKey]),
-    /// A list of tables.
-    ListOf(&'static [TableKey]),
+    /// A table of this name with these keys.
+    Of(&'static str, &'static [TableKey]),
+    /// Any names, each with such a table.
+    Tables(&'static str, &'static [TableKey]),
+    /// A list of such tables.
+    ListOf(&'static str, &'static [TableKey]),
 }
-
-/// The keys of a table that says what a text may be.
-pub(crate) const WORD_MATCH: &[TableKey] = &[
-    TableKey { name: "any", takes: Type::Texts, actions: &[], is_needed: false },
-    TableKey { name: "not", takes: Type::Texts, actions: &[], is_needed: false },
-    TableKey { name: "ignore-case", takes: Type::Flag, actions: &[], is_needed: false },
-];
 
 /// A table whose keys are known.
 pub trait Table: DeserializeOwned + Serialize {
+    /// What such a table is called: `a rule`.
+    const NAME: &'static str;
+
     /// Its keys, in the order in which they are declared.
     const KEYS: &'static [TableKey];
-
-    /// Keys whose values could not be read, or that were meant by one that nobody knows. That has been
-    /// reported, so they must not be reported as missing too.
-    fn broken_mut(&mut self) -> &mut BTreeSet<String>;
-
-    /// Returns true if and only if a key is among these.
-    fn is_broken(&self, key: &str) -> bool;
 
     /// Returns what it says, as it was read.
     fn says(&self) -> toml::Table {
@@ -89,6 +104,9 @@ pub fn names(keys: &[TableKey]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }
 
+/// Under this key a table says which of its keys are broken. No file can: it is no key that any table has.
+pub(crate) const BROKEN: &str = "";
+
 /// A type of values, and what a key of this type takes where its row says no more.
 pub trait Takes {
     /// What such a key takes.
@@ -96,30 +114,27 @@ pub trait Takes {
 }
 
 macro_rules! takes {
-    ($($type:ty: $takes:ident;)*) => {
-        $(impl Takes for $type { const TYPE: Type = Type::$takes; })*
+    ($($type:ty: $takes:expr;)*) => {
+        $(impl Takes for $type { const TYPE: Type = $takes; })*
     };
 }
 
 takes! {
-    String: Text;
-    OneOrMany: Texts;
-    i64: Number;
-    bool: Flag;
-    toml::Value: Table;
-    toml::Table: Table;
-}
-
-impl Takes for WordMatch {
-    const TYPE: Type = Type::WordMatch(None);
-}
-
-impl<V> Takes for BTreeMap<String, V> {
-    const TYPE: Type = Type::Table;
+    String: Type::Text;
+    OneOrMany: Type::Texts;
+    usize: Type::Number(NumberRange::ANY);
+    u64: Type::Number(NumberRange::ANY);
+    bool: Type::Flag;
+    toml::Value: Type::TextOrTable;
+    toml::Table: Type::Table;
+    WordMatch: Type::WordMatch(None);
+    BTreeMap<String, Spanned<WordMatch>>: Type::Named;
+    BTreeMap<String, Spanned<toml::Value>>: Type::Table;
+    BTreeMap<String, String>: Type::Texted;
 }
 
 impl<T: Table> Takes for Vec<Spanned<T>> {
-    const TYPE: Type = Type::ListOf(T::KEYS);
+    const TYPE: Type = Type::ListOf(T::NAME, T::KEYS);
 }
 
 /// Returns where a value stands.
@@ -127,44 +142,40 @@ pub fn place_of<'v, T: 'v>(value: impl Into<Option<&'v Spanned<T>>>) -> Option<R
     value.into().map(Spanned::span)
 }
 
-/// Declares a table. A row is the field, its key where that is another word, its type, what it takes where
-/// the type does not say it, and the actions that it belongs to:
-/// `kind as "as": String = Word(KINDS) => ["classify"],`. Every value may be absent, but for those of keys
-/// that are `[needed]`; without one of these, or of `[main]`, what is left of a misspelt table says nothing.
+/// Declares a table, and what it is called: `a rule`. A row is the field, its key where that is another word, its type, what it takes where
+/// the type does not say it, the actions that it belongs to, and how it is written:
+/// `[must] kind as "as": String = Word(KINDS) => ["classify"]; "as = \"context\"",`. Every value may be absent; one
+/// without which a table is wrong is marked: `[must]`, `[said]`, `[tag]` ([`Need`](crate::keys::Need)).
 #[macro_export]
 macro_rules! table {
-    ($(#[$about:meta])* $table:ident {
-        $($(#[$doc:meta])* $([$needed:ident])? $field:ident $(as $key:literal)?:
-            $type:ty $(= $takes:expr)? $(=> $actions:expr)?,)*
-    } $(and { $($(#[$own_doc:meta])* $own:ident: $own_type:ty,)* })?) => {
+    ($(#[$about:meta])* $table:ident, $called:literal {
+        $($(#[$doc:meta])* $([$need:ident])? $field:ident $(as $key:literal)?:
+            $type:ty $(= $takes:expr)? $(=> $of:expr)? $(; $hint:expr)?,)*
+    }) => {
         $(#[$about])*
-        #[derive(Debug, serde::Deserialize, serde::Serialize)]
+        #[derive(Debug, Default, serde::Deserialize, serde::Serialize)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct $table {
             $(
                 $(#[$doc])* $(#[serde(rename = $key)])?
-                pub(crate) $field: $crate::table!(@field $type $(, $needed)?),
+                pub(crate) $field: Option<toml::Spanned<$type>>,
             )*
-            #[serde(skip)]
+            /// Keys whose values could not be read, or that were meant by one that nobody knows. That has been
+            /// reported, so they must not be reported as missing too.
+            #[serde(default, rename = "", skip_serializing)]
             pub(crate) broken: std::collections::BTreeSet<String>,
-            $($($(#[$own_doc])* #[serde(skip)] pub(crate) $own: $own_type,)*)?
         }
 
         impl $crate::keys::Table for $table {
+            const NAME: &'static str = $called;
+
             const KEYS: &'static [$crate::keys::TableKey] = &[$($crate::keys::TableKey {
                 name: $crate::table!(@name $field $(, $key)?),
                 takes: $crate::table!(@takes $type $(, $takes)?),
-                actions: $crate::table!(@actions $($actions)?),
-                is_needed: $crate::table!(@needed $($needed)?),
+                of: $crate::table!(@of $($of)?),
+                need: $crate::table!(@need $($need)?),
+                hint: $crate::table!(@hint $($hint)?),
             },)*];
-
-            fn broken_mut(&mut self) -> &mut std::collections::BTreeSet<String> {
-                &mut self.broken
-            }
-
-            fn is_broken(&self, key: &str) -> bool {
-                self.broken.contains(key)
-            }
 
             fn place(&self, key: &str) -> Option<std::ops::Range<usize>> {
                 $(if key == $crate::table!(@name $field $(, $key)?) {
@@ -176,18 +187,19 @@ macro_rules! table {
 
         impl $crate::keys::Takes for $table {
             const TYPE: $crate::keys::Type =
-                $crate::keys::Type::Of(<Self as $crate::keys::Table>::KEYS);
+                $crate::keys::Type::Of($called, <Self as $crate::keys::Table>::KEYS);
         }
     };
-    (@field $type:ty) => { Option<toml::Spanned<$type>> };
-    (@field $type:ty, needed) => { toml::Spanned<$type> };
-    (@field $type:ty, main) => { Option<toml::Spanned<$type>> };
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident, $key:literal) => { $key };
     (@takes $type:ty) => { <$type as $crate::keys::Takes>::TYPE };
     (@takes $type:ty, $takes:expr) => { $takes };
-    (@actions) => { &[] };
-    (@actions $actions:expr) => { &$actions };
-    (@needed) => { false };
-    (@needed $mark:ident) => { true };
+    (@of) => { &[] };
+    (@of $of:expr) => { &$of };
+    (@need) => { $crate::keys::Need::No };
+    (@need must) => { $crate::keys::Need::There };
+    (@need said) => { $crate::keys::Need::Said };
+    (@need tag) => { $crate::keys::Need::Tag };
+    (@hint) => { None };
+    (@hint $hint:expr) => { Some($hint) };
 }

@@ -10,6 +10,7 @@
 mod complaints;
 mod hint;
 pub mod keys;
+pub mod number;
 mod place;
 mod tables;
 mod words;
@@ -28,7 +29,7 @@ use serde::Serialize;
 pub use complaints::Complaints;
 pub use hint::{did_you_mean, hint_for};
 pub use place::place_of;
-pub use tables::{Dialect, Tables};
+pub use tables::{parse, read, said};
 pub use words::{OneOrMany, WordMatch};
 
 /// A file as read, kept for its diagnostics.

@@ -1,98 +1,105 @@
 //! Tables of a TOML file, read so that one mistake hides no other.
 //!
-//! A key that nobody knows and a value of a wrong type are reported and taken out, and the rest of the
-//! table is read. What a table is about does not matter here: files of rules and files of their tests
-//! are read alike.
+//! The rows of a table ([`TableKey`]) say what is wrong with a file: each value is held beside what its key takes, at
+//! whatever depth. What is wrong is reported and taken out, and the rest is read. What a table is about does not
+//! matter here: files of rules and files of their tests are read alike.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
-use crate::keys::{Table, TableKey, Type, WORD_MATCH, names};
+use crate::keys::{BROKEN, Need, Table, TableKey, Type, WordList, names};
+use crate::number::{in_millis, shown_time};
 use crate::{Complaints, did_you_mean, hint_for};
 
-/// One file, and where what is wrong with it goes.
-pub struct Tables<'d> {
-    /// What is wrong with it.
-    pub complaints: Complaints<'d>,
-    /// What only files of its kind know.
-    pub dialect: &'d Dialect,
+/// Parses the text of a file; `None` where it is no TOML, which is reported.
+pub fn parse<'t>(text: &'t str, complaints: &mut Complaints<'_>) -> Option<Spanned<DeTable<'t>>> {
+    if let Some(at) = merge_conflict(text) {
+        let hint = "keep one side, or put both together, and take the marks out";
+        complaints.error(at, "a merge that was not finished", hint);
+        return None;
+    }
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        let message = format!("not TOML: {}", error.message());
+        complaints.error(error.span().unwrap_or(0..0), message, mends(error.message()));
+    }
+    errors.is_empty().then_some(table)
 }
 
-/// What only files of one kind know of their keys.
-pub struct Dialect {
-    /// Returns a hint for a key that belongs into a table of another kind.
-    pub elsewhere: fn(&str) -> Option<String>,
-    /// Returns how the value of a key is written, where it is of a wrong type.
-    pub written: fn(&str) -> Option<&'static str>,
-    /// Reads those tables inside another one of which each key counts, by [`Tables::inside`]. Returns the
-    /// keys of those in which something is wrong.
-    pub inside: fn(&mut Tables<'_>, &mut Spanned<DeValue<'_>>) -> BTreeSet<String>,
+/// Reads a table, and reports what is wrong with it. `elsewhere` returns a hint for a key that belongs into a table of
+/// another kind.
+pub fn read<T: Table + Default>(
+    table: Spanned<DeTable<'_>>,
+    elsewhere: fn(&str) -> Option<String>,
+    complaints: &mut Complaints<'_>,
+) -> Spanned<T> {
+    let span = table.span();
+    let mut table = table.into_inner();
+    let mut reader = TableReader { complaints, elsewhere };
+    reader.table(&mut table, &span, T::KEYS, T::NAME, None);
+    let read = T::deserialize(ValueDeserializer::from(Spanned::new(span.clone(), DeValue::Table(table))));
+    let read = read.unwrap_or_else(|error| {
+        // Its rows say more than its types can hold.
+        reader.complaints.error(error.span().unwrap_or(span.clone()), error.message(), "write another value");
+        T::default()
+    });
+    Spanned::new(span, read)
 }
 
-impl Tables<'_> {
-    /// Parses the text of the file; `None` where it is no TOML, which is reported.
-    pub fn parse<'t>(&mut self, text: &'t str) -> Option<DeTable<'t>> {
-        if let Some(at) = merge_conflict(text) {
-            let hint = "keep one side, or put both together, and take the marks out";
-            self.complaints.error(at, "a merge that was not finished", hint);
-            return None;
+/// Returns a value that is not longer than a word.
+pub fn said<T: Copy>(value: &Option<Spanned<T>>) -> Option<T> {
+    value.as_ref().map(|value| *value.get_ref())
+}
+
+struct TableReader<'r, 'd> {
+    complaints: &'r mut Complaints<'d>,
+    elsewhere: fn(&str) -> Option<String>,
+}
+
+impl TableReader<'_, '_> {
+    /// Takes out what is wrong, and notes the keys in which something is: nobody needs to be told that they are
+    /// missing.
+    fn table(
+        &mut self,
+        table: &mut DeTable<'_>,
+        header: &Range<usize>,
+        keys: &[TableKey],
+        name: &str,
+        hint: Option<&str>,
+    ) {
+        let mut broken = self.unknown(table, keys, hint);
+        for key in keys {
+            let before = self.complaints.diagnostics.errors();
+            let Some(value) = table.get_mut(key.name) else { continue };
+            // What a text is for, whoever wrote none need not be told: quotes are missing.
+            let is_for = key.need != Need::No && matches!(key.takes, Type::Text | Type::Texts);
+            if !self.keeps(key.name, key.takes, key.hint.filter(|_| !is_for), value) {
+                table.remove(key.name);
+            }
+            if self.complaints.diagnostics.errors() > before {
+                broken.insert(key.name.to_owned());
+            }
         }
-        let (table, errors) = DeTable::parse_recoverable(text);
-        for error in &errors {
-            let message = format!("not TOML: {}", error.message());
-            self.complaints.error(error.span().unwrap_or(0..0), message, mends(error.message()));
+        self.belongings(table, header, keys, name, &mut broken);
+        if !broken.is_empty() {
+            let word = |word: String| Spanned::new(header.clone(), DeValue::String(word.into()));
+            let broken = DeValue::Array(broken.into_iter().map(word).collect());
+            table.insert(Spanned::new(header.clone(), BROKEN.into()), Spanned::new(header.clone(), broken));
         }
-        errors.is_empty().then(|| table.into_inner())
     }
 
-    /// Reads a list of tables, each under `[[name]]`.
-    pub fn list<T: Table>(&mut self, value: Spanned<DeValue<'_>>, name: &str, what: &str) -> Vec<Spanned<T>> {
-        self.items(value, name, what).into_iter().filter_map(|item| self.table(item)).collect()
-    }
-
-    /// Returns the tables of such a list, unread.
-    pub fn items<'i>(&mut self, value: Spanned<DeValue<'i>>, name: &str, what: &str) -> DeArray<'i> {
-        let span = value.span();
-        let DeValue::Array(items) = value.into_inner() else {
-            let hint = format!("write `[[{name}]]` above each {what}");
-            self.complaints.error(span, format!("`{name}` must be a list of tables"), hint);
-            return DeArray::new();
-        };
-        items
-    }
-
-    /// Reads a table; `None` where nothing of it can be read, which is reported.
-    pub fn table<T: Table>(&mut self, mut item: Spanned<DeValue<'_>>) -> Option<Spanned<T>> {
-        let mut broken = (self.dialect.inside)(self, &mut item);
-        broken.extend(self.drop_unknown(&mut item, T::KEYS));
-        broken.extend(self.drop_broken::<T>(&mut item));
-        let mut read = self.take::<Spanned<T>>(item)?;
-        *read.get_mut().broken_mut() = broken;
-        Some(read)
-    }
-
-    /// Reads a table under a key of another one key by key, and takes out what is wrong. Returns its key
-    /// where something is.
-    pub fn inside<T: Table>(&mut self, item: &mut Spanned<DeValue<'_>>, key: &str) -> BTreeSet<String> {
-        let before = self.complaints.diagnostics.errors();
-        if let Some(inner) = nested_mut(item, key) {
-            self.drop_unknown(inner, T::KEYS);
-            self.drop_broken::<T>(inner);
-        }
-        (self.complaints.diagnostics.errors() > before).then(|| key.to_owned()).into_iter().collect()
-    }
-
-    /// Reports every key that nothing here knows, here and in the tables inside, and removes it so that
-    /// the rest can be read. A table inside that says nothing any more is taken out whole. Returns the
-    /// keys that were meant and are not there: nobody needs to be told that they are missing.
-    fn drop_unknown(&mut self, value: &mut Spanned<DeValue<'_>>, known: &[TableKey]) -> BTreeSet<String> {
-        let mut misspelt = BTreeSet::new();
-        let DeValue::Table(table) = value.get_mut() else { return misspelt };
-        let names = names(known);
+    /// Reports every key that nothing here knows, and takes it out. Returns the keys that were meant and are not
+    /// there.
+    fn unknown(
+        &mut self,
+        table: &mut DeTable<'_>,
+        keys: &[TableKey],
+        hint: Option<&str>,
+    ) -> BTreeSet<String> {
+        let (mut misspelt, names) = (BTreeSet::new(), names(keys));
         let unknown: Vec<_> =
             table.keys().filter(|key| !names.contains(&key.get_ref().as_ref())).cloned().collect();
         for key in unknown {
@@ -100,155 +107,202 @@ impl Tables<'_> {
             let meant = did_you_mean(name, names.iter().copied());
             let hint = meant
                 .map(|meant| format!("did you mean `{meant}`?"))
-                .or_else(|| (self.dialect.elsewhere)(name))
+                .or_else(|| hint.map(str::to_owned))
+                .or_else(|| (self.elsewhere)(name))
                 .unwrap_or_else(|| hint_for(name, &names));
             self.complaints.error(key.span(), format!("unknown key `{name}`"), hint);
             table.remove(&key);
             misspelt.extend(meant.filter(|meant| !table.contains_key(*meant)).map(str::to_owned));
         }
-        for key in known {
-            let mut says = |inner: &mut Spanned<DeValue<'_>>, known: &[TableKey]| {
-                let missing = self.drop_unknown(inner, known);
-                !known.iter().any(|key| key.is_needed && missing.contains(key.name))
-            };
-            let Some(inner) = table.iter_mut().find(|(name, _)| name.get_ref() == key.name) else { continue };
-            let is_whole = match (&key.takes, inner.1.get_mut()) {
-                (Type::WordMatch(_), DeValue::Table(words)) => {
-                    let written = words.len();
-                    says(inner.1, WORD_MATCH);
-                    let left = inner.1.get_ref().as_table().map_or(0, DeTable::len);
-                    left > 0 || written == 0 || {
-                        table.remove(key.name);
-                        false
-                    }
-                }
-                (Type::Of(known), DeValue::Table(_)) => {
-                    says(inner.1, known) || {
-                        table.remove(key.name);
-                        false
-                    }
-                }
-                (Type::ListOf(known), DeValue::Array(items)) => {
-                    let written = items.len();
-                    let sound = std::mem::replace(items, DeArray::new()).into_iter();
-                    *items = sound.filter_map(|mut item| says(&mut item, known).then_some(item)).collect();
-                    items.len() == written
-                }
-                _ => true,
-            };
-            misspelt.extend((!is_whole).then(|| key.name.to_owned()));
-        }
         misspelt
     }
 
-    /// Reports every key whose value is of a wrong type, and removes it, so that one mistake hides
-    /// no other; of a list, its wrong items alone. Each value is read as if it stood alone: all fields
-    /// of `T` are optional. Returns the keys that were reported.
-    fn drop_broken<T: DeserializeOwned>(&mut self, value: &mut Spanned<DeValue<'_>>) -> BTreeSet<String> {
-        let mut broken = BTreeSet::new();
-        let span = value.span();
-        let DeValue::Table(table) = value.get_mut() else { return broken };
-        let keys: Vec<_> = table.keys().cloned().collect();
+    /// Reports what belongs to another word of the key that tells such tables apart, and what is not there and must
+    /// be.
+    fn belongings(
+        &mut self,
+        table: &DeTable<'_>,
+        header: &Range<usize>,
+        keys: &[TableKey],
+        name: &str,
+        broken: &mut BTreeSet<String>,
+    ) {
+        let tag = keys.iter().find(|key| key.need == Need::Tag).and_then(|key| table.get(key.name));
+        let tag = tag.and_then(|tag| tag.get_ref().as_str()).unwrap_or_default();
         for key in keys {
-            let Some(entry) = table.get(&key) else { continue };
-            let read = |value: &Spanned<DeValue<'_>>| -> Result<(), toml::de::Error> {
-                let mut alone = DeTable::new();
-                alone.insert(key.clone(), value.clone());
-                let alone = Spanned::new(span.clone(), DeValue::Table(alone));
-                T::deserialize(ValueDeserializer::from(alone)).map(drop)
-            };
-            let Err(error) = read(entry) else { continue };
-            broken.insert(key.get_ref().to_string());
-            if let Some((left, wrong)) = sound_items(entry, &read) {
-                for (at, error) in wrong {
-                    self.wrong_type(key.get_ref(), error.span().unwrap_or(at), error.message());
+            let field = key.name;
+            let value = table.get(field);
+            match value.filter(|value| key.need != Need::Said || says(value.get_ref())) {
+                Some(value) if !key.of.is_empty() && !tag.is_empty() && !key.of.contains(&tag) => {
+                    let hint = format!("`{field}` belongs to {}", key.of.join(", "));
+                    self.complaints.error(value.span(), format!("`{field}` means nothing to `{tag}`"), hint);
                 }
-                table.insert(key, left);
-            } else {
-                self.wrong_type(key.get_ref(), error.span().unwrap_or(entry.span()), error.message());
-                table.remove(&key);
+                None if key.need != Need::No && !broken.contains(field) => {
+                    let message = match key.of {
+                        [] => format!("{name} without `{field}`"),
+                        of if of.contains(&tag) => format!("`{tag}` needs `{field}`"),
+                        _ => continue,
+                    };
+                    let place = value.map_or(header.clone(), Spanned::span);
+                    let words = || match key.takes {
+                        Type::Word(words) => format!("one of: {}", words().join(", ")),
+                        _ => format!("write it: `{field} = …`"),
+                    };
+                    self.complaints.error(place, message, key.hint.map_or_else(words, str::to_owned));
+                    broken.insert(field.to_owned());
+                }
+                _ => {}
             }
         }
-        broken
     }
 
-    fn wrong_type(&mut self, key: &str, span: Range<usize>, message: &str) {
-        // serde names our own types, which mean nothing to an author of rules, and the types of Rust.
-        let mut said = message.to_owned();
-        while let Some(start) = said.find("struct Raw") {
-            let end = said[start + 7..]
-                .find(|c: char| !c.is_alphanumeric())
-                .map_or(said.len(), |at| start + 7 + at);
-            said.replace_range(start..end, "a table");
-        }
-        let said = [
-            ("expected i64", "expected a whole number"),
-            ("expected a sequence", "expected a list"),
-            ("expected a map", "expected a table"),
-            ("type: sequence", "type: a list"),
-            ("type: map", "type: a table"),
-        ]
-        .iter()
-        .fold(said, |said, (word, plain)| said.replace(word, plain));
-        let hint = (self.dialect.written)(key).or_else(|| hint_of_type(&said)).map(str::to_owned);
-        self.complaints.diagnostics.error(self.complaints.file, span, format!("`{key}`: {said}"), hint);
-    }
-
-    /// Reads a value; `None` where it cannot be read, which is reported.
-    pub fn take<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
+    /// Reports what is wrong with a value under a key. Returns whether anything of it is left.
+    fn keeps(
+        &mut self,
+        name: &str,
+        takes: Type,
+        hint: Option<&str>,
+        value: &mut Spanned<DeValue<'_>>,
+    ) -> bool {
         let span = value.span();
-        match T::deserialize(ValueDeserializer::from(value)) {
-            Ok(read) => Some(read),
-            Err(error) => {
-                let message = error.message().to_owned();
-                self.complaints.diagnostics.error(
-                    self.complaints.file,
-                    error.span().unwrap_or(span),
-                    message,
-                    None,
-                );
-                None
+        match (takes, value.get_mut()) {
+            (Type::Of(what, keys), DeValue::Table(table)) => {
+                self.table(table, &span, keys, what, None);
+                true
             }
+            (Type::ListOf(what, keys), DeValue::Array(items))
+                if items.iter().all(|it| it.get_ref().is_table()) =>
+            {
+                for item in items.iter_mut() {
+                    let span = item.span();
+                    let DeValue::Table(table) = item.get_mut() else { continue };
+                    self.table(table, &span, keys, what, None);
+                }
+                true
+            }
+            (Type::Texts | Type::Words(_) | Type::WordMatch(_), DeValue::Array(items)) => {
+                let was_empty = items.is_empty();
+                let all = std::mem::replace(items, DeArray::new()).into_iter();
+                let one = takes.of_items();
+                *items =
+                    all.filter_map(|mut it| self.keeps(name, one, hint, &mut it).then_some(it)).collect();
+                was_empty || !items.is_empty()
+            }
+            (Type::WordMatch(words), DeValue::Table(table)) => {
+                let was_empty = table.is_empty();
+                self.table(table, &span, &word_match(words), "", hint);
+                table.remove(BROKEN);
+                was_empty || !table.is_empty()
+            }
+            (Type::Named | Type::Texted | Type::Tables(..), DeValue::Table(table)) => {
+                let was_empty = table.is_empty();
+                let of_name = takes.of_items();
+                let all = std::mem::take(table).into_iter();
+                *table = all
+                    .filter_map(|(key, mut value)| {
+                        self.keeps(key.get_ref(), of_name, hint, &mut value).then_some((key, value))
+                    })
+                    .collect();
+                was_empty || !table.is_empty()
+            }
+            (_, value) => wrong(name, takes, value).is_none_or(|(message, own)| {
+                let is_quoted = matches!((takes, value), (Type::Number(_), DeValue::String(_)));
+                self.complaints.error(span, message, hint.filter(|_| !is_quoted).map_or(own, str::to_owned));
+                false
+            }),
         }
     }
 }
 
-/// Where an item of a list stands, and why it cannot be read.
-type WrongItem = (Range<usize>, toml::de::Error);
-
-/// Returns a list without the items that cannot be read alone, and why they cannot; `None` where that is
-/// not what is wrong with a value.
-fn sound_items<'i>(
-    value: &Spanned<DeValue<'i>>,
-    read: &dyn Fn(&Spanned<DeValue<'_>>) -> Result<(), toml::de::Error>,
-) -> Option<(Spanned<DeValue<'i>>, Vec<WrongItem>)> {
-    let DeValue::Array(items) = value.get_ref() else { return None };
-    let list = |items: DeArray<'i>| Spanned::new(value.span(), DeValue::Array(items));
-    let (mut sound, mut wrong) = (DeArray::new(), Vec::new());
-    for item in items.iter() {
-        let mut alone = DeArray::new();
-        alone.push(item.clone());
-        match read(&list(alone)) {
-            Ok(()) => sound.push(item.clone()),
-            Err(error) => wrong.push((item.span(), error)),
+impl Type {
+    /// What an item takes in a list of such a key, or under a name.
+    fn of_items(self) -> Type {
+        match self {
+            Type::Words(words) | Type::WordMatch(Some(words)) => Type::Word(words),
+            Type::Named => Type::WordMatch(None),
+            Type::Tables(what, keys) => Type::Of(what, keys),
+            _ => Type::Text,
         }
     }
-    let left = list(sound);
-    (!wrong.is_empty() && read(&left).is_ok()).then_some((left, wrong))
+
+    /// What a value is, in words.
+    fn said(self) -> String {
+        match self {
+            Type::Text | Type::Word(_) | Type::Until => "a text".to_owned(),
+            Type::Texts | Type::Words(_) => "a text or a list of texts".to_owned(),
+            Type::Number(range) => format!("a whole number {}", range.said(|number| number.to_string())),
+            Type::Time(range) => format!("a time {}", range.said(shown_time)),
+            Type::Flag => "true or false".to_owned(),
+            Type::FlagOr(word) => format!("true, false or `{word}`"),
+            Type::WordMatch(_) => "a text, a list of texts, or a table with `any` and `not`".to_owned(),
+            Type::TextOrTable => "a text or a table".to_owned(),
+            Type::Named | Type::Texted | Type::Table | Type::Of(..) | Type::Tables(..) => {
+                "a table".to_owned()
+            }
+            Type::ListOf(..) => "a list of tables".to_owned(),
+        }
+    }
+
+    fn hint(self, found: &DeValue<'_>) -> &'static str {
+        match self {
+            Type::Text | Type::Word(_) | Type::Until if found.is_array() => "one text, no list",
+            Type::Text | Type::Word(_) | Type::Until | Type::Texts | Type::Words(_) | Type::WordMatch(_) => {
+                "put it in quotes"
+            }
+            Type::Number(_) if matches!(found, DeValue::Integer(_)) => "write a number of these",
+            Type::Number(_) => "a number without quotes",
+            Type::Time(_) => "a number and a unit: `500ms`, `30s`, `5m`, `2h`",
+            Type::Flag | Type::FlagOr(_) => "`true` or `false`, without quotes",
+            Type::ListOf(..) => "write a list: `[…]`",
+            _ => "write a table: `{ … = … }`",
+        }
+    }
 }
 
-/// Returns what to do about a value of a wrong type.
-fn hint_of_type(message: &str) -> Option<&'static str> {
-    let has = |word: &str| message.contains(word);
-    let is_one_word = ["integer", "floating", "boolean", "datetime"].iter().any(|kind| has(kind));
-    Some(match () {
-        () if has("expected a boolean") => "`true` or `false`, without quotes",
-        () if has("expected a whole number") => "a number without quotes",
-        () if has("expected a string") && is_one_word => "put it in quotes",
-        () if has("expected a list") => "write a list: `[…]`",
-        () if has("expected a table") => "write a table: `{ … = … }`",
-        () if has("type: a list") => "one text, no list",
-        () => return None,
+/// Returns what is wrong with a value that holds no others, and what to do about it.
+fn wrong(name: &str, takes: Type, value: &DeValue<'_>) -> Option<(String, String)> {
+    let is_right = match (takes, value) {
+        (Type::Word(words) | Type::Words(words) | Type::WordMatch(Some(words)), DeValue::String(word)) => {
+            let known = words();
+            let hint = || match word.strip_prefix('!').filter(|other| known.contains(other)) {
+                Some(other) => format!("write `{name} = {{ not = \"{other}\" }}`"),
+                None => hint_for(word, &known),
+            };
+            let is_known = known.contains(&word.as_ref());
+            return (!is_known).then(|| (format!("`{word}` is no value of `{name}`"), hint()));
+        }
+        (Type::Number(range), DeValue::Integer(number)) => {
+            u64::from_str_radix(number.as_str(), number.radix()).is_ok_and(|number| range.allow(number))
+        }
+        (Type::Time(range), DeValue::String(text)) => in_millis(text).is_some_and(|time| range.allow(time)),
+        (Type::FlagOr(word), DeValue::String(text)) => text == word,
+        (Type::Text | Type::Texts | Type::WordMatch(None) | Type::TextOrTable, DeValue::String(_)) => true,
+        (Type::Until, DeValue::String(_) | DeValue::Datetime(_)) => true,
+        (Type::Flag | Type::FlagOr(_), DeValue::Boolean(_)) => true,
+        (Type::Table | Type::TextOrTable, DeValue::Table(_)) => true,
+        _ => false,
+    };
+    (!is_right).then(|| (format!("`{name}` must be {}", takes.said()), takes.hint(value).to_owned()))
+}
+
+/// Whether a value is more than a blank text or an empty list.
+fn says(value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::String(text) => !text.trim().is_empty(),
+        DeValue::Array(items) => !items.is_empty(),
+        _ => true,
+    }
+}
+
+/// The keys of a table that says what a text may be.
+fn word_match(words: Option<WordList>) -> [TableKey; 3] {
+    let texts = words.map_or(Type::Texts, Type::Words);
+    [("any", texts), ("not", texts), ("ignore-case", Type::Flag)].map(|(name, takes)| TableKey {
+        name,
+        takes,
+        of: &[],
+        need: Need::No,
+        hint: None,
     })
 }
 
@@ -271,15 +325,6 @@ fn mends(message: &str) -> &'static str {
         () if has("unclosed") || has("literal string") || has("basic string") => "close what is open",
         () => "keys are written `key = \"text\"`, and `[[rule]]` stands above each rule",
     }
-}
-
-/// The value under a key of a table.
-fn nested_mut<'t, 'i>(
-    item: &'t mut Spanned<DeValue<'i>>,
-    name: &str,
-) -> Option<&'t mut Spanned<DeValue<'i>>> {
-    let DeValue::Table(table) = item.get_mut() else { return None };
-    table.iter_mut().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
 }
 
 /// The first mark of a merge that git left to be finished by hand.

@@ -13,6 +13,7 @@ use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
 use leafgate_folder::{PassedOver, ReadError, Reason};
 use leafgate_vault::Flow;
 use sha2::{Digest, Sha256};
+use toml::Spanned;
 
 use crate::Policy;
 use crate::assembly::Assembly;
@@ -25,7 +26,7 @@ use crate::file::flow;
 use crate::file::never::{self, Labels};
 use crate::file::own::OwnDetectors;
 use crate::file::plugins::Plugins;
-use crate::file::raw::{self, RawFile};
+use crate::file::raw::{self, RawFile, rows, said};
 use crate::file::requires;
 use crate::file::twice::{self, Written};
 use crate::file::useless::Shadows;
@@ -74,9 +75,6 @@ pub struct ManagedPolicy {
 /// The name under which the built-in text appears in diagnostics and explanations.
 const DEFAULT_NAME: &str = "built-in default policy";
 const DEFAULT_TEXT: &str = include_str!("default.toml");
-
-/// What a folder says is beneath its rules.
-const EXTENDS: [&str; 2] = ["default", "none"];
 
 /// The rule for values that are known, and the detector that finds them.
 const KNOWN_NAME: &str = "built-in rule for known values";
@@ -137,7 +135,6 @@ struct Loading {
 struct Read {
     file: usize,
     folder: PathBuf,
-    mode: Mode,
     raw: RawFile,
 }
 
@@ -218,9 +215,7 @@ impl Loading {
         let raw = raw::read(file, &mut self.diagnostics);
         let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
         requires::check(&raw, &mut complaints);
-        let mode =
-            raw.mode.as_ref().and_then(|mode| complaints.word("mode", mode, Mode::NAMES, Mode::from_name));
-        self.files.push(Read { file, folder: folder.to_owned(), mode: mode.unwrap_or(Mode::Enforce), raw });
+        self.files.push(Read { file, folder: folder.to_owned(), raw });
     }
 
     /// Puts a policy beneath the rules of a folder, whose files begin at `first`, so that of equals those
@@ -229,12 +224,7 @@ impl Loading {
         let mut asked: [Option<(usize, Range<usize>)>; 2] = [None, None];
         for read in &self.files[first..] {
             let Some(extends) = &read.raw.extends else { continue };
-            let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-            let word = complaints
-                .word("extends", extends, &EXTENDS, |word| EXTENDS.iter().position(|known| *known == word));
-            if let Some(word) = word {
-                asked[word] = Some((read.file, extends.span()));
-            }
+            asked[*extends.get_ref() as usize] = Some((read.file, extends.span()));
         }
         match asked {
             [_, None] => add(self),
@@ -262,7 +252,7 @@ impl Loading {
     /// A policy whose rules name the detector, or leave it out, has said what it wants.
     fn apply_known(&mut self) {
         let says = |read: &Read| {
-            let rules = read.raw.rules.iter().filter_map(|raw| raw.get_ref().detect.as_ref());
+            let rules = rows(&read.raw.rules).iter().filter_map(|raw| raw.get_ref().detect.as_ref());
             let mut words = rules.flat_map(|detect| detect.get_ref().words(detect.span()));
             words.any(|(word, _)| word.trim_start_matches('!') == KNOWN)
         };
@@ -320,7 +310,7 @@ impl Loading {
             rules_digest,
             memo: Memo::default(),
             alone: self.alone,
-            enforced: self.files[..self.enforced].iter().map(|read| read.raw.rules.len()).sum(),
+            enforced: self.files[..self.enforced].iter().map(|read| rows(&read.raw.rules).len()).sum(),
             warnings: Vec::new(),
             prompts: Vec::new(),
         };
@@ -334,7 +324,8 @@ impl Loading {
     /// Warns of rules that do nothing, by themselves or beside those before them.
     fn warn_of_useless(&mut self, policy: &Policy) {
         let (mut shadows, labels) = (Shadows::default(), Labels::of(policy));
-        let files = self.files.iter().flat_map(|read| read.raw.rules.iter().map(move |raw| (read.file, raw)));
+        let files =
+            self.files.iter().flat_map(|read| rows(&read.raw.rules).iter().map(move |raw| (read.file, raw)));
         for ((file, raw), rule) in files.zip(&policy.rules) {
             let mut complaints = Complaints { file, diagnostics: &mut self.diagnostics };
             shadows.warn(rule, raw, &mut complaints);
@@ -353,9 +344,11 @@ impl Loading {
         }
         for read in &self.files {
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-            read.raw.broken_plugins.iter().for_each(|name| plugins.mark_broken(name));
-            for (name, raw) in &read.raw.plugins {
-                plugins.add(name, raw, &read.folder, loader, &mut complaints);
+            let mut declared: Vec<_> = read.raw.plugins.iter().flat_map(Spanned::get_ref).collect();
+            // Plugins load and digest in the order in which they were written.
+            declared.sort_by_key(|(name, _)| name.span().start);
+            for (name, raw) in declared {
+                plugins.add(name, raw.get_ref(), &read.folder, loader, &mut complaints);
             }
         }
         plugins
@@ -364,7 +357,7 @@ impl Loading {
     fn own_detectors(&mut self) -> OwnDetectors {
         let mut own = OwnDetectors::default();
         for read in &self.files {
-            for raw in &read.raw.detectors {
+            for raw in rows(&read.raw.detectors) {
                 let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
                 own.add(raw, &read.folder, &mut complaints);
             }
@@ -376,11 +369,12 @@ impl Loading {
         let mut rules: Vec<Rule> = Vec::new();
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         for read in &self.files {
-            for raw in &read.raw.rules {
+            for raw in rows(&read.raw.rules) {
                 let complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-                let mut compiler = Compiler { complaints, plugins, own, engines, mode: read.mode };
+                let mode = said(&read.raw.mode).unwrap_or(Mode::Enforce);
+                let mut compiler = Compiler { complaints, plugins, own, engines, mode };
                 if let Some(id) = &raw.get_ref().id {
-                    let here = compiler.origin(&id.span());
+                    let here = compiler.complaints.origin(&id.span());
                     if let Some(first) = seen.insert(id.get_ref().clone(), here) {
                         let message = format!("rule `{}` is declared twice", id.get_ref());
                         compiler.complaints.error(id.span(), message, format!("the first is at {first}"));
@@ -395,11 +389,11 @@ impl Loading {
     /// Those that are in force on the day of the load.
     fn exceptions(&mut self, rules: &[Rule]) -> Vec<Exception> {
         let mut written = Vec::new();
-        let raws = self.files.iter().flat_map(|read| &read.raw.rules);
+        let raws = self.files.iter().flat_map(|read| rows(&read.raw.rules));
         let ids = raws.filter_map(|raw| raw.get_ref().id.as_ref());
         let declared: BTreeSet<&str> = ids.map(|id| id.get_ref().as_str()).collect();
         for read in &self.files {
-            for raw in &read.raw.exceptions {
+            for raw in rows(&read.raw.exceptions) {
                 let complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
                 let mut compiler =
                     exceptions::Compiler { complaints, rules, declared: &declared, today: self.today };
@@ -417,7 +411,7 @@ impl Loading {
         for read in &self.files {
             let Some(rows) = &read.raw.restore else { continue };
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-            let rows = rows.iter().filter_map(|row| flow::compile(row, &mut complaints));
+            let rows = rows.get_ref().iter().filter_map(|row| flow::compile(row, &mut complaints));
             rules.get_or_insert_with(Vec::new).extend(rows);
         }
         rules.map(Flow::new).unwrap_or_default()
@@ -426,13 +420,9 @@ impl Loading {
     fn assemblies(&mut self) -> Vec<Arc<Assembly>> {
         let mut assemblies: Vec<Arc<Assembly>> = Vec::new();
         for read in &self.files {
-            for raw in &read.raw.assemblies {
-                let line = self.diagnostics.line(read.file, &raw.span());
-                let origin = format!("{}:{line}", self.diagnostics.name(read.file));
+            for raw in rows(&read.raw.assemblies) {
                 let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-                let Some(assembly) = assemble::compile(raw, &read.folder, origin, &mut complaints) else {
-                    continue;
-                };
+                let Some(assembly) = assemble::compile(raw, &read.folder, &mut complaints) else { continue };
                 if let Some(first) = assemblies.iter().find(|known| known.id() == assembly.id()) {
                     let message = format!("profile `{}` is declared twice", assembly.id());
                     complaints.error(raw.span(), message, format!("the first is at {}", first.origin()));

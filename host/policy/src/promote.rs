@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use leafgate_diagnostic::{Diagnostics, hint_for};
 use toml::Spanned;
 
-use crate::file::raw::{self, RawRule};
+use crate::file::raw::{self, RawRule, rows, said};
 use crate::load::read_text;
 use crate::rule::Mode;
 
@@ -65,11 +65,11 @@ pub fn promotion(folder: &Path, rule: &str) -> Result<Promotion, PromoteError> {
         let mut diagnostics = Diagnostics::default();
         let file = diagnostics.add_file(path.display().to_string(), before.clone());
         let read = raw::read(file, &mut diagnostics);
-        let of_file = read.mode.as_ref().and_then(|mode| Mode::from_name(mode.get_ref()));
-        for raw in read.rules.iter().map(Spanned::get_ref) {
+        let of_file = said(&read.mode).unwrap_or(Mode::Enforce);
+        for raw in rows(&read.rules).iter().map(Spanned::get_ref) {
             let Some(id) = &raw.id else { continue };
             if id.get_ref() == rule {
-                let after = acting(&before, raw, of_file.unwrap_or(Mode::Enforce), rule, &path)?;
+                let after = acting(&before, raw, of_file, rule, &path)?;
                 return Ok(Promotion { path, before, after });
             }
             ids.push(id.get_ref().clone());
@@ -85,7 +85,7 @@ fn acting(text: &str, raw: &RawRule, of_file: Mode, rule: &str, path: &Path) -> 
     let enforce = format!("\"{}\"", Mode::Enforce.name());
     match &raw.mode {
         None if of_file == Mode::Enforce => Err(PromoteError::Acts(rule.to_owned())),
-        Some(mode) if mode.get_ref() == Mode::Enforce.name() => Err(PromoteError::Acts(rule.to_owned())),
+        Some(mode) if *mode.get_ref() == Mode::Enforce => Err(PromoteError::Acts(rule.to_owned())),
         Some(mode) => {
             let (start, end) = line_around(text, mode.span().start);
             let is_alone = text[start..].trim_start().starts_with("mode");

@@ -20,30 +20,21 @@ use crate::selector::Selector;
 use crate::shorten::Shorten;
 use crate::tool_names;
 
-/// An enum whose values are words of a rule file.
-pub(crate) trait Word: Sized {
-    const NAMES: &'static [&'static str];
-
-    fn from_word(word: &str) -> Option<Self>;
-}
-
+/// Declares an enum whose values are words of a rule file.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal,)+ }) => {
         leafgate_words::words! {
             $(#[$meta])*
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize)]
             #[serde(rename_all = "kebab-case")]
             pub enum $name { $($(#[$of_value])* $value = $word,)+ }
             /// Returns its word in rule files.
             pub fn name = 0;
         }
 
-        impl crate::rule::Word for $name {
-            const NAMES: &'static [&'static str] = $name::NAMES;
-
-            fn from_word(word: &str) -> Option<Self> {
-                $name::from_name(word)
-            }
+        impl leafgate_diagnostic::keys::Takes for $name {
+            const TYPE: leafgate_diagnostic::keys::Type =
+                leafgate_diagnostic::keys::Type::Word(|| $name::NAMES.to_vec());
         }
     };
 }

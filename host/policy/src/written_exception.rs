@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use leafgate_diagnostic::Diagnostics;
 use leafgate_diagnostic::keys::Table;
+use leafgate_diagnostic::{Complaints, Diagnostics};
 use leafgate_vault::TokenKeys;
 
 use crate::explain::TableExplanation;
@@ -68,12 +68,14 @@ pub fn written_exceptions(folder: &Path, keys: &TokenKeys) -> Result<Vec<Written
         let mut diagnostics = Diagnostics::default();
         let file = diagnostics.add_file_of(folder, &path, text.clone());
         let text: Arc<str> = text.into();
-        for (place, raw) in raw::read(file, &mut diagnostics).exceptions.into_iter().enumerate() {
-            let (name, line) = (diagnostics.name(file), diagnostics.line(file, &raw.span()));
+        let read = raw::read(file, &mut diagnostics);
+        let complaints = Complaints { file, diagnostics: &mut diagnostics };
+        for (place, raw) in raw::rows(&read.exceptions).iter().enumerate() {
+            let origin = complaints.origin(&raw.span());
             let raw = raw.get_ref();
             let token = keys.token(LABEL, &raw.says().to_string());
             let id = token.as_str().trim_start_matches(LABEL).trim_start_matches('_').to_owned();
-            let table = TableExplanation::of_exception(&format!("{name}:{line}"), raw.says_starred());
+            let table = TableExplanation::of_exception(&origin, raw.says_starred());
             all.push(WrittenException { id, path: path.clone(), table, place, text: Arc::clone(&text) });
         }
     }

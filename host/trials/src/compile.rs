@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use leafgate_answer::Api;
 use leafgate_diagnostic::keys::Table;
-use leafgate_diagnostic::{Complaints, OneOrMany, hint_for};
+use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, said};
 use leafgate_policy::{AGENTS, Policy, STRUCTURE};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;
 use toml::Spanned;
 
 use crate::answer::TestAnswer;
-use crate::raw::{RawEdit, RawTest};
+use crate::raw::{EXPECTED, RawEdit, RawTest};
 use crate::{
     ChangeKind, Expected, ExpectedBytes, RequestChange, RequestFate, RuleTest, StatedContext, TestMatter,
 };
@@ -32,6 +32,7 @@ pub(super) struct TestCompiler<'c, 'd> {
     /// The number of the file, and its name.
     pub(super) number: usize,
     pub(super) name: Arc<str>,
+    pub(super) text: &'c str,
 }
 
 impl TestCompiler<'_, '_> {
@@ -40,39 +41,43 @@ impl TestCompiler<'_, '_> {
         let before = self.complaints.diagnostics.errors();
         let header = raw.span();
         let raw = raw.get_ref();
-        let name = self.test_name(raw, &header);
         let matter = self.matter(raw, &header);
         let rules = raw.rules.as_ref().map(|rules| self.rule_ids(rules));
-        let said = self.said(raw);
+        let context = self.said(raw);
         let expected = self.expected(raw);
         if self.complaints.diagnostics.errors() > before || !raw.broken.is_empty() {
             return None;
         }
-        let (name, at) = name?;
+        let name = raw.name.as_ref()?;
         let line = self.complaints.diagnostics.line(self.complaints.file, &header);
         Some(RuleTest {
             file: self.number,
             shown_file: Arc::clone(&self.name),
-            name,
-            at,
+            name: name.get_ref().clone(),
+            at: name.span(),
             line,
             matter: matter?,
-            said,
+            said: context,
             rules,
-            todo: raw.todo.as_ref().is_some_and(|todo| *todo.get_ref()),
+            todo: said(&raw.todo).unwrap_or_default(),
             expected,
-            expected_at: raw.expected_at.clone(),
-            end: raw.end,
+            expected_at: EXPECTED
+                .iter()
+                .filter_map(|key| raw.place(key))
+                .filter(|at| self.is_direct(at))
+                .collect(),
+            end: self.text[header.start..].starts_with("[[").then(|| {
+                let places = RawTest::KEYS.iter().filter_map(|key| raw.place(key.name));
+                places.filter(|at| self.is_direct(at)).map(|at| at.end).fold(header.end, usize::max)
+            }),
         })
     }
 
-    fn test_name(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<(String, Range<usize>)> {
-        let Some(name) = raw.name.as_ref().filter(|name| !name.get_ref().trim().is_empty()) else {
-            let hint = "say what it shows: `name = \"an address is replaced\"`";
-            self.complaints.missing((raw, "name"), header.clone(), "a test without `name`", hint);
-            return None;
-        };
-        Some((name.get_ref().clone(), name.span()))
+    /// Whether a value stands behind its key. A table under a header of its own stands behind all keys of its
+    /// test.
+    fn is_direct(&self, at: &Range<usize>) -> bool {
+        let line = self.text[..at.start].rfind('\n').map_or(0, |newline| newline + 1);
+        self.text[line..at.start].contains('=')
     }
 
     fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<TestMatter> {
@@ -116,25 +121,17 @@ impl TestCompiler<'_, '_> {
             let hint = "rules about answers ask for no header";
             self.complaints.error(header.span(), "`header` means nothing for an answer", hint);
         }
-        let format = raw.format.as_ref().map(|format| (format, self.format(format)));
-        let api = match format {
-            None => None,
-            Some((_, None)) => return None,
-            Some((named, Some(format))) => {
-                let api = format.api();
-                if api.is_none() {
-                    let hint = format!("answers are read of {}", Api::NAMES.join(", "));
-                    self.complaints.error(named.span(), "answers of this format are not read", hint);
-                    return None;
-                }
-                api
-            }
-        };
+        let api = format(raw).and_then(Format::api);
+        if let Some(named) = raw.format.as_ref().filter(|_| api.is_none()) {
+            let hint = format!("answers are read of {}", Api::NAMES.join(", "));
+            self.complaints.error(named.span(), "answers of this format are not read", hint);
+            return None;
+        }
         let body = match (&raw.answer, &raw.answer_file) {
             (Some(answer), _) => self.json_or_text(answer, "answer")?,
             (_, file) => self.file(file.as_ref()?, "answer_file")?,
         };
-        match TestAnswer::read(body, api, raw.stream.as_ref().map(|stream| *stream.get_ref())) {
+        match TestAnswer::read(body, api, said(&raw.stream)) {
             Ok(answer) => Some(answer),
             Err(error) => {
                 self.complaints.error(span.clone(), format!("this is no answer: {error}"), error.hint());
@@ -144,13 +141,9 @@ impl TestCompiler<'_, '_> {
     }
 
     fn document(&mut self, raw: &RawTest, span: &Range<usize>) -> Option<Document> {
-        let format = raw.format.as_ref().and_then(|format| self.format(format));
-        if raw.format.is_some() && format.is_none() {
-            return None;
-        }
         let body = self.body(raw)?;
         let limits = Limits::default();
-        let read = match format {
+        let read = match format(raw) {
             Some(format) => Document::parse(body.into(), format, &limits),
             None => Document::detect(body.into(), &limits),
         };
@@ -162,11 +155,6 @@ impl TestCompiler<'_, '_> {
                 None
             }
         }
-    }
-
-    fn format(&mut self, format: &Spanned<String>) -> Option<Format> {
-        let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-        self.complaints.word("format", format, &known, Format::from_name)
     }
 
     fn body(&mut self, raw: &RawTest) -> Option<Vec<u8>> {
@@ -242,7 +230,6 @@ impl TestCompiler<'_, '_> {
 
     fn said(&mut self, raw: &RawTest) -> StatedContext {
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
-        let truth = |truth: &Option<Spanned<bool>>| truth.as_ref().map(|truth| *truth.get_ref());
         if let Some(agent) = raw.agent.as_ref().filter(|agent| !AGENTS.contains(&agent.get_ref().as_str())) {
             let message = format!("no client is called `{}`", agent.get_ref());
             self.complaints.error(agent.span(), message, hint_for(agent.get_ref(), AGENTS));
@@ -251,9 +238,9 @@ impl TestCompiler<'_, '_> {
         StatedContext {
             session: text(&raw.session),
             agent: text(&raw.agent),
-            subagent: truth(&raw.subagent),
+            subagent: said(&raw.subagent),
             model: text(&raw.model),
-            stream: truth(&raw.stream),
+            stream: said(&raw.stream),
             upstream: text(&raw.upstream),
             endpoint: text(&raw.endpoint),
             profile: self.profile(raw),
@@ -262,17 +249,13 @@ impl TestCompiler<'_, '_> {
     }
 
     fn expected(&mut self, raw: &RawTest) -> Expected {
-        let verdict = raw.verdict.as_ref();
-        let verdict = verdict.and_then(|word| {
-            self.complaints.word("verdict", word, RequestFate::NAMES, RequestFate::from_name)
-        });
         let held_by = raw.held_by.as_ref().map(|ids| self.rule_ids(ids));
         let edits = raw.edits.as_ref().map(|edits| self.edits(edits.get_ref()));
         let bytes = raw.bytes.as_ref().and_then(|bytes| self.bytes(bytes));
         // What leaves is expected to leave.
         let sends = edits.is_some() || bytes.is_some();
         Expected {
-            verdict: verdict.or((sends && held_by.is_none()).then_some(RequestFate::Forward)),
+            verdict: said(&raw.verdict).or((sends && held_by.is_none()).then_some(RequestFate::Forward)),
             held_by,
             edits,
             bytes,
@@ -283,7 +266,8 @@ impl TestCompiler<'_, '_> {
         let mut edits = Vec::new();
         for edit in raw {
             let RawEdit { at, by, text, inserted, deleted, .. } = edit.get_ref();
-            let does = match (text, inserted, deleted.as_ref().map(|deleted| *deleted.get_ref())) {
+            let Some(at) = at.as_ref().map(|at| at.get_ref().clone()) else { continue };
+            let does = match (text, inserted, said(deleted)) {
                 (Some(text), None, None) => ChangeKind::Text(text.get_ref().clone()),
                 (None, Some(text), None) => ChangeKind::Inserted(text.get_ref().clone()),
                 (None, None, Some(true)) => ChangeKind::Deleted(true),
@@ -297,7 +281,7 @@ impl TestCompiler<'_, '_> {
                 self.rule_ids(by);
                 by.get_ref().words(by.span()).into_iter().map(|(id, _)| id.to_owned()).collect()
             });
-            edits.push(RequestChange { at: at.get_ref().clone(), by: by.unwrap_or_default(), does });
+            edits.push(RequestChange { at, by: by.unwrap_or_default(), does });
         }
         edits
     }
@@ -308,4 +292,9 @@ impl TestCompiler<'_, '_> {
             name => self.beside(bytes, "bytes").map(|content| ExpectedBytes::File(name.to_owned(), content)),
         }
     }
+}
+
+/// Returns the format that a test names.
+fn format(raw: &RawTest) -> Option<Format> {
+    Format::from_name(raw.format.as_ref()?.get_ref())
 }

@@ -16,7 +16,7 @@ use crate::{ChangeKind, ExpectedBytes, RequestChange, RuleTest, TestMatter};
 
 leafgate_words::words! {
     /// What becomes of a request, in one word.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum RequestFate {
         /// It leaves.

@@ -229,9 +229,9 @@ fn read_text(
     diagnostics: &mut Diagnostics,
 ) -> Vec<RuleTest> {
     let file = diagnostics.add_file_of(folder, Path::new(name), text.to_owned());
-    let raw = raw::read(file, diagnostics);
-    let complaints = Complaints { file, diagnostics };
-    let mut compiler = compile::TestCompiler { complaints, policy, folder, number, name: name.into() };
+    let mut complaints = Complaints { file, diagnostics };
+    let raw = raw::read(text, &mut complaints);
+    let mut compiler = compile::TestCompiler { complaints, policy, folder, number, name: name.into(), text };
     let mut tests: Vec<RuleTest> = Vec::new();
     for raw in &raw {
         let Some(test) = compiler.test(raw) else { continue };

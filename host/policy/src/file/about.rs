@@ -6,7 +6,6 @@ use toml::Spanned;
 use super::compile::Compiler;
 use super::raw::RawRule;
 use crate::reason::{Fact, Reason};
-use crate::rule::Urgency;
 
 impl Compiler<'_, '_> {
     /// The rule's own words; each name in braces must be a fact without text.
@@ -34,11 +33,10 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// Returns how much the rule matters; reads what it is about, which decides nothing.
-    pub(super) fn about(&mut self, raw: &RawRule) -> Option<Urgency> {
+    /// Reads what it is about, which decides nothing.
+    pub(super) fn about(&mut self, raw: &RawRule) {
         for (tag, span) in raw.tags.iter().flat_map(|tags| tags.get_ref().words(tags.span())) {
             self.complaints.kebab(&Spanned::new(span, tag.to_owned()), "customer-data");
         }
-        self.optional("severity", &raw.severity)
     }
 }

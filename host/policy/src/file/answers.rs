@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::compile::Compiler;
 use super::detectors::{OF_MANY_LINES, ONE_LINE};
-use super::raw::RawRule;
+use super::raw::{RawRule, said};
 use crate::rule::{
     Action, Decide, Edit, On, OnError, OnOdd, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
 };
@@ -19,16 +19,11 @@ use crate::rule::{
 /// Bytes of a text that stay behind where a rule does not say: longer than what people write with
 /// blanks in it, such as a card number.
 const LOOK_BEHIND: usize = 256;
-const LEAST_LOOK_BEHIND: i64 = 32;
-const MOST_LOOK_BEHIND: i64 = 16 * 1024;
 
 /// What stands in the place of a value where a rule does not say. What an answer holds is not put
 /// back later: a token would be a riddle.
 pub(super) fn default_replacement(raw: &RawRule) -> With {
-    match &raw.on {
-        Some(on) if on.get_ref() == On::Response.name() => With::Mask,
-        _ => With::Token,
-    }
+    if said(&raw.on) == Some(On::Response) { With::Mask } else { With::Token }
 }
 
 /// What a rule says about streams.
@@ -46,13 +41,14 @@ impl Compiler<'_, '_> {
             self.means_nothing(on, raw);
             return Streamed { buffers: true, look_behind: LOOK_BEHIND };
         }
-        let word = raw.stream.as_ref().and_then(|word| {
-            self.complaints.word("stream", word, &["buffer"], |word| (word == "buffer").then_some(()))
-        });
-        let look_behind = raw.look_behind.as_ref().map(|bytes| self.look_behind(bytes, word.is_some()));
+        if let (Some(written), true) = (&raw.look_behind, raw.stream.is_some()) {
+            let hint = "take one of the two out";
+            let message = "a rule that waits for the whole answer looks behind nothing";
+            self.complaints.error(written.span(), message, hint);
+        }
         Streamed {
             buffers: raw.stream.is_some() || raw.broken.contains("stream"),
-            look_behind: look_behind.flatten().unwrap_or(LOOK_BEHIND),
+            look_behind: said(&raw.look_behind).unwrap_or(LOOK_BEHIND),
         }
     }
 
@@ -62,22 +58,7 @@ impl Compiler<'_, '_> {
             let hint = "it belongs to rules with `on = \"response\"` or `on = \"tool-call\"`";
             self.complaints.error(written.span(), "`on_odd` means nothing with `on = \"request\"`", hint);
         }
-        self.optional::<OnOdd>("on_odd", &raw.on_odd).unwrap_or(OnOdd::Refuse)
-    }
-
-    fn look_behind(&mut self, written: &Spanned<i64>, buffers: bool) -> Option<usize> {
-        if buffers {
-            let hint = "take one of the two out";
-            let message = "a rule that waits for the whole answer looks behind nothing";
-            self.complaints.error(written.span(), message, hint);
-        }
-        let bytes = *written.get_ref();
-        if !(LEAST_LOOK_BEHIND..=MOST_LOOK_BEHIND).contains(&bytes) {
-            let message = format!("`look_behind` must be {LEAST_LOOK_BEHIND} to {MOST_LOOK_BEHIND} bytes");
-            let hint = "so many bytes of a text stay behind while a stream comes";
-            self.complaints.error(written.span(), message, hint);
-        }
-        usize::try_from(bytes).ok()
+        said(&raw.on_odd).unwrap_or(OnOdd::Refuse)
     }
 
     /// Checks a rule about answers, and returns how it reads a stream.

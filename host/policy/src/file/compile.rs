@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_contract::World;
+use leafgate_diagnostic::Complaints;
 use leafgate_diagnostic::keys::Table;
-use leafgate_diagnostic::{Complaints, hint_for};
+use leafgate_diagnostic::number::in_millis;
 use leafgate_tree::SectionKind;
 use regex::{Regex, RegexBuilder};
 use toml::Spanned;
@@ -18,16 +19,16 @@ use toml::Spanned;
 use super::detectors::{Engines, ONE_LINE};
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
-use super::raw::{ACTIONS, PROTECTED_FROM, RawRule};
-use super::{answers, belongs, idle, matches, replacement};
+use super::raw::{ActionName, RawRule, said};
+use super::{answers, idle, matches, replacement};
 use crate::bounded::bad_regex;
 use crate::condition::Condition;
 use crate::rule::{
-    Action, Decide, Delete, Edit, Insert, Mode, On, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
-    Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With, Word,
+    Action, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
+    Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With,
 };
 use crate::selector::Selector;
-use crate::shorten::{LEAST_CHARS, LEAST_LINES, Shorten};
+use crate::shorten::Shorten;
 
 /// Longest name of an upstream.
 const MAX_UPSTREAM: usize = 40;
@@ -37,9 +38,6 @@ const MAX_TAG: usize = 40;
 /// Compiled size that one regular expression of a rule may have; the default of `regex` is ten
 /// times that.
 pub(super) const REGEX_SIZE: usize = 1 << 20;
-
-/// Longest pause. Nobody waits a day for a prompt, and no client holds a connection that long.
-const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Instead of a text to pin to: the one that a leaf had first.
 const FIRST_SEEN: &str = "first-seen";
@@ -65,29 +63,25 @@ impl Compiler<'_, '_> {
     /// Compiles one rule; `None` where something is wrong with it, which has been reported.
     pub(crate) fn rule(&mut self, raw: &Spanned<RawRule>) -> Option<Rule> {
         let before = self.complaints.diagnostics.errors();
-        let header = Range { start: raw.span().start, end: raw.span().end };
+        let header = raw.span();
         let raw = raw.get_ref();
-        let id = self.id(raw, header.clone());
-        let selector = self.selector(raw, header.clone());
-        let action_name = self.action_name(raw, header.clone());
+        let id = raw.id.as_ref().and_then(|id| self.complaints.kebab(id, "no-production-data"));
+        let selector =
+            raw.matches.as_ref().map(|table| matches::compile(table.get_ref(), &mut self.complaints));
+        let action_name = said(&raw.action);
         let action = match action_name {
-            Some(action) => {
-                belongs::check(raw, action, &mut self.complaints);
-                self.action(raw, action, header.clone())
-            }
+            Some(action) => self.action(raw, action, &header),
             None => {
-                self.keys_of_no_action(raw, &header);
+                self.keys_of_no_action(raw);
                 None
             }
         };
-        let finds = action_name == Some("redact");
+        let finds = action_name == Some(ActionName::Redact);
         let when = raw.when.as_ref().and_then(|when| self.condition(when, !finds));
-        let mode = self.optional("mode", &raw.mode).unwrap_or(self.mode);
-        let on_error = self.optional("on_error", &raw.on_error);
-        let on = self.on(raw);
+        let on = if raw.broken.contains("on") { None } else { Some(said(&raw.on).unwrap_or_default()) };
         // Each key is read before the rule is given up for any of them.
         let reason = self.reason(raw);
-        let severity = self.about(raw);
+        self.about(raw);
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
         let count = self.finding_count(on, raw);
         let (mut action, mut selector) = (action?, selector?);
@@ -98,15 +92,15 @@ impl Compiler<'_, '_> {
             on: on?,
             streaming: Streaming::Buffer,
             on_odd,
-            origin: self.origin(&header),
+            origin: self.complaints.origin(&header),
             selector,
             when,
             count,
             action,
-            mode,
-            on_error: on_error.unwrap_or(OnError::Block),
+            mode: said(&raw.mode).unwrap_or(self.mode),
+            on_error: said(&raw.on_error).unwrap_or(OnError::Block),
             reason,
-            severity,
+            severity: said(&raw.severity),
             says: raw.says(),
         };
         let rule = Rule { streaming: self.streaming(&rule, raw, streamed, header), ..rule };
@@ -124,49 +118,6 @@ impl Compiler<'_, '_> {
         (self.complaints.diagnostics.errors() == before).then_some(rule)
     }
 
-    pub(crate) fn origin(&self, header: &Range<usize>) -> String {
-        let file = self.complaints.file;
-        let diagnostics = &self.complaints.diagnostics;
-        format!("{}:{}", diagnostics.name(file), diagnostics.line(file, header))
-    }
-
-    /// What a rule is about; `None` where nobody can tell.
-    fn on(&mut self, raw: &RawRule) -> Option<On> {
-        match &raw.on {
-            None if raw.broken.contains("on") => None,
-            None => Some(On::default()),
-            Some(word) => self.complaints.word("on", word, On::NAMES, On::from_name),
-        }
-    }
-
-    fn id(&mut self, raw: &RawRule, header: Range<usize>) -> Option<String> {
-        let Some(id) = &raw.id else {
-            let hint = "reports and holds name it: `id = \"my-rule\"`";
-            self.complaints.missing((raw, "id"), header, "a rule without `id`", hint);
-            return None;
-        };
-        self.complaints.kebab(id, "no-production-data")
-    }
-
-    fn selector(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Selector> {
-        let Some(table) = &raw.matches else {
-            let hint = "`match = {}` matches everything";
-            self.complaints.missing((raw, "match"), header, "a rule without `match`", hint);
-            return None;
-        };
-        Some(matches::compile(table.get_ref(), &mut self.complaints))
-    }
-
-    fn action_name(&mut self, raw: &RawRule, header: Range<usize>) -> Option<&'static str> {
-        let Some(action) = &raw.action else {
-            let hint = format!("one of: {}", ACTIONS.join(", "));
-            self.complaints.missing((raw, "action"), header, "a rule without `action`", hint);
-            return None;
-        };
-        let find = |word: &str| ACTIONS.iter().copied().find(|action| *action == word);
-        self.complaints.word("action", action, ACTIONS, find)
-    }
-
     fn condition(&mut self, when: &Spanned<String>, findings: bool) -> Option<Condition> {
         let source = when.get_ref();
         match Condition::compile(source, findings) {
@@ -181,41 +132,34 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn action(&mut self, raw: &RawRule, action: &str, header: Range<usize>) -> Option<Action> {
-        match action {
-            "redact" => self.redact(raw, header).map(Action::Redact),
-            "classify" => self.classify(raw, header).map(Action::Classify),
-            "protect" => self.protect(raw).map(Action::Pin),
-            "pin" => self.pin(raw).map(Action::Pin),
-            "rewrite" => self.rewrite(raw, header).map(Action::Edit),
-            "delete" => Some(Action::Edit(Edit::Delete(delete(raw)))),
-            "insert" => self.insert(raw, header).map(Edit::Insert).map(Action::Edit),
-            "filter-tools" => self.filter_tools(raw, header).map(Action::Edit),
-            "strip-tools" => Some(Action::Edit(Edit::StripTools)),
-            "normalise-tools" => Some(Action::Edit(Edit::NormaliseTools)),
-            "transform" => self.transform(raw, header).map(Edit::Transform).map(Action::Edit),
-            "pause" => Some(Action::Decide(Decide::Pause(self.pause(raw)?))),
-            "block" => Some(Action::Decide(Decide::Block)),
-            "route" => self.route(raw, header).map(Decide::Route).map(Action::Decide),
-            "tag" => self.tag(raw, header).map(Decide::Tag).map(Action::Decide),
-            // `ACTIONS` names no other.
-            _ => None,
-        }
+    fn action(&mut self, raw: &RawRule, action: ActionName, header: &Range<usize>) -> Option<Action> {
+        Some(match action {
+            ActionName::Redact => Action::Redact(self.redact(raw)?),
+            ActionName::Classify => Action::Classify(SectionKind::from_name(raw.kind.as_ref()?.get_ref())?),
+            ActionName::Protect => Action::Pin(self.protect(raw)?),
+            ActionName::Pin => Action::Pin(self.pin(raw)),
+            ActionName::Rewrite => Action::Edit(self.rewrite(raw, header)?),
+            ActionName::Delete => {
+                Action::Edit(Edit::Delete(Delete { history: said(&raw.history).unwrap_or_default() }))
+            }
+            ActionName::Insert => Action::Edit(Edit::Insert(self.insert(raw)?)),
+            ActionName::FilterTools => Action::Edit(self.filter_tools(raw, header)?),
+            ActionName::StripTools => Action::Edit(Edit::StripTools),
+            ActionName::NormaliseTools => Action::Edit(Edit::NormaliseTools),
+            ActionName::Transform => Action::Edit(Edit::Transform(self.transform(raw)?)),
+            ActionName::Pause => Action::Decide(Decide::Pause(pause(raw))),
+            ActionName::Block => Action::Decide(Decide::Block),
+            ActionName::Route => Action::Decide(Decide::Route(self.route(raw, header)?)),
+            ActionName::Tag => Action::Decide(Decide::Tag(self.tag(raw)?)),
+        })
     }
 
-    fn redact(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Redact> {
-        let with = self.optional("with", &raw.with).unwrap_or(answers::default_replacement(raw));
+    fn redact(&mut self, raw: &RawRule) -> Option<Redact> {
+        let with = said(&raw.with).unwrap_or(answers::default_replacement(raw));
         let restore = self.restore(raw, with);
-        let on_unredactable = self.optional("on_unredactable", &raw.on_unredactable);
-        let published = self.optional("published", &raw.published);
-        let words =
-            raw.detect.as_ref().map(|detect| detect.get_ref().words(detect.span())).unwrap_or_default();
-        let Some(detect) = raw.detect.as_ref().filter(|_| !words.is_empty()) else {
-            let span = raw.detect.as_ref().map_or(header, Spanned::span);
-            let hint = "for example `detect = [\"secrets\", \"pii/email\"]`";
-            self.complaints.missing((raw, "detect"), span, "`redact` needs `detect`", hint);
-            return None;
-        };
+        let on_unredactable = said(&raw.on_unredactable);
+        let detect = raw.detect.as_ref()?;
+        let words = detect.get_ref().words(detect.span());
         let built_in =
             |word: &&(&str, Range<usize>)| !word.0.starts_with("plugin:") && !word.0.starts_with("own");
         let written: Vec<String> =
@@ -233,25 +177,23 @@ impl Compiler<'_, '_> {
             restore,
             on_unredactable: on_unredactable.unwrap_or(OnUnredactable::Block),
             on_encoded: on_unredactable.unwrap_or(OnUnredactable::Pause),
-            published: published.unwrap_or(match (with, restore) {
+            published: said(&raw.published).unwrap_or(match (with, restore) {
                 (With::Token, Restore::On) => Published::Redact,
                 _ => Published::Keep,
             }),
-            releasable: raw.releasable.as_ref().is_some_and(|releasable| *releasable.get_ref()),
+            releasable: said(&raw.releasable).unwrap_or_default(),
         })
     }
 
     fn restore(&mut self, raw: &RawRule, with: With) -> Restore {
-        let restore = self.optional("restore", &raw.restore);
         if let Some(span) = raw.restore.as_ref().map(Spanned::span).filter(|_| with != With::Token) {
             let hint = "only tokens are restored: leave `restore` out, or say `with = \"token\"`";
             self.complaints.error(span, format!("`restore` means nothing to `with = \"{with}\"`"), hint);
         }
-        restore.unwrap_or(Restore::On)
+        said(&raw.restore).unwrap_or(Restore::On)
     }
 
-    fn pin(&mut self, raw: &RawRule) -> Option<Pin> {
-        let on_drift = self.optional("on_drift", &raw.on_drift);
+    fn pin(&mut self, raw: &RawRule) -> Pin {
         let to = raw.to.as_ref().map(|to| to.get_ref().as_str());
         if let Some(written) = raw.on_drift.as_ref().filter(|_| to != Some(FIRST_SEEN)) {
             let hint =
@@ -262,62 +204,39 @@ impl Compiler<'_, '_> {
                 hint,
             );
         }
-        Some(match to {
+        match to {
             None => Pin::Received,
-            Some(FIRST_SEEN) => Pin::FirstSeen(on_drift.unwrap_or(OnDrift::Pin)),
+            Some(FIRST_SEEN) => Pin::FirstSeen(said(&raw.on_drift).unwrap_or(OnDrift::Pin)),
             Some(to) => Pin::To { text: to.to_owned(), absent: BTreeMap::new() },
-        })
-    }
-
-    /// `classify`: whose words a section holds. What an API must find together is no matter of words.
-    pub(super) fn classify(&mut self, raw: &RawRule, header: Range<usize>) -> Option<SectionKind> {
-        let words: Vec<&str> =
-            SectionKind::ALL.iter().filter(|kind| kind.is_of_words()).map(|kind| kind.name()).collect();
-        let Some(kind) = &raw.kind else {
-            let hint = format!("say what it is: `as = \"context\"`; one of {}", words.join(", "));
-            self.complaints.missing((raw, "as"), header, "`classify` needs `as`", hint);
-            return None;
-        };
-        let read = |word: &str| SectionKind::from_name(word).filter(|kind| kind.is_of_words());
-        self.complaints.word("as", kind, &words, read)
+        }
     }
 
     pub(super) fn protect(&mut self, raw: &RawRule) -> Option<Pin> {
         let Some(from) = &raw.from else { return Some(Pin::Protect { edit: true, delete: true }) };
-        let (mut edit, mut delete) = (false, false);
-        let before = self.complaints.diagnostics.errors();
-        for (word, span) in from.get_ref().words(from.span()) {
-            match word {
-                "edit" => edit = true,
-                "delete" => delete = true,
-                other => {
-                    let message = format!("`{other}` is no value of `from`");
-                    self.complaints.error(span, message, hint_for(other, PROTECTED_FROM));
-                }
-            }
-        }
-        if self.complaints.diagnostics.errors() > before {
-            return None;
-        }
-        if !edit && !delete {
+        let words = from.get_ref().words(from.span());
+        if words.is_empty() {
             let hint = "say from what, or leave `from` out: `from = [\"edit\", \"delete\"]`";
             self.complaints.error(from.span(), "protected from nothing", hint);
             return None;
         }
-        Some(Pin::Protect { edit, delete })
+        let names = |wanted: &str| words.iter().any(|(word, _)| *word == wanted);
+        Some(Pin::Protect { edit: names("edit"), delete: names("delete") })
     }
 
-    fn rewrite(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Edit> {
+    fn rewrite(&mut self, raw: &RawRule, header: &Range<usize>) -> Option<Edit> {
         let given: Vec<&str> = CHANGES.into_iter().filter(|name| raw.place(name).is_some()).collect();
         let limits = given.iter().all(|name| matches!(*name, "max_lines" | "max_chars"));
         match given.as_slice() {
             [] if CHANGES.iter().any(|name| raw.broken.contains(*name)) => None,
             [] => {
                 let hint = format!("give exactly one of {}", one_of_changes());
-                self.complaints.error(header, "`rewrite` needs to know what to write", hint);
+                self.complaints.error(header.clone(), "`rewrite` needs to know what to write", hint);
                 None
             }
-            _ if limits => self.shorten(raw).map(Rewrite::Shorten).map(Edit::Rewrite),
+            _ if limits => {
+                let shorten = Shorten { lines: said(&raw.max_lines), chars: said(&raw.max_chars) };
+                Some(Edit::Rewrite(Rewrite::Shorten(shorten)))
+            }
             ["options"] => self.options(raw),
             ["model"] => self.model(raw.model.as_ref()?),
             ["replace"] => self.replace(raw).map(Edit::Rewrite),
@@ -330,7 +249,7 @@ impl Compiler<'_, '_> {
             }
             _ => {
                 let hint = format!("give exactly one of {}; two changes are two rules", one_of_changes());
-                self.complaints.error(header, "`rewrite` does one thing", hint);
+                self.complaints.error(header.clone(), "`rewrite` does one thing", hint);
                 self.each_change(raw);
                 None
             }
@@ -339,41 +258,23 @@ impl Compiler<'_, '_> {
 
     /// Reads each key of `rewrite` that can be wrong, whether or not they go together.
     pub(super) fn each_change(&mut self, raw: &RawRule) {
-        self.shorten(raw);
         self.options(raw);
         self.replace(raw);
         raw.model.as_ref().map(|model| self.model(model));
     }
 
-    /// `max_lines` and `max_chars`, which may stand together.
-    fn shorten(&mut self, raw: &RawRule) -> Option<Shorten> {
-        let mut limit = |field: &str, value: &Option<Spanned<i64>>, least: usize| match value {
-            None => Some(None),
-            Some(value) => match usize::try_from(*value.get_ref()).ok().filter(|&limit| limit >= least) {
-                Some(limit) => Some(Some(limit)),
-                None => {
-                    let hint = "the line that says how much is missing needs room too";
-                    self.complaints.error(value.span(), format!("`{field}` is at least {least}"), hint);
-                    None
-                }
-            },
-        };
-        let lines = limit("max_lines", &raw.max_lines, LEAST_LINES);
-        let chars = limit("max_chars", &raw.max_chars, LEAST_CHARS);
-        Some(Shorten { lines: lines?, chars: chars? })
-    }
-
     fn replace(&mut self, raw: &RawRule) -> Option<Rewrite> {
         let replace = raw.replace.as_ref()?.get_ref();
-        let pattern = replace.pattern.get_ref();
-        match RegexBuilder::new(pattern).size_limit(REGEX_SIZE).build() {
+        let pattern = replace.pattern.as_ref()?;
+        match RegexBuilder::new(pattern.get_ref()).size_limit(REGEX_SIZE).build() {
             Ok(regex) => {
-                self.groups(&replace.with, &regex);
-                Some(Rewrite::Replace { pattern: regex, with: replace.with.get_ref().clone() })
+                let with = replace.with.as_ref()?;
+                self.groups(with, &regex);
+                Some(Rewrite::Replace { pattern: regex, with: with.get_ref().clone() })
             }
             Err(error) => {
                 self.complaints.error(
-                    replace.pattern.span(),
+                    pattern.span(),
                     bad_regex(&error),
                     "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes",
                 );
@@ -395,15 +296,9 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn insert(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Insert> {
+    fn insert(&mut self, raw: &RawRule) -> Option<Insert> {
         let path = self.inserted_path(raw);
-        let Some(text) = raw.text.as_ref().filter(|text| !text.get_ref().is_empty()) else {
-            let span = raw.text.as_ref().map_or(header, Spanned::span);
-            let hint = "what the message says: `text = \"…\"`";
-            self.complaints.missing((raw, "text"), span, "`insert` needs `text`", hint);
-            return None;
-        };
-        let text = text.get_ref();
+        let text = raw.text.as_ref()?.get_ref();
         Some(match path {
             None => Insert { text: text.clone() },
             Some(path) => Insert { text: format!("Context from {path}:\n\n{text}") },
@@ -421,41 +316,21 @@ impl Compiler<'_, '_> {
         Some(path.get_ref())
     }
 
-    fn transform(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Transform> {
-        let sees = self.optional("sees", &raw.sees).unwrap_or(Sees::Redacted);
-        let on_unredactable =
-            self.optional("on_unredactable", &raw.on_unredactable).unwrap_or(OnUnredactable::Block);
-        let Some(plugin) = &raw.plugin else {
-            let hint = "name one of `[plugins.…]`";
-            self.complaints.missing((raw, "plugin"), header, "`transform` needs `plugin`", hint);
-            return None;
-        };
+    fn transform(&mut self, raw: &RawRule) -> Option<Transform> {
         Some(Transform {
-            plugin: self.plugin(plugin.get_ref(), plugin.span(), World::Transformer)?,
-            sees,
-            on_unredactable,
-        })
-    }
-
-    pub(super) fn pause(&mut self, raw: &RawRule) -> Option<Pause> {
-        let timeout = raw.timeout.as_ref().map(|text| self.duration(text));
-        let on_timeout = self.optional("on_timeout", &raw.on_timeout);
-        let subagents = self.optional("subagents", &raw.subagents);
-        Some(Pause {
-            timeout: match timeout {
-                Some(read) => Some(read?),
-                None => None,
-            },
-            on_timeout: on_timeout.unwrap_or(OnTimeout::Cancel),
-            subagents: subagents.unwrap_or(Subagents::Pause),
+            plugin: self.plugin(raw.plugin.as_ref()?, World::Transformer)?,
+            sees: said(&raw.sees).unwrap_or(Sees::Redacted),
+            on_unredactable: said(&raw.on_unredactable).unwrap_or(OnUnredactable::Block),
         })
     }
 
     /// `route`: whether there is such an upstream is known to a gate alone.
-    fn route(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Arc<str>> {
+    fn route(&mut self, raw: &RawRule, header: &Range<usize>) -> Option<Arc<str>> {
         let Some(to) = &raw.to else {
-            let hint = "name an upstream of the configuration: `to = \"local\"`";
-            self.complaints.missing((raw, "to"), header, "`route` needs `to`", hint);
+            if !raw.broken.contains("to") {
+                let hint = "name an upstream of the configuration: `to = \"local\"`";
+                self.complaints.error(header.clone(), "`route` needs `to`", hint);
+            }
             return None;
         };
         let name = to.get_ref();
@@ -471,12 +346,8 @@ impl Compiler<'_, '_> {
         Some(name.as_str().into())
     }
 
-    pub(super) fn tag(&mut self, raw: &RawRule, header: Range<usize>) -> Option<Arc<str>> {
-        let Some(tag) = &raw.tag else {
-            let hint = "say what the request is to be known by: `tag = \"payments\"`";
-            self.complaints.missing((raw, "tag"), header, "`tag` needs `tag`", hint);
-            return None;
-        };
+    pub(super) fn tag(&mut self, raw: &RawRule) -> Option<Arc<str>> {
+        let tag = raw.tag.as_ref()?;
         if tag.get_ref().len() > MAX_TAG {
             let message = format!("a tag has at most {MAX_TAG} letters");
             self.complaints.error(tag.span(), message, "a header and a column of the log have it");
@@ -484,29 +355,15 @@ impl Compiler<'_, '_> {
         }
         self.complaints.kebab(tag, "payments").map(Into::into)
     }
-
-    fn duration(&mut self, text: &Spanned<String>) -> Option<Duration> {
-        let units = [("s", 1000), ("m", 60 * 1000), ("h", 60 * 60 * 1000)];
-        let read = super::duration(text.get_ref(), &units).filter(|read| *read <= MAX_TIMEOUT);
-        if read.is_none() {
-            let message = format!("`{}` is no duration", text.get_ref());
-            self.complaints.error(
-                text.span(),
-                message,
-                "a number and a unit, at most a day: `30s`, `5m`, `2h`",
-            );
-        }
-        read
-    }
-
-    /// A word of a closed list, which may be absent.
-    pub(super) fn optional<T: Word>(&mut self, field: &str, value: &Option<Spanned<String>>) -> Option<T> {
-        value.as_ref().and_then(|value| self.complaints.word(field, value, T::NAMES, T::from_word))
-    }
 }
 
-fn delete(raw: &RawRule) -> Delete {
-    Delete { history: raw.history.as_ref().is_some_and(|history| *history.get_ref()) }
+fn pause(raw: &RawRule) -> Pause {
+    let timeout = raw.timeout.as_ref().and_then(|text| in_millis(text.get_ref()));
+    Pause {
+        timeout: timeout.map(Duration::from_millis),
+        on_timeout: said(&raw.on_timeout).unwrap_or(OnTimeout::Cancel),
+        subagents: said(&raw.subagents).unwrap_or(Subagents::Pause),
+    }
 }
 
 /// Detectors of numbers that carry check digits: chance seldom makes one.

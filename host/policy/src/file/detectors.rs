@@ -8,10 +8,10 @@ use std::sync::Arc;
 use leafgate_contract::World;
 use leafgate_detect::{DetectorInfo, Engine, KnownValues, all_detectors, selectors};
 use leafgate_diagnostic::{did_you_mean, hint_for};
+use toml::Spanned;
 
 use super::compile::Compiler;
-use super::plugins::Lookup;
-use super::raw::RawRule;
+use super::raw::{RawRule, said};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::loaded::LoadedPlugin;
 use crate::own::{OwnDetector, OwnSet, PACK};
@@ -74,7 +74,7 @@ impl Compiler<'_, '_> {
             } else if let Some(left_out) = word.strip_prefix('!').filter(|word| known.contains(word)) {
                 without.push((left_out, span));
             } else if let Some(plugin) = word.strip_prefix("plugin:") {
-                plugins.extend(self.plugin(plugin, span, World::Detector));
+                plugins.extend(self.plugin(&Spanned::new(span, plugin.to_owned()), World::Detector));
             } else if known.contains(&word) {
                 detectors.push(word.to_owned());
             } else {
@@ -105,14 +105,6 @@ impl Compiler<'_, '_> {
 
     /// `findings` and `at_least`: which findings of redact rules count, and how many there must be.
     pub(super) fn finding_count(&mut self, on: Option<On>, raw: &RawRule) -> Option<FindingCount> {
-        let at_least = raw.at_least.as_ref().map_or(Some(1), |least| {
-            let number = usize::try_from(*least.get_ref()).ok().filter(|number| *number > 0);
-            if number.is_none() {
-                let hint = "how much must be found at the least: `at_least = 6`";
-                self.complaints.error(least.span(), "`at_least` must be 1 or more", hint);
-            }
-            number
-        });
         let Some(findings) = &raw.findings else {
             let least = raw.at_least.as_ref().filter(|_| !raw.broken.contains("findings"))?;
             let hint = "say whose findings count: `findings = [\"pii\"]`";
@@ -136,7 +128,7 @@ impl Compiler<'_, '_> {
         let (named, _) = self.detectors(others);
         let built_in = all_detectors().iter().filter(|info| named.iter().any(|name| info.is_of(name)));
         detectors.extend(built_in.map(|info| info.id.as_str().to_owned()));
-        Some(FindingCount { detectors, at_least: at_least? })
+        Some(FindingCount { detectors, at_least: said(&raw.at_least).unwrap_or(1) })
     }
 
     fn own_named(&mut self, name: &str, span: Range<usize>) -> Vec<(String, Arc<OwnDetector>)> {
@@ -217,11 +209,11 @@ impl Compiler<'_, '_> {
         }
     }
 
-    pub(super) fn plugin(&mut self, name: &str, span: Range<usize>, world: World) -> Option<PluginIndex> {
-        match self.plugins.find(name, world) {
-            Lookup::Found(plugin) => return Some(plugin),
-            Lookup::Broken => {}
-            Lookup::Unknown => {
+    /// Returns the plugin of a name, which must be of a world; reports what is wrong with either.
+    pub(super) fn plugin(&mut self, named: &Spanned<String>, world: World) -> Option<PluginIndex> {
+        let (name, span) = (named.get_ref().as_str(), named.span());
+        let Some(at) = self.plugins.loaded.iter().position(|plugin| *plugin.name == *name) else {
+            if !self.plugins.is_broken(name) {
                 let names = self.plugins.names();
                 let hint = match names.is_empty() {
                     true => format!("declare it: `[plugins.{name}]` with `file = \"…\"`"),
@@ -229,14 +221,16 @@ impl Compiler<'_, '_> {
                 };
                 self.complaints.error(span, format!("no plugin `{name}` is declared"), hint);
             }
-            Lookup::WrongWorld => {
-                let (is, use_it) = match world {
-                    World::Detector => ("transformer", "use it with `action = \"transform\"`"),
-                    World::Transformer => ("detector", "use it in `detect` of a redact rule"),
-                };
-                self.complaints.error(span, format!("plugin `{name}` is a {is}"), use_it);
-            }
+            return None;
+        };
+        if self.plugins.loaded[at].plugin.world() == world {
+            return Some(PluginIndex::new(at));
         }
+        let (is, use_it) = match world {
+            World::Detector => ("transformer", "use it with `action = \"transform\"`"),
+            World::Transformer => ("detector", "use it in `detect` of a redact rule"),
+        };
+        self.complaints.error(span, format!("plugin `{name}` is a {is}"), use_it);
         None
     }
 }

@@ -1,7 +1,6 @@
 //! `[[exception]]` tables to exceptions that are in force.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use leafgate_diagnostic::keys::Table;
 use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, starred};
@@ -10,7 +9,7 @@ use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
 use super::matches;
-use super::raw::RawException;
+use super::raw::{RawException, UNTIL};
 use crate::bounded::bad_regex;
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
@@ -33,16 +32,15 @@ impl Compiler<'_, '_> {
     /// Compiles one exception; `None` where it has ended, or something is wrong with it.
     pub(crate) fn exception(&mut self, raw: &Spanned<RawException>) -> Option<Exception> {
         let before = self.complaints.diagnostics.errors();
-        let header = raw.span();
+        let raw_header = raw.span();
+        let header = raw_header.clone();
         let raw = raw.get_ref();
         let rules = self.rules(raw);
         let selector =
             raw.matches.as_ref().map(|table| matches::compile(table.get_ref(), &mut self.complaints));
         let selector = Selector { reach: Reach::Allows, ..selector.unwrap_or_default() };
         let allowed = self.allowed(raw);
-        self.said("reason", &raw.reason, raw, header.clone());
-        self.said("by", &raw.by, raw, header.clone());
-        let until = self.until(raw, header.clone());
+        let until = self.until(raw);
         let names_something = raw.value.is_some()
             || raw.pattern.is_some()
             || raw.finding.is_some()
@@ -66,11 +64,7 @@ impl Compiler<'_, '_> {
             }
             return None;
         }
-        let origin = {
-            let diagnostics = &self.complaints.diagnostics;
-            let file = self.complaints.file;
-            format!("{}:{}", diagnostics.name(file), diagnostics.line(file, &header))
-        };
+        let origin = self.complaints.origin(&raw_header);
         Some(Exception { origin, rules, selector, allowed, says: raw.says_starred(), ends })
     }
 
@@ -174,33 +168,9 @@ impl Compiler<'_, '_> {
         all
     }
 
-    /// Reports a text that every exception must have, where it is missing.
-    fn said(
-        &mut self,
-        field: &str,
-        value: &Option<Spanned<String>>,
-        raw: &RawException,
-        header: Range<usize>,
-    ) {
-        let text = value.as_ref().map(|value| value.get_ref().trim()).unwrap_or_default();
-        if text.is_empty() && !raw.broken.contains(field) {
-            let span = value.as_ref().map_or(header, Spanned::span);
-            let hint =
-                "an exception says why (`reason`), who answers for it (`by`) and for how long (`until`)";
-            self.complaints.error(span, format!("an exception without `{field}`"), hint);
-        }
-    }
-
     /// The last day, or that there is none. The outer `None`: something is wrong.
-    fn until(&mut self, raw: &RawException, header: Range<usize>) -> Option<Option<Day>> {
-        const HINT: &str =
-            "write the last day, or that there is none: `until = 2027-03-31`, `until = \"never\"`";
-        let Some(until) = &raw.until else {
-            if !raw.broken.contains("until") {
-                self.complaints.error(header, "an exception without `until`", HINT);
-            }
-            return None;
-        };
+    fn until(&mut self, raw: &RawException) -> Option<Option<Day>> {
+        let until = raw.until.as_ref()?;
         match until.get_ref() {
             toml::Value::String(word) if word == NEVER => Some(None),
             toml::Value::Datetime(when) if when.time.is_none() && when.offset.is_none() => {
@@ -210,7 +180,7 @@ impl Compiler<'_, '_> {
                 let word = other.as_str().unwrap_or_default();
                 let hint = match word.parse::<toml::value::Datetime>() {
                     Ok(day) if day.time.is_none() => format!("a day has no quotes: `until = {word}`"),
-                    Ok(_) | Err(_) => HINT.to_owned(),
+                    Ok(_) | Err(_) => UNTIL.to_owned(),
                 };
                 self.complaints.error(until.span(), "this is no day", hint);
                 None

@@ -9,10 +9,8 @@ use super::raw::RawFlow;
 
 /// Compiles one row.
 pub(crate) fn compile(raw: &Spanned<RawFlow>, complaints: &mut Complaints<'_>) -> Option<FlowRule> {
-    let span = raw.span();
     let raw = raw.get_ref();
-    let from = places("from", &raw.from, &span, complaints);
-    let to = places("to", &raw.to, &span, complaints);
+    let (from, to) = (places(&raw.from, complaints), places(&raw.to, complaints));
     let (from, to) = (from?, to?);
     let mut known = true;
     for (place, span) in &to {
@@ -30,18 +28,8 @@ pub(crate) fn compile(raw: &Spanned<RawFlow>, complaints: &mut Complaints<'_>) -
 
 type Placed = (Place, std::ops::Range<usize>);
 
-fn places(
-    key: &str,
-    raw: &Option<Spanned<OneOrMany>>,
-    row: &std::ops::Range<usize>,
-    complaints: &mut Complaints<'_>,
-) -> Option<Vec<Placed>> {
+fn places(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Option<Vec<Placed>> {
     let words = raw.as_ref().map(|raw| raw.get_ref().words(raw.span())).unwrap_or_default();
-    if words.is_empty() {
-        let hint = "`{ from = \"Read(.env*)\", to = [\"Edit(.env*)\", \"Write(.env*)\"] }`";
-        complaints.error(row.clone(), format!("a row of `restore` without `{key}`"), hint);
-        return None;
-    }
     let mut places = Vec::new();
     for (word, span) in words {
         match word.parse::<Place>() {

@@ -84,7 +84,7 @@ fn both_wrong<'k>(first: &'k str, second: &'k str) -> Vec<[(&'k str, &'static st
 fn no_wrong_key_of_a_rule_hides_another() {
     let keys = names(RawRule::KEYS);
     let actions = |key: &str| {
-        let of = RawRule::KEYS.iter().find(|row| row.name == key).and_then(|row| row.actions.get(..1));
+        let of = RawRule::KEYS.iter().find(|row| row.name == key).and_then(|row| row.of.get(..1));
         of.unwrap_or(&["redact", "block"])
     };
     let (mut missing, mut pairs) = (Vec::new(), 0);

@@ -8,7 +8,7 @@ use leafgate_tree::{Format, LeafKind, Role};
 use toml::Spanned;
 
 use super::notation;
-use super::raw::{RawMatch, RawNamed};
+use super::raw::{RawMatch, RawNamed, said};
 use crate::agents::AGENTS;
 use crate::bits::Bits;
 use crate::endpoint::endpoint;
@@ -38,7 +38,6 @@ pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Select
 }
 
 fn of_request(raw: &RawMatch, complaints: &mut Complaints<'_>) -> OfRequest {
-    let truth = |value: &Option<Spanned<bool>>| value.as_ref().map(|value| *value.get_ref());
     OfRequest {
         formats: bits(&raw.format, "format", Format::ALL, |format| format.name(), complaints),
         models: names(&raw.model, "model", complaints),
@@ -47,8 +46,8 @@ fn of_request(raw: &RawMatch, complaints: &mut Complaints<'_>) -> OfRequest {
         upstreams: texts(&raw.upstream, "upstream", complaints),
         endpoints: endpoints(&raw.endpoint, complaints),
         projects: texts(&raw.project, "project", complaints),
-        stream: truth(&raw.stream),
-        subagent: truth(&raw.subagent),
+        stream: said(&raw.stream),
+        subagent: said(&raw.subagent),
         headers: named(&raw.header, "header", header_name, complaints),
         options: named(&raw.option, "option", option_name, complaints),
     }
@@ -212,22 +211,13 @@ fn bits<T: Copy>(
         let hint = "leave `ignore-case` out: there is nothing but what this program names";
         complaints.error(ignore_case.span(), format!("the words of `{field}` have one spelling"), hint);
     }
-    let mut compiled = |words: &Words<'_>| {
+    let compiled = |words: &Words<'_>| {
         let mut bits = Bits::default();
-        for (word, span) in words {
-            match known.iter().position(|name| name == word) {
-                // The place in `ALL` is the value's number: the enums are declared in that order and
-                // have no gaps.
-                Some(place) => bits.insert(place),
-                None => {
-                    let hint = match word.strip_prefix('!').filter(|word| known.contains(word)) {
-                        Some(word) => format!("write `{field} = {{ not = \"{word}\" }}`"),
-                        None => hint_for(word, &known),
-                    };
-                    complaints.error(span.clone(), format!("`{word}` is no value of `{field}`"), hint);
-                }
-            }
-        }
+        // The place in `ALL` is the value's number: the enums are declared in that order and have no gaps.
+        words
+            .iter()
+            .filter_map(|(word, _)| known.iter().position(|name| name == word))
+            .for_each(|at| bits.insert(at));
         bits
     };
     let (any, not) = (compiled(&words.any), compiled(&words.not));

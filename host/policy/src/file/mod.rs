@@ -8,7 +8,6 @@ mod about;
 mod alone;
 mod answers;
 pub(crate) mod assemble;
-mod belongs;
 pub(crate) mod compile;
 pub(crate) mod detectors;
 pub(crate) mod exceptions;
@@ -32,13 +31,3 @@ pub(crate) mod schema;
 pub(crate) mod twice;
 pub(crate) mod useless;
 pub(crate) mod weaken;
-
-use std::time::Duration;
-
-/// Reads a whole number above zero with one of these units, of so many milliseconds each.
-fn duration(text: &str, units: &[(&str, u64)]) -> Option<Duration> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let (_, millis) = units.iter().find(|(name, _)| *name == unit)?;
-    let millis = number.parse::<u64>().ok()?.checked_mul(*millis)?;
-    (millis > 0).then(|| Duration::from_millis(millis))
-}

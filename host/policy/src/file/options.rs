@@ -81,7 +81,7 @@ impl Compiler<'_, '_> {
     }
 
     /// `filter-tools`.
-    pub(super) fn filter_tools(&mut self, raw: &RawRule, header: std::ops::Range<usize>) -> Option<Edit> {
+    pub(super) fn filter_tools(&mut self, raw: &RawRule, header: &std::ops::Range<usize>) -> Option<Edit> {
         let mut globs =
             |field, value| -> Vec<Glob> { super::matches::tools(value, field, &mut self.complaints) };
         let (keep, drop) = (globs("keep", &raw.keep), globs("drop", &raw.drop));
@@ -90,7 +90,7 @@ impl Compiler<'_, '_> {
         }
         if raw.keep.is_none() && raw.drop.is_none() {
             let hint = "name the tools that stay or those that go: `keep = [\"Read\", \"mcp__docs__*\"]`";
-            self.complaints.error(header, "`filter-tools` needs `keep` or `drop`", hint);
+            self.complaints.error(header.clone(), "`filter-tools` needs `keep` or `drop`", hint);
             return None;
         }
         Some(Edit::FilterTools(FilterTools { keep, drop }))

@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use leafgate_detect::{Confidence, DetectorId, Label};
-use leafgate_diagnostic::{Complaints, OneOrMany, hint_for};
+use leafgate_diagnostic::{Complaints, OneOrMany};
 use toml::Spanned;
 
-use super::raw::RawDetector;
+use super::raw::{RawDetector, said};
 use super::{matches, names, useless};
 use crate::bounded::Pattern;
 use crate::bounded::bad_regex;
@@ -99,19 +99,20 @@ impl OwnDetectors {
         let looks = complaints.diagnostics.errors() == before && raw.broken.is_empty();
         let own = Arc::new(OwnDetector {
             label: label(raw, &name, header.clone(), complaints),
-            confidence: confidence(raw, complaints),
+            confidence: said(&raw.confidence).unwrap_or(Confidence::High),
             id,
             pattern,
             keywords,
             words,
-            any_case: !raw.case_sensitive.as_ref().is_some_and(|case| *case.get_ref()),
+            any_case: said(&raw.case_sensitive) != Some(true),
             keys: matches::globs(&raw.keys, "keys", complaints),
-            luhn: luhn(raw, complaints),
+            // The one check that there is.
+            luhn: raw.checks.as_ref().is_some_and(|checks| !checks.get_ref().words(0..0).is_empty()),
         });
         if looks {
             examples(&own, raw, header, complaints);
         }
-        match complaints.diagnostics.errors() == before && raw.broken.is_empty() {
+        match looks && complaints.diagnostics.errors() == before {
             true => _ = self.all.insert(name, own),
             false => self.broken.push(name),
         }
@@ -125,7 +126,7 @@ impl OwnDetectors {
         header: &Range<usize>,
         complaints: &mut Complaints<'_>,
     ) -> (DetectorId, String) {
-        let Some((id, name)) = id(raw, header.clone(), complaints) else {
+        let Some((id, name)) = id(raw, complaints) else {
             let written = raw.id.as_ref().map(|id| id.get_ref().as_str());
             let name = format!("{PACK}/{}", written.unwrap_or(UNNAMED));
             return (DetectorId::new(&format!("{PACK}/{UNNAMED}")).expect("it follows the rule"), name);
@@ -139,16 +140,8 @@ impl OwnDetectors {
     }
 }
 
-fn id(
-    raw: &RawDetector,
-    header: Range<usize>,
-    complaints: &mut Complaints<'_>,
-) -> Option<(DetectorId, String)> {
-    let Some(id) = &raw.id else {
-        let hint = "rules name it: with `id = \"ticket\"` they say `detect = [\"own/ticket\"]`";
-        complaints.missing((raw, "id"), header, "a detector without `id`", hint);
-        return None;
-    };
+fn id(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Option<(DetectorId, String)> {
+    let id = raw.id.as_ref()?;
     let name = format!("{PACK}/{}", complaints.kebab(id, "case-number")?);
     let detector = DetectorId::new(&name);
     if let Err(error) = &detector {
@@ -178,22 +171,6 @@ fn label(raw: &RawDetector, name: &str, header: Range<usize>, complaints: &mut C
         complaints.error(span, message, hint);
         Label::new("OWN").expect("it follows the rule")
     })
-}
-
-fn confidence(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Confidence {
-    let known: Vec<&str> = Confidence::ALL.iter().map(|it| it.as_str()).collect();
-    let given = raw.confidence.as_ref();
-    let given = given.and_then(|word| complaints.word("confidence", word, &known, Confidence::from_name));
-    given.unwrap_or(Confidence::High)
-}
-
-fn luhn(raw: &RawDetector, complaints: &mut Complaints<'_>) -> bool {
-    let Some(checks) = &raw.checks else { return false };
-    let words = checks.get_ref().words(checks.span());
-    for (word, span) in words.iter().filter(|(word, _)| *word != "luhn") {
-        complaints.error(span.clone(), format!("`{word}` is no check"), hint_for(word, &["luhn"]));
-    }
-    words.iter().any(|(word, _)| *word == "luhn")
 }
 
 fn pattern(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Option<Pattern> {

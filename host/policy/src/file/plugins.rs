@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use leafgate_contract::{
-    ConfigFinding, LoadError, PluginLimits, PluginLoader, PluginSource, Signer, World, config_json,
+    ConfigFinding, LoadError, PluginLimits, PluginLoader, PluginSource, Signer, config_json,
 };
 use leafgate_detect::{DetectorId, Label};
+use leafgate_diagnostic::number::in_millis;
 use leafgate_diagnostic::{Complaints, OneOrMany, place_of};
 use toml::Spanned;
 
-use super::raw::{RawPlugin, RawPluginLimits};
-use crate::index::PluginIndex;
+use super::raw::{RawPlugin, RawPluginLimits, said};
 use crate::loaded::LoadedPlugin;
 
 /// The plugins of a policy, and the names of those that could not be loaded.
@@ -25,32 +26,14 @@ pub(crate) struct Plugins {
     signers: Option<Arc<[Signer]>>,
 }
 
-/// The result of looking up a plugin's name.
-pub(crate) enum Lookup {
-    Found(PluginIndex),
-    /// It is declared, and what is wrong with it has been said.
-    Broken,
-    Unknown,
-    WrongWorld,
-}
-
 impl Plugins {
-    pub(crate) fn find(&self, name: &str, world: World) -> Lookup {
-        match self.loaded.iter().position(|plugin| &*plugin.name == name) {
-            Some(at) if self.loaded[at].plugin.world() == world => Lookup::Found(PluginIndex::new(at)),
-            Some(_) => Lookup::WrongWorld,
-            None if self.broken.contains(name) => Lookup::Broken,
-            None => Lookup::Unknown,
-        }
+    /// Whether it is declared, and what is wrong with it has been said.
+    pub(crate) fn is_broken(&self, name: &str) -> bool {
+        self.broken.contains(name)
     }
 
     pub(crate) fn names(&self) -> Vec<&str> {
         self.loaded.iter().map(|plugin| &*plugin.name).chain(self.broken.iter().map(String::as_str)).collect()
-    }
-
-    /// Notes a name whose table could not be read.
-    pub(crate) fn mark_broken(&mut self, name: &str) {
-        self.broken.insert(name.to_owned());
     }
 
     /// Adds the keys of one file: a plugin of any file must be signed by one of all files' keys. A
@@ -89,7 +72,7 @@ impl Plugins {
     ) {
         match self.load(name, raw, folder, loader, complaints) {
             Some(plugin) => self.loaded.push(plugin),
-            None => self.mark_broken(name.get_ref()),
+            None => _ = self.broken.insert(name.get_ref().clone()),
         }
     }
 
@@ -102,17 +85,14 @@ impl Plugins {
         complaints: &mut Complaints<'_>,
     ) -> Option<LoadedPlugin> {
         self.check_name(name, complaints)?;
-        let Some(named_file) = &raw.file else {
-            let hint = "`file = \"….wasm\"`, the component that it is, or a script `….js`";
-            complaints.error(name.span(), format!("the plugin `{}` has no `file`", name.get_ref()), hint);
-            return None;
-        };
+        let named_file = raw.file.as_ref()?;
         let sha256 = digest(raw.sha256.as_ref(), complaints);
         let config = config(raw.config.as_ref(), complaints);
-        let limits = limits(raw.limits.as_ref().map(Spanned::get_ref), complaints);
+        let limits = raw.limits.as_ref().map(|raw| limits(raw.get_ref())).unwrap_or_default();
         let path = file(named_file, folder, complaints);
         let (name, signers) = (name.get_ref().clone(), self.signers.clone());
-        let (sha256, config, limits) = (sha256?, config?, limits?);
+        let (sha256, config) = (sha256?, config?);
+        raw.broken.is_empty().then_some(())?;
         let source = PluginSource { name, path: path?, sha256, signers, limits, config };
         let plugin = match loader.load(&source) {
             Ok(plugin) => plugin,
@@ -204,56 +184,19 @@ fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -
     config
 }
 
-/// Reads the limits; `None` where one of them is none.
-fn limits(raw: Option<&RawPluginLimits>, complaints: &mut Complaints<'_>) -> Option<PluginLimits> {
-    let Some(raw) = raw else { return Some(PluginLimits::default()) };
-    let mut sound = true;
-    let mut time = |raw: &Option<Spanned<toml::Value>>| {
-        let raw = raw.as_ref()?;
-        let text = raw.get_ref().as_str();
-        // Calls take milliseconds, which other durations of rule files never do.
-        let time = text.and_then(|text| super::duration(text, &[("ms", 1), ("s", 1000)]));
-        if time.is_none() {
-            sound = false;
-            let written = text.map_or_else(|| raw.get_ref().to_string(), str::to_owned);
-            complaints.error(
-                raw.span(),
-                format!("`{written}` is no time for a plugin"),
-                "a number and a unit, above zero: `800ms`, `5s`",
-            );
-        }
-        time
+fn limits(raw: &RawPluginLimits) -> PluginLimits {
+    let time = |raw: &Option<Spanned<String>>| {
+        raw.as_ref().and_then(|text| in_millis(text.get_ref())).map(Duration::from_millis)
     };
-    let start_deadline = time(&raw.start_deadline);
-    let call_deadline = time(&raw.call_deadline);
-    let request_time = time(&raw.request_time);
-    let mut count = |raw: &Option<Spanned<toml::Value>>| {
-        let raw = raw.as_ref()?;
-        let number = raw.get_ref().as_integer();
-        let count = number.and_then(|number| usize::try_from(number).ok()).filter(|count| *count > 0);
-        if count.is_none() {
-            sound = false;
-            let (message, hint) = match number {
-                Some(_) => ("a limit must be above zero", "leave it out, and the usual limit holds"),
-                None => ("this limit must be a whole number", "without a unit: 64 MiB are `67108864` bytes"),
-            };
-            complaints.error(raw.span(), message, hint);
-        }
-        count
-    };
-    let memory_bytes = count(&raw.memory_bytes);
-    let answer_bytes = count(&raw.answer_bytes);
-    let (findings, edits) = (count(&raw.findings), count(&raw.edits));
-    let limits = PluginLimits {
-        start_deadline,
-        call_deadline,
-        request_time,
-        memory_bytes,
-        answer_bytes,
-        findings,
-        edits,
-    };
-    sound.then_some(limits)
+    PluginLimits {
+        start_deadline: time(&raw.start_deadline),
+        call_deadline: time(&raw.call_deadline),
+        request_time: time(&raw.request_time),
+        memory_bytes: said(&raw.memory_bytes),
+        answer_bytes: said(&raw.answer_bytes),
+        findings: said(&raw.findings),
+        edits: said(&raw.edits),
+    }
 }
 
 /// Finds the file: beside the rules, or, for a bare name, in `plugins/`.

@@ -1,14 +1,17 @@
 //! The content of a rule file, word for word: the first of two stages.
 //!
-//! Nothing here judges meaning. A table with an unknown key or a wrong type is reported and left
-//! out; the others are still read, so that one load shows as many errors as it can. Only
-//! [`super::compile`] reads these types.
+//! Nothing here judges meaning beyond one key: the rows of a table say what may stand under each. What is wrong is
+//! reported and left out, and the rest is read all the same, so that one load shows as many errors as it can.
+//! Only [`super::compile`] reads these types.
 
 use std::collections::BTreeMap;
 
-use leafgate_diagnostic::keys::Type::{self, Named, Number, Text, Until, Word, WordOf, Words};
+use leafgate_detect::Confidence;
+use leafgate_diagnostic::keys::Type::{self, Number, Time, Until, Word, Words};
 use leafgate_diagnostic::keys::{Table, names};
-use leafgate_diagnostic::{Complaints, Diagnostics, Dialect, OneOrMany, Tables, WordMatch, hint_for, table};
+use leafgate_diagnostic::number::NumberRange;
+pub(crate) use leafgate_diagnostic::said;
+use leafgate_diagnostic::{Complaints, Diagnostics, OneOrMany, WordMatch, parse, read as read_table, table};
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -16,134 +19,159 @@ use toml::de::DeValue;
 use super::assemble::raw::RawAssemble;
 use crate::rule::{
     Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents,
-    Urgency, With,
+    Urgency, With, words,
 };
 use crate::selector::section_words;
+use crate::shorten::{LEAST_CHARS, LEAST_LINES};
 
-/// One file: its top-level words, its rules and the plugins that it declares.
-#[derive(Debug, Default)]
-pub(crate) struct RawFile {
-    pub(crate) extends: Option<Spanned<String>>,
-    pub(crate) mode: Option<Spanned<String>>,
-    pub(crate) requires: Option<Spanned<OneOrMany>>,
-    /// Where values may return among the arguments of tools; `None` where the file does not say.
-    pub(crate) restore: Option<Vec<Spanned<RawFlow>>>,
-    pub(crate) rules: Vec<Spanned<RawRule>>,
-    pub(crate) exceptions: Vec<Spanned<RawException>>,
-    pub(crate) detectors: Vec<Spanned<RawDetector>>,
-    pub(crate) assemblies: Vec<Spanned<RawAssemble>>,
-    pub(crate) plugins: Vec<(Spanned<String>, RawPlugin)>,
-    /// `require_signed` among the plugins: keys of whom one must have signed each.
-    pub(crate) require_signed: Option<Spanned<OneOrMany>>,
-    /// Names of plugin tables that could not be read.
-    pub(crate) broken_plugins: Vec<String>,
+words! {
+    /// What a folder says is beneath its rules.
+    Extends {
+        /// The operator's policy, or the built-in one.
+        Default = "default",
+        /// Nothing.
+        None = "none",
+    }
+}
+
+words! {
+    /// What a rule does.
+    ActionName {
+        Redact = "redact",
+        Classify = "classify",
+        Protect = "protect",
+        Pin = "pin",
+        Rewrite = "rewrite",
+        Delete = "delete",
+        Insert = "insert",
+        FilterTools = "filter-tools",
+        StripTools = "strip-tools",
+        NormaliseTools = "normalise-tools",
+        Transform = "transform",
+        Pause = "pause",
+        Block = "block",
+        Route = "route",
+        Tag = "tag",
+    }
+}
+
+/// How a day is written at which an exception ends.
+pub(super) const UNTIL: &str =
+    "write the last day, or that there is none: `until = 2027-03-31`, `until = \"never\"`";
+
+/// What every exception says.
+const SAID: &str = "an exception says why (`reason`), who answers for it (`by`) and for how long (`until`)";
+
+/// What a shortened text has room for.
+const SHORTENED: &str = "the line that says how much is missing needs room too";
+
+/// Times of a plugin: calls take milliseconds.
+const OF_PLUGIN: Type = Time(NumberRange::between(1, 60_000));
+const WRITTEN_TIME: &str = "a number and a unit, above zero: `800ms`, `5s`";
+const WRITTEN_LIMIT: &str =
+    "a number without a unit, 64 MiB are `67108864`; leave it out, and the usual limit holds";
+
+table! {
+    /// One file.
+    RawFile, "a file" {
+        extends: Extends,
+        mode: Mode,
+        requires: OneOrMany,
+        restore: Vec<Spanned<RawFlow>>; "`restore = [{ from = \"Read(.env*)\", to = [\"Edit(.env*)\"] }]`; \
+            `restore = \"off\"` belongs into a `[[rule]]`",
+        plugins: BTreeMap<Spanned<String>, Spanned<RawPlugin>> = Type::Tables(RawPlugin::NAME, RawPlugin::KEYS);
+            "write `[plugins.name]`",
+        /// Keys of whom one must have signed each plugin.
+        require_signed as "plugins.require_signed": OneOrMany,
+        rules as "rule": Vec<Spanned<RawRule>>; "write `[[rule]]` above each rule",
+        exceptions as "exception": Vec<Spanned<RawException>>; "write `[[exception]]` above each exception",
+        detectors as "detector": Vec<Spanned<RawDetector>>; "write `[[detector]]` above each detector",
+        assemblies as "assemble": Vec<Spanned<RawAssemble>>; "write `[[assemble]]` above each profile",
+    }
 }
 
 impl RawFile {
     /// Whether it holds exceptions and nothing else.
     pub(crate) fn is_of_exceptions(&self) -> bool {
-        let says = [&self.extends, &self.mode].into_iter().any(Option::is_some) || self.requires.is_some();
-        let holds = !self.rules.is_empty()
-            || !self.detectors.is_empty()
-            || !self.assemblies.is_empty()
-            || !self.plugins.is_empty();
-        let decides = says || holds || self.restore.is_some() || self.require_signed.is_some();
-        !decides && !self.exceptions.is_empty()
+        RawFile::KEYS.iter().all(|key| self.place(key.name).is_some() == (key.name == "exception"))
     }
 }
 
-pub(crate) const TOP_LEVEL: &[&str] =
-    &["extends", "mode", "requires", "restore", "plugins", "rule", "exception", "detector", "assemble"];
-
-pub(super) const ACTIONS: &[&str] = &[
-    "redact",
-    "classify",
-    "protect",
-    "pin",
-    "rewrite",
-    "delete",
-    "insert",
-    "filter-tools",
-    "strip-tools",
-    "normalise-tools",
-    "transform",
-    "pause",
-    "block",
-    "route",
-    "tag",
-];
-
-/// What `protect` keeps a leaf from.
-pub(super) const PROTECTED_FROM: &[&str] = &["edit", "delete"];
-
-/// The one key of `plugins` that is no plugin.
-pub(super) const REQUIRE_SIGNED: &str = "require_signed";
+/// Returns the tables of a list, none where it is not there.
+pub(crate) fn rows<T>(list: &Option<Spanned<Vec<Spanned<T>>>>) -> &[Spanned<T>] {
+    list.as_ref().map_or(&[], |list| list.get_ref())
+}
 
 table! {
     /// A row of `restore`.
-    RawFlow {
-        from: OneOrMany,
-        to: OneOrMany,
+    RawFlow, "a row of `restore`" {
+        [said] from: OneOrMany; "`{ from = \"Read(.env*)\", to = [\"Edit(.env*)\", \"Write(.env*)\"] }`",
+        [said] to: OneOrMany; "`{ from = \"Read(.env*)\", to = [\"Edit(.env*)\", \"Write(.env*)\"] }`",
     }
 }
 
 table! {
     /// `[[rule]]`.
-    RawRule {
-        id: String,
-        matches as "match": RawMatch,
+    RawRule, "a rule" {
+        [must] id: String; "reports and holds name it: `id = \"my-rule\"`",
+        [must] matches as "match": RawMatch; "`match = {}` matches everything",
         when: String,
-        action: String = Word(ACTIONS),
-        on: String = Word(On::NAMES),
-        stream: String = Word(&["buffer"]),
-        look_behind: i64,
-        on_odd: String = Word(OnOdd::NAMES),
-        mode: String = Word(Mode::NAMES),
+        [tag] action: ActionName,
+        on: On,
+        stream: String = Word(|| vec!["buffer"]),
+        look_behind: usize = Number(NumberRange::between(32, 16 << 10));
+            "so many bytes of a text stay behind while a stream comes",
+        on_odd: OnOdd,
+        mode: Mode,
         reason: String,
-        severity: String = Word(Urgency::NAMES),
+        severity: Urgency,
         tags: OneOrMany,
         owner: String,
         docs: String,
-        on_error: String = Word(OnError::NAMES),
-        detect: OneOrMany => ["redact"],
-        with: String = Word(With::NAMES) => ["redact"],
-        restore: String = Word(Restore::NAMES) => ["redact"],
-        on_unredactable: String = Word(OnUnredactable::NAMES) => ["redact", "transform"],
-        published: String = Word(Published::NAMES) => ["redact"],
+        on_error: OnError,
+        [said] detect: OneOrMany => ["redact"]; "for example `detect = [\"secrets\", \"pii/email\"]`",
+        with: With => ["redact"],
+        restore: Restore => ["redact"]; "`restore = \"off\"`, or leave it out",
+        on_unredactable: OnUnredactable => ["redact", "transform"],
+        published: Published => ["redact"],
         releasable: bool => ["redact"],
         findings: OneOrMany => ["pause", "block", "route", "tag"],
-        at_least: i64 => ["pause", "block", "route", "tag"],
+        at_least: usize => ["pause", "block", "route", "tag"];
+            "how much must be found at the least: `at_least = 6`",
         to: String => ["pin", "route"],
-        tag: String => ["tag"],
-        on_drift: String = Word(OnDrift::NAMES) => ["pin"],
-        kind as "as": String = WordOf(|| words_of(SectionKind::ALL.iter().filter(|kind| kind.is_of_words()), |kind| kind.name()))
-            => ["classify"],
-        from: OneOrMany = Words(|| PROTECTED_FROM.to_vec()) => ["protect"],
+        [must] tag: String => ["tag"]; "say what the request is to be known by: `tag = \"payments\"`",
+        on_drift: OnDrift => ["pin"],
+        [must] kind as "as": String = Word(section_kinds) => ["classify"],
+        from: OneOrMany = Words(|| vec!["edit", "delete"]) => ["protect"],
         set: String => ["rewrite"],
-        replace: RawReplace => ["rewrite"],
+        replace: RawReplace => ["rewrite"]; REPLACE,
         prepend: String => ["rewrite"],
         append: String => ["rewrite"],
-        max_lines: i64 => ["rewrite"],
-        max_chars: i64 => ["rewrite"],
+        max_lines: usize = Number(NumberRange::from(LEAST_LINES as u64)) => ["rewrite"]; SHORTENED,
+        max_chars: usize = Number(NumberRange::from(LEAST_CHARS as u64)) => ["rewrite"]; SHORTENED,
         options: BTreeMap<String, Spanned<toml::Value>> => ["rewrite"],
         model: String => ["rewrite"],
         keep: OneOrMany => ["filter-tools"],
         drop: OneOrMany => ["filter-tools"],
-        text: String => ["insert"],
+        [said] text: String => ["insert"]; "what the message says: `text = \"…\"`",
         path: String => ["insert"],
         history: bool => ["delete"],
-        plugin: String => ["transform"],
-        sees: String = Word(Sees::NAMES) => ["transform"],
-        timeout: String => ["pause"],
-        on_timeout: String = Word(OnTimeout::NAMES) => ["pause"],
-        subagents: String = Word(Subagents::NAMES) => ["pause"],
+        [must] plugin: String => ["transform"]; "name one of `[plugins.…]`",
+        sees: Sees => ["transform"],
+        timeout: String = Time(NumberRange::between(1_000, DAY)) => ["pause"];
+            "a number and a unit, at most a day: `30s`, `5m`, `2h`",
+        on_timeout: OnTimeout => ["pause"],
+        subagents: Subagents => ["pause"],
     }
 }
 
+/// Milliseconds of the longest pause. Nobody waits a day for a prompt, and no client holds a connection that
+/// long.
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
 table! {
     /// `match = { … }`.
-    #[derive(Default)]
-    RawMatch {
+    RawMatch, "`match`" {
         kind: WordMatch = Type::WordMatch(Some(|| words_of(LeafKind::ALL, |kind| kind.name()))),
         role: WordMatch = Type::WordMatch(Some(|| words_of(Role::ALL, |role| role.name()))),
         section: WordMatch = Type::WordMatch(Some(section_words)),
@@ -159,42 +187,44 @@ table! {
         stream: bool,
         subagent: bool,
         latest: bool,
-        header: RawNamed = Named,
-        option: RawNamed = Named,
+        header: RawNamed; "name the headers: `header = { x-team = \"red\" }`",
+        option: RawNamed; "name the options: `option = { temperature = \"*\", \"reasoning.effort\" = \"high\" }`",
     }
 }
 
 /// `header = { x-team = "…" }`: any names, with what is wanted for each.
 pub(crate) type RawNamed = BTreeMap<String, Spanned<WordMatch>>;
 
+const REPLACE: &str = "`replace = { pattern = \"…\", with = \"…\" }`";
+
 table! {
     /// `replace = { pattern = "…", with = "…" }`.
-    RawReplace {
-        [needed] pattern: String,
-        [needed] with: String,
+    RawReplace, "`replace`" {
+        [must] pattern: String; REPLACE,
+        [must] with: String; REPLACE,
     }
 }
 
 table! {
     /// `[[exception]]`.
-    RawException {
+    RawException, "an exception" {
         rule: OneOrMany,
         matches as "match": RawMatch,
         value: OneOrMany,
         pattern: String,
         finding: OneOrMany,
-        reason: String,
-        by: String,
-        until: toml::Value = Until,
+        [said] reason: String; SAID,
+        [said] by: String; SAID,
+        [must] until: toml::Value = Until; UNTIL,
     }
 }
 
 table! {
     /// `[[detector]]`.
-    RawDetector {
-        id: String,
+    RawDetector, "a detector" {
+        [must] id: String; "rules name it: with `id = \"ticket\"` they say `detect = [\"own/ticket\"]`",
         label: String,
-        confidence: String = Word(&["low", "medium", "high"]),
+        confidence: Confidence = Word(|| Confidence::NAMES.to_vec()),
         regex: String,
         keywords: OneOrMany,
         words: OneOrMany,
@@ -202,7 +232,7 @@ table! {
         names: OneOrMany,
         case_sensitive: bool,
         keys: OneOrMany,
-        checks: OneOrMany,
+        checks: OneOrMany = Words(|| vec!["luhn"]),
         examples: OneOrMany,
         counter_examples: OneOrMany,
     }
@@ -210,8 +240,8 @@ table! {
 
 table! {
     /// `[plugins.<name>]`.
-    RawPlugin {
-        [main] file: String,
+    RawPlugin, "a plugin" {
+        [must] file: String; "`file = \"….wasm\"`, the component that it is, or a script `….js`",
         sha256: String,
         config: toml::Table,
         limits: RawPluginLimits,
@@ -219,105 +249,44 @@ table! {
 }
 
 table! {
-    /// `[plugins.<name>.limits]`. Values of other types are told like any that is no limit.
-    RawPluginLimits {
-        start_deadline: toml::Value = Text,
-        call_deadline: toml::Value = Text,
-        request_time: toml::Value = Text,
-        memory_bytes: toml::Value = Number,
-        answer_bytes: toml::Value = Number,
-        findings: toml::Value = Number,
-        edits: toml::Value = Number,
+    /// `[plugins.<name>.limits]`.
+    RawPluginLimits, "`limits`" {
+        start_deadline: String = OF_PLUGIN; WRITTEN_TIME,
+        call_deadline: String = OF_PLUGIN; WRITTEN_TIME,
+        request_time: String = OF_PLUGIN; WRITTEN_TIME,
+        memory_bytes: usize; WRITTEN_LIMIT,
+        answer_bytes: usize; WRITTEN_LIMIT,
+        findings: usize; WRITTEN_LIMIT,
+        edits: usize; WRITTEN_LIMIT,
     }
 }
 
 /// Returns the words of an enumeration.
-fn words_of<'t, T: Copy + 't>(
-    all: impl IntoIterator<Item = &'t T>,
-    name: impl Fn(T) -> &'static str,
-) -> Vec<&'static str> {
-    all.into_iter().map(|&value| name(value)).collect()
+fn words_of<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().map(|&value| name(value)).collect()
 }
 
-/// What only rule files know.
-const RULES: Dialect = Dialect {
-    elsewhere: belongs_elsewhere,
-    written,
-    // A `match` is read key by key: what is left of it still says where.
-    inside: |tables, item| tables.inside::<RawMatch>(item, "match"),
-};
+/// What a section can be said to be. What an API must find together is no matter of words.
+fn section_kinds() -> Vec<&'static str> {
+    SectionKind::ALL.iter().filter(|kind| kind.is_of_words()).map(|kind| kind.name()).collect()
+}
+
+/// The one key of `plugins` that is no plugin.
+pub(super) const REQUIRE_SIGNED: &str = "require_signed";
 
 /// Reads one file. Whatever is wrong goes to `diagnostics`; the rest is returned.
 pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
     let text = diagnostics.text(file).to_owned();
-    let mut tables = Tables { complaints: Complaints { file, diagnostics }, dialect: &RULES };
-    let mut out = RawFile::default();
-    for (key, value) in tables.parse(&text).unwrap_or_default() {
-        match key.get_ref().as_ref() {
-            "extends" => out.extends = tables.take(value),
-            "mode" => out.mode = tables.take(value),
-            "requires" => out.requires = tables.take(value),
-            "restore" => out.restore = flows(value, &mut tables),
-            "rule" => out.rules = tables.list(value, "rule", "rule"),
-            "exception" => out.exceptions = tables.list(value, "exception", "exception"),
-            "detector" => out.detectors = tables.list(value, "detector", "detector"),
-            "assemble" => out.assemblies = tables.list(value, "assemble", "profile"),
-            "plugins" => plugins(value, &mut tables, &mut out),
-            other => {
-                let message = format!("unknown key `{other}`");
-                tables.complaints.error(key.span(), message, hint_for(other, TOP_LEVEL));
-            }
-        }
+    let mut complaints = Complaints { file, diagnostics };
+    let Some(mut table) = parse(&text, &mut complaints) else { return RawFile::default() };
+    // No plugin has this name: names are kebab-case.
+    if let Some(DeValue::Table(plugins)) = table.get_mut().get_mut("plugins").map(Spanned::get_mut)
+        && let Some((key, signers)) = plugins.remove_entry(REQUIRE_SIGNED)
+    {
+        let name = format!("plugins.{REQUIRE_SIGNED}");
+        table.get_mut().insert(Spanned::new(key.span(), name.into()), signers);
     }
-    // The parser's map is sorted by name; plugins load and digest in the order in which they were
-    // written.
-    out.plugins.sort_by_key(|(name, _)| name.span().start);
-    out
-}
-
-fn flows(value: Spanned<DeValue<'_>>, tables: &mut Tables<'_>) -> Option<Vec<Spanned<RawFlow>>> {
-    let span = value.span();
-    let DeValue::Array(items) = value.into_inner() else {
-        let hint = "`restore = [{ from = \"Read(.env*)\", to = [\"Edit(.env*)\"] }]`; `restore = \"off\"` belongs \
-                    into a `[[rule]]`";
-        tables.complaints.error(span, "`restore` must be a list", hint);
-        return None;
-    };
-    // What is left of a broken row would be told as a row without the broken key.
-    let rows = items.into_iter().filter_map(|item| tables.table::<RawFlow>(item));
-    Some(rows.filter(|row| row.get_ref().broken.is_empty()).collect())
-}
-
-fn plugins(value: Spanned<DeValue<'_>>, tables: &mut Tables<'_>, out: &mut RawFile) {
-    let span = value.span();
-    let DeValue::Table(items) = value.into_inner() else {
-        return tables.complaints.error(span, "`plugins` must hold tables", "write `[plugins.name]`");
-    };
-    for (name, item) in items {
-        // No plugin has this name: names are kebab-case.
-        if name.get_ref() == REQUIRE_SIGNED {
-            out.require_signed = tables.take(item);
-            continue;
-        }
-        let name = Spanned::new(name.span(), name.into_inner().into_owned());
-        match tables.table::<RawPlugin>(item).filter(|plugin| plugin.get_ref().broken.is_empty()) {
-            Some(plugin) => out.plugins.push((name, plugin.into_inner())),
-            None => out.broken_plugins.push(name.into_inner()),
-        }
-    }
-}
-
-/// Returns how the value of a key is written.
-fn written(key: &str) -> Option<&'static str> {
-    Some(match key {
-        "timeout" => "a number and a unit: `30s`, `5m`, `2h`",
-        "match" => "`match = {}` matches everything",
-        "replace" => "`replace = { pattern = \"…\", with = \"…\" }`",
-        "header" => "name the headers: `header = { x-team = \"red\" }`",
-        "option" => "name the options: `option = { temperature = \"*\", \"reasoning.effort\" = \"high\" }`",
-        "restore" => "`restore = \"off\"`, or leave it out",
-        _ => return None,
-    })
+    read_table::<RawFile>(table, belongs_elsewhere, &mut complaints).into_inner()
 }
 
 /// Returns a hint for a key that belongs into a table of another kind.
@@ -325,9 +294,7 @@ fn belongs_elsewhere(key: &str) -> Option<String> {
     let of = |keys| names(keys).contains(&key);
     Some(match () {
         () if of(RawMatch::KEYS) => format!("`{key}` belongs into `match`: `match = {{ {key} = \"…\" }}`"),
-        () if of(RawReplace::KEYS) => {
-            format!("`{key}` belongs into `replace`: `replace = {{ pattern = \"…\", with = \"…\" }}`")
-        }
+        () if of(RawReplace::KEYS) => format!("`{key}` belongs into `replace`: {REPLACE}"),
         () if of(RawPlugin::KEYS) => format!("`{key}` belongs into a table `[plugins.<name>]`"),
         () if of(RawRule::KEYS) => format!("`{key}` belongs into a `[[rule]]`"),
         () if of(RawDetector::KEYS) => {

@@ -1,12 +1,11 @@
 //! The JSON Schema of rule files, for editors: which keys a table has, of what type they are, which words
 //! they take. Keys come from the tables that are read, and what one means from the reference.
 
-use leafgate_diagnostic::keys::{Table, TableKey, Type};
+use leafgate_diagnostic::keys::{Need, Table, TableKey, Type};
+use leafgate_diagnostic::number::NumberRange;
 use serde_json::{Map, Value, json};
 
-use super::assemble::raw::RawAssemble;
-use super::raw::{REQUIRE_SIGNED, RawDetector, RawException, RawPlugin, RawRule};
-use crate::rule::Mode;
+use super::raw::{REQUIRE_SIGNED, RawFile};
 
 /// The reference of rule files, as people read it.
 pub const REFERENCE: &str = include_str!("../../RULES.md");
@@ -14,45 +13,37 @@ pub const REFERENCE: &str = include_str!("../../RULES.md");
 /// Returns the schema (draft 7, which editors know best).
 #[must_use]
 pub fn rules_schema() -> Value {
-    let many = |keys, section| json!({ "type": "array", "items": object(keys, section) });
-    json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "A rule file of Leafgate",
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "requires": schema(&Type::Texts),
-            "extends": { "enum": ["default", "none"], "description": meaning("Of a file", "extends") },
-            "mode": { "enum": Mode::NAMES, "description": meaning("Of a file", "mode") },
-            "restore": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": { "from": schema(&Type::Texts), "to": schema(&Type::Texts) },
-                    "required": ["from", "to"],
-                    "additionalProperties": false,
-                },
-                "description": meaning("Of a file", "restore"),
-            },
-            "rule": many(RawRule::KEYS, "Of a rule"),
-            "detector": many(RawDetector::KEYS, "`[[detector]]`"),
-            "exception": many(RawException::KEYS, "`[[exception]]`"),
-            "assemble": many(RawAssemble::KEYS, "Of a profile"),
-            "plugins": {
-                "type": "object",
-                "properties": { REQUIRE_SIGNED: schema(&Type::Texts) },
-                "additionalProperties": object(RawPlugin::KEYS, "`[plugins.<name>]`"),
-            },
-        },
-    })
+    let mut schema = object(RawFile::KEYS, "Of a file");
+    let properties = &mut schema["properties"];
+    // It stands among the plugins.
+    properties["plugins"]["properties"] = json!({ REQUIRE_SIGNED: schema_of(&Type::Texts) });
+    if let Some(properties) = properties.as_object_mut() {
+        properties.retain(|name, _| !name.contains('.'));
+    }
+    schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    schema["title"] = "A rule file of Leafgate".into();
+    schema
 }
+
+/// The parts of the reference about the tables under some keys.
+const PARTS: [(&str, &str); 6] = [
+    ("match", "`match`"),
+    ("rule", "Of a rule"),
+    ("detector", "`[[detector]]`"),
+    ("exception", "`[[exception]]`"),
+    ("assemble", "Of a profile"),
+    ("plugins", "`[plugins.<name>]`"),
+];
 
 /// A table; `section` is the part of the reference that says what its keys mean.
 fn object(keys: &[TableKey], section: &str) -> Value {
     let property = |key: &TableKey| {
+        let part = PARTS.iter().find(|(name, _)| *name == key.name).map_or(NOWHERE, |(_, part)| part);
         let mut schema = match &key.takes {
-            Type::Of(keys) if key.name == "match" => object(keys, "`match`"),
-            takes => schema(takes),
+            Type::Of(_, keys) => object(keys, part),
+            Type::ListOf(_, keys) => json!({ "type": "array", "items": object(keys, part) }),
+            Type::Tables(_, keys) => json!({ "type": "object", "additionalProperties": object(keys, part) }),
+            takes => schema_of(takes),
         };
         if let (Some(meaning), Some(schema)) = (meaning(section, key.name), schema.as_object_mut()) {
             schema.insert("description".to_owned(), meaning.into());
@@ -60,7 +51,13 @@ fn object(keys: &[TableKey], section: &str) -> Value {
         (key.name.to_owned(), schema)
     };
     let properties: Map<String, Value> = keys.iter().map(property).collect();
-    json!({ "type": "object", "additionalProperties": false, "properties": properties })
+    let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
+    let needed: Vec<&str> =
+        keys.iter().filter(|key| key.need != Need::No && key.of.is_empty()).map(|key| key.name).collect();
+    if !needed.is_empty() {
+        schema["required"] = needed.into();
+    }
+    schema
 }
 
 fn one_or_many(one: &Value) -> Value {
@@ -78,26 +75,26 @@ fn wanted(one: &Value) -> Value {
     json!({ "anyOf": [one, { "type": "array", "items": one }, table] })
 }
 
-fn schema(of: &Type) -> Value {
-    match of {
-        Type::Text => json!({ "type": "string" }),
+fn schema_of(takes: &Type) -> Value {
+    match takes {
+        Type::Text | Type::Time(_) => json!({ "type": "string" }),
         Type::Texts => one_or_many(&json!({ "type": "string" })),
-        Type::Number => json!({ "type": "integer", "minimum": 1 }),
+        Type::Number(NumberRange { least, most: u64::MAX }) => json!({ "type": "integer", "minimum": least }),
+        Type::Number(range) => json!({ "type": "integer", "minimum": range.least, "maximum": range.most }),
         Type::Flag => json!({ "type": "boolean" }),
-        Type::Word(words) => json!({ "enum": words }),
-        Type::WordOf(words) => json!({ "enum": words() }),
+        Type::Word(words) => json!({ "enum": words() }),
         Type::Words(words) => one_or_many(&json!({ "enum": words() })),
         Type::WordMatch(Some(words)) => wanted(&json!({ "enum": words() })),
         Type::WordMatch(None) => wanted(&json!({ "type": "string" })),
         Type::Named => {
             json!({ "type": "object", "additionalProperties": wanted(&json!({ "type": "string" })) })
         }
-        Type::Table => json!({ "type": "object" }),
+        Type::Texted => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        Type::Table | Type::Of(..) | Type::Tables(..) => json!({ "type": "object" }),
+        Type::TextOrTable => json!({ "type": ["string", "object"] }),
         Type::Until => json!({ "type": "string", "examples": ["2027-03-31", "never"] }),
         Type::FlagOr(word) => json!({ "enum": [true, false, word] }),
-        // The row of a key such as `tools = { … }` says what the keys in it mean.
-        Type::Of(keys) => object(keys, NOWHERE),
-        Type::ListOf(keys) => json!({ "type": "array", "items": object(keys, NOWHERE) }),
+        Type::ListOf(..) => json!({ "type": "array" }),
     }
 }
 
@@ -117,21 +114,8 @@ fn meaning(section: &str, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::file::raw::{ACTIONS, TOP_LEVEL};
-
-    fn keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> BTreeSet<&'k str> {
-        keys.into_iter().collect()
-    }
-
-    #[test]
-    fn the_schema_knows_the_tables_that_are_read_and_no_others() {
-        let schema = rules_schema();
-        let top = schema["properties"].as_object().unwrap();
-        assert_eq!(keys(top.keys().map(String::as_str)), keys(TOP_LEVEL.iter().copied()));
-    }
+    use crate::file::raw::ActionName;
 
     #[test]
     fn an_editor_shows_what_a_key_means() {
@@ -142,7 +126,7 @@ mod tests {
         }
         let latest = &rule["match"]["properties"]["latest"];
         assert!(latest["description"].as_str().unwrap().contains("latest message"), "{latest}");
-        assert_eq!(rule["action"]["enum"].as_array().unwrap().len(), ACTIONS.len());
+        assert_eq!(rule["action"]["enum"].as_array().unwrap().len(), ActionName::ALL.len());
     }
 
     /// A value as far as schemas of this file go.

@@ -143,8 +143,9 @@ fn action(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
             complaints.warning(place, "an empty text changes nothing", "write what is to stand there");
         }
         Action::Edit(Edit::Rewrite(Rewrite::Replace { pattern, .. })) => {
-            if let Some(replace) = &raw.replace {
-                let place = replace.get_ref().pattern.span();
+            if let Some(written) = raw.replace.as_ref().and_then(|replace| replace.get_ref().pattern.as_ref())
+            {
+                let place = written.span();
                 warn_of_slow(pattern.as_str(), place.clone(), complaints);
                 warn_of_nothing(pattern, place, complaints);
             }

@@ -66,7 +66,7 @@ fn what_counts_nothing_is_said() {
     for (lines, message) in [
         ("findings = ['pii/emial']", "unknown detector `pii/emial`"),
         ("findings = ['own/none']", "no detector `own/none` is declared"),
-        ("findings = ['pii']\nat_least = 0", "`at_least` must be 1 or more"),
+        ("findings = ['pii']\nat_least = 0", "`at_least` must be a whole number from 1 on"),
         ("at_least = 2", "`at_least` means nothing without `findings`"),
         ("findings = ['pii']\non = 'response'", "`findings` means nothing with `on = \"response\"`"),
     ] {

@@ -120,7 +120,7 @@ fn a_wrong_type_in_a_plugin_or_in_a_row_of_restore_hides_no_other_error() {
     lines.dedup();
     assert_eq!(lines, [2, 3, 4, 7, 8, 9, 10, 11], "{error}");
     let said = error.to_string();
-    assert!(said.contains("the plugin `other` has no `file`") && !said.contains("struct Raw"), "{said}");
+    assert!(said.contains("a plugin without `file`") && !said.contains("struct Raw"), "{said}");
 }
 
 #[test]

@@ -8,22 +8,18 @@ use leafgate_diagnostic::{Complaints, OneOrMany};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use leafgate_assemble::{AgentMode, Continuation, Profile, check_path};
+use leafgate_assemble::{AgentMode, Profile, check_path};
 use serde_json::{Map, Value};
 use toml::Spanned;
 
 use self::raw::RawAssemble;
 use super::matches;
-use super::raw::RawMatch;
+use super::raw::{RawMatch, said};
 use crate::assembly::Assembly;
 use crate::request::OfRequest;
 
 /// Bytes of one file, where the profile does not say. Notes have kilobytes, pictures megabytes.
 const MAX_FILE: u64 = 8 << 20;
-
-/// Most that a profile may ask for: a request of more is refused anyway.
-const MOST_BYTES: u64 = 32 << 20;
-const MOST_FILES: u64 = 10_000;
 
 /// How a document is named in `context`.
 const DOCUMENT: &str = "doc:";
@@ -32,67 +28,48 @@ const DOCUMENT: &str = "doc:";
 pub(crate) fn compile(
     raw: &Spanned<RawAssemble>,
     folder: &Path,
-    origin: String,
     complaints: &mut Complaints<'_>,
 ) -> Option<Assembly> {
     let before = complaints.diagnostics.errors();
     let (header, raw) = (raw.span(), raw.get_ref());
-    let id = id(raw, header.clone(), complaints);
+    let id = raw.id.as_ref().and_then(|id| complaints.kebab(id, "my-vault"));
     let request = raw.matches.as_ref().map(|table| request(table, complaints));
+    let origin = complaints.origin(&header);
     let root = root(raw, folder, header, complaints);
     let defaults = Profile::default();
     let profile = Profile {
         model: text(raw.model.as_ref(), "model", complaints),
-        agent_mode: raw.agent_mode.as_ref().map_or(defaults.agent_mode, |mode| agent_mode(mode, complaints)),
-        prompt: raw.prompt.as_ref().and_then(|prompt| nested::prompt(prompt, complaints)),
+        agent_mode: raw.agent_mode.as_ref().map_or(defaults.agent_mode, |mode| agent_mode(mode.get_ref())),
+        prompt: raw.prompt.as_ref().and_then(|prompt| nested::prompt(prompt.get_ref(), complaints)),
         fallback_prompt: text(raw.fallback_prompt.as_ref(), "fallback_prompt", complaints)
             .unwrap_or(defaults.fallback_prompt),
         agent_prompt: path(raw.agent_prompt.as_ref(), complaints),
         tools_hint: path(raw.tools_hint.as_ref(), complaints),
         context: context(raw.context.as_ref(), complaints),
-        map: raw.map.as_ref().and_then(|map| nested::map(map, complaints)),
+        map: raw.map.as_ref().map(|map| nested::map(map.get_ref(), complaints)),
         plugins: nested::plugins(raw.plugins.as_ref(), complaints),
         options: options(raw.options.as_ref(), complaints),
         drop: drop(raw.drop.as_ref(), complaints).unwrap_or(defaults.drop),
-        tools: raw.tools.as_ref().map(nested::tools).unwrap_or_default(),
-        continuation: raw
-            .continuation
-            .as_ref()
-            .and_then(|word| {
-                complaints.word("continuation", word, Continuation::NAMES, Continuation::from_name)
-            })
-            .unwrap_or(defaults.continuation),
-        max_context: number(raw.max_context.as_ref(), "max_context", MOST_BYTES, complaints)
-            .map_or(defaults.max_context, |most| usize::try_from(most).unwrap_or(usize::MAX)),
-        max_files: number(raw.max_files.as_ref(), "max_files", MOST_FILES, complaints)
-            .map_or(defaults.max_files, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+        tools: raw.tools.as_ref().map(|tools| nested::tools(tools.get_ref())).unwrap_or_default(),
+        continuation: said(&raw.continuation).unwrap_or(defaults.continuation),
+        max_context: said(&raw.max_context).unwrap_or(defaults.max_context),
+        max_files: said(&raw.max_files).unwrap_or(defaults.max_files),
     };
-    let max_file = number(raw.max_file.as_ref(), "max_file", MOST_BYTES, complaints).unwrap_or(MAX_FILE);
-    let downgrade = raw.downgrade.as_ref().map(|downgrade| nested::downgrade(downgrade, complaints));
-    let approval = raw.tools.as_ref().and_then(|tools| nested::approval(tools, complaints));
+    let downgrade = raw.downgrade.as_ref().map(|downgrade| nested::downgrade(downgrade.get_ref()));
     let assembly = Assembly {
-        approval,
+        approval: raw.tools.as_ref().and_then(|tools| nested::approval(tools.get_ref())),
         id: id?.into(),
         origin,
         says: raw.says(),
         request,
         profile,
         root: root?,
-        max_file,
+        max_file: said(&raw.max_file).unwrap_or(MAX_FILE),
         downgrade: downgrade.unwrap_or_default(),
-        replay_stream: raw.replay_stream.as_ref().is_some_and(|replay| *replay.get_ref()),
+        replay_stream: said(&raw.replay_stream).unwrap_or_default(),
     };
     warn_of_missing(&assembly, raw, complaints);
     (complaints.diagnostics.errors() == before).then_some(assembly)
-}
-
-fn id(raw: &RawAssemble, header: Range<usize>, complaints: &mut Complaints<'_>) -> Option<String> {
-    let Some(id) = &raw.id else {
-        let hint = "base URLs and reports name it: `id = \"vault\"`";
-        complaints.missing((raw, "id"), header, "a profile without `id`", hint);
-        return None;
-    };
-    complaints.kebab(id, "my-vault")
 }
 
 /// Which requests it is for. A profile makes a whole request, so nothing in it can choose.
@@ -127,16 +104,11 @@ fn root(
     None
 }
 
-fn agent_mode(mode: &Spanned<toml::Value>, complaints: &mut Complaints<'_>) -> AgentMode {
-    match mode.get_ref() {
-        toml::Value::Boolean(true) => AgentMode::On,
-        toml::Value::Boolean(false) => AgentMode::Off,
-        toml::Value::String(word) if word == "client" => AgentMode::Client,
-        _ => {
-            let hint = "write true, false, or \"client\" for what `leafgate.agentMode` of a request says";
-            complaints.error(mode.span(), "no value of `agent_mode`", hint);
-            AgentMode::Off
-        }
+fn agent_mode(mode: &toml::Value) -> AgentMode {
+    match mode.as_bool() {
+        Some(true) => AgentMode::On,
+        Some(false) => AgentMode::Off,
+        None => AgentMode::Client,
     }
 }
 
@@ -202,21 +174,6 @@ fn options(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) 
         complaints.error(raw.span(), error.to_string(), "take it out of `options`");
     }
     profile.options
-}
-
-/// A number from 1 on.
-fn number(
-    raw: Option<&Spanned<i64>>,
-    field: &str,
-    most: u64,
-    complaints: &mut Complaints<'_>,
-) -> Option<u64> {
-    let raw = raw?;
-    let number = u64::try_from(*raw.get_ref()).ok().filter(|number| (1..=most).contains(number));
-    if number.is_none() {
-        complaints.error(raw.span(), format!("`{field}` must be 1 to {most}"), "write a number of these");
-    }
-    number
 }
 
 /// Names what is not there now. Files come and go, so it is no error.

@@ -1,24 +1,38 @@
 //! `[[assemble]]` tables, word for word.
 
 use leafgate_assemble::Continuation;
-use leafgate_diagnostic::keys::Type::{FlagOr, Word};
+use leafgate_diagnostic::keys::Type::{FlagOr, Number, Word, Words};
+use leafgate_diagnostic::number::NumberRange;
 use leafgate_diagnostic::{OneOrMany, table};
 use toml::Spanned;
 
 use super::super::raw::RawMatch;
 use crate::assembly::{Otherwise, Rest};
+use crate::rule::words;
 
-/// What a prompt may be.
-pub(super) const PROMPTS: &[&str] = &["general", "concise", "agent", "file", "literal"];
+words! {
+    /// What a prompt is.
+    PromptName {
+        General = "general",
+        Concise = "concise",
+        Agent = "agent",
+        File = "file",
+        Literal = "literal",
+    }
+}
+
+/// Most bytes that a profile may ask for: a request of more is refused anyway.
+const MOST_BYTES: u64 = 32 << 20;
 
 table! {
     /// `[[assemble]]`.
-    RawAssemble {
-        id: String,
+    RawAssemble, "a profile" {
+        [must] id: String; "base URLs and reports name it: `id = \"vault\"`",
         matches as "match": RawMatch,
         root: String,
         model: String,
-        agent_mode: toml::Value = FlagOr("client"),
+        agent_mode: toml::Value = FlagOr("client");
+            "write true, false, or \"client\" for what `leafgate.agentMode` of a request says",
         prompt: RawPrompt,
         fallback_prompt: String,
         agent_prompt: String,
@@ -29,52 +43,53 @@ table! {
         options: toml::Table,
         drop: OneOrMany,
         tools: RawTools,
-        continuation: String = Word(Continuation::NAMES),
+        continuation: Continuation = Word(|| Continuation::NAMES.to_vec()),
         downgrade: RawDowngrade,
         replay_stream: bool,
-        max_context: i64,
-        max_files: i64,
-        max_file: i64,
+        max_context: usize = Number(NumberRange::between(1, MOST_BYTES)),
+        max_files: usize = Number(NumberRange::between(1, 10_000)),
+        max_file: u64 = Number(NumberRange::between(1, MOST_BYTES)),
     }
 }
 
 table! {
     /// `prompt = { type = "file", path = "…" }`.
-    RawPrompt {
-        [main] kind as "type": String = Word(PROMPTS),
-        path: String,
-        text: String,
+    RawPrompt, "a prompt" {
+        [tag] kind as "type": PromptName,
+        [must] path: String => ["file"]; "`path = \"…\"`",
+        [must] text: String => ["literal"]; "`text = \"…\"`",
     }
 }
 
 table! {
     /// `map = { root = "notes", depth = 3, entries = 500 }`.
-    RawMap {
+    RawMap, "`map`" {
         root: String,
-        depth: i64,
-        entries: i64,
+        // Deeper maps and longer ones say nothing that a model could use.
+        depth: usize = Number(NumberRange::between(1, 16)),
+        entries: usize = Number(NumberRange::between(1, 10_000)),
     }
 }
 
 table! {
     /// One of `plugins = [{ id = "web-search", max_results = 5 }]`.
-    RawRequestPlugin {
-        id: String,
-        max_results: i64,
+    RawRequestPlugin, "a plugin" {
+        [said] id: String; "`id = \"web-search\"`",
+        max_results: u64 = Number(NumberRange::between(1, 1000)),
     }
 }
 
 table! {
     /// `approve = { auto = ["read_*"], rest = "ask" }`.
-    RawApprove {
+    RawApprove, "`approve`" {
         auto: OneOrMany,
-        rest: String = Word(Rest::NAMES),
+        rest: Rest,
     }
 }
 
 table! {
     /// `tools = { normalise = true, allow = ["read_*"] }`.
-    RawTools {
+    RawTools, "`tools`" {
         approve: RawApprove,
         normalise: bool,
         allow: OneOrMany,
@@ -83,10 +98,10 @@ table! {
 
 table! {
     /// `downgrade = { on = ["images", "tools"], models = ["gpt-4.1-mini"] }`.
-    RawDowngrade {
-        on: OneOrMany,
+    RawDowngrade, "`downgrade`" {
+        on: OneOrMany = Words(|| vec!["images", "tools"]),
         footnote: bool,
         models: OneOrMany,
-        otherwise as "else": String = Word(Otherwise::NAMES),
+        otherwise as "else": Otherwise,
     }
 }
