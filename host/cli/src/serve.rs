@@ -27,7 +27,6 @@ use leafgate_trace::Tracer;
 use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
-use self::prompt::ServePrompt;
 use crate::except::PolicyFolders;
 use crate::exit::Exit;
 use crate::kept::KeptMode;
@@ -82,7 +81,7 @@ pub(crate) fn until_stopped(
         gate.announce(printer)?;
         gate.tell_mode(printer);
         let admin = gate.admin.as_ref().map(AdminListener::file);
-        let prompt = admin.filter(|_| review).map(|file| ServePrompt::show(file, &stop));
+        let prompt = admin.filter(|_| review).map(|file| prompt::show(file, &stop));
         if let (Some(file), Some(command)) = (admin, settings.text("notify-command")) {
             notify::start(command.to_owned(), file.clone())
                 .context("cannot start the thread that notifies")?;
@@ -90,7 +89,8 @@ pub(crate) fn until_stopped(
         notified::tell("READY=1");
         gate.serve(&stop).await;
         if let Some(prompt) = prompt {
-            prompt.closed().await;
+            // A panic has been reported where it happened, and the terminal restored.
+            let _ = prompt.await;
         }
         Ok(Exit::Done)
     })
