@@ -60,6 +60,11 @@ pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settin
     Ok(settings)
 }
 
+/// Reads what counts without any flag.
+pub(crate) fn of_user() -> anyhow::Result<Settings> {
+    load(&ConfigArgs::default(), Layer::default())
+}
+
 /// Returns the variables that are texts. A setting that is none would be passed over otherwise.
 fn variables(all: impl Iterator<Item = (OsString, OsString)>) -> anyhow::Result<Vec<(String, String)>> {
     let mut variables = Vec::new();
