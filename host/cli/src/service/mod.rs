@@ -12,11 +12,9 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use leafgate_config::Layer;
 
 use self::files::Manager;
 use crate::exit::Exit;
-use crate::options::ConfigArgs;
 use crate::print::Printer;
 use crate::standing::Standing;
 use crate::stop::Stop;
@@ -46,7 +44,7 @@ pub(crate) fn run(command: &ServiceCommand, printer: &mut Printer) -> anyhow::Re
 
 fn install(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
     // Whatever would keep it from starting is said here, and not in a journal.
-    let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
+    let settings = settings::of_user()?;
     standing::setup(&settings)?;
     let program = std::env::current_exe().context("this program cannot be found")?;
     let variables = variables(std::env::vars_os())?;
@@ -130,7 +128,7 @@ fn stand(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
     let standing = Standing::alone(printer)?;
     let data = home::data_folder()?;
     std::env::set_current_dir(&data).with_context(|| format!("{} cannot be entered", data.display()))?;
-    let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
+    let settings = settings::of_user()?;
     let mut setup = standing::setup(&settings)?;
     setup.listen = standing.place(&settings, printer)?;
     let restart = manager.restart();
