@@ -69,7 +69,7 @@ pub(super) struct NamedUrl {
 }
 
 /// Returns whether a URL leads to what listens there.
-fn leads(url: &str, listen: &str) -> bool {
+pub(super) fn leads(url: &str, listen: &str) -> bool {
     url.strip_prefix(listen).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
@@ -85,13 +85,13 @@ impl ChosenGate {
         if self.by_name { origin.at(&self.status) } else { origin.through(&self.status) }
     }
 
-    /// Returns why it is not the one.
-    fn misfit(&self, start: &ClientStart<'_>) -> Option<String> {
-        let ways: Vec<ClientWay<'_>> = start.origins.iter().filter_map(|origin| self.way(origin)).collect();
+    /// Returns why it is not the one for these origins, and the policy that was named.
+    fn misfit(&self, origins: &[ClientOrigin], policy: Option<&str>) -> Option<String> {
+        let ways: Vec<ClientWay<'_>> = origins.iter().filter_map(|origin| self.way(origin)).collect();
         // Who names a gate knows what the program asks for.
-        let fits = if self.by_name { !ways.is_empty() } else { ways.len() == start.origins.len() };
+        let fits = if self.by_name { !ways.is_empty() } else { ways.len() == origins.len() };
         if !fits {
-            let place = start.origins.iter().find_map(|origin| origin.place.as_ref());
+            let place = origins.iter().find_map(|origin| origin.place.as_ref());
             if let Some(name) =
                 place.filter(|place| place.listen == self.status.listen).and_then(GatePlace::name)
             {
@@ -101,11 +101,10 @@ impl ChosenGate {
                     "has no upstream `{name}`, which the environment names (it has {there})"
                 ));
             }
-            let to: Vec<_> =
-                start.origins.iter().map(|origin| shown_url(&origin.target.to_string())).collect();
+            let to: Vec<_> = origins.iter().map(|origin| shown_url(&origin.target.to_string())).collect();
             return Some(format!("does not lead to {}", to.join(", ")));
         }
-        if let Some(policy) = start.args.policy.as_ref().map(policy_place)
+        if let Some(policy) = policy
             && let Some(way) = ways.iter().find(|way| way.policy != policy)
         {
             return Some(format!("has another policy, {}", way.policy));
@@ -125,6 +124,7 @@ pub(super) fn choose(
     printer: &mut Printer,
 ) -> anyhow::Result<Option<(ChosenGate, Option<ClientsBehind>)>> {
     let (gate, own) = (start.args.gate.as_ref(), start.args.wants_own_gate());
+    let policy = start.args.policy.as_ref().map(policy_place);
     let named = match gate {
         Some(_) => Some(runtime::find(&runtime::folder()?, gate)?),
         None => running.in_environment().filter(|_| !own).cloned(),
@@ -134,7 +134,7 @@ pub(super) fn choose(
         // Before it is asked: from then on it goes on.
         let behind = gate.standing.then(|| Standing::lock()?.join()).transpose()?;
         let found = ChosenGate { status: ask(&gate)?, by_name: true };
-        if let Some(why) = found.misfit(start) {
+        if let Some(why) = found.misfit(&start.origins, policy.as_deref()) {
             bail!(
                 "the gate at {} {why}: name another one with --gate, or unset what leads to it",
                 gate.listen
@@ -158,7 +158,7 @@ pub(super) fn choose(
     }
     let standing = Standing::lock()?;
     let found = ChosenGate { status: standing.gate(Need::Program, printer)?, by_name: false };
-    if let Some(why) = found.misfit(start) {
+    if let Some(why) = found.misfit(&start.origins, policy.as_deref()) {
         bail!("the gate at {} {why}: unset what leads there", found.status.listen);
     }
     Ok(Some((found, Some(standing.join()?))))
@@ -213,7 +213,6 @@ mod tests {
     #[test]
     fn a_gate_is_used_only_where_it_leads_there_and_has_the_policy_that_was_named() {
         let origins = [ClientOrigin::of("anthropic", "https://api.anthropic.com").unwrap()];
-        let settings = Settings::default();
         let status = |upstream: &str, source: &str| Status {
             upstream: upstream.to_owned(),
             policy: PolicyStatus { source: source.to_owned(), ..PolicyStatus::default() },
@@ -221,9 +220,7 @@ mod tests {
             ..Status::default()
         };
         let why = |status: &Status, by_name, policy| {
-            let (gate, own, program) = (None, false, "x");
-            let wanted = WantedGate { gate, own, policy, origins: &origins, settings: &settings, program };
-            ChosenGate { status: status.clone(), by_name }.misfit(&wanted)
+            ChosenGate { status: status.clone(), by_name }.misfit(&origins, policy)
         };
         let here = |source| status("https://api.anthropic.com", source);
         let with_named = |policy: &str| Status {

@@ -85,7 +85,8 @@ impl<'s> ClientStart<'s> {
             // Read here: the parser of arguments would repeat it, and it may hold a password.
             let target: UpstreamTarget = upstream.parse().context("--upstream is wrong")?;
             for origin in &mut origins {
-                *origin = ClientOrigin { target: target.clone(), place: None, ..origin.clone() };
+                origin.target = target.clone();
+                origin.place = None;
             }
         }
         let confinement = args.only.then(confine::find).transpose()?;

@@ -17,7 +17,7 @@ use crate::stop::Stop;
 /// Starts a gate, and the client behind it. The gate ends with the client.
 pub(super) async fn serve(start: &ClientStart<'_>, printer: &mut Printer) -> anyhow::Result<Exit> {
     let stop = Stop::by_hand();
-    let gate = OpenGate::open(setup(start)?).await?;
+    let gate = OpenGate::open(setup(start)?, start.settings).await?;
     let found = ChosenGate { status: gate.status(), by_name: false };
     let serving = gate.serve(&stop);
     let running = async {

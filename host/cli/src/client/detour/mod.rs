@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 
 pub(super) use self::read::Setting;
+use super::choice::leads;
 use super::known::{KnownClient, PlaceForm};
 
 /// Where a detour stands.
@@ -106,8 +107,7 @@ impl DetourSearch<'_> {
         std::env::vars_os().filter_map(|(name, value)| {
             let name = name.into_string().ok().filter(|name| !self.set.contains(&name.as_str()))?;
             let value = value.to_string_lossy();
-            let leads_here =
-                value.strip_prefix(self.gate).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            let leads_here = leads(&value, self.gate);
             let hint = names::of_variable(&name, &value, self.clients).filter(|_| !leads_here)?;
             Some(Detour { place: DetourPlace::Environment, name, hint })
         })
